@@ -1,0 +1,72 @@
+"""Models to measure with, made from their architectures with random weights (seeded)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import sardonyx as sx
+from measure import BUILD
+from sardonyx.dtypes import DataType
+from sardonyx.ir.graph import Model, Value
+
+WIDTH, LAYERS, VOCABULARY = 768, 12, 32000
+
+
+def decoder() -> Path:
+    """A decoder of 12 layers, 768 wide, weights inline: about 440 MB."""
+    path = BUILD / "decoder.onnx"
+    if not path.exists():
+        BUILD.mkdir(exist_ok=True)
+        sx.save(decoder_model(), path, external=False)
+    return path
+
+
+def decoder_model() -> Model:
+    rng = np.random.default_rng(0)
+    b = sx.Builder(opset=21, name="decoder")
+
+    def weight(name: str, *shape: int) -> Value:
+        return b.constant(name, rng.standard_normal(shape, np.float32) * np.float32(0.02))
+
+    ids = b.input("ids", DataType.INT64, ["B", "S"])
+    x = b.Gather(weight("embedding", VOCABULARY, WIDTH), ids)
+    for i in range(LAYERS):
+        h = b.LayerNormalization(x, weight(f"{i}.norm1", WIDTH))
+        parts = [b.MatMul(h, weight(f"{i}.{n}", WIDTH, WIDTH)) for n in "qkv"]
+        split = b.constant(f"{i}.heads", np.array([0, 0, 12, 64]))
+        q, k, v = (b.Transpose(b.Reshape(p, split), perm=[0, 2, 1, 3]) for p in parts)
+        scores = b.Softmax(b.MatMul(q, b.Transpose(k, perm=[0, 1, 3, 2])), axis=-1)
+        mixed = b.Reshape(b.Transpose(b.MatMul(scores, v), perm=[0, 2, 1, 3]), b.constant(f"{i}.join", np.array([0, 0, -1])))
+        x = b.Add(x, b.MatMul(mixed, weight(f"{i}.o", WIDTH, WIDTH)))
+        h = b.LayerNormalization(x, weight(f"{i}.norm2", WIDTH))
+        h = b.Gelu(b.Add(b.MatMul(h, weight(f"{i}.up", WIDTH, 4 * WIDTH)), weight(f"{i}.up.bias", 4 * WIDTH)))
+        x = b.Add(x, b.MatMul(h, weight(f"{i}.down", 4 * WIDTH, WIDTH)))
+    b.output(b.MatMul(x, weight("head", WIDTH, 1024)), "logits", b.tensor(DataType.FLOAT, ["B", "S", 1024]))
+    return b.model()
+
+
+def chain() -> Path:
+    """A graph of 20,000 small nodes."""
+    path = BUILD / "chain.onnx"
+    if not path.exists():
+        BUILD.mkdir(exist_ok=True)
+        b = sx.Builder(opset=21, name="chain")
+        x = b.input("x", DataType.FLOAT, ["N", 8])
+        values = [x]
+        for i in range(20_000):
+            last, older = values[-1], values[max(0, len(values) - 3)]
+            kind = i % 4
+            values.append(
+                b.Add(last, older, name=f"add_{i}")
+                if kind == 0
+                else b.Mul(last, older, name=f"mul_{i}")
+                if kind == 1
+                else b.Relu(last, name=f"relu_{i}")
+                if kind == 2
+                else b.Softmax(last, axis=-1, name=f"softmax_{i}")
+            )
+        b.output(values[-1], "y", b.tensor(DataType.FLOAT, ["N", 8]))
+        sx.save(b.model(), path)
+    return path

@@ -1,0 +1,89 @@
+"""Measuring in fresh processes: several programs in turn, several times, medians."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+BUILD = FOLDER.parent / ".bench"  # models made for measuring
+
+# What every measured program begins with: `measured(name)` times a block and its added peak of resident memory.
+PRELUDE = """
+import contextlib, json, time
+
+def resident(kind):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(kind))
+
+@contextlib.contextmanager
+def measured():
+    with open("/proc/self/clear_refs", "w") as clear:
+        clear.write("5")  # the peak starts anew
+    before, start = resident("VmRSS"), time.perf_counter()
+    yield
+    seconds = time.perf_counter() - start
+    print(json.dumps({"seconds": seconds, "bytes": max(0, resident("VmHWM") - before)}))
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Medians of one program over `runs` fresh processes."""
+
+    what: str
+    tool: str
+    runs: int
+    seconds: float
+    low: float
+    high: float
+    bytes: float
+
+
+def compare(what: str, programs: Mapping[str, str], *, runs: int = 9) -> list[Row]:
+    """Runs the programs in turn, each `runs` times after one that warms the files up; prints a line for each."""
+    samples: dict[str, list[dict[str, float]]] = {tool: [] for tool in programs}
+    for turn in range(runs + 1):
+        for tool, code in programs.items():
+            sample = run(code)
+            if turn:
+                samples[tool].append(sample)
+    return [row(what, tool, found) for tool, found in samples.items()]
+
+
+def run(code: str) -> dict[str, float]:
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        [sys.executable, "-c", PRELUDE + code], capture_output=True, text=True, check=True, env=environment
+    )
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def row(what: str, tool: str, samples: Sequence[Mapping[str, float]]) -> Row:
+    seconds = [s["seconds"] for s in samples]
+    memory = statistics.median(s["bytes"] for s in samples)
+    result = Row(what, tool, len(samples), statistics.median(seconds), min(seconds), max(seconds), memory)
+    print(json.dumps({**asdict(result), "commit": commit(), "machine": machine()}), flush=True)
+    return result
+
+
+def commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=FOLDER, check=False)
+    return done.stdout.strip()
+
+
+def machine() -> str:
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        model = names[0] if names else model
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"

@@ -1,0 +1,107 @@
+"""The command line: `sardonyx VERB model …`, one file a verb.
+
+Exit codes: 0 all is well, 1 the model or its data are at fault, 2 the command was used wrongly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol, cast
+
+from sardonyx.errors import InputError, OutputError, SardonyxError
+
+FOLDER = Path(__file__).parent / "verbs"
+PACKAGE = f"{__name__.rpartition('.')[0]}.verbs"
+FINE, FINDINGS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+
+
+class Verb(Protocol):
+    """A module in `verbs`: what a verb is for, its arguments, and what it does."""
+
+    HELP: str
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+def names() -> Iterator[str]:
+    return (module.name for module in pkgutil.iter_modules([str(FOLDER)]))
+
+
+def verb(name: str) -> Verb:
+    return cast(Verb, importlib.import_module(f"{PACKAGE}.{name}"))
+
+
+def parser(chosen: str | None) -> argparse.ArgumentParser:
+    """The parser of the command line; verbs other than the chosen one are loaded only for the list of all."""
+    top = argparse.ArgumentParser(prog="sardonyx", description="Read, inspect and run ONNX models.")
+    top.add_argument("--version", action="store_true", help="print the version and leave")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    for name in names():
+        if chosen is not None and name != chosen:
+            continue
+        module = verb(name)
+        one = verbs.add_parser(name, help=module.HELP, description=module.__doc__)
+        one.formatter_class = argparse.RawDescriptionHelpFormatter
+        module.arguments(one)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command line; returns its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    chosen = words[0] if words and words[0] in names() else None
+    try:
+        args = parser(chosen).parse_args(words)
+    except SystemExit as done:  # argparse has said why
+        return WRONG_USE if done.code else FINE
+    if args.version:
+        return version()
+    if args.verb is None:
+        parser(None).print_help()
+        return WRONG_USE
+    return guarded(verb(args.verb), args)
+
+
+def version() -> int:
+    from importlib.metadata import version as installed
+
+    sys.stdout.write(f"sardonyx {installed('sardonyx')}\n")
+    return FINE
+
+
+def guarded(module: Verb, args: argparse.Namespace) -> int:
+    """Runs a verb; what goes wrong is one line on the error stream."""
+    try:
+        return module.run(args)
+    except (InputError, OutputError) as error:
+        return complain(error, WRONG_USE)
+    except SardonyxError as error:
+        return complain(error, FINDINGS)
+    except BrokenPipeError:  # the reader has seen enough, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except OSError as error:
+        return complain(error, WRONG_USE)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def complain(error: Exception, code: int) -> int:
+    text = (
+        f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+    )
+    sys.stderr.write(f"sardonyx: {text}\n")
+    return code
+
+
+def entry() -> None:
+    """What the installed command calls."""
+    sys.exit(main())

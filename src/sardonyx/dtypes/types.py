@@ -1,0 +1,151 @@
+"""The element types: their numbers, widths, names and NumPy counterparts.
+
+Spec: onnx.proto, TensorProto.DataType.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Literal, Self
+
+import ml_dtypes
+import numpy as np
+
+Kind = Literal["float", "signed", "unsigned", "complex", "other"]
+
+
+class DataType(enum.IntEnum):
+    """An element type of ONNX, with the number that a model file writes for it."""
+
+    #               number, bits, NumPy type, kind, first IR version
+    UNDEFINED = 0, None, None, "other", 1
+    FLOAT = 1, 32, np.float32, "float", 1
+    UINT8 = 2, 8, np.uint8, "unsigned", 1
+    INT8 = 3, 8, np.int8, "signed", 1
+    UINT16 = 4, 16, np.uint16, "unsigned", 1
+    INT16 = 5, 16, np.int16, "signed", 1
+    INT32 = 6, 32, np.int32, "signed", 1
+    INT64 = 7, 64, np.int64, "signed", 1
+    STRING = 8, None, np.object_, "other", 1
+    BOOL = 9, 8, np.bool_, "other", 1
+    FLOAT16 = 10, 16, np.float16, "float", 1
+    DOUBLE = 11, 64, np.float64, "float", 1
+    UINT32 = 12, 32, np.uint32, "unsigned", 1
+    UINT64 = 13, 64, np.uint64, "unsigned", 1
+    COMPLEX64 = 14, 64, np.complex64, "complex", 1
+    COMPLEX128 = 15, 128, np.complex128, "complex", 1
+    BFLOAT16 = 16, 16, ml_dtypes.bfloat16, "float", 4
+    FLOAT8E4M3FN = 17, 8, ml_dtypes.float8_e4m3fn, "float", 9
+    FLOAT8E4M3FNUZ = 18, 8, ml_dtypes.float8_e4m3fnuz, "float", 9
+    FLOAT8E5M2 = 19, 8, ml_dtypes.float8_e5m2, "float", 9
+    FLOAT8E5M2FNUZ = 20, 8, ml_dtypes.float8_e5m2fnuz, "float", 9
+    UINT4 = 21, 4, ml_dtypes.uint4, "unsigned", 10
+    INT4 = 22, 4, ml_dtypes.int4, "signed", 10
+    FLOAT4E2M1 = 23, 4, ml_dtypes.float4_e2m1fn, "float", 11
+    FLOAT8E8M0 = 24, 8, ml_dtypes.float8_e8m0fnu, "float", 12
+    UINT2 = 25, 2, ml_dtypes.uint2, "unsigned", 13
+    INT2 = 26, 2, ml_dtypes.int2, "signed", 13
+    FLOAT6E2M3 = 27, 6, ml_dtypes.float6_e2m3fn, "float", 14
+    FLOAT6E3M2 = 28, 6, ml_dtypes.float6_e3m2fn, "float", 14
+
+    text: str
+    """The name in ONNX textual syntax, as `float8e4m3fn`; "undefined", which UNDEFINED has, is not in it."""
+    is_float: bool
+    """A real floating-point type, of any width."""
+    is_integer: bool
+    """An integer type, of any width; BOOL is none."""
+    is_signed: bool
+    """Has negative values: signed integers, complex types, all floats but FLOAT8E8M0."""
+    is_complex: bool
+    """COMPLEX64 or COMPLEX128."""
+    ir_version: int
+    """The first IR version that has the type."""
+
+    def __new__(
+        cls, number: int, bits: int | None, scalar: type[Any] | None, kind: Kind, ir_version: int
+    ) -> Self:
+        member = int.__new__(cls, number)
+        member._value_ = number
+        return member
+
+    def __init__(
+        self, number: int, bits: int | None, scalar: type[Any] | None, kind: Kind, ir_version: int
+    ) -> None:
+        self._bits = bits
+        self._numpy = None if scalar is None else np.dtype(scalar)
+        self.text = self._name_.lower()
+        self.is_float = kind == "float"
+        self.is_integer = kind in ("signed", "unsigned")
+        self.is_signed = kind in ("float", "signed", "complex") and self._name_ != "FLOAT8E8M0"
+        self.is_complex = kind == "complex"
+        self.ir_version = ir_version
+
+    @property
+    def bits(self) -> int:
+        """Width of one stored element in bits (BOOL: 8); ValueError for STRING and UNDEFINED."""
+        if self._bits is None:
+            raise ValueError(
+                f"{self.name} has no fixed width; only elements of fixed width have a number of bits"
+            )
+        return self._bits
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The dtype of arrays of this type, in native byte order; ValueError for UNDEFINED.
+
+        ml_dtypes supplies bfloat16 and all floats and integers that NumPy lacks; elements of fewer than 8
+        bits take a whole byte each.  STRING has `object`, for `str`.
+        """
+        if self._numpy is None:
+            raise ValueError("UNDEFINED has no NumPy dtype; give the tensor an element type")
+        return self._numpy
+
+    @classmethod
+    def of(cls, dtype: np.dtype[Any] | type[Any]) -> DataType:
+        """The element type of arrays of a NumPy or ml_dtypes dtype, in either byte order.
+
+        `object`, `str_` of any length and StringDType are STRING.  TypeError for a dtype that ONNX lacks.
+        """
+        if dtype is None:
+            raise TypeError("None is no dtype (NumPy would take it for float64); give the dtype of an array")
+        found = np.dtype(dtype)
+        if found.kind in "UT":
+            return cls.STRING
+        member = _BY_NUMPY.get(found) or _BY_NUMPY.get(found.newbyteorder("="))
+        if member is None:
+            raise TypeError(f"ONNX has no element type for dtype {found}; cast the array to one that it has")
+        return member
+
+    @classmethod
+    def numbered(cls, number: int) -> DataType:
+        """The element type with the number that a model file writes; ValueError for a number that none has."""
+        member = _BY_NUMBER.get(number)
+        if member is None:
+            raise ValueError(f"{number} is not the number of an element type; they go from 0 to {max(_BY_NUMBER)}")
+        return member
+
+    @classmethod
+    def parse(cls, text: str) -> DataType:
+        """The element type of a name, in textual syntax (`int64`) or as in onnx.proto (`INT64`).
+
+        ValueError with the nearest names for any other string.
+        """
+        member = _BY_NAME.get(text)
+        if member is None:
+            raise ValueError(f"no element type is called {text!r}; {_suggestion(text)}")
+        return member
+
+
+def _suggestion(text: str) -> str:
+    """What to write instead of a name that does not exist."""
+    from difflib import get_close_matches  # loads slowly, and is needed only here
+
+    names = [member.text for member in DataType if member is not DataType.UNDEFINED]
+    if near := get_close_matches(text.lower(), names, n=3):
+        return f"did you mean {' or '.join(near)}?"
+    return f"the names are {', '.join(names)}"
+
+
+_BY_NUMBER = {int(member): member for member in DataType}
+_BY_NUMPY = {member._numpy: member for member in DataType if member._numpy is not None}
+_BY_NAME = {name: member for member in DataType for name in (member.text, member.name)}

@@ -1,0 +1,84 @@
+"""Two statements about the type of one value made into one."""
+
+from __future__ import annotations
+
+from sardonyx.errors import InferenceError
+from sardonyx.ir.dims import Dim
+from sardonyx.ir.types import MapType, OptionalType, SequenceType, Shape, SparseTensorType, TensorType, Type
+
+Shaped = TensorType | SparseTensorType
+
+
+def merged(declared: Type | None, inferred: Type | None, where: str) -> Type | None:
+    """What is known when both statements hold.
+
+    A number beats an expression, an inferred expression a declared one (symbols that a producer wrote are hints).
+    Raises InferenceError where kinds, element types, ranks or numbers contradict each other.
+    """
+    if declared is None or inferred is None:
+        return inferred if declared is None else declared
+    if isinstance(declared, Shaped) and isinstance(inferred, Shaped) and type(declared) is type(inferred):
+        return merged_tensors(declared, inferred, where)
+    match declared, inferred:
+        case (SequenceType(), SequenceType()):
+            return SequenceType(merged(declared.elem, inferred.elem, where), declared.denotation)
+        case (OptionalType(), OptionalType()):
+            return OptionalType(merged(declared.elem, inferred.elem, where), declared.denotation)
+        case (MapType(), MapType()) if declared.key is inferred.key:
+            return MapType(declared.key, merged(declared.value, inferred.value, where), declared.denotation)
+    if declared == inferred:
+        return declared
+    raise InferenceError(f"the model declares {declared}, its operators make {inferred}", location=where)
+
+
+def merged_tensors(
+    declared: TensorType | SparseTensorType, inferred: TensorType | SparseTensorType, where: str
+) -> TensorType | SparseTensorType:
+    if declared.dtype is not inferred.dtype:
+        what = (
+            f"the model declares elements of {declared.dtype.text}, its operators make {inferred.dtype.text}"
+        )
+        raise InferenceError(what, location=where)
+    shape = merged_shapes(declared.shape, inferred.shape, where)
+    names = declared.dim_denotations or inferred.dim_denotations
+    return type(declared)(declared.dtype, shape, declared.denotation or inferred.denotation, names)
+
+
+def merged_shapes(declared: Shape | None, inferred: Shape | None, where: str) -> Shape | None:
+    if declared is None or inferred is None:
+        return inferred if declared is None else declared
+    if len(declared) != len(inferred):
+        what = f"the model declares rank {len(declared)}, its operators make rank {len(inferred)}"
+        raise InferenceError(what, location=where)
+    return tuple(
+        merged_dims(d, i, axis, where) for axis, (d, i) in enumerate(zip(declared, inferred, strict=True))
+    )
+
+
+def merged_dims(declared: Dim, inferred: Dim, axis: int, where: str) -> Dim:
+    if isinstance(declared, int) and isinstance(inferred, int) and declared != inferred:
+        what = f"the model declares length {declared} on axis {axis}, its operators make {inferred}"
+        raise InferenceError(what, location=where)
+    if isinstance(declared, int) or inferred is None:
+        return declared
+    return inferred
+
+
+def joined(a: Type | None, b: Type | None) -> Type | None:
+    """What holds of a value that is of one type or of the other; None when the two have nothing in common."""
+    if a is None or b is None or a == b:
+        return a if a == b else None
+    if isinstance(a, Shaped) and isinstance(b, Shaped) and type(a) is type(b) and a.dtype is b.dtype:
+        return type(a)(a.dtype, joined_shapes(a.shape, b.shape))
+    match a, b:
+        case (SequenceType(), SequenceType()):
+            return SequenceType(joined(a.elem, b.elem))
+        case (OptionalType(), OptionalType()):
+            return OptionalType(joined(a.elem, b.elem))
+    return None
+
+
+def joined_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))

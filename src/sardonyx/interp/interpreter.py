@@ -1,0 +1,46 @@
+"""The reference engine: every operator in the version that the model names, as written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from sardonyx.errors import LimitError
+from sardonyx.interp.program import Program, Run
+from sardonyx.ir.graph import Model, Node
+from sardonyx.ops.api import RunLimits, RuntimeValue
+
+
+class Interpreter:
+    """Runs a model's graph.  Feeds are trusted to fit the graph's inputs; a session checks them."""
+
+    def __init__(self, model: Model, *, limits: RunLimits | None = None, seed: int | None = None) -> None:
+        """Raises UnsupportedOperator, before anything runs, for a node without kernel.
+
+        `seed` makes the random operators that have none of their own repeat themselves.
+        """
+        self.model = model
+        self.limits = limits or RunLimits()
+        self.rng = np.random.default_rng(seed)
+        self.program = Program.of(model.graph, model, model.opset_imports)
+
+    def run(
+        self,
+        feeds: Mapping[str, RuntimeValue],
+        observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None,
+    ) -> dict[str, RuntimeValue]:
+        """The outputs by name; inputs that are not fed take their defaults.
+
+        `observe` is called with each node and its results as soon as it has run.
+        """
+        graph = self.model.graph
+        inputs = [feeds.get(v.name, self.program.constants.get(v)) for v in graph.inputs]
+        run = Run(self.limits, self.rng, observe)
+        with np.errstate(all="ignore"):
+            try:
+                results = self.program.run(inputs, run)
+            except RecursionError:
+                what = "functions and subgraphs are nested deeper than Python's own recursion limit allows"
+                raise LimitError(what, limit="sys.setrecursionlimit") from None
+        return {value.name: result for value, result in zip(graph.outputs, results, strict=True)}

@@ -1,0 +1,172 @@
+"""The facet protocol: how an operator's meaning is written down.
+
+An operator is a module-level `Operator`; its facets are plain functions that name the exact schema versions they
+were read against.  There is no fallback from one version to another: a version that no facet names is unsupported.
+
+    op = Operator("Softmax", tolerance="rounding")
+    op.infer(1, 11, 13)(same_type)
+
+    @op.eval(13)
+    def eval_13(x: Array, *, axis: int) -> Array: ...
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from sardonyx.errors import LimitError
+from sardonyx.ir.graph import Graph
+from sardonyx.ir.tensors import Array, SparseTensor
+from sardonyx.ops.inference import Inference, Known, Result
+from sardonyx.schema import OpSchema
+
+# What flows along an edge when a model runs: a tensor (ONNX strings are `str` in an object array), a sequence, a
+# map, an optional without value, or a sparse tensor.
+RuntimeValue: TypeAlias = (
+    "Array | SparseTensor | list[RuntimeValue] | dict[int, RuntimeValue] | dict[str, RuntimeValue] | None"
+)
+Evaluated: TypeAlias = "RuntimeValue | tuple[RuntimeValue, ...]"
+Tolerance = Literal["exact", "rounding", "random"]
+F = TypeVar("F", bound=Callable[..., object])
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """What one operator may use before it is refused; every bound can be raised by the caller."""
+
+    bytes: int = 1 << 34  # of one result
+    iterations: int = 100_000_000  # of one loop
+    nodes: int = 1_000_000_000  # called in one run, those of loops and functions included
+
+
+class Call(Protocol):
+    """What a kernel may ask of the run around it, as its keyword argument `call`."""
+
+    version: int  # since_version of the operator
+    wanted: tuple[bool, ...]  # for each output of the node, whether somebody named it
+    limits: RunLimits
+
+    def run(self, graph: Graph, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
+        """Runs a subgraph of the node; `inputs` are for its inputs in order, outer values are in its reach."""
+        ...
+
+    def generator(self, seed: float | None) -> np.random.Generator:
+        """Random bits: the same for the same `seed`, the session's own without one."""
+        ...
+
+
+def claim(
+    call: Call, shape: Sequence[int], dtype: np.dtype[np.generic] | type[np.generic], what: str
+) -> None:
+    """Raises LimitError, before anything is allocated, when a result of this shape would pass the limit."""
+    size = np.dtype(dtype).itemsize
+    for dim in shape:
+        size *= int(dim)
+    if size > call.limits.bytes:
+        raise LimitError(
+            f"{what} of shape {list(map(int, shape))} would take {size} bytes", limit="limits.bytes"
+        )
+
+
+class Eval(Protocol):
+    """A kernel: inputs by position (None: left out; variadic ones follow one by one), attributes by keyword."""
+
+    def __call__(self, *inputs: RuntimeValue, **attributes: object) -> Evaluated: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """An eval facet, with what the interpreter needs to know to call it."""
+
+    function: Eval
+    keywords: frozenset[str]  # attributes it takes
+    wants_call: bool
+    ignores: frozenset[str]  # attributes of the schema that change nothing
+
+
+InferFacet: TypeAlias = Callable[[Inference], Result]
+ValueFacet: TypeAlias = Callable[[Inference], "Known | None"]
+
+
+@dataclass(eq=False)
+class Operator:
+    """An operator of a domain with all that is known about it, by schema version.
+
+    tolerance: how close two right implementations are: the same bits, the same up to rounding, or only alike in
+    distribution.  elementwise: output i depends on element i of the (broadcast) inputs alone.
+    schema: signatures of an operator that no specification lists, newest last.
+    """
+
+    name: str
+    domain: str = ""
+    tolerance: Tolerance = "exact"
+    elementwise: bool = False
+    commutative: bool = False
+    schema: tuple[OpSchema, ...] = ()
+    infers: dict[int, InferFacet] = field(default_factory=dict)
+    kernels: dict[int, Kernel] = field(default_factory=dict)
+    values: dict[int, ValueFacet] = field(default_factory=dict)
+    module: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.module:
+            frame = inspect.currentframe()
+            while frame is not None and frame.f_globals.get("__name__") in (__name__, "dataclasses"):
+                frame = frame.f_back
+            self.module = frame.f_globals["__name__"] if frame else ""
+        add(self)
+
+    @property
+    def is_random(self) -> bool:
+        return self.tolerance == "random"
+
+    def infer(self, *versions: int) -> Callable[[InferFacet], InferFacet]:
+        """The types of the outputs, as a function of an `Inference`."""
+        return facet(self, "infer", self.infers, versions)
+
+    def value(self, *versions: int) -> Callable[[ValueFacet], ValueFacet]:
+        """The elements of output 0 where those of the inputs are known, if only as expressions."""
+        return facet(self, "value", self.values, versions)
+
+    def eval(self, *versions: int, ignores: Sequence[str] = ()) -> Callable[[F], F]:
+        """The kernel of the reference engine; `ignores` names attributes that do not change the result."""
+
+        def register(function: F) -> F:
+            facet(self, "eval", self.kernels, versions)(kernel(function, ignores))
+            return function
+
+        return register
+
+
+def facet(op: Operator, kind: str, table: dict[int, T], versions: Sequence[int]) -> Callable[[T], T]:
+    """Registers a facet for exactly these versions."""
+    assert versions, f"the {kind} facet of {op.name} names no version"
+
+    def register(found: T) -> T:
+        for version in versions:
+            assert version not in table, f"{op.name}-{version} has two {kind} facets"
+            table[version] = found
+        return found
+
+    return register
+
+
+def kernel(function: Callable[..., object], ignores: Sequence[str]) -> Kernel:
+    parameters = inspect.signature(function).parameters.values()
+    keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return Kernel(function, frozenset(keywords - {"call"}), "call" in keywords, frozenset(ignores))  # type: ignore[arg-type]
+
+
+OPERATORS: dict[tuple[str, str], Operator] = {}
+
+
+def add(op: Operator) -> None:
+    """Registers an operator; a second one of the same name is an error naming both files."""
+    other = OPERATORS.setdefault((op.domain, op.name), op)
+    assert other is op, f"{op.domain or 'ai.onnx'}.{op.name} is written in {other.module} and in {op.module}"

@@ -1,0 +1,105 @@
+"""What a node means: its signature, its kernel and its attributes as the kernel takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sardonyx.errors import InvalidModel, UnsupportedOperator
+from sardonyx.ir.attributes import AttributeType
+from sardonyx.ir.graph import Attribute, AttributeValue, Node
+from sardonyx.ir.tensors import Tensor
+from sardonyx.ir.walk import location
+from sardonyx.ops.api import Kernel
+from sardonyx.ops.registry import find, signature
+from sardonyx.schema import OpSchema, domains, latest, lookup, versions
+
+Bindings = Mapping[str, Attribute | None]  # a function's attribute parameters as one call fills them
+
+
+def version_of(node: Node, imports: Mapping[str, int]) -> int:
+    """The version of the node's operator set that its model or function imports."""
+    version = imports.get(node.domain)
+    if version is None:
+        what = f"domain {node.domain or 'ai.onnx'!r} is not imported; the model imports {sorted(imports)}"
+        raise InvalidModel(what, location=location(node))
+    return version
+
+
+def schema_of(node: Node, imports: Mapping[str, int]) -> OpSchema:
+    """The signature of the node's operator under these imports.
+
+    An operator used at an opset older than itself is read as its first version, which is what such files mean.
+    Raises UnsupportedOperator for one that does not exist.
+    """
+    version = version_of(node, imports)
+    found = signature(node.domain, node.op_type, version)
+    if found is None and (known := versions(node.domain, node.op_type)) and version < known[0]:
+        found = lookup(node.domain, node.op_type, known[0])
+    if found is None:
+        hint = ""
+        if node.domain in domains() and version > latest(node.domain):
+            hint = f"the newest operator set known is {latest(node.domain)}; convert the model to it"
+        where = location(node)
+        raise UnsupportedOperator(
+            node.domain, node.op_type, version, facet="signature", location=where, hint=hint
+        )
+    return found
+
+
+def kernel_of(node: Node, schema: OpSchema) -> Kernel:
+    """The kernel for exactly this version; raises UnsupportedOperator when there is none."""
+    op = find(node.domain, node.op_type)
+    kernel = op.kernels.get(schema.since_version) if op is not None else None
+    if kernel is None:
+        where = location(node)
+        raise UnsupportedOperator(
+            node.domain, node.op_type, schema.since_version, facet="kernel", location=where
+        )
+    return kernel
+
+
+def bound_attributes(node: Node, bindings: Bindings) -> dict[str, Attribute]:
+    """The node's attributes with references replaced; one that refers to an unfilled parameter is left out."""
+    result: dict[str, Attribute] = {}
+    for name, attribute in node.attributes.items():
+        actual = bindings.get(attribute.ref) if attribute.ref else attribute
+        if actual is not None:
+            result[name] = actual
+    return result
+
+
+def attributes_of(node: Node, schema: OpSchema, bindings: Bindings) -> dict[str, object]:
+    """Attribute values as kernels and infer facets take them: the schema's defaults where the node says nothing.
+
+    STRING is str, TENSOR an array, a list a tuple.  Raises InvalidModel for an attribute that the operator lacks,
+    that is of another type, or that is required and missing.
+    """
+    result: dict[str, object] = {
+        name: plain(declared.default)
+        for name, declared in schema.attributes.items()
+        if declared.default is not None
+    }
+    for name, attribute in bound_attributes(node, bindings).items():
+        declared = schema.attributes.get(name)
+        if declared is None:
+            what = f"{node.op_type}-{schema.since_version} has no attribute {name!r}; it has {sorted(schema.attributes)}"
+            raise InvalidModel(what, location=location(node))
+        if attribute.type.name != declared.type and attribute.type is not AttributeType.UNDEFINED:
+            what = f"attribute {name!r} is of type {attribute.type.name}, where {declared.type} is wanted"
+            raise InvalidModel(what, location=location(node))
+        result[name] = plain(attribute.value)
+    for name, declared in schema.attributes.items():
+        if declared.required and name not in result:
+            raise InvalidModel(f"attribute {name!r} is required and missing", location=location(node))
+    return result
+
+
+def plain(value: AttributeValue | object) -> object:
+    """An attribute's value as facets take it."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if isinstance(value, tuple):
+        return tuple(plain(v) for v in value)
+    return value

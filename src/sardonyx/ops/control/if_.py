@@ -1,0 +1,71 @@
+"""If: the results of one of two subgraphs.
+
+Spec: ai.onnx If-1, -11, -13, -16, -19, -21, -23, -24, -25.  In version 1 both branches give the same shapes; from 11
+on the same element types are enough.  Sequences came with 13, optionals with 16, the others added element types.
+"""
+
+from __future__ import annotations
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.graph import Graph
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType, Type
+from sardonyx.ops.api import Call, Operator, RuntimeValue
+from sardonyx.ops.control.bodies import run_body
+from sardonyx.ops.control.joins import join, named_dims
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.shapes import merge_shapes
+
+op = Operator("If")
+
+
+@op.infer(11, 13, 16, 19, 21, 23, 24, 25)
+def infer(t: Inference) -> Result:
+    """The types of the branch that a known condition takes, or what those of both have in common."""
+    branches = branch_types(t)
+    if branches is None or len(branches) == 1:
+        return None if branches is None else branches[0]
+    pairs = enumerate(zip(*branches, strict=True))
+    return [named_dims(t, join(t, a, b, f"output {i}")) for i, (a, b) in pairs]
+
+
+@op.infer(1)
+def infer_1(t: Inference) -> Result:
+    """The same, but what one branch knows of a shape holds for the other one too."""
+    branches = branch_types(t)
+    if branches is None or len(branches) == 1:
+        return None if branches is None else branches[0]
+    return [same_shape(t, a, b, f"output {i}") for i, (a, b) in enumerate(zip(*branches, strict=True))]
+
+
+def branch_types(t: Inference) -> list[list[Type | None]] | None:
+    """The output types of the branches that may be taken, one or two lists; None where they cannot be told."""
+    condition = t.constant(0)
+    taken = ["then_branch", "else_branch"]
+    if condition is not None and condition.size == 1:
+        taken = ["then_branch" if condition.item() else "else_branch"]
+    found = [t.subgraph(name, ()) for name in taken]
+    results = [types for types in found if types is not None]
+    if len(results) < len(found):
+        return None
+    for name, types in zip(taken, results, strict=True):
+        if len(types) < t.outputs or len(types) != len(results[0]):
+            t.fail(f"{name} has {len(types)} outputs, {max(t.outputs, len(results[0]))} are wanted")
+    return results
+
+
+def same_shape(t: Inference, a: Type | None, b: Type | None, what: str) -> Type | None:
+    joined = join(t, a, b, what)
+    if isinstance(joined, TensorType):
+        shapes = [x.shape for x in (a, b) if isinstance(x, TensorType)]
+        return TensorType(joined.dtype, merge_shapes(t, shapes, f"the shapes of {what} in the two branches"))
+    return joined
+
+
+@op.eval(1, 11, 13, 16, 19, 21, 23, 24, 25)
+def evaluate(cond: Array, *, then_branch: Graph, else_branch: Graph, call: Call) -> tuple[RuntimeValue, ...]:
+    """cond: one bool, of any rank."""
+    if cond.size != 1:
+        raise EvaluationError(f"the condition is of shape {list(cond.shape)}; one element is wanted")
+    branch = then_branch if cond.item() else else_branch
+    return tuple(run_body(call, branch, (), len(call.wanted)))

@@ -1,0 +1,34 @@
+"""Abs, Neg, Sign: size, opposite, and -1, 0 or 1; the least integer is its own size and opposite.
+
+Spec: ai.onnx Abs-1, -6, -13; Neg-1, -6, -13; Sign-9, -13.  Versions from 6 on take integers, 13 bfloat16.  The sign
+of NaN, of which no version speaks, is NaN.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from sardonyx.ir.dims import Known, bounds, dim_max
+from sardonyx.ops.api import Operator
+from sardonyx.ops.math.elementwise import function_of_one
+from sardonyx.ops.math.symbolic import arithmetic
+
+abs_ = Operator("Abs", elementwise=True)
+neg = Operator("Neg", elementwise=True)
+
+function_of_one(abs_, (1, 6, 13), np.abs)
+function_of_one(neg, (1, 6, 13), np.negative)
+function_of_one(Operator("Sign", elementwise=True), (9, 13), np.sign)
+
+
+def size(dim: Known) -> Known:
+    low, high = bounds(dim)
+    if low is not None and low >= 0:
+        return dim
+    return -dim if high is not None and high <= 0 else dim_max(dim, -dim)
+
+
+abs_.value(1, 6, 13)(arithmetic(size))
+neg.value(1, 6, 13)(arithmetic(operator.neg))

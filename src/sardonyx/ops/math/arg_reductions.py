@@ -1,0 +1,63 @@
+"""ArgMax, ArgMin: where along an axis the largest or the smallest element is.
+
+Spec: ai.onnx ArgMax-1, -11, -12, -13 and ArgMin likewise.  Of equal elements the first one counts, from 12 on the last
+one where `select_last_index` is set; 13 adds an element type.  NaN, of which the text says nothing, is found first
+by both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.shapes import axis_of
+
+VERSIONS = (1, 11, 12, 13)
+
+
+def infer(t: Inference) -> Result:
+    shape = t.shape(0)
+    if shape is None:
+        return TensorType(DataType.INT64)
+    axis = t.axis(t.integer("axis"), len(shape))
+    kept = (1,) if t.integer("keepdims") else ()
+    return TensorType(DataType.INT64, shape[:axis] + kept + shape[axis + 1 :])
+
+
+def finder(find: Callable[[Array, int], Array]) -> Callable[..., Array]:
+    """The kernel that finds by `find(x, axis)`, which takes the first of equal elements."""
+
+    def evaluate(data: Array, *, axis: int, keepdims: int, select_last_index: int = 0) -> Array:
+        """data: [..., n, ...], n > 0; result: int64 [..., 1, ...], without that axis where keepdims is 0."""
+        axis = axis_of(axis, data.ndim)
+        rest = data.shape[:axis] + data.shape[axis + 1 :]
+        if data.shape[axis] == 0 and 0 not in rest:
+            raise EvaluationError(f"axis {axis} is empty, where at least one element is wanted")
+        lines = widen(data) if data.size else np.zeros((*data.shape[:axis], 1, *data.shape[axis + 1 :]))
+        found = located(lines, axis, find, bool(select_last_index))
+        return np.expand_dims(found, axis) if keepdims else found
+
+    return evaluate
+
+
+def located(x: Array, axis: int, find: Callable[[Array, int], Array], last: bool) -> Array:
+    if not last:
+        return np.asarray(find(x, axis), np.int64)
+    return np.asarray(x.shape[axis] - 1 - find(np.flip(x, axis), axis), np.int64)
+
+
+arg_max = Operator("ArgMax")
+arg_max.infer(*VERSIONS)(infer)
+arg_max.eval(*VERSIONS)(finder(np.argmax))
+
+arg_min = Operator("ArgMin")
+arg_min.infer(*VERSIONS)(infer)
+arg_min.eval(*VERSIONS)(finder(np.argmin))

@@ -1,0 +1,31 @@
+"""BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot: logic on the bits of integers.
+
+Spec: ai.onnx BitwiseAnd-18, BitwiseOr-18, BitwiseXor-18, BitwiseNot-18.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.math.elementwise import function_of_one
+from sardonyx.ops.shapes import broadcasting
+
+
+def define(op: Operator, ufunc: Callable[[Array, Array], Array]) -> None:
+    """Gives `op` the facets of version 18."""
+
+    def evaluate(A: Array, B: Array) -> Array:
+        return ufunc(A, B)
+
+    op.infer(18)(broadcasting())
+    op.eval(18)(evaluate)
+
+
+define(Operator("BitwiseAnd", elementwise=True, commutative=True), np.bitwise_and)
+define(Operator("BitwiseOr", elementwise=True, commutative=True), np.bitwise_or)
+define(Operator("BitwiseXor", elementwise=True, commutative=True), np.bitwise_xor)
+function_of_one(Operator("BitwiseNot", elementwise=True), (18,), np.invert)

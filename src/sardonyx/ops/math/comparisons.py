@@ -1,0 +1,54 @@
+"""Equal, Greater, Less, GreaterOrEqual, LessOrEqual: which elements compare so; NaN compares as nothing.
+
+Spec: ai.onnx Equal-1, -7, -11, -13, -19; Greater and Less -1, -7, -9, -13; GreaterOrEqual and LessOrEqual -12, -16.
+Version 1 stretches B alone, as `broadcast` and `axis` say; 7 broadcasts both.  The others add element types: 9 and 11
+all integers and floats, 13 and 16 bfloat16, 19 strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.ir.dims import Dim, known_equal, known_ge
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.math.limited_broadcast import limited, limited_broadcasting
+from sardonyx.ops.math.symbolic import relation
+from sardonyx.ops.shapes import broadcasting
+
+
+def define(
+    op: Operator,
+    versions: Sequence[int],
+    ufunc: Callable[[Array, Array], Array],
+    rule: Callable[[Dim, Dim], bool | None],
+) -> None:
+    """Gives `op` the facets of all versions; `ufunc` is for arrays, `rule` for dims."""
+
+    def evaluate(A: Array, B: Array) -> Array:
+        return np.asarray(ufunc(widen(A), widen(B)), np.bool_)
+
+    later = [v for v in versions if v > 1]
+    op.infer(*later)(broadcasting(DataType.BOOL))
+    op.eval(*later)(evaluate)
+    if 1 in versions:
+        op.infer(1)(limited_broadcasting(DataType.BOOL))
+        op.eval(1)(limited(evaluate))
+    op.value(*versions)(relation(rule))
+
+
+def less(a: Dim, b: Dim) -> bool | None:
+    no = known_ge(a, b)
+    return None if no is None else not no
+
+
+equal = Operator("Equal", elementwise=True, commutative=True)
+define(equal, (1, 7, 11, 13, 19), np.equal, known_equal)
+define(Operator("Greater", elementwise=True), (1, 7, 9, 13), np.greater, lambda a, b: less(b, a))
+define(Operator("Less", elementwise=True), (1, 7, 9, 13), np.less, less)
+define(Operator("GreaterOrEqual", elementwise=True), (12, 16), np.greater_equal, known_ge)
+define(Operator("LessOrEqual", elementwise=True), (12, 16), np.less_equal, lambda a, b: known_ge(b, a))

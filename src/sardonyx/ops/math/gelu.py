@@ -1,0 +1,30 @@
+"""Gelu: x times the probability that a normal variable is below x.
+
+Spec: ai.onnx Gelu-20.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.math.elementwise import in_own_type
+from sardonyx.ops.math.erf import erf
+from sardonyx.ops.shapes import same_tensor
+
+op = Operator("Gelu", tolerance="rounding", elementwise=True)
+op.infer(20)(same_tensor)
+
+
+@op.eval(20)
+@in_own_type
+def evaluate(X: Array, *, approximate: str) -> Array:
+    if approximate == "none":
+        return 0.5 * X * (1 + erf(X / math.sqrt(2)))
+    if approximate == "tanh":
+        return 0.5 * X * (1 + np.tanh(math.sqrt(2 / math.pi) * (X + 0.044715 * X**3)))
+    raise EvaluationError(f"approximate is {approximate!r}; 'none' and 'tanh' are allowed")

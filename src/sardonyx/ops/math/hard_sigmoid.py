@@ -1,0 +1,23 @@
+"""HardSigmoid: alpha * x + beta, kept between 0 and 1.
+
+Spec: ai.onnx HardSigmoid-1, -6, -22.  22 adds bfloat16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.math.elementwise import in_own_type
+from sardonyx.ops.shapes import same_tensor
+
+op = Operator("HardSigmoid", tolerance="rounding", elementwise=True)
+op.infer(1, 6, 22)(same_tensor)
+
+
+@op.eval(6, 22)
+@op.eval(1, ignores=("consumed_inputs",))
+@in_own_type
+def evaluate(X: Array, *, alpha: float, beta: float) -> Array:
+    return np.clip(alpha * X + beta, 0, 1)

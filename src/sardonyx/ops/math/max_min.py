@@ -1,0 +1,42 @@
+"""Max, Min: the greatest and the least of the inputs' elements; NaN where one of them is NaN.
+
+Spec: ai.onnx Max-1, -6, -8, -12, -13 and Min of the same versions.  1 and 6 want inputs of one shape; 8 broadcasts
+them.  12 adds integers, 13 bfloat16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+
+from sardonyx.ir.dims import dim_max, dim_min
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.math.elementwise import in_own_type, require_same_shapes, same_shapes
+from sardonyx.ops.math.symbolic import Rule, arithmetic
+from sardonyx.ops.shapes import broadcasting
+
+
+def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> None:
+    """Gives `op` the facets of all versions; `ufunc` is for two arrays, `rule` for known dims."""
+
+    @in_own_type
+    def eval_8(*data_0: Array) -> Array:
+        return reduce(ufunc, data_0)
+
+    def eval_1(*data_0: Array) -> Array:
+        require_same_shapes(data_0)
+        return eval_8(*data_0)
+
+    op.infer(1, 6)(same_shapes)
+    op.infer(8, 12, 13)(broadcasting())
+    op.value(1, 6, 8, 12, 13)(arithmetic(rule))
+    op.eval(1, ignores=("consumed_inputs",))(eval_1)
+    op.eval(6)(eval_1)
+    op.eval(8, 12, 13)(eval_8)
+
+
+define(Operator("Max", elementwise=True, commutative=True), np.maximum, dim_max)
+define(Operator("Min", elementwise=True, commutative=True), np.minimum, dim_min)

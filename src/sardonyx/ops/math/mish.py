@@ -1,0 +1,15 @@
+"""Mish: x * tanh(log(exp(x) + 1)).
+
+Spec: ai.onnx Mish-18, -22.  22 adds bfloat16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.ops.api import Operator
+from sardonyx.ops.math.elementwise import function_of_one
+from sardonyx.ops.math.softplus import softplus
+
+op = Operator("Mish", tolerance="rounding", elementwise=True)
+function_of_one(op, (18, 22), lambda x: x * np.tanh(softplus(x)))

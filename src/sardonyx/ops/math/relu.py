@@ -1,0 +1,14 @@
+"""Relu: the positive part.
+
+Spec: ai.onnx Relu-1, -6, -13, -14.  13 adds bfloat16, 14 signed integers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.ops.api import Operator
+from sardonyx.ops.math.elementwise import function_of_one
+
+op = Operator("Relu", elementwise=True)
+function_of_one(op, (1, 6, 13, 14), lambda x: np.maximum(x, x.dtype.type(0)))

@@ -1,0 +1,23 @@
+"""Selu: gamma * x where x is positive, gamma * alpha * (exp(x) - 1) elsewhere.
+
+Spec: ai.onnx Selu-1, -6, -22.  6 changes the defaults in the sixth digit, 22 adds bfloat16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.math.elementwise import in_own_type
+from sardonyx.ops.shapes import same_tensor
+
+op = Operator("Selu", tolerance="rounding", elementwise=True)
+op.infer(1, 6, 22)(same_tensor)
+
+
+@op.eval(6, 22)
+@op.eval(1, ignores=("consumed_inputs",))
+@in_own_type
+def evaluate(X: Array, *, alpha: float, gamma: float) -> Array:
+    return gamma * np.where(X > 0, X, alpha * np.expm1(X))

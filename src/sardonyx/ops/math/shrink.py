@@ -1,0 +1,35 @@
+"""Shrink: bias added below -lambd and subtracted above lambd; 0 in between.
+
+Spec: ai.onnx Shrink-9.  Where the elements are integers the bias is rounded toward zero to one of them first.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.math.elementwise import in_own_type
+from sardonyx.ops.shapes import same_tensor
+
+op = Operator("Shrink", tolerance="rounding", elementwise=True)
+op.infer(9)(same_tensor)
+
+
+@op.eval(9)
+@in_own_type
+def evaluate(input: Array, *, bias: float, lambd: float) -> Array:
+    amount = bias if input.dtype.kind == "f" else whole(bias, input.dtype)
+    raised = np.where(input < -lambd, input + amount, input.dtype.type(0))
+    return np.where(input > lambd, input - amount, raised)
+
+
+def whole(bias: float, dtype: np.dtype[np.generic]) -> Array:
+    """The bias as an integer of that type, modulo 2 to its number of bits."""
+    if not math.isfinite(bias):
+        raise EvaluationError(f"bias is {bias} and the elements are {dtype}; a finite bias is wanted")
+    bits = 8 * dtype.itemsize
+    return np.array(int(bias) % (1 << bits), f"u{dtype.itemsize}").astype(dtype)

@@ -1,0 +1,21 @@
+"""SwiGLU: the gate A through Swish, times B.
+
+Spec: ai.onnx SwiGLU-28.  A and B are of one shape; nothing is broadcast.
+"""
+
+from __future__ import annotations
+
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.math.elementwise import in_own_type, require_same_shapes, same_shapes
+from sardonyx.ops.math.sigmoid import sigmoid
+
+op = Operator("SwiGLU", tolerance="rounding", elementwise=True)
+op.infer(28)(same_shapes)
+
+
+@op.eval(28)
+@in_own_type
+def evaluate(A: Array, B: Array, *, alpha: float) -> Array:
+    require_same_shapes((A, B))
+    return A * sigmoid(alpha * A) * B

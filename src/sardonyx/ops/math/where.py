@@ -1,0 +1,42 @@
+"""Where: X where the condition holds, Y elsewhere.
+
+Spec: ai.onnx Where-9, -16.  16 adds bfloat16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.ir.dims import Dim, known_equal
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.inference import Inference, Known, Result
+from sardonyx.ops.math.symbolic import NUMBERS, mapped
+from sardonyx.ops.shapes import broadcast
+
+op = Operator("Where", elementwise=True)
+
+
+@op.infer(9, 16)
+def infer(t: Inference) -> Result:
+    shape = broadcast(t, [t.shape(i) for i in range(3)])
+    dtype = t.dtype(1) or t.dtype(2)
+    return None if dtype is None else TensorType(dtype, shape)
+
+
+@op.eval(9, 16)
+def evaluate(condition: Array, X: Array, Y: Array) -> Array:
+    return np.where(condition, X, Y)
+
+
+@op.value(9, 16)
+def value(t: Inference) -> Known | None:
+    return mapped(t, chosen) if t.dtype(1) in NUMBERS else None
+
+
+def chosen(condition: bool | None, x: Dim, y: Dim) -> Dim:
+    """x or y; what both are alike where the condition is not known."""
+    if condition is not None:
+        return x if condition else y
+    return x if known_equal(x, y) else None

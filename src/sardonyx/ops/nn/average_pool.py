@@ -1,0 +1,61 @@
+"""AveragePool: the mean of the elements below each window.
+
+Spec: ai.onnx AveragePool-1, -7, -10, -11, -19, -22.  Version 7 adds count_include_pad, 10 ceil_mode, 19 dilations,
+22 bfloat16 and the rule that no window starts in the padding at the end.  11 rounds the size of SAME down in one place
+and up in another; up is what the versions around it say.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn.pooling import pooling_rounding, pooling_shape, pooling_windows, reduced
+from sardonyx.ops.nn.windows import covered, padded
+
+op = Operator("AveragePool", tolerance="rounding")
+
+
+@op.infer(1, 7, 10, 11, 19, 22)
+def infer(t: Inference) -> Result:
+    found = t.tensor(0)
+    return found and TensorType(found.dtype, pooling_shape(t))
+
+
+@op.eval(1, 7, 10, 11, 19, 22)
+@in_float32
+def eval_22(
+    x: Array,
+    *,
+    call: Call,
+    kernel_shape: tuple[int, ...],
+    auto_pad: str,
+    strides: tuple[int, ...] | None = None,
+    pads: tuple[int, ...] | None = None,
+    dilations: tuple[int, ...] | None = None,
+    ceil_mode: int = 0,
+    count_include_pad: int = 0,
+) -> Array:
+    """x: [N, C, *spatial], result: [N, C, *out]; NaN where a window has nothing to count.
+
+    count_include_pad 1 counts the padding as zeros, but not what ceil_mode lets a window reach over beyond it.
+    """
+    windows = pooling_windows(
+        x,
+        kernel_shape,
+        strides=strides,
+        pads=pads,
+        auto_pad=auto_pad,
+        dilations=dilations,
+        rounding=pooling_rounding(call.version, ceil_mode),
+    )
+    sums = reduced(padded(x, windows, 0, call), windows, np.add)
+    counts = np.ones((), x.dtype)
+    for i in range(len(windows.size)):
+        counts = counts[..., None] * covered(windows, i, with_pads=bool(count_include_pad)).astype(x.dtype)
+    sums /= counts
+    return sums

@@ -1,0 +1,66 @@
+"""GroupNormalization: the channels of each group together brought to mean 0 and variance 1, then scaled and shifted.
+
+Spec: ai.onnx GroupNormalization-18, -21.  Version 18, which is deprecated, has one scale and bias for each group; 21 one
+for each channel, and a precision of its own for the statistics.
+"""
+
+from __future__ import annotations
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn.normalizing import by_channel, check_channels, stage_one_type, standardized, working
+from sardonyx.ops.shapes import same_tensor
+
+op = Operator("GroupNormalization", tolerance="rounding")
+
+
+@op.infer(18, 21)
+def infer(t: Inference) -> Result:
+    groups = t.integer("num_groups")
+    shape = t.shape(0)
+    if groups < 1:
+        t.fail(f"num_groups is {groups}, at least 1 is wanted")
+    if shape is not None and len(shape) < 2:
+        t.fail(f"the input has rank {len(shape)}, [N, C, ...] is wanted")
+    channels = None if shape is None else shape[1]
+    if isinstance(channels, int) and channels % groups:
+        t.fail(f"num_groups {groups} does not divide {channels} channels")
+    check_channels(t, (1, 2), groups if t.version == 18 else channels)
+    return same_tensor(t)
+
+
+@op.eval(21)
+def eval_21(
+    x: Array, scale: Array, bias: Array, *, num_groups: int, epsilon: float, stash_type: int
+) -> Array:
+    """x, result: [N, C, *spatial], scale, bias: [C]; both work in the precision of x, which rounds after each step."""
+    stash = stage_one_type(stash_type)
+    grouped = by_group(working(x, stash), num_groups)
+    normalized, _, _ = standardized(grouped, (2,), epsilon)
+    y = normalized.reshape(x.shape).astype(stash, copy=False).astype(x.dtype, copy=False)
+    return y * by_channel(scale, "scale", x.shape) + by_channel(bias, "bias", x.shape)
+
+
+@op.eval(18)
+@in_float32
+def eval_18(x: Array, scale: Array, bias: Array, *, num_groups: int, epsilon: float) -> Array:
+    """x, result: [N, C, *spatial], scale, bias: [num_groups]."""
+    grouped = by_group(x, num_groups)
+    normalized, _, _ = standardized(grouped, (2,), epsilon)
+    normalized *= by_channel(scale, "scale", grouped.shape)
+    normalized += by_channel(bias, "bias", grouped.shape)
+    return normalized.reshape(x.shape)
+
+
+def by_group(x: Array, num_groups: int) -> Array:
+    """x [N, C, *spatial] as [N, groups, elements of a group]; raises EvaluationError."""
+    if x.ndim < 2 or num_groups < 1 or x.shape[1] % num_groups:
+        what = f"x has shape {list(x.shape)} and num_groups is {num_groups}"
+        raise EvaluationError(f"{what}: [N, C, ...] with a multiple of num_groups channels is wanted")
+    elements = x.shape[1] // num_groups
+    for dim in x.shape[2:]:
+        elements *= dim
+    return x.reshape(x.shape[0], num_groups, elements)

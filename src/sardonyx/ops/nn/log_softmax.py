@@ -1,0 +1,46 @@
+"""LogSoftmax: the logarithm of what Softmax gives.
+
+Spec: ai.onnx LogSoftmax-1, -11, -13.  Versions 1 and 11 flatten x to two dimensions at `axis` and scale whole rows;
+13 scales along `axis` alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.flattened import flattened
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.shapes import axis_of, same_tensor
+
+op = Operator("LogSoftmax", tolerance="rounding")
+
+
+@op.infer(1, 11, 13)
+def infer(t: Inference) -> Result:
+    check_axis(t)
+    return same_tensor(t)
+
+
+def check_axis(t: Inference) -> None:
+    """Raises InferenceError at the node when `axis` lies outside of x; version 1 may flatten behind the last axis."""
+    rank, axis = t.rank(0), t.integer("axis")
+    if rank is not None and (t.version > 1 or axis != rank):
+        t.axis(axis, rank)
+
+
+@op.eval(13)
+@in_float32
+def eval_13(x: Array, *, axis: int) -> Array:
+    """x, result: [..., n, ...] float; the exponentials of every line along `axis` sum to 1."""
+    axis = axis_of(axis, x.ndim)
+    shifted = x - x.max(axis=axis, keepdims=True, initial=-np.inf)  # keeps exp below overflow
+    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+
+
+@op.eval(1, 11)
+def eval_1(x: Array, *, axis: int) -> Array:
+    """x, result: [d0, ..., dk] float; one row is everything from `axis` on."""
+    return eval_13(flattened(x, axis), axis=1).reshape(x.shape)

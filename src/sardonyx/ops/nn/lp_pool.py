@@ -1,0 +1,70 @@
+"""LpPool: the Lp norm of the elements below each window, the p-th root of the sum of |x|^p.
+
+Spec: ai.onnx LpPool-1, -2, -11, -18, -22.  Version 1 has p as a float and no default for kernel_shape, 18 adds dilations
+and ceil_mode, 22 bfloat16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn.pooling import pooling_rounding, pooling_shape, pooling_windows, reduced
+from sardonyx.ops.nn.windows import padded
+
+op = Operator("LpPool", tolerance="rounding")
+
+
+@op.infer(1, 2, 11, 18, 22)
+def infer(t: Inference) -> Result:
+    found = t.tensor(0)
+    return found and TensorType(found.dtype, pooling_shape(t))
+
+
+@op.eval(1, 2, 11, 18, 22)
+@in_float32
+def eval_22(
+    x: Array,
+    *,
+    call: Call,
+    auto_pad: str,
+    p: float,
+    kernel_shape: tuple[int, ...] | None = None,
+    strides: tuple[int, ...] | None = None,
+    pads: tuple[int, ...] | None = None,
+    dilations: tuple[int, ...] | None = None,
+    ceil_mode: int = 0,
+) -> Array:
+    """x: [N, C, *spatial], result: [N, C, *out]; padding adds nothing."""
+    if kernel_shape is None:
+        raise EvaluationError("kernel_shape is missing, and nothing else tells the size of the windows")
+    windows = pooling_windows(
+        x,
+        kernel_shape,
+        strides=strides,
+        pads=pads,
+        auto_pad=auto_pad,
+        dilations=dilations,
+        rounding=pooling_rounding(call.version, ceil_mode),
+    )
+    return root(reduced(padded(power(x, p), windows, 0, call), windows, np.add), p)
+
+
+def power(x: Array, p: float) -> Array:
+    """|x|^p; raises EvaluationError unless p is positive."""
+    if not p > 0:
+        raise EvaluationError(f"p is {p}, a positive number is wanted")
+    if p == 1:
+        return np.abs(x)
+    return np.square(x) if p == 2 else np.power(np.abs(x), x.dtype.type(p))
+
+
+def root(x: Array, p: float) -> Array:
+    if p == 1:
+        return x
+    return np.sqrt(x) if p == 2 else np.power(x, x.dtype.type(1 / p))

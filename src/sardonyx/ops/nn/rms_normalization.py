@@ -1,0 +1,40 @@
+"""RMSNormalization: everything from an axis on divided by its root mean square, then scaled.
+
+Spec: ai.onnx RMSNormalization-23.  `stash_type` is the precision of the mean; the quotient is rounded to the type of
+the data, then to that of the scale, which is the type of the result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn.normalizing import check_fitting, fitting, stage_one_type, working
+from sardonyx.ops.shapes import axis_of
+
+op = Operator("RMSNormalization", tolerance="rounding")
+
+
+@op.infer(23)
+def infer(t: Inference) -> Result:
+    check_fitting(t, (1,))
+    rank = t.rank(0)
+    if rank is not None:
+        t.axis(t.integer("axis"), rank)
+    scale = t.tensor(1)
+    return scale and TensorType(scale.dtype, t.shape(0))
+
+
+@op.eval(23)
+def eval_23(x: Array, scale: Array, *, axis: int, epsilon: float, stash_type: int) -> Array:
+    """x, result: [*outer, *inner] with `inner` from `axis` on; scale: broadcasts to x."""
+    first = axis_of(axis, x.ndim)
+    stash = stage_one_type(stash_type)
+    wide = working(x, stash)
+    squares = np.square(wide).mean(tuple(range(first, x.ndim)), keepdims=True)
+    normalized = wide / np.sqrt(squares + wide.dtype.type(epsilon))
+    rounded = normalized.astype(stash, copy=False).astype(x.dtype, copy=False)
+    return rounded.astype(scale.dtype, copy=False) * fitting(scale, "scale", x)

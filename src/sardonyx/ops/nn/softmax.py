@@ -1,0 +1,42 @@
+"""Softmax: exponentials scaled to sum to one.
+
+Spec: ai.onnx Softmax-1, -11, -13.  Versions 1 and 11 flatten x to two dimensions at `axis` and scale whole rows;
+13 scales along `axis` alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.flattened import flattened
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.shapes import axis_of, same_tensor
+
+op = Operator("Softmax", tolerance="rounding")
+
+
+@op.infer(1, 11, 13)
+def infer(t: Inference) -> Result:
+    rank = t.rank(0)
+    if rank is not None and rank > 0:
+        t.axis(t.integer("axis"), rank)
+    return same_tensor(t)
+
+
+@op.eval(13)
+@in_float32
+def eval_13(x: Array, *, axis: int) -> Array:
+    """x, result: [..., n, ...] float; every line along `axis` sums to 1."""
+    axis = axis_of(axis, x.ndim)
+    top = x.max(axis=axis, keepdims=True, initial=-np.inf)  # keeps exp below overflow
+    weights = np.exp(x - top)
+    return weights / weights.sum(axis=axis, keepdims=True)
+
+
+@op.eval(1, 11)
+def eval_1(x: Array, *, axis: int) -> Array:
+    """x, result: [d0, ..., dk] float; one row is everything from `axis` on."""
+    return eval_13(flattened(x, axis), axis=1).reshape(x.shape)

@@ -1,0 +1,57 @@
+"""CenterCropPad: axes cut or filled up with zeros on both sides, to sizes that are given.
+
+Spec: ai.onnx CenterCropPad-18.  Of an odd difference the smaller half is taken from, or added at, the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.shapes import axes_of
+from sardonyx.ops.tensor.zeros import zero
+
+op = Operator("CenterCropPad")
+
+
+@op.infer(18)
+def infer(t: Inference) -> Result:
+    data, sizes, axes = t.tensor(0), t.dims(1), t.integers("axes")
+    if data is None or data.shape is None:
+        return data
+    chosen = [t.axis(axis, len(data.shape)) for axis in (range(len(data.shape)) if axes is None else axes)]
+    sizes = (None,) * len(chosen) if sizes is None else sizes
+    if len(sizes) != len(chosen):
+        t.fail(f"{len(sizes)} sizes are given for {len(chosen)} axes")
+    found = dict(zip(chosen, sizes, strict=True))
+    return TensorType(data.dtype, tuple(found.get(i, n) for i, n in enumerate(data.shape)))
+
+
+@op.eval(18)
+def evaluate(input_data: Array, shape: Array, *, axes: tuple[int, ...] | None = None, call: Call) -> Array:
+    """shape: [n] int32 or int64, the sizes of `axes` or of all axes."""
+    sizes = [int(n) for n in shape.reshape(-1)]
+    chosen: Sequence[int] = axes_of(range(input_data.ndim) if axes is None else axes, input_data.ndim)
+    if len(sizes) != len(chosen) or min(sizes, default=0) < 0:
+        raise EvaluationError(f"shape is {sizes}, where a size for each of {len(chosen)} axes is wanted")
+    new = list(input_data.shape)
+    for axis, size in zip(chosen, sizes, strict=True):
+        new[axis] = size
+    claim(call, new, input_data.dtype, "CenterCropPad result")
+    result = np.full(new, zero(input_data.dtype), input_data.dtype)
+    parts = [overlap(n, m) for n, m in zip(input_data.shape, new, strict=True)]
+    result[tuple(target for _, target in parts)] = input_data[tuple(source for source, _ in parts)]
+    return result
+
+
+def overlap(old: int, new: int) -> tuple[slice, slice]:
+    """What stays of an axis, and where it comes to be, when it gets another size."""
+    cut, added = max(old - new, 0) // 2, max(new - old, 0) // 2
+    kept = min(old, new)
+    return slice(cut, cut + kept), slice(added, added + kept)

@@ -1,0 +1,36 @@
+"""EyeLike: ones on one diagonal of a matrix of zeros.
+
+Spec: ai.onnx EyeLike-9, -22, which differ in element types.  The elements are of type `dtype`, or else of the input's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.inference import Inference, Result
+
+op = Operator("EyeLike")
+
+
+@op.infer(9, 22)
+def infer(t: Inference) -> Result:
+    shape, number = t.shape(0), t.attributes.get("dtype")
+    dtype = DataType.numbered(number) if isinstance(number, int) else t.dtype(0)
+    if shape is not None and len(shape) != 2:
+        t.fail(f"the input has rank {len(shape)}, where a matrix is wanted")
+    return None if dtype is None else TensorType(dtype, shape or (None, None))
+
+
+@op.eval(9, 22)
+def evaluate(input: Array, *, dtype: int | None = None, k: int) -> Array:
+    """input, result: [n, m]; ones at [i, i + k]."""
+    if input.ndim != 2:
+        raise EvaluationError(f"the input has rank {input.ndim}, where a matrix is wanted")
+    rows, columns = input.shape
+    ones = np.arange(columns) == np.arange(rows)[:, None] + max(min(k, columns), -rows)
+    return ones.astype(input.dtype if dtype is None else DataType.numbered(dtype).numpy)

@@ -1,0 +1,63 @@
+"""Gather: entries of one axis, picked by indices.
+
+Spec: ai.onnx Gather-1, -11, -13.  11 says that negative indices count from the back, which they do here in all
+versions; 13 adds an element type.
+"""
+
+from __future__ import annotations
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.inference import Inference, Known, Result
+from sardonyx.ops.shapes import axis_of
+from sardonyx.ops.tensor.elements import LIMIT, elements, settled
+from sardonyx.ops.tensor.indexing import from_front
+
+op = Operator("Gather")
+
+
+@op.infer(1, 11, 13)
+def infer(t: Inference) -> Result:
+    data, places = t.tensor(0), t.shape(1)
+    if data is None:
+        return None
+    if data.shape is None:
+        return TensorType(data.dtype)
+    axis = t.axis(t.integer("axis"), len(data.shape))
+    size, indices = data.shape[axis], t.constant(1)
+    if isinstance(size, int) and indices is not None and ((indices < -size) | (indices >= size)).any():
+        t.fail(f"indices hold values outside of -{size} to {size - 1}")
+    return TensorType(
+        data.dtype, None if places is None else data.shape[:axis] + places + data.shape[axis + 1 :]
+    )
+
+
+@op.value(1, 11, 13)
+@settled
+def value(t: Inference) -> Known | None:
+    data, indices = elements(t, 0), t.constant(1)
+    if data is None or indices is None or data.ndim == 0 or indices.size > LIMIT:
+        return None
+    axis = t.axis(t.integer("axis"), data.ndim)
+    if ((indices < -data.shape[axis]) | (indices >= data.shape[axis])).any():
+        return None
+    found = picked(data, indices, axis)
+    return found if found.size <= LIMIT else None
+
+
+@op.eval(1, 11, 13)
+def evaluate(data: Array, indices: Array, *, axis: int, call: Call) -> Array:
+    """data: [before, n, after], indices: any shape of integers in [-n, n); result: [before, shape of indices, after]."""
+    if data.ndim == 0:
+        raise EvaluationError("data is a scalar, which has no axis to pick from")
+    axis = axis_of(axis, data.ndim)
+    shape = data.shape[:axis] + indices.shape + data.shape[axis + 1 :]
+    claim(call, shape, data.dtype, "Gather result")
+    return picked(data, indices, axis)
+
+
+def picked(data: Array, indices: Array, axis: int) -> Array:
+    found = data.take(from_front(indices, data.shape[axis]).reshape(-1), axis)
+    return found.reshape(data.shape[:axis] + indices.shape + data.shape[axis + 1 :])

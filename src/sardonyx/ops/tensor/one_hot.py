@@ -1,0 +1,67 @@
+"""OneHot: for each index a line of off values with the on value at its place.
+
+Spec: ai.onnx OneHot-9, -11, -28.  In 9 an index in [0, depth) has a place, from 11 on also one in [-depth, 0), which
+counts from the back; the line of any other is all off.  11 says that a negative `axis` counts from the back, which it
+does here in all versions; 28 adds an element type.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import Dim
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.shapes import axis_of
+
+op = Operator("OneHot")
+
+
+@op.infer(9, 11, 28)
+def infer(t: Inference) -> Result:
+    values, shape = t.tensor(2), t.shape(0)
+    if values is None:
+        return None
+    if shape is None:
+        return TensorType(values.dtype)
+    axis = t.axis(t.integer("axis"), len(shape) + 1)
+    return TensorType(values.dtype, (*shape[:axis], depth_dim(t), *shape[axis:]))
+
+
+def depth_dim(t: Inference) -> Dim:
+    dims = t.dims(1)
+    depth = dims[0] if dims is not None and len(dims) == 1 else None
+    if isinstance(depth, int) and depth < 0:
+        t.fail(f"depth is {depth}")
+    return depth
+
+
+@op.eval(9, 11, 28)
+def evaluate(indices: Array, depth: Array, values: Array, *, axis: int, call: Call) -> Array:
+    """indices: any shape; depth: one element; values: [off, on]; result: a new axis of size `depth` at `axis`.
+
+    Indices and depths of floating-point types are cut off to integers.
+    """
+    if depth.size != 1 or values.shape != (2,):
+        what = f"depth has {depth.size} elements and values shape {list(values.shape)}, where one and [2] are wanted"
+        raise EvaluationError(what)
+    count = int(depth.reshape(()))
+    if count < 0:
+        raise EvaluationError(f"depth is {count}, where a size is wanted")
+    axis = axis_of(axis, indices.ndim + 1)
+    shape = (*indices.shape[:axis], count, *indices.shape[axis:])
+    claim(call, shape, values.dtype, "OneHot result")
+    places = placed(indices, count, negative=call.version >= 11)
+    line = np.arange(count).reshape(-1, *[1] * (indices.ndim - axis))
+    return np.where(np.expand_dims(places, axis) == line, values[1:], values[:1])
+
+
+def placed(indices: Array, count: int, *, negative: bool) -> Array:
+    """The place of each index in [0, count), int64; -1 where it has none."""
+    whole = np.trunc(indices) if indices.dtype.kind == "f" else indices
+    inside = (whole >= (-count if negative else 0)) & (whole < count)
+    places = np.where(inside, whole, 0).astype(np.int64)
+    return np.where(inside, np.where(places < 0, places + count, places), -1)

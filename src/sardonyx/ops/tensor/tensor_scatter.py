@@ -1,0 +1,73 @@
+"""TensorScatter: an update written into a cache of keys or values, at its own place in each sample of the batch.
+
+Spec: ai.onnx TensorScatter-24.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.shapes import axis_of, merge_dims
+
+op = Operator("TensorScatter")
+
+
+@op.infer(24)
+def infer(t: Inference) -> Result:
+    cache, update = t.tensor(0), t.shape(1)
+    if cache is None or cache.shape is None or update is None:
+        return cache
+    if len(cache.shape) != len(update):
+        t.fail(f"past_cache has rank {len(cache.shape)} and update rank {len(update)}")
+    axis = t.axis(t.integer("axis"), len(update))
+    if axis == 0:
+        t.fail("axis 0 is the batch, not a sequence")
+    pairs = enumerate(zip(cache.shape, update, strict=True))
+    return TensorType(
+        cache.dtype, tuple(n if i == axis else merge_dims(t, [n, m], "sizes") for i, (n, m) in pairs)
+    )
+
+
+@op.eval(24)
+def evaluate(
+    past_cache: Array, update: Array, write_indices: Array | None = None, *, axis: int, mode: str
+) -> Array:
+    """past_cache, result: [B, ..., n, ...]; update: [B, ..., m, ...] with m <= n; write_indices: [B] int64, 0 by default.
+
+    Mode linear writes from each index on, circular goes on at 0 behind the end.
+    """
+    axis = axis_of(axis, past_cache.ndim)
+    places = written(past_cache.shape, update.shape, write_indices, axis, mode)
+    result = past_cache.copy()
+    np.moveaxis(result, axis, 1)[np.arange(len(places))[:, None], places] = np.moveaxis(update, axis, 1)
+    return result
+
+
+def written(
+    cache: tuple[int, ...], update: tuple[int, ...], write_indices: Array | None, axis: int, mode: str
+) -> Array:
+    """[B, m]: where in the sequence each entry of the update goes; raises EvaluationError where it cannot."""
+    if axis == 0 or cache[:axis] + cache[axis + 1 :] != update[:axis] + update[axis + 1 :]:
+        what = f"update of shape {list(update)} and past_cache of shape {list(cache)} may differ in axis {axis} alone"
+        raise EvaluationError(f"{what}, which may not be 0")
+    size, length = cache[axis], update[axis]
+    starts = np.zeros(cache[0], np.int64) if write_indices is None else write_indices
+    if starts.shape != cache[:1] or length > size:
+        raise EvaluationError(
+            f"{starts.size} write_indices and {length} entries, where the batch has {cache[0]} and the cache {size}"
+        )
+    places = starts[:, None] + np.arange(length)
+    if mode == "circular":
+        return places % max(size, 1)
+    if mode != "linear":
+        raise EvaluationError(f"mode is {mode!r}, where linear or circular is wanted")
+    if ((places < 0) | (places >= size)).any():
+        raise EvaluationError(
+            f"write_indices {starts.tolist()} and {length} entries reach out of a cache of {size}"
+        )
+    return places

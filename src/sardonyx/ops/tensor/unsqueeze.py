@@ -1,0 +1,62 @@
+"""Unsqueeze: axes of size 1 put in.
+
+Spec: ai.onnx Unsqueeze-1, -11, -13, -21, -23, -24, -25.  `axes`, which count in the result, are an attribute up to 11,
+an input from 13 on; 11 says that negative ones count from the back, which they do here in all versions; the others
+add element types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.shapes import axes_of
+from sardonyx.ops.tensor.elements import numbers, reshaping
+
+op = Operator("Unsqueeze")
+
+
+@op.eval(1, 11)
+def eval_1(data: Array, *, axes: tuple[int, ...]) -> Array:
+    return unsqueezed(data, axes)
+
+
+@op.eval(13, 21, 23, 24, 25)
+def evaluate(data: Array, axes: Array) -> Array:
+    """axes: [n] int64."""
+    return unsqueezed(data, [int(axis) for axis in axes.reshape(-1)])
+
+
+def unsqueezed(data: Array, axes: Sequence[int]) -> Array:
+    rank = data.ndim + len(axes)
+    new = axes_of(axes, rank)
+    sizes = iter(data.shape)
+    return data.reshape([1 if i in new else next(sizes) for i in range(rank)])
+
+
+# --- inference -------------------------------------------------------------------------------
+
+
+@op.infer(1, 11, 13, 21, 23, 24, 25)
+def infer(t: Inference) -> Result:
+    data = t.tensor(0)
+    if data is None:
+        return None
+    axes = t.dims(1) if t.has(1) else t.integers("axes")
+    if data.shape is None or axes is None:
+        return TensorType(data.dtype)
+    rank = len(data.shape) + len(axes)
+    places = numbers(axes)
+    if places is None:
+        return TensorType(data.dtype, (None,) * rank)
+    new = {t.axis(axis, rank) for axis in places}
+    if len(new) < len(places):
+        t.fail(f"axes {list(places)} name an axis twice")
+    sizes = iter(data.shape)
+    return TensorType(data.dtype, tuple(1 if i in new else next(sizes) for i in range(rank)))
+
+
+op.value(1, 11, 13, 21, 23, 24, 25)(reshaping(infer))

@@ -1,0 +1,138 @@
+"""Sessions: a model made ready to run, again and again."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import OutputError, SardonyxError
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.io.external import Policy
+from sardonyx.io.load import Source, load
+from sardonyx.io.operator_sets import SetSource
+from sardonyx.ir.graph import Node, Value
+from sardonyx.ir.types import Shape, TensorType, Type
+from sardonyx.ops.api import RunLimits, RuntimeValue
+from sardonyx.runtime.dims import Lengths
+from sardonyx.runtime.feeds import checked
+
+Engine = Literal["auto", "reference", "native"]
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output of a model."""
+
+    name: str
+    type: Type | None
+    has_default: bool = False  # of an input: it may be left out
+
+    @property
+    def dtype(self) -> DataType | None:
+        """The element type, of a tensor."""
+        return self.type.dtype if isinstance(self.type, TensorType) else None
+
+    @property
+    def shape(self) -> Shape | None:
+        """The declared dims of a tensor: numbers, variables, or None; None for an unknown rank."""
+        return self.type.shape if isinstance(self.type, TensorType) else None
+
+
+class Session:
+    """A model ready to run.
+
+    `engine`: "reference" runs every operator as written, in NumPy; "auto" picks the fastest engine there is.
+    `threads` is for engines that have their own (the reference engine uses what NumPy does); `seed` makes random
+    operators without a seed of their own repeatable; `limits` bound what a single operator may use.  Loading is as
+    with `sx.load`.
+
+    Raises what `load` raises, and UnsupportedOperator, naming the node, when an operator cannot be run.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        engine: Engine = "auto",
+        threads: int | None = None,
+        seed: int | None = None,
+        limits: RunLimits | None = None,
+        policy: Policy | str = Policy.HUB,
+        operator_sets: Iterable[SetSource] = (),
+    ) -> None:
+        if engine not in ("auto", "reference"):
+            known = "'auto' and 'reference' are there"
+            raise SardonyxError(f"engine {engine!r} is not part of this version of Sardonyx: {known}")
+        if threads is not None and threads < 1:
+            raise SardonyxError(
+                f"threads is {threads}: at least 1 is needed, or None for as many as there are cores"
+            )
+        self.engine = "reference"
+        self.model = load(source, policy=policy, operator_sets=operator_sets)
+        self._interpreter = Interpreter(self.model, limits=limits, seed=seed)
+        self._inputs = self.model.graph.inputs
+        self._outputs = tuple(self.model.graph.outputs)
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """The inputs that a caller feeds, in the model's order; initializers listed as inputs have defaults."""
+        return tuple(Port(v.name, v.type, v.initializer is not None) for v in self._inputs)
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        return tuple(Port(v.name, v.type) for v in self._outputs)
+
+    def run(
+        self, feeds: Mapping[str, object] | None = None, outputs: Sequence[str] | None = None
+    ) -> dict[str, RuntimeValue]:
+        """The outputs by name, or those of them that `outputs` names: arrays, lists, dicts, None.
+
+        `feeds` takes NumPy and ml_dtypes arrays, anything with `__array__` or `__dlpack__`, Python numbers, strings
+        and lists where the declared type leaves nothing open, lists for sequences, dicts for maps, None for an
+        empty optional.
+
+        Raises InputError before anything runs, EvaluationError from an operator, OutputError when a result is not
+        what the model declares of it, and LimitError.
+        """
+        lengths = Lengths(self.model.ir_version)
+        values = checked(feeds or {}, self._inputs, lengths)
+        wanted = self._wanted(outputs)
+        results = self._interpreter.run(values)
+        self._hold_outputs(results, lengths)
+        return {name: results[name] for name in wanted}
+
+    def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RuntimeValue]]]:
+        """Every node of the run with its results, in order; nodes of subgraphs and functions too."""
+        seen: list[tuple[Node, list[RuntimeValue]]] = []
+        values = checked(feeds or {}, self._inputs, Lengths(self.model.ir_version))
+        self._interpreter.run(values, lambda node, results: seen.append((node, list(results))))
+        return seen
+
+    def _wanted(self, outputs: Sequence[str] | None) -> list[str]:
+        names = [v.name for v in self._outputs]
+        for name in outputs or ():
+            if name not in names:
+                close = difflib.get_close_matches(name, names, 1)
+                hint = f"did you mean {close[0]!r}?" if close else f"it has {names}"
+                raise OutputError(f"the model has no output {name!r}; {hint}", name=name)
+        return names if outputs is None else list(outputs)
+
+    def _hold_outputs(self, results: Mapping[str, RuntimeValue], lengths: Lengths) -> None:
+        lengths.error = OutputError
+        for value in self._outputs:
+            result = results[value.name]
+            self._hold_element_type(value, result)
+            lengths.hold(result, value.type, f"output {value.name!r}")
+        lengths.settle()
+
+    def _hold_element_type(self, value: Value, result: RuntimeValue) -> None:
+        if isinstance(value.type, TensorType) and isinstance(result, np.ndarray):
+            wanted = value.type.dtype.numpy
+            if result.dtype != wanted:
+                what = f"output {value.name!r} is declared {value.type}, and its elements are {result.dtype}"
+                raise OutputError(what, name=value.name)

@@ -1,0 +1,243 @@
+"""Cases: an operator, a version, attributes, inputs and what comes out; written once, used for every proof.
+
+`check` runs one: the schema accepts it, the interpreter gives the expected values, and inference says nothing that
+the result contradicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.ir.attributes import AttributeType
+from sardonyx.ir.graph import Attribute, AttributeScalar, Graph, Model, Node, Value
+from sardonyx.ir.tensors import Array, SparseTensor, Tensor
+from sardonyx.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
+from sardonyx.ops.api import RuntimeValue
+from sardonyx.ops.bind import attributes_of, schema_of
+from sardonyx.ops.inference import Inference
+from sardonyx.ops.registry import find
+from sardonyx.schema import OpSchema
+
+TOLERANCE = {np.dtype("f8"): (1e-9, 1e-12), np.dtype("f4"): (1e-5, 1e-6), np.dtype("f2"): (2e-3, 1e-4)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of an operator.
+
+    version: the operator set that the model imports; it means the operator's newest version up to it.
+    inputs: None for an optional input left out.  expected: one entry for each output; `...` leaves an output unchecked
+    (random values); an omitted tail is not asked for.  types: of inputs whose values do not tell (empty sequences,
+    optionals).  label: what is peculiar, for the test's name.
+    """
+
+    op: str
+    version: int
+    inputs: Sequence[RuntimeValue]
+    expected: Sequence[object]
+    attributes: Mapping[str, object] = field(default_factory=dict)
+    label: str = ""
+    domain: str = ""
+    types: Mapping[int, Type] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.op}-{self.version}" + (f" {self.label}" if self.label else "")
+
+
+def check(case: Case) -> None:
+    """Proves one case."""
+    model = model_of(case)
+    feeds = {f"x{i}": value for i, value in enumerate(case.inputs) if value is not None or i in case.types}
+    results = list(Interpreter(model, seed=1).run(feeds).values())
+    op = find(case.domain, case.op)
+    assert op is not None
+    for i, (result, expected) in enumerate(zip(results, case.expected, strict=True)):
+        if expected is not ...:
+            assert_same(result, expected, exact=op.tolerance == "exact", where=f"{case} output {i}")
+    check_inference(case, model, results)
+
+
+def model_of(case: Case) -> Model:
+    """A model of one node, whose inputs are `x0`, `x1`, … and whose outputs are `y0`, `y1`, …"""
+    graph = Graph("case")
+    inputs: list[Value | None] = []
+    for i, value in enumerate(case.inputs):
+        given = value is not None or i in case.types
+        inputs.append(graph.add_input(Value(f"x{i}", case.types.get(i) or type_of(value))) if given else None)
+    outputs = [Value(f"y{i}") for i in range(len(case.expected))]
+    attributes = {name: attribute(name, value) for name, value in case.attributes.items()}
+    graph.append(Node(case.op, inputs, outputs, attributes, domain=case.domain))
+    graph.outputs.extend(outputs)
+    return Model(
+        graph, ir_version=10, opset_imports={case.domain: case.version, "": 21} | {case.domain: case.version}
+    )
+
+
+def attribute(name: str, value: object) -> Attribute:
+    """An attribute of the kind that the Python value suggests; a value that is an Attribute stays as it is."""
+    if isinstance(value, Attribute):
+        return value
+    converted, kind = scalar(value[0] if isinstance(value, list | tuple) and value else value)
+    if isinstance(value, list | tuple):
+        assert value, f"an empty list says nothing of its kind: pass {name} as an Attribute"
+        return Attribute(name, AttributeType[kind.name + "S"], tuple(scalar(v)[0] for v in value))
+    return Attribute(name, kind, converted)
+
+
+def scalar(value: object) -> tuple[AttributeScalar, AttributeType]:
+    if isinstance(value, bool | int | np.integer):
+        return int(value), AttributeType.INT
+    if isinstance(value, float):
+        return value, AttributeType.FLOAT
+    if isinstance(value, str):
+        return value.encode(), AttributeType.STRING
+    if isinstance(value, np.ndarray):
+        return Tensor.of(value), AttributeType.TENSOR
+    if isinstance(value, Graph):
+        return value, AttributeType.GRAPH
+    if isinstance(value, Tensor):
+        return value, AttributeType.TENSOR
+    if isinstance(value, SparseTensor):
+        return value, AttributeType.SPARSE_TENSOR
+    assert isinstance(value, TensorType | SequenceType | OptionalType | MapType | SparseTensorType), (
+        f"{value!r}"
+    )
+    return value, AttributeType.TYPE_PROTO
+
+
+def type_of(value: RuntimeValue) -> Type:
+    """The type of a value, sizes included; a sequence's elements keep the sizes in which they agree."""
+    if isinstance(value, np.ndarray):
+        return TensorType(DataType.of(value.dtype), value.shape)
+    if isinstance(value, SparseTensor):
+        return SparseTensorType(value.dtype, value.shape)
+    if isinstance(value, list):
+        assert value, "an empty sequence says nothing of its type: give it in `types`"
+        return SequenceType(common(list(map(type_of, value))))
+    if isinstance(value, dict):
+        key = DataType.STRING if any(isinstance(k, str) for k in value) else DataType.INT64
+        return MapType(key, type_of(next(iter(value.values()))))
+    raise AssertionError(f"{value!r} says nothing of its type: give it in `types`")
+
+
+def common(types: Sequence[Type]) -> Type:
+    first = types[0]
+    if not isinstance(first, TensorType) or all(t == first for t in types):
+        return first
+    shapes = [t.shape for t in types if isinstance(t, TensorType) and t.shape is not None]
+    if len({len(s) for s in shapes}) > 1:
+        return TensorType(first.dtype)
+    dims = tuple(d[0] if len(set(d)) == 1 else None for d in zip(*shapes, strict=True))
+    return TensorType(first.dtype, dims)
+
+
+# --- comparison ------------------------------------------------------------------------------
+
+
+def assert_same(actual: object, expected: object, *, exact: bool, where: str) -> None:
+    """Asserts equality of two run-time values: element type, shape and elements, NaN equal to NaN."""
+    if isinstance(expected, SparseTensor) and isinstance(actual, SparseTensor):
+        actual, expected = actual.numpy(), expected.numpy()
+    if isinstance(expected, np.ndarray):
+        assert isinstance(actual, np.ndarray), f"{where}: {type(actual).__name__}, not a tensor"
+        assert actual.dtype == expected.dtype, f"{where}: {actual.dtype}, not {expected.dtype}"
+        assert actual.shape == expected.shape, f"{where}: shape {actual.shape}, not {expected.shape}"
+        compare(actual, expected, exact, where)
+    elif isinstance(expected, list):
+        assert isinstance(actual, list) and len(actual) == len(expected), (
+            f"{where}: {actual!r}, not {expected!r}"
+        )
+        for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
+            assert_same(a, e, exact=exact, where=f"{where}[{i}]")
+    elif isinstance(expected, dict):
+        assert isinstance(actual, dict) and list(actual) == list(expected), (
+            f"{where}: {actual!r}, not {expected!r}"
+        )
+        for key in expected:
+            assert_same(actual[key], expected[key], exact=exact, where=f"{where}[{key!r}]")
+    else:
+        assert np.array_equal(np.asarray(actual), np.asarray(expected)), (
+            f"{where}: {actual!r}, not {expected!r}"
+        )
+
+
+def compare(actual: Array, expected: Array, exact: bool, where: str) -> None:
+    if actual.dtype.kind in "OUSbiu" or exact:
+        same = actual.view(np.uint8) if actual.dtype.kind == "V" else actual
+        wanted = expected.view(np.uint8) if actual.dtype.kind == "V" else expected
+        equal = (
+            same == wanted
+            if same.dtype.kind in "OUSbiu"
+            else (same == wanted) | ((same != same) & (wanted != wanted))
+        )
+        assert np.all(equal), f"{where}:\n{actual}\nis not\n{expected}"
+        return
+    rtol, atol = TOLERANCE.get(actual.dtype, (8e-3, 1e-3))
+    wide = np.complex128 if actual.dtype.kind == "c" else np.float64
+    np.testing.assert_allclose(actual.astype(wide), expected.astype(wide), rtol, atol, err_msg=where)
+
+
+# --- inference -------------------------------------------------------------------------------
+
+
+def check_inference(case: Case, model: Model, results: Sequence[RuntimeValue]) -> None:
+    """The infer facet, asked with full types and again with known values, says nothing that the results contradict."""
+    (node,) = model.graph.nodes
+    schema = schema_of(node, model.opset_imports)
+    for known in (False, True):
+        inference = inference_of(case, node, schema, model, known)
+        op = find(case.domain, case.op)
+        assert op is not None and schema.since_version in op.infers, f"{case} has no infer facet"
+        answer = op.infers[schema.since_version](inference)
+        types = list(answer) if isinstance(answer, Sequence) else [answer]
+        for i, (found, result) in enumerate(zip(types, results, strict=False)):
+            if found is not None:
+                assert_fits(found, result, f"{case}: inference of output {i}")
+        if known and schema.since_version in op.values:
+            value = op.values[schema.since_version](inference)
+            if value is not None and isinstance(results[0], np.ndarray):
+                fits = [
+                    v is None or v == r
+                    for v, r in zip(value.reshape(-1), results[0].reshape(-1), strict=True)
+                ]
+                assert all(fits), f"{case}: value facet says {value}, the result is {results[0]}"
+
+
+def inference_of(case: Case, node: Node, schema: OpSchema, model: Model, known: bool) -> Inference:
+    types = [None if v is None else v.type for v in node.inputs]
+    values = [x if known and isinstance(x, np.ndarray) else None for x in case.inputs]
+    return Inference(
+        op_type=case.op,
+        version=schema.since_version,
+        inputs=types,
+        given=[v is not None for v in node.inputs],
+        attributes=attributes_of(node, schema, {}),
+        outputs=len(node.outputs),
+        known=values,
+    )
+
+
+def assert_fits(found: Type, result: RuntimeValue, where: str) -> None:
+    """Asserts that a value is of an inferred type; sizes that are not numbers fit any."""
+    if isinstance(found, TensorType):
+        assert isinstance(result, np.ndarray), f"{where}: {found} for {type(result).__name__}"
+        assert found.dtype.numpy == result.dtype, f"{where}: {found} for {result.dtype}"
+        if found.shape is not None:
+            assert len(found.shape) == result.ndim, f"{where}: {found} for shape {result.shape}"
+            fits = [not isinstance(d, int) or d == n for d, n in zip(found.shape, result.shape, strict=True)]
+            assert all(fits), f"{where}: {found} for shape {result.shape}"
+    elif isinstance(found, SequenceType):
+        assert isinstance(result, list), f"{where}: {found} for {type(result).__name__}"
+        for i, one in enumerate(result):
+            if found.elem is not None:
+                assert_fits(found.elem, one, f"{where}[{i}]")
+    elif isinstance(found, OptionalType):
+        if result is not None and found.elem is not None:
+            assert_fits(found.elem, result, where)
+    elif isinstance(found, MapType):
+        assert isinstance(result, dict), f"{where}: {found} for {type(result).__name__}"

@@ -1,0 +1,185 @@
+"""The official backend suite of the onnx wheel: its node cases, its stored models, its nine networks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from cases import assert_fits, type_of
+from sardonyx.dtypes import DataType
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.io import from_proto
+from sardonyx.io.data_proto import datum_from
+from sardonyx.ir.graph import Model
+from sardonyx.ir.tensors import Array, SparseTensor, Storage
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.registry import find
+from sardonyx.proto import messages as m
+from sardonyx.proto.binary import decode
+from sardonyx.proto.record import Record
+
+
+class NoFiles:
+    """The external data of models that have none."""
+
+    def storage(
+        self, entries: Sequence[tuple[str, str]], dtype: DataType, shape: tuple[int, ...], where: str
+    ) -> Storage:
+        raise AssertionError(f"{where} is external: {entries}")
+
+
+@dataclass(frozen=True)
+class OfficialCase:
+    """A model with data sets of inputs and expected outputs, and the tolerance that the suite allows."""
+
+    name: str
+    kind: str  # node, simple, pytorch-converted, pytorch-operator, real
+    model: bytes | Path
+    data: Sequence[tuple[Sequence[object], Sequence[object]]] | Path
+    rtol: float
+    atol: float
+
+    def __str__(self) -> str:
+        return self.name
+
+    def load(self) -> Model:
+        data = self.model if isinstance(self.model, bytes) else self.model.read_bytes()
+        return from_proto.model(decode(data, m.ModelProto), NoFiles())
+
+    def data_sets(self, model: Model) -> Iterator[tuple[list[object], list[object]]]:
+        if not isinstance(self.data, Path):
+            for inputs, outputs in self.data:
+                yield [datum(x) for x in inputs], [datum(x) for x in outputs]
+            return
+        if self.kind == "real":
+            yield network_data(self.data, model)
+            return
+        for folder in sorted(self.data.glob("test_data_set_*")):
+            yield stored(folder, "input", model), stored(folder, "output", model)
+
+
+def datum(value: object) -> object:
+    """A value of a node case: an array, a list, a map, or a message of the wheel's protobuf classes."""
+    serialize = getattr(value, "SerializeToString", None)
+    if serialize is None:
+        return strings_as_str(value) if isinstance(value, np.ndarray) else value
+    kind: type[Record] = getattr(m, type(value).__name__)
+    return datum_from(decode(serialize(), kind), NoFiles())  # type: ignore[arg-type]
+
+
+def strings_as_str(value: Array) -> Array:
+    if value.dtype.kind not in "OSU":
+        return value
+    texts = [x.decode() if isinstance(x, bytes) else str(x) for x in value.reshape(-1).tolist()]
+    result = np.empty(len(texts), object)
+    result[:] = texts
+    return result.reshape(value.shape)
+
+
+def network_data(path: Path, model: Model) -> tuple[list[object], list[object]]:
+    """A network's input, which the suite makes as a ramp from 0 to 1, and its stored output."""
+    (value,) = (v for v in model.graph.inputs if v.initializer is None)
+    assert isinstance(value.type, TensorType) and value.type.shape is not None, f"{path}: {value!r}"
+    shape = tuple(d if isinstance(d, int) else 1 for d in value.type.shape)
+    count = int(np.prod(shape))
+    output = decode(path.with_name(f"{path.stem}_output_0.pb").read_bytes(), m.TensorProto)
+    ramp = (np.arange(count).reshape(shape) / count).astype(np.float32)
+    return [ramp], [datum_from(output, NoFiles())]
+
+
+def stored(folder: Path, prefix: str, model: Model) -> list[object]:
+    """The stored inputs or outputs of a data set, in order; the model tells which message a file holds."""
+    values = model.graph.inputs if prefix == "input" else model.graph.outputs
+    result: list[object] = []
+    count = len(list(folder.glob(f"{prefix}_*.pb")))
+    for i in range(count):
+        kind = {"SequenceType": m.SequenceProto, "OptionalType": m.OptionalProto, "MapType": m.MapProto}.get(
+            type(values[i].type).__name__, m.TensorProto
+        )
+        record = decode((folder / f"{prefix}_{i}.pb").read_bytes(), kind)
+        result.append(datum_from(record, NoFiles()))  # type: ignore[arg-type]
+    return result
+
+
+@cache
+def official_cases() -> tuple[OfficialCase, ...]:
+    """Every case of the wheel, node cases first; making those takes a few seconds."""
+    return (*node_cases(), *stored_cases())
+
+
+def node_cases() -> Iterator[OfficialCase]:
+    from onnx.backend.test.loader import load_node_model_tests
+
+    for case in load_node_model_tests():
+        model = case.model.SerializeToString()
+        yield OfficialCase(case.name, "node", model, case.data_sets, case.rtol, case.atol)
+
+
+def stored_cases() -> Iterator[OfficialCase]:
+    import onnx.backend.test
+    from onnx.backend.test.loader import load_model_tests
+
+    root = Path(os.path.dirname(onnx.backend.test.__file__)) / "data"
+    for kind in ("simple", "pytorch-converted", "pytorch-operator"):
+        for case in load_model_tests(kind=kind):
+            folder = Path(case.model_dir)
+            yield OfficialCase(case.name, kind, folder / "model.onnx", folder, case.rtol, case.atol)
+    for path in sorted((root / "light").glob("light_*.onnx")):
+        yield OfficialCase(f"test_{path.stem.removeprefix('light_')}", "real", path, path, 1e-3, 1e-7)
+
+
+def run_case(case: OfficialCase) -> None:
+    """Runs a case on the reference engine and compares by the case's own tolerance; random ones by what is promised."""
+    model = case.load()
+    interpreter = Interpreter(model)
+    loose = any(is_random(n.domain, n.op_type) for n in model.graph.nodes)
+    for inputs, outputs in case.data_sets(model):
+        names = [v.name for v in model.graph.inputs if case.kind != "real" or v.initializer is None]
+        feeds = dict(zip(names, inputs, strict=False))
+        results = list(interpreter.run(feeds).values())  # type: ignore[arg-type]
+        for i, (actual, expected) in enumerate(zip(results, outputs, strict=True)):
+            if loose:
+                assert_fits(type_of(expected), actual, f"{case} output {i}")  # type: ignore[arg-type]
+            else:
+                assert_close(actual, expected, case, f"{case} output {i}")
+
+
+def is_random(domain: str, op_type: str) -> bool:
+    op = find(domain, op_type)
+    return op is not None and op.is_random
+
+
+def assert_close(actual: object, expected: object, case: OfficialCase, where: str) -> None:
+    if isinstance(expected, SparseTensor):
+        expected = expected.numpy()
+    if isinstance(expected, list):
+        assert isinstance(actual, list) and len(actual) == len(expected), (
+            f"{where}: {actual!r}, not {expected!r}"
+        )
+        for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
+            assert_close(a, e, case, f"{where}[{i}]")
+        return
+    if not isinstance(expected, np.ndarray):
+        assert actual == expected or (np.asarray(actual) == np.asarray(expected)).all(), (
+            f"{where}: {actual!r}"
+        )
+        return
+    assert isinstance(actual, np.ndarray), f"{where}: {type(actual).__name__}, not a tensor"
+    assert actual.dtype == expected.dtype, f"{where}: {actual.dtype}, not {expected.dtype}"
+    assert actual.shape == expected.shape, f"{where}: shape {actual.shape}, not {expected.shape}"
+    if expected.dtype.kind in "OSU":
+        assert np.array_equal(actual, expected), f"{where}:\n{actual}\nis not\n{expected}"
+        return
+    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+    rtol = max(case.rtol, 2**-6) if expected.dtype.name == "bfloat16" else case.rtol  # the suite's own rule
+    np.testing.assert_allclose(actual.astype(wide), expected.astype(wide), rtol, case.atol, err_msg=where)
+
+
+def matching(pattern: str) -> list[OfficialCase]:
+    return [case for case in official_cases() if re.search(pattern, case.name)]

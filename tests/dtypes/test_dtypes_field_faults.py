@@ -1,0 +1,115 @@
+"""Typed fields that do not fit their element type or shape: each fault is named, none is mended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from sardonyx.dtypes import Array, DataType, field_of, from_field, to_field
+
+
+@pytest.mark.parametrize(
+    ("dtype", "entries", "message"),
+    [
+        (DataType.INT8, [0, 300], r"int32_data\[1\] is 300, which does not fit INT8: wanted -128 to 127"),
+        (DataType.INT8, [-129, 0], r"int32_data\[0\] is -129, which does not fit INT8"),
+        (DataType.UINT8, [0, -1], r"\[1\] is -1, which does not fit UINT8: wanted 0 to 255"),
+        (DataType.BOOL, [1, 2], r"\[1\] is 2, which does not fit BOOL: wanted 0 to 1"),
+        (DataType.FLOAT16, [0, 65536], r"\[1\] is 65536, which does not fit FLOAT16: wanted 0 to 65535"),
+        (DataType.BFLOAT16, [-1, 0], r"\[0\] is -1, which does not fit BFLOAT16"),
+        (DataType.FLOAT8E5M2, [256, 0], r"\[0\] is 256, which does not fit FLOAT8E5M2"),
+        (DataType.FLOAT6E2M3, [63, 64], r"\[1\] is 64, which does not fit FLOAT6E2M3: wanted 0 to 63"),
+        (DataType.UINT32, [0, 2**32], r"uint64_data\[1\] is 4294967296, which does not fit UINT32"),
+    ],
+)
+@pytest.mark.parametrize("listed", [True, False], ids=["list", "array"])
+def test_an_entry_that_does_not_fit_is_named(
+    dtype: DataType, entries: list[int], message: str, listed: bool
+) -> None:
+    given = entries if listed else np.array(entries, np.int64)
+    with pytest.raises(ValueError, match=message):
+        from_field(field_of(dtype), given, dtype, (2,))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "entries", "message"),
+    [
+        (DataType.INT32, [0, 2**31], r"int32_data\[1\] is 2147483648, which does not fit INT32"),
+        (DataType.INT8, [0, 2**31], r"int32_data\[1\] is 2147483648, which does not fit INT8"),
+        (
+            DataType.INT64,
+            [0, -(2**63) - 1],
+            r"int64_data\[1\] is -9223372036854775809, which does not fit INT64",
+        ),
+        (DataType.UINT64, [0, -1], r"uint64_data\[1\] is -1, which does not fit UINT64"),
+        (DataType.UINT64, [2**64, 0], r"uint64_data\[0\] is 18446744073709551616, which does not fit UINT64"),
+        (DataType.FLOAT, [0.0, 1e39], r"float_data\[1\] is 1e\+39, which does not fit: wanted at most 3.4"),
+    ],
+)
+def test_a_number_beyond_the_field_is_named(dtype: DataType, entries: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_field(field_of(dtype), entries, dtype, (2,))
+
+
+@pytest.mark.parametrize("dtype", [DataType.BOOL, DataType.FLOAT6E3M2], ids=lambda t: t.text)
+def test_limits_hold_for_entries_of_one_byte_too(dtype: DataType) -> None:
+    with pytest.raises(ValueError, match=r"\[0\] is 200, which does not fit"):
+        from_field("int32_data", np.array([200], np.uint8), dtype, (1,))
+
+
+def test_infinity_and_nan_fit_a_float_field() -> None:
+    array = from_field("float_data", [float("inf"), float("-inf"), float("nan")], DataType.FLOAT, (3,))
+    assert array.tolist()[:2] == [float("inf"), float("-inf")]
+    assert np.isnan(array[2])
+
+
+@pytest.mark.parametrize("entries", [[1.0, 1.5], np.array([1.0, 1.5])], ids=["list", "array"])
+def test_a_fraction_is_no_integer(entries: Sequence[float] | Array) -> None:
+    with pytest.raises(
+        TypeError, match=r"int32_data (has entries of dtype float64, wanted integers|holds an entry)"
+    ):
+        from_field("int32_data", entries, DataType.INT32, (2,))
+
+
+def test_integers_are_no_floats_in_an_array() -> None:
+    with pytest.raises(TypeError, match="float_data has entries of dtype int64, wanted floats"):
+        from_field("float_data", np.array([1], np.int64), DataType.FLOAT, (1,))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "wanted"),
+    [
+        (DataType.FLOAT, (2, 2), 4),
+        (DataType.COMPLEX64, (2,), 4),
+        (DataType.UINT4, (3,), 2),
+        (DataType.INT2, (5,), 2),
+        (DataType.FLOAT6E2M3, (3,), 3),
+        (DataType.INT64, (), 1),
+    ],
+    ids=lambda x: x.text if isinstance(x, DataType) else "",
+)
+@pytest.mark.parametrize("off", [-1, 1])
+def test_a_wrong_number_of_entries_names_both(
+    dtype: DataType, shape: tuple[int, ...], wanted: int, off: int
+) -> None:
+    with pytest.raises(ValueError, match=f"{dtype.name}.* has {wanted + off} entries, wanted {wanted};"):
+        from_field(field_of(dtype), [0] * (wanted + off), dtype, shape)
+
+
+def test_a_field_of_another_type_is_refused() -> None:
+    with pytest.raises(ValueError, match="int64_data cannot hold FLOAT; it belongs in float_data"):
+        from_field("int64_data", [0], DataType.FLOAT, (1,))
+
+
+def test_strings_are_no_numbers() -> None:
+    with pytest.raises(ValueError, match="string_data holds no numbers"):
+        from_field("string_data", [], DataType.STRING, (0,))
+    with pytest.raises(ValueError, match="string_data holds no numbers"):
+        to_field(np.array(["a"], object), DataType.STRING)
+
+
+def test_to_field_never_casts() -> None:
+    with pytest.raises(TypeError, match="dtype int64, wanted int32 for INT32"):
+        to_field(np.zeros(1, np.int64), DataType.INT32)

@@ -1,0 +1,176 @@
+"""Loading from every kind of source, and what is said of files that are none."""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import record
+from sardonyx.errors import DecodeError, InvalidModel, LimitError
+from sardonyx.ir.tensors import RawStorage, Tensor
+from sardonyx.proto import messages as m
+from sardonyx.proto.binary import encode
+from sardonyx.proto.wire import Limits
+
+TEXT = "g (float[2] x) => (float[2] y) { y = Abs(x) }"
+DATA = encode(record(TEXT))
+
+
+class Foreign:
+    """A message of another library."""
+
+    def SerializeToString(self) -> bytes:
+        return DATA
+
+
+def test_path_bytes_file_record_and_foreign_message_are_the_same_model(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(DATA)
+    with path.open("rb") as file:
+        sources = [path, str(path), DATA, bytearray(DATA), memoryview(DATA), io.BytesIO(DATA), file, record(TEXT), Foreign()]
+        texts = {sx.to_text(sx.load(source)) for source in sources}
+    assert len(texts) == 1
+
+
+def test_a_model_is_handed_back() -> None:
+    found = sx.load(DATA)
+    assert sx.load(found) is found
+
+
+def test_text_and_json_are_told_by_their_endings(tmp_path: Path) -> None:
+    found = sx.load(DATA)
+    for name, text in (("m.onnxtxt", sx.to_text(found)), ("m.json", sx.to_json(found))):
+        (tmp_path / name).write_text(text)
+        assert sx.to_text(sx.load(tmp_path / name)) == sx.to_text(found)
+
+
+def test_weights_are_views_of_the_file(tmp_path: Path) -> None:
+    b = sx.Builder(opset=21)
+    x = b.input("x", sx.DataType.FLOAT, [1024])
+    weights = np.arange(1024, dtype=np.float32)
+    sx.save(b.model(y=b.Add(x, b.constant("w", weights))), tmp_path / "m.onnx")
+    tensor = sx.load(tmp_path / "m.onnx").graph.initializers["w"].initializer
+    assert isinstance(tensor, Tensor)
+    assert isinstance(tensor.storage, RawStorage)
+    assert isinstance(tensor.storage.data, memoryview)
+    assert isinstance(tensor.storage.data.obj, mmap.mmap)
+    assert np.shares_memory(tensor.numpy(), np.frombuffer(tensor.storage.data, np.uint8))
+    assert not tensor.numpy().flags.writeable
+    assert np.array_equal(tensor.numpy(), weights)
+
+
+def test_an_empty_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").touch()
+    with pytest.raises(InvalidModel, match="is empty"):
+        sx.load(tmp_path / "m.onnx")
+
+
+def test_empty_bytes_are_a_model_without_graph() -> None:
+    with pytest.raises(InvalidModel, match="no graph"):
+        sx.load(b"")
+
+
+def test_a_directory_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InvalidModel, match="is a directory"):
+        sx.load(tmp_path)
+
+
+def test_a_text_file_says_what_to_call_it(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_text(sx.to_text(sx.load(DATA)))
+    with pytest.raises(DecodeError, match=r"m\.onnx: byte .*looks like text"):
+        sx.load(tmp_path / "m.onnx")
+
+
+def test_an_lfs_pointer_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+    with pytest.raises(DecodeError, match="Git LFS pointer"):
+        sx.load(tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize("length", range(1, len(DATA)))
+def test_a_truncated_file_is_never_anything_but_a_typed_error(length: int) -> None:
+    with pytest.raises((DecodeError, InvalidModel)):
+        sx.load(DATA[:length])
+
+
+def test_ten_thousand_levels_of_nesting_are_refused() -> None:
+    data = b""
+    for _ in range(10_000):  # a graph in an attribute of a node of a graph
+        data = field(1, field(5, field(6, data)))
+    with pytest.raises(LimitError, match="nested more than 128 levels") as caught:
+        sx.load(field(7, data))
+    assert caught.value.limit == "nesting"
+
+
+def field(number: int, content: bytes) -> bytes:
+    """A length-delimited field."""
+    size, length = len(content), bytearray()
+    while size > 127:
+        length.append(size & 127 | 128)
+        size >>= 7
+    length.append(size)
+    return bytes([number << 3 | 2]) + bytes(length) + content
+
+
+def test_limits_can_be_set_by_the_caller() -> None:
+    with pytest.raises(LimitError, match="limit `size`"):
+        sx.load(DATA, limits=Limits(size=4))
+    with pytest.raises(LimitError, match="limit `records`"):
+        sx.load(DATA, limits=Limits(records=1))
+
+
+def test_a_missing_file_is_what_python_calls_it(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        sx.load(tmp_path / "none.onnx")
+
+
+def test_external_data_lie_beside_the_model_or_at_base(tmp_path: Path) -> None:
+    b = sx.Builder(opset=21)
+    x = b.input("x", sx.DataType.FLOAT, [1024])
+    sx.save(b.model(y=b.Add(x, b.constant("w", np.ones(1024, np.float32)))), tmp_path / "m.onnx", external="w.bin")
+    for found in (
+        sx.load(tmp_path / "m.onnx"),
+        sx.load((tmp_path / "m.onnx").read_bytes(), base=tmp_path),
+    ):
+        tensor = found.graph.initializers["w"].initializer
+        assert tensor is not None
+        assert tensor.numpy().sum() == 1024
+    lost = sx.load((tmp_path / "m.onnx").read_bytes()).graph.initializers["w"].initializer
+    assert lost is not None
+    with pytest.raises(sx.ExternalDataError):
+        lost.numpy()
+
+
+def test_collection_is_as_it_was_after_loading() -> None:
+    import gc
+
+    assert gc.isenabled()
+    sx.load(DATA)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        sx.load(DATA)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_pipe_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    if os.fork() == 0:
+        with path.open("wb") as pipe:
+            pipe.write(DATA)
+        os._exit(0)
+    assert sx.load(path).graph.name == "g"
+    os.wait()
+
+
+def test_model_proto_is_read_from_its_own_record() -> None:
+    assert sx.load(m.ModelProto(**dict(record(TEXT).__dict__))).graph.name == "g"

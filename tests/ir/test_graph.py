@@ -1,0 +1,195 @@
+"""Edges have one owner: uses, producers and node lists agree after every edit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models import model, only
+from sardonyx.dtypes import DataType
+from sardonyx.ir.attributes import AttributeType
+from sardonyx.ir.build import Builder
+from sardonyx.ir.graph import Attribute, Graph, Node, Value
+from sardonyx.ir.tensors import Tensor
+from sardonyx.ir.verify import verify
+from sardonyx.ir.walk import captured, location, nodes, values
+
+BRANCHES = """
+g (bool c, float[2] x) => (float[2] y) {
+  a = Abs(x)
+  y = If(c) <
+    then_branch = t () => (float[2] p) { p = Neg(a) },
+    else_branch = e () => (float[2] q) { b = Exp(x)  q = Add(b, a) }
+  >
+}
+"""
+
+
+def chain(*names: str) -> tuple[Graph, list[Node]]:
+    """x -> Abs -> … -> Abs, one node for each name."""
+    graph = Graph("g", [Value("x")])
+    made = []
+    last = graph.inputs[0]
+    for name in names:
+        node = graph.append(Node("Abs", [last], [Value(name)], name=name))
+        made.append(node)
+        last = node.outputs[0]
+    graph.outputs.append(last)
+    return graph, made
+
+
+def order(graph: Graph) -> str:
+    return "".join(node.name for node in graph.nodes)
+
+
+def test_a_value_knows_its_readers_and_its_producer() -> None:
+    x, y = Value("x"), Value("y")
+    node = Node("Add", [x, x], [y])
+    assert x.uses == ((node, 0), (node, 1))
+    assert y.producer is node
+    assert y.index == 0
+
+
+def test_changing_an_input_moves_the_use() -> None:
+    x, z = Value("x"), Value("z")
+    node = Node("Add", [x, x], [Value("y")])
+    node.set_input(1, z)
+    assert x.uses == ((node, 0),)
+    assert z.uses == ((node, 1),)
+
+
+def test_an_input_behind_the_last_extends_the_list() -> None:
+    x, z = Value("x"), Value("z")
+    node = Node("Clip", [x], [Value("y")])
+    node.set_input(2, z)
+    assert node.inputs == (x, None, z)
+
+
+def test_replacing_a_value_reaches_nodes_subgraphs_and_outputs() -> None:
+    graph = model(BRANCHES).graph
+    new = graph.add_input(Value("new"))
+    only(graph, "Abs").outputs[0].replace_by(new)
+    reader = only(graph, "If").attributes["then_branch"].graphs[0]
+    assert only(reader, "Neg").inputs == (new,)
+    graph.outputs[0].replace_by(new)
+    assert graph.outputs == [new]
+
+
+def test_nodes_are_inserted_where_they_are_wanted() -> None:
+    graph, (a, b) = chain("a", "b")
+    graph.insert_before(a, Node("Abs", [], [], name="p"))
+    graph.insert_after(a, Node("Abs", [], [], name="q"))
+    graph.insert_after(b, Node("Abs", [], [], name="r"))
+    assert order(graph) == "paqbr"
+    assert "".join(n.name for n in reversed(graph.nodes)) == "rbqap"
+    assert len(graph.nodes) == 5
+
+
+def test_nodes_are_found_by_index_from_either_end() -> None:
+    graph, (a, b, c) = chain("a", "b", "c")
+    assert (graph.nodes[0], graph.nodes[1], graph.nodes[-1]) == (a, b, c)
+    with pytest.raises(IndexError):
+        graph.nodes[3]
+
+
+def test_a_walk_survives_the_removal_of_its_node_and_of_the_next() -> None:
+    graph, made = chain("a", "b", "c", "d")
+    graph.outputs.clear()
+    for node in made:
+        node.set_inputs(())
+    seen = []
+    for node in graph.nodes:
+        seen.append(node.name)
+        if node.name == "b":
+            graph.remove(node)
+            graph.remove(made[2])
+    assert seen == ["a", "b", "d"]
+    assert order(graph) == "ad"
+
+
+def test_a_node_that_is_read_cannot_be_removed() -> None:
+    graph, (a, b) = chain("a", "b")
+    with pytest.raises(AssertionError, match="still read"):
+        graph.remove(a)
+    with pytest.raises(AssertionError, match="still read"):
+        graph.remove(b)
+
+
+def test_removing_a_node_lets_go_of_what_its_subgraphs_read() -> None:
+    graph = model(BRANCHES).graph
+    branch = only(graph, "If")
+    graph.outputs.clear()
+    graph.remove(branch)
+    assert only(graph, "Abs").outputs[0].uses == ()
+
+
+def test_captured_values_are_those_of_outer_graphs() -> None:
+    graph = model(BRANCHES).graph
+    branch = only(graph, "If").attributes["else_branch"].graphs[0]
+    assert [v.name for v in captured(branch)] == ["x", "a"]
+    assert captured(graph) == []
+
+
+def test_walking_nodes_enters_subgraphs() -> None:
+    assert [n.op_type for n in nodes(model(BRANCHES).graph)] == ["Abs", "If", "Neg", "Exp", "Add"]
+
+
+def test_values_are_named_each_once() -> None:
+    graph = model("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y, , z = Foo(x, w) }").graph
+    assert [v.name for v in values(graph)] == ["x", "w", "y", "z"]
+
+
+def test_a_place_names_graph_node_and_operator() -> None:
+    graph = model(BRANCHES).graph
+    inner = only(graph, "If").attributes["else_branch"].graphs[0]
+    assert location(only(inner, "Add")) == "node[1] (If).else_branch.node[1] (Add)"
+
+
+def test_verify_accepts_what_loads() -> None:
+    verify(model(BRANCHES))
+
+
+def test_verify_finds_a_use_before_definition() -> None:
+    found = model("g (float[2] x) => (float[2] y) { a = Abs(x)  y = Neg(a) }")
+    first, second = found.graph.nodes
+    first.set_input(0, second.outputs[0])
+    with pytest.raises(AssertionError, match="before it is defined"):
+        verify(found)
+
+
+def test_verify_finds_two_values_of_one_name() -> None:
+    found = model("g (float[2] x) => (float[2] y) { a = Abs(x)  y = Neg(a) }")
+    found.graph.nodes[0].outputs[0].name = "x"
+    with pytest.raises(AssertionError, match="two values"):
+        verify(found)
+
+
+def test_a_second_initializer_of_a_name_is_refused() -> None:
+    graph = Graph("g")
+    graph.add_initializer(Value("w", None, Tensor.of([1.0])))
+    with pytest.raises(AssertionError, match="second initializer"):
+        graph.add_initializer(Value("w", None, Tensor.of([2.0])))
+
+
+def test_a_builder_makes_a_model_that_verifies() -> None:
+    b = Builder(opset=21)
+    x = b.input("x", DataType.FLOAT, ["N", 2])
+    y = b.Gemm(x, b.constant("w", np.eye(2, dtype=np.float32)), transB=1)
+    found = b.model(y=b.Softmax(y, axis=-1))
+    verify(found)
+    assert str(found.graph.inputs[0].type) == "float[N,2]"
+    assert only(found.graph, "Gemm").attributes["transB"].value == 1
+
+
+def test_a_builder_splits_into_several_outputs() -> None:
+    b = Builder(opset=21)
+    first = b.Split(b.input("x", DataType.FLOAT, [4]), outputs=["left", "right"], num_outputs=2)
+    assert first.producer is not None
+    assert [v.name for v in first.producer.outputs] == ["left", "right"]
+
+
+def test_a_builder_refuses_a_list_that_says_nothing_of_its_kind() -> None:
+    b = Builder(opset=21)
+    with pytest.raises(TypeError, match="pass axes as an Attribute"):
+        b.Squeeze(b.input("x", DataType.FLOAT, [1]), axes=[])
+    b.Squeeze(b.graph.inputs[0], axes=Attribute("axes", AttributeType.INTS, ()))

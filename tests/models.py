@@ -1,0 +1,47 @@
+"""Small models from text, and records by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sardonyx.dtypes import DataType
+from sardonyx.io import from_proto
+from sardonyx.io.load import load
+from sardonyx.ir.graph import Graph, Model, Node
+from sardonyx.ir.tensors import Storage
+from sardonyx.proto import messages as m
+from sardonyx.proto.text import from_text
+
+HEADER = '<ir_version: {ir}, opset_import: ["": {opset}{more}]>\n'
+
+
+class NoFiles:
+    """The external data of models that have none."""
+
+    def storage(
+        self, entries: Sequence[tuple[str, str]], dtype: DataType, shape: tuple[int, ...], where: str
+    ) -> Storage:
+        raise AssertionError(f"{where} is external: {entries}")
+
+
+def record(text: str, *, opset: int = 21, ir: int = 10, more: str = "") -> m.ModelProto:
+    """The record of a graph's (and functions') text, under a header of these versions."""
+    return from_text(HEADER.format(ir=ir, opset=opset, more=f", {more}" if more else "") + text, m.ModelProto)
+
+
+def model(text: str, *, opset: int = 21, ir: int = 10, more: str = "") -> Model:
+    return load(record(text, opset=opset, ir=ir, more=more))
+
+
+def function(text: str) -> m.FunctionProto:
+    return from_text(text, m.FunctionProto)
+
+
+def read(one: m.ModelProto) -> Model:
+    return from_proto.model(one, NoFiles())
+
+
+def only(graph: Graph, op_type: str) -> Node:
+    """The one node of that type."""
+    (found,) = (node for node in graph.nodes if node.op_type == op_type)
+    return found

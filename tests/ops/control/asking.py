@@ -1,0 +1,57 @@
+"""Asking an infer facet about types that hold symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+
+from sardonyx.dtypes import DataType
+from sardonyx.ir.dims import Dim, Expr, symbol
+from sardonyx.ir.types import TensorType, Type
+from sardonyx.ops.bind import plain
+from sardonyx.ops.inference import Infer, Inference, Known
+from sardonyx.ops.registry import find
+from sardonyx.schema import exact
+
+
+def floats(*dims: Dim | str) -> TensorType:
+    """float[dims]; a dim given as text is a symbol."""
+    return TensorType(DataType.FLOAT, tuple(symbol(d) if isinstance(d, str) else d for d in dims))
+
+
+def ask(
+    op_type: str,
+    version: int,
+    inputs: Sequence[Type | None],
+    attributes: Mapping[str, object] | None = None,
+    *,
+    outputs: int = 1,
+    known: Sequence[Known | None] = (),
+    absent: Sequence[int] = (),
+    bodies: Infer | None = None,
+    domain: str = "",
+) -> list[Type | None]:
+    """What the infer facet says; `absent` inputs are left out, new sizes are called `new0`, `new1`, …
+
+    `bodies` stands for the inference of subgraphs.
+    """
+    op, schema, numbers = find(domain, op_type), exact(domain, op_type, version), count()
+    assert op is not None and schema is not None
+    defaults = {n: plain(a.default) for n, a in schema.attributes.items() if a.default is not None}
+
+    def fresh() -> Expr:
+        return symbol(f"new{next(numbers)}")
+
+    t = Inference(
+        op_type=op_type,
+        version=version,
+        inputs=inputs,
+        given=[i not in absent for i in range(len(inputs))],
+        attributes={**defaults, **(attributes or {})},
+        outputs=outputs,
+        known=known,
+        infer_graph=bodies,
+        fresh=fresh,
+    )
+    answer = op.infers[version](t)
+    return list(answer) if isinstance(answer, Sequence) else [answer]

@@ -1,0 +1,73 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.control.asking import ask, floats
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError, InferenceError
+from sardonyx.ir.build import Builder
+from sardonyx.ir.graph import Graph
+from sardonyx.ir.types import SequenceType, TensorType, Type
+from sardonyx.ops.inference import Known
+
+F = np.float32
+ONE, TWO = np.array([1], F), np.array([[2, 3]], F)
+
+
+def adding() -> Graph:
+    """x, y -> x + y, x."""
+    b = Builder(17)
+    x, y = b.input("x", DataType.FLOAT), b.input("y", DataType.FLOAT)
+    b.output(b.Add(x, y), "sum")
+    b.output(b.Identity(x), "same")
+    return b.graph
+
+
+CASES = [
+    Case("SequenceMap", 17, [[ONE, TWO], [ONE, ONE]], [[ONE + 1, TWO + 1], [ONE, TWO]], {"body": adding()}),
+    Case(
+        "SequenceMap",
+        17,
+        [[ONE, TWO], ONE],
+        [[ONE + 1, TWO + 1], [ONE, TWO]],
+        {"body": adding()},
+        "with a tensor",
+    ),
+    Case("SequenceMap", 17, [[ONE], ONE], [[ONE + 1]], {"body": adding()}, "one output wanted"),
+    Case(
+        "SequenceMap",
+        17,
+        [[], ONE],
+        [[], []],
+        {"body": adding()},
+        "nothing to map",
+        types={0: SequenceType(TensorType(DataType.FLOAT))},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+def test_sequences_are_of_one_length() -> None:
+    with pytest.raises(EvaluationError, match="input 1 has 1 elements, input 0 has 2"):
+        check(Case("SequenceMap", 17, [[ONE, TWO], [ONE]], [..., ...], {"body": adding()}))
+
+
+def test_the_body_tells_the_element_type() -> None:
+    def bodies(
+        graph: Graph, inputs: Sequence[Type | None], known: Sequence[Known | None]
+    ) -> list[Type | None]:
+        assert list(inputs) == [floats("N"), floats(3)]
+        return [floats("N", 3)]
+
+    given: list[Type | None] = [SequenceType(floats("N")), floats(3)]
+    found = ask("SequenceMap", 17, given, {"body": Graph("b")}, bodies=bodies)
+    assert found == [SequenceType(floats("N", 3))]
+    assert ask("SequenceMap", 17, given, {"body": Graph("b")}) == [SequenceType(None)]
+    with pytest.raises(InferenceError, match="1 outputs, 2 are wanted"):
+        ask("SequenceMap", 17, given, {"body": Graph("b")}, outputs=2, bodies=bodies)

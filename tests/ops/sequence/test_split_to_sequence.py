@@ -1,0 +1,90 @@
+import ml_dtypes
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.control.asking import ask, floats
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError, InferenceError
+from sardonyx.ir.dims import symbol
+from sardonyx.ir.types import SequenceType, TensorType
+
+F = np.float32
+X = np.array([[1, 2, 3], [4, 5, 6]], F)
+COLUMNS = [np.array([[1], [4]], F), np.array([[2], [5]], F), np.array([[3], [6]], F)]
+TWO_AND_ONE = [np.array([[1, 2], [4, 5]], F), np.array([[3], [6]], F)]
+HALF = X.astype(ml_dtypes.bfloat16)
+
+CASES = [
+    Case("SplitToSequence", 11, [X], [[X[:1], X[1:]]]),
+    Case("SplitToSequence", 11, [X], [COLUMNS], {"axis": 1}),
+    Case("SplitToSequence", 11, [X], [COLUMNS], {"axis": -1}, "axis from the back"),
+    Case("SplitToSequence", 11, [X], [[X[0], X[1]]], {"keepdims": 0}, "without the axis"),
+    Case("SplitToSequence", 11, [X, np.array(2)], [TWO_AND_ONE], {"axis": 1}, "a smaller last part"),
+    Case(
+        "SplitToSequence", 11, [X, np.array(2)], [TWO_AND_ONE], {"axis": 1, "keepdims": 0}, "keepdims ignored"
+    ),
+    Case("SplitToSequence", 11, [X, np.array(3, np.int32)], [[X]], {"axis": 1}, "one whole"),
+    Case("SplitToSequence", 11, [X, np.array(9)], [[X]], {"axis": 1}, "a part larger than all"),
+    Case("SplitToSequence", 11, [X, np.array([2, 1])], [TWO_AND_ONE], {"axis": 1}, "sizes"),
+    Case("SplitToSequence", 11, [X, np.array([0, 2])], [[X[:0], X]], label="a part of size 0"),
+    Case("SplitToSequence", 11, [X[:0]], [[]], label="nothing to split"),
+    Case(
+        "SplitToSequence",
+        11,
+        [np.array(["a", "b"], object)],
+        [[np.array(["a"], object), np.array(["b"], object)]],
+    ),
+    Case("SplitToSequence", 24, [HALF], [[HALF[:1], HALF[1:]]]),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize(
+    ("split", "says"),
+    [
+        (np.array(0), "split is 0; a positive size"),
+        (np.array([1, 2]), r"split is \[1, 2\]; sizes that add up to 2"),
+        (np.array([3, -1]), "sizes that add up to 2"),
+        (np.array([[1, 1]]), "sizes that add up to 2"),
+    ],
+)
+def test_bad_sizes_are_refused(split: np.ndarray, says: str) -> None:
+    with pytest.raises(EvaluationError, match=says):
+        check(Case("SplitToSequence", 11, [X, split], [...]))
+
+
+def test_axes_outside_of_the_rank_are_refused() -> None:
+    with pytest.raises(EvaluationError, match="axis 2 lies outside"):
+        check(Case("SplitToSequence", 11, [X], [...], {"axis": 2}))
+    with pytest.raises(InferenceError, match="axis 2 lies outside"):
+        ask("SplitToSequence", 11, [floats("N", 3)], {"axis": 2})
+
+
+INTS = TensorType(DataType.INT64, (2,))
+INT = TensorType(DataType.INT64, ())
+
+
+def test_parts_have_size_1_or_no_axis() -> None:
+    assert ask("SplitToSequence", 11, [floats("N", "M")]) == [SequenceType(floats(1, "M"))]
+    assert ask("SplitToSequence", 11, [floats("N", "M")], {"keepdims": 0}) == [SequenceType(floats("M"))]
+
+
+def test_a_part_size_holds_where_it_divides() -> None:
+    known = [None, np.array(2)]
+    assert ask("SplitToSequence", 11, [floats(6, "M"), INT], known=known) == [SequenceType(floats(2, "M"))]
+    assert ask("SplitToSequence", 11, [floats(5, "M"), INT], known=known) == [SequenceType(floats(None, "M"))]
+    assert ask("SplitToSequence", 11, [floats("N"), INT], known=known) == [SequenceType(floats(None))]
+    assert ask("SplitToSequence", 11, [floats("N"), INT]) == [SequenceType(floats(None))]
+    twice = TensorType(DataType.FLOAT, (symbol("N") * 2,))
+    assert ask("SplitToSequence", 11, [twice, INT], known=known) == [SequenceType(floats(2))]
+
+
+def test_sizes_hold_where_all_are_the_same() -> None:
+    same, other = np.array([3, 3]), np.array([2, 4])
+    assert ask("SplitToSequence", 11, [floats(6), INTS], known=[None, same]) == [SequenceType(floats(3))]
+    assert ask("SplitToSequence", 11, [floats(6), INTS], known=[None, other]) == [SequenceType(floats(None))]

@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.tensor.questions import FLOAT, N, asked, f32, i64, ints, samples, types, value, vec
+from sardonyx.ir.types import OptionalType, SequenceType, TensorType
+
+MAYBE = OptionalType(TensorType(FLOAT, (1,)))
+
+CASES = [
+    Case("Identity", 1, [f32([np.inf, -0.5])], [f32([np.inf, -0.5])]),
+    Case("Identity", 13, [i64(3)], [i64(3)], label="scalar"),
+    Case("Identity", 14, [[f32([1]), f32([2, 3])]], [[f32([1]), f32([2, 3])]], label="sequence"),
+    Case("Identity", 16, [f32([1])], [f32([1])], label="optional with value", types={0: MAYBE}),
+    Case("Identity", 16, [None], [None], label="optional without value", types={0: MAYBE}),
+    Case("Identity", 25, [{"a": i64(1)}], [{"a": i64(1)}], label="map"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("version", [1, 13, 14, 16, 19, 21, 23, 24, 25])
+def test_every_element_type(version: int) -> None:
+    for x in samples("Identity", version):
+        check(Case("Identity", version, [x], [x]))
+
+
+def test_types_and_elements_pass_through() -> None:
+    sequence = SequenceType(TensorType(FLOAT, (N,)))
+    assert types(asked("Identity", 14, [sequence])) == [sequence]
+    assert value(asked("Identity", 13, [ints(2)], {0: vec(N, 2)})) == [N, 2]

@@ -1,0 +1,141 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases import Case, check
+from ops.tensor.questions import (
+    FLOAT,
+    M,
+    N,
+    asked,
+    contradicts,
+    f32,
+    floats,
+    i64,
+    ints,
+    refused,
+    samples,
+    shape,
+    value,
+    vec,
+)
+from sardonyx.ir.types import TensorType
+
+ROW = np.arange(6, dtype=np.float32)
+TABLE = f32([[0, 1, 2], [3, 4, 5]])
+TALL = f32([[0, 1], [2, 3], [4, 5]])
+VERSIONS = (5, 13, 14, 19, 21, 23, 24, 25)
+
+CASES = [
+    Case("Reshape", 1, [ROW], [TABLE], {"shape": [2, 3]}),
+    Case("Reshape", 1, [TABLE], [TALL], {"shape": [-1, 2], "consumed_inputs": [0]}, "-1"),
+    Case("Reshape", 1, [TABLE], [TABLE], {"shape": [0, -1]}, "0 copies"),
+    *(Case("Reshape", v, [ROW, i64([2, 3])], [TABLE]) for v in VERSIONS),
+    Case("Reshape", 5, [TABLE, i64([3, -1])], [TALL], label="-1"),
+    Case("Reshape", 5, [TABLE, i64([0, 0, 1])], [TABLE.reshape(2, 3, 1)], label="0 copies"),
+    Case("Reshape", 13, [f32([[7]]), i64([])], [f32(7)], label="to a scalar"),
+    Case("Reshape", 13, [f32(7), i64([1, -1])], [f32([[7]])], label="from a scalar"),
+    Case("Reshape", 14, [np.zeros((0, 3), np.float32), i64([3, 0])], [np.zeros((3, 0), np.float32)], {"allowzero": 1}),
+    Case("Reshape", 14, [np.zeros((0, 3), np.float32), i64([0, 5])], [np.zeros((0, 5), np.float32)], label="0 copies 0"),
+    Case("Reshape", 25, [np.zeros((0, 3), np.float32), i64([4, -1])], [np.zeros((4, 0), np.float32)], label="-1 is 0"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("version", (1, *VERSIONS))
+def test_every_element_type_keeps_its_order(version: int) -> None:
+    for x in samples("Reshape", version):
+        if version == 1:
+            check(Case("Reshape", 1, [x.reshape(2, 2)], [x], {"shape": [4]}))
+        else:
+            check(Case("Reshape", version, [x.reshape(2, 2), i64([4])], [x]))
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted", "why"),
+    [
+        ([6], [4], "6 elements, which do not fill"),
+        ([6], [4, -1], "6 elements, which do not fill"),
+        ([6], [-1, -1], "at most one -1"),
+        ([6], [-2, -3], "sizes and at most one -1"),
+        ([6], [6, 0], "no size for each 0"),
+        ([0, 3], [0, -1], "any number could stand for -1"),
+    ],
+)
+def test_refuses_shapes_that_do_not_fit(data: list[int], wanted: list[int], why: str) -> None:
+    refused(Case("Reshape", 13, [np.zeros(data, np.float32), i64(wanted)], [...]), why)
+    contradicts(asked("Reshape", 13, [floats(*data), ints(len(wanted))], {1: i64(wanted)}), why)
+
+
+def test_refuses_minus_one_beside_an_honoured_zero() -> None:
+    refused(Case("Reshape", 14, [np.zeros((0, 3), np.float32), i64([0, -1])], [...], {"allowzero": 1}), "any number")
+
+
+def test_refuses_a_missing_shape() -> None:
+    refused(Case("Reshape", 1, [ROW], [...]), "attribute shape is missing")
+
+
+# --- inference -------------------------------------------------------------------------------
+
+
+def to(data: TensorType, *wanted: object, **attributes: object) -> object:
+    return shape(asked("Reshape", 14, [data, ints(len(wanted))], {1: vec(*wanted)}, **attributes))  # type: ignore[arg-type]
+
+
+def test_minus_one_is_what_the_symbols_leave() -> None:
+    assert to(floats(N, 6), -1) == (6 * N,)
+    assert to(floats(N, 6), 2, -1) == (2, 3 * N)
+    assert to(floats(N, 6), N, -1) == (N, 6)
+    assert to(floats(N, M, 4), N, -1, 2) == (N, 2 * M, 2)
+    assert to(floats(N, 3), -1, 2) == (3 * N // 2, 2)
+
+
+def test_zero_copies_and_cancels() -> None:
+    assert to(floats(N, M, 4), 0, -1) == (N, 4 * M)
+    assert to(floats(None, 4, 5), 0, -1) == (None, 20)
+    assert to(floats(N, 4), 0, 2, -1) == (N, 2, 2)
+
+
+def test_an_unknown_entry_is_told_by_the_others() -> None:
+    assert to(floats(6, 4), 3, None) == (3, 8)
+    assert to(floats(6, 4), None, -1) == (None, None)
+    assert to(floats(N, 4), None, 4) == (N, 4)
+    assert to(floats(N, 4), N, None) == (N, None)  # with N = 0 it is free
+
+
+def test_allowzero_makes_zero_a_size() -> None:
+    assert to(floats(N, 0), 0, 3, allowzero=1) == (0, 3)
+    assert to(floats(0, 5), 0, 7, allowzero=0) == (0, 7)
+
+
+def test_without_knowledge_the_rank_stays_or_less() -> None:
+    assert shape(asked("Reshape", 5, [floats(N), ints(2)])) == (None, None)
+    assert shape(asked("Reshape", 5, [floats(N), ints(None)])) is None
+    assert shape(asked("Reshape", 5, [TensorType(FLOAT), ints(2)], {1: vec(N, -1)})) == (N, None)
+    assert shape(asked("Reshape", 1, [floats(N, 4)], shape=(-1,))) == (4 * N,)
+
+
+def test_contradicting_sizes_are_found_where_some_are_symbols() -> None:
+    contradicts(asked("Reshape", 13, [floats(N), ints(2)], {1: i64([1, 0])}), "a 0 at 1, where data has only 1")
+    assert to(floats(N, 4), 3, 5) == (3, 5)  # that N * 4 is no 15 is only suggested by a symbol
+
+
+def test_known_elements_take_the_new_shape() -> None:
+    question = asked("Reshape", 13, [ints(2), ints(2)], {0: vec(N, 3), 1: i64([2, -1])})
+    assert value(question) == [[N], [3]]
+    assert value(asked("Reshape", 1, [ints(1)], {0: vec(N)}, shape=(1, 1))) == [[N]]
+    assert value(asked("Reshape", 13, [ints(2), ints(1)], {0: vec(N, 3)})) == [N, 3]
+    assert value(asked("Reshape", 13, [ints(2), ints(None)], {0: vec(N, 3)})) is None
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.data())
+def test_minus_one_may_replace_any_size(sizes: list[int], data: st.DataObject) -> None:
+    x = np.arange(np.prod(sizes), dtype=np.int64)
+    wanted = list(sizes)
+    wanted[data.draw(st.integers(0, len(sizes) - 1))] = -1
+    check(Case("Reshape", 13, [x, i64(wanted)], [x.reshape(sizes)]))

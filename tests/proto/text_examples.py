@@ -1,0 +1,32 @@
+"""Records for examples of the textual syntax, and the check of one example."""
+
+from __future__ import annotations
+
+from sardonyx.proto.messages import (
+    StringStringEntryProto,
+    TensorProto,
+    TensorShapeProto,
+    TensorShapeProtoDimension,
+    TypeProto,
+    TypeProtoTensor,
+)
+from sardonyx.proto.record import Record
+from sardonyx.proto.text import from_text, to_text
+
+Pair = StringStringEntryProto
+Dim = TensorShapeProtoDimension
+
+
+def tensor_type(elem_type: int = 1, *dims: Dim) -> TypeProto:
+    return TypeProto(tensor_type=TypeProtoTensor(elem_type=elem_type, shape=TensorShapeProto(dim=list(dims))))
+
+
+def tensor(elem_type: int, *dims: int, **fields: object) -> TensorProto:
+    return TensorProto(data_type=elem_type, dims=list(dims), **fields)
+
+
+def check(text: str, record: Record) -> None:
+    """The text is read as the record, and printed from it."""
+    assert from_text(text, type(record)) == record
+    printed = to_text(record)
+    assert printed == text, printed

@@ -1,0 +1,50 @@
+"""The public face: which names there are, and that the stub says the same as the package."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import sardonyx
+
+NAMES = """
+    Builder DataType DecodeError EvaluationError ExternalDataError InferenceError InputError InvalidModel JsonError LimitError
+    Limits Model OperatorSet OutputError Policy RunLimits SardonyxError Session SparseTensor Tensor TextError UnsupportedOperator
+    from_json from_text infer load load_operator_set save save_operator_set to_json to_text
+""".split()
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(set(sardonyx.__all__) - {"__version__"}) == NAMES
+    assert set(NAMES) <= set(dir(sardonyx))
+
+
+def test_every_name_is_there_and_documented() -> None:
+    for name in NAMES:
+        assert getattr(sardonyx, name).__doc__, name
+
+
+def test_the_stub_names_the_same_homes() -> None:
+    stub = ast.parse(Path(sardonyx.__file__).with_suffix(".pyi").read_text())
+    said = {
+        alias.asname: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert sorted(map(str, said)) == NAMES
+    for name, home in said.items():
+        assert getattr(importlib.import_module(str(home)), str(name)) is getattr(sardonyx, str(name))
+
+
+def test_importing_loads_no_heavy_library() -> None:
+    heavy = ("rich", "llvmlite", "PIL", "onnx", "google.protobuf", "sardonyx.runtime", "sardonyx.proto.text")
+    code = f"import sys, sardonyx; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_verb_with_the_name_of_a_room_stays_a_function() -> None:
+    code = "import sardonyx.infer.walk; from sardonyx import infer; print(infer.__qualname__, sardonyx.infer is infer)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "infer True"

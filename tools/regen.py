@@ -1,0 +1,34 @@
+"""Write every generated file of the project anew, or with `--check` say which are out of date."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import import_schemas
+import make_records
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def generated() -> dict[Path, str]:
+    return {**make_records.files(), **import_schemas.files()}
+
+
+def main(check: bool) -> int:
+    stale = []
+    for path, content in generated().items():
+        target = ROOT / path
+        if target.exists() and target.read_text() == content:
+            continue
+        stale.append(path)
+        if not check:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(content)
+    for path in stale:
+        print(f"{'out of date' if check else 'written'}: {path}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main("--check" in sys.argv[1:]))

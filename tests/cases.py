@@ -18,6 +18,7 @@ from sardonyx.ir.graph import Attribute, AttributeScalar, Graph, Model, Node, Va
 from sardonyx.ir.tensors import Array, SparseTensor, Tensor
 from sardonyx.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 from sardonyx.ops.api import RuntimeValue
+from sardonyx.ops.bodies import body_of
 from sardonyx.ops.bind import attributes_of, schema_of
 from sardonyx.ops.inference import Inference
 from sardonyx.ops.registry import find
@@ -60,6 +61,25 @@ def check(case: Case) -> None:
         if expected is not ...:
             assert_same(result, expected, exact=op.tolerance == "exact", where=f"{case} output {i}")
     check_inference(case, model, results)
+    check_body(case, model, feeds, results)
+
+
+def check_body(case: Case, model: Model, feeds: Mapping[str, RuntimeValue], results: Sequence[RuntimeValue]) -> None:
+    """An operator with a body computes by it what its kernel does."""
+    (node,) = model.graph.nodes
+    schema = schema_of(node, model.opset_imports)
+    op = find(case.domain, case.op)
+    assert op is not None
+    if schema.since_version not in op.bodies or op.is_random:
+        return
+    function = body_of(op, inference_of(case, node, schema, model, known=True))
+    assert function is not None
+    expanded = model_of(case)
+    expanded.functions[case.domain, case.op, ""] = function
+    other = Interpreter(expanded).run(feeds)
+    for i, (mine, body) in enumerate(zip(results, other.values(), strict=True)):
+        if mine is not None:
+            assert_same(body, mine, exact=False, where=f"{case}: body, output {i}")
 
 
 def model_of(case: Case) -> Model:

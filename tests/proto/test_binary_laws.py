@@ -15,13 +15,16 @@ from proto.random_messages import integers, message_types, messages
 from sardonyx.errors import DecodeError, LimitError
 from sardonyx.proto import messages as m
 from sardonyx.proto.binary import decode, encode
+from sardonyx.proto.messages import MESSAGES
 from sardonyx.proto.record import Record
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(st.data())
-def test_what_protobuf_writes_is_read_and_written_the_same(data: st.DataObject) -> None:
-    message = data.draw(message_types)
+@pytest.mark.parametrize("message", MESSAGES)
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_what_protobuf_writes_is_read_and_written_the_same(
+    data: st.DataObject, message: type[Record]
+) -> None:
     theirs = data.draw(messages(message))
     written = theirs.SerializeToString(deterministic=True)
     record = decode(written, message)

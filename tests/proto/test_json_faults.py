@@ -6,9 +6,14 @@ import time
 
 import numpy as np
 import pytest
+from google.protobuf import json_format
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from proto.judge import judge_of
 from sardonyx.errors import JsonError, LimitError
 from sardonyx.proto import messages as m
+from sardonyx.proto.binary import encode
 from sardonyx.proto.json import from_json, to_json
 from sardonyx.proto.record import Record
 from sardonyx.proto.wire import Limits
@@ -94,6 +99,7 @@ WRITING: list[tuple[Record, str]] = [
     (m.NodeProto(op_type="A\udcff"), "op_type: 'A\\udcff' is not UTF-8, which JSON cannot hold"),
     (m.NodeProto(input=["x", "\ud800"]), "input[1]: '\\ud800' holds surrogates that stand for no byte"),
     (m.NodeProto(input="x"), "input: 'x' stands where a list is wanted"),
+    (m.TensorProto(float_data=1.0), "float_data: 1.0 stands where a list is wanted"),
     (m.NodeProto(attribute=[m.NodeProto()]), "attribute[0]: NodeProto stands where AttributeProto is wanted"),
     (
         m.NodeProto(attribute=[m.AttributeProto(i="3")]),
@@ -116,6 +122,39 @@ def test_an_attribute_that_is_no_field_is_refused() -> None:
     node.__dict__["op_typ"] = "Abs"
     with pytest.raises(JsonError, match=r"^node\[0\]: NodeProto has no field 'op_typ'"):
         to_json(m.GraphProto(node=[node]))
+
+
+VALID = (
+    '{"graph": {"node": [{"input": ["x"], "opType": "Conv", "attribute": [{"name": "a", "f": 1.5, "i": "-3", '
+    '"s": "YWI=", "type": "INT", "floats": ["NaN", 1e3], "tp": {"tensorType": {"elemType": 1}}}]}]}}'
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """The text of a small model with some of its characters replaced, removed or added."""
+    text = VALID
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(text)))
+        removed = draw(st.sampled_from([0, 1, 1, 2, 6, 1000]))
+        added = draw(
+            st.one_of(st.text(max_size=2), st.sampled_from([*'{}[],:"01e.-', "null", "true", "NaN", "{}"]))
+        )
+        text = text[:at] + added + text[at + removed :]
+    return text
+
+
+@settings(max_examples=1000, deadline=None, derandomize=True)
+@given(damaged())
+def test_damaged_text_gives_a_record_or_our_own_error(text: str) -> None:
+    try:
+        record = from_json(text, m.ModelProto)
+    except (JsonError, LimitError):
+        return
+    assert from_json(to_json(record), m.ModelProto) == record
+    assert json_format.Parse(text, judge_of(m.ModelProto)()) == judge_of(m.ModelProto).FromString(
+        encode(record)
+    )
 
 
 # --- limits ---

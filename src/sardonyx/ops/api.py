@@ -90,8 +90,17 @@ class Kernel:
     ignores: frozenset[str]  # attributes of the schema that change nothing
 
 
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body facet: the operator in terms of others, as the text of a function's nodes."""
+
+    text: Callable[[Inference], str]
+    opset: int  # of the default domain, which the nodes go by
+
+
 InferFacet: TypeAlias = Callable[[Inference], Result]
 ValueFacet: TypeAlias = Callable[[Inference], "Known | None"]
+BodyFacet: TypeAlias = Callable[[Inference], str]
 
 
 @dataclass(eq=False)
@@ -112,6 +121,7 @@ class Operator:
     infers: dict[int, InferFacet] = field(default_factory=dict)
     kernels: dict[int, Kernel] = field(default_factory=dict)
     values: dict[int, ValueFacet] = field(default_factory=dict)
+    bodies: dict[int, Body] = field(default_factory=dict)
     module: str = ""
 
     def __post_init__(self) -> None:
@@ -133,6 +143,21 @@ class Operator:
     def value(self, *versions: int) -> Callable[[ValueFacet], ValueFacet]:
         """The elements of output 0 where those of the inputs are known, if only as expressions."""
         return facet(self, "value", self.values, versions)
+
+    def body(self, *versions: int, opset: int) -> Callable[[BodyFacet], BodyFacet]:
+        """The operator in terms of others, for one that the specification defines by a function.
+
+        The facet answers with the text of a function, `(X, Y) => (Z) { ... }` in ONNX textual syntax, whose nodes go
+        by version `opset` of the default domain.  Names of inputs and outputs are free; `@name` stands for an
+        attribute.  It sees types and attributes of the call, since some bodies depend on them, and says with
+        `Inference.fail` where there is none.
+        """
+
+        def register(found: BodyFacet) -> BodyFacet:
+            facet(self, "body", self.bodies, versions)(Body(found, opset))
+            return found
+
+        return register
 
     def eval(self, *versions: int, ignores: Sequence[str] = ()) -> Callable[[F], F]:
         """The kernel of the reference engine; `ignores` names attributes that do not change the result."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import index
 from typing import Any, TypeAlias, cast
 
@@ -62,6 +62,7 @@ def tag_of(field: Field) -> bytes:
     return varint(field.tags[1 if field.packed else 0])
 
 
+@cache
 def writer(field: Field) -> Writer | None:
     if field.message:
         return None
@@ -104,11 +105,19 @@ def text(tag: bytes) -> Writer:
 
 def payload(tag: bytes) -> Writer:
     def write_payload(value: Payload | bytearray, out: Pieces) -> int:
-        data = value if isinstance(value, bytes) else memoryview(value)
-        size = len(data) if isinstance(data, bytes) else data.nbytes
+        if not isinstance(value, bytes):
+            return write_view(memoryview(value) if isinstance(value, bytearray) else value, out)
+        size = len(value)
         head = tag + varint(size)
-        out += (head, data)
+        out += (head, value)
         return len(head) + size
+
+    def write_view(view: memoryview, out: Pieces) -> int:
+        if not isinstance(view, memoryview) or not view.c_contiguous:
+            raise TypeError
+        head = tag + varint(view.nbytes)
+        out += (head, view)
+        return len(head) + view.nbytes
 
     return write_payload
 

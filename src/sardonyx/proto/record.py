@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import index
@@ -130,7 +130,7 @@ class Record:
         values = self.__dict__
         for field in ordered((type(self), tuple(values))):
             value = values[field.name]
-            if value is not None and not (field.repeated and len(value) == 0):
+            if value is not None and not (field.repeated and is_empty(value)):
                 yield field, value
 
     def __eq__(self, other: object) -> bool:  # records change, so there is no hash
@@ -191,6 +191,10 @@ def extended(old: list[Number] | None, new: Numbers[Number]) -> list[Number]:
     return old
 
 
+def is_empty(value: object) -> bool:
+    return isinstance(value, Sized) and len(value) == 0
+
+
 def same(a: Record, b: Record) -> bool:
     """Whether two records are of one kind and hold the same; however deep they are."""
     pairs: list[tuple[object, object]] = [(a, b)]
@@ -234,6 +238,8 @@ def flaw(field: Field, value: object) -> str:
             return f"{brief(value)} holds surrogates that stand for no byte"
     elif field.kind == "bytes":
         fits = isinstance(value, bytes | bytearray | memoryview)
+        if isinstance(value, memoryview) and not value.c_contiguous:
+            return "a view of scattered bytes stands where bytes in one piece are wanted"
     elif field.kind == "message":
         fits = type(value) is field.message
     elif field.kind in ("float", "double"):

@@ -4,6 +4,7 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, refused, samples, shape
+from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 
 A = f32([[1, 2], [3, 4]])
@@ -13,7 +14,7 @@ C = f32([[1, 0, -1], [2, 0, -2]])
 HALF = {"alpha": 0.5}
 
 
-def ints(*values: int) -> object:
+def ints(*values: int) -> Array:
     return np.array([values], np.int32)
 
 
@@ -58,7 +59,8 @@ def test_every_element_type(version: int) -> None:
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 def test_narrow_floats_are_rounded_once(dtype: type) -> None:
     # 256 * 256 is past the end of float16, and 2**16 + 1 is no bfloat16: only the scaled sum is rounded
-    a, c = np.array([[256]], dtype), np.array([[1]], dtype)
+    a: Array = np.array([[256]], dtype)
+    c: Array = np.array([[1]], dtype)
     check(
         Case(
             "Gemm",

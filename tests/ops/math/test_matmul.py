@@ -51,7 +51,7 @@ def test_every_element_type(version: int) -> None:
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 def test_narrow_floats_are_rounded_once(dtype: type) -> None:
     # 4096 ones and one 2048: added one by one in either type, the sum would stay at 2048 or below
-    a = np.ones((1, 4097), dtype)
+    a: Array = np.ones((1, 4097), dtype)
     a[0, 0] = 2048
     check(case(a, np.ones((4097, 1), dtype), np.array([[6144]], dtype), "long sum"))
 

@@ -33,20 +33,40 @@ I32 = np.int32
 
 
 def line(start: int, end: int, step: int, expected: object, label: str, version: int = 13) -> Case:
-    return Case("Slice", version, [LINE, i64([start]), i64([end]), i64([0]), i64([step])], [f32(expected)], label=label)
+    return Case(
+        "Slice",
+        version,
+        [LINE, i64([start]), i64([end]), i64([0]), i64([step])],
+        [f32(expected)],
+        label=label,
+    )
 
 
 CASES = [
     Case("Slice", 1, [X], [f32([[5, 6, 7]])], {"axes": [0, 1], "starts": [1, 0], "ends": [2, 3]}),
-    Case("Slice", 1, [X], [f32([[2, 3, 4]])], {"starts": [0, 1], "ends": [-1, 1000]}, "from the back, too far"),
+    Case(
+        "Slice", 1, [X], [f32([[2, 3, 4]])], {"starts": [0, 1], "ends": [-1, 1000]}, "from the back, too far"
+    ),
     Case("Slice", 1, [X], [f32([[5, 6, 7, 8]])], {"starts": [1], "ends": [2**31 - 1]}, "first axis alone"),
     Case("Slice", 1, [X], [f32([[4], [8]])], {"axes": [1], "starts": [-1], "ends": [9]}, "negative start"),
     Case("Slice", 1, [X], [np.zeros((0, 4), np.float32)], {"starts": [2], "ends": [1]}, "nothing between"),
-    Case("Slice", 10, [X, i64([1, 0]), i64([2, 3]), i64([0, 1]), i64([1, 2])], [f32([[5, 7]])], label="steps"),
+    Case(
+        "Slice", 10, [X, i64([1, 0]), i64([2, 3]), i64([0, 1]), i64([1, 2])], [f32([[5, 7]])], label="steps"
+    ),
     Case("Slice", 10, [X, i64([0, 1]), i64([-1, 1000])], [f32([[2, 3, 4]])], label="no axes"),
-    Case("Slice", 11, [X, i64([1]), i64([3]), i64([-1])], [f32([[2, 3], [6, 7]])], label="axis from the back"),
-    Case("Slice", 11, [X, *(np.array([n], I32) for n in (0, 4, 1, 3))], [f32([[1, 4], [5, 8]])], label="int32"),
-    Case("Slice", 13, [X, i64([1]), i64([3]), None, i64([-1])], [np.zeros((0, 4), np.float32)], label="axes left out"),
+    Case(
+        "Slice", 11, [X, i64([1]), i64([3]), i64([-1])], [f32([[2, 3], [6, 7]])], label="axis from the back"
+    ),
+    Case(
+        "Slice", 11, [X, *(np.array([n], I32) for n in (0, 4, 1, 3))], [f32([[1, 4], [5, 8]])], label="int32"
+    ),
+    Case(
+        "Slice",
+        13,
+        [X, i64([1]), i64([3]), None, i64([-1])],
+        [np.zeros((0, 4), np.float32)],
+        label="axes left out",
+    ),
     Case("Slice", 13, [X, i64([]), i64([])], [X], label="no axis"),
     Case("Slice", 13, [strs("a"), i64([]), i64([])], [strs("a")], label="scalar"),
     line(4, 0, -1, [4, 3, 2, 1], "backward"),
@@ -57,7 +77,13 @@ CASES = [
     line(-2, MAX, 1, [3, 4], "to the end", 11),
     line(MIN, MAX, 7, [0], "step longer than the axis"),
     line(7, 9, 1, [], "behind the end"),
-    Case("Slice", 13, [np.zeros(0, np.float32), *(i64([n]) for n in (MAX, MIN, 0, -1))], [f32([])], label="empty axis"),
+    Case(
+        "Slice",
+        13,
+        [np.zeros(0, np.float32), *(i64([n]) for n in (MAX, MIN, 0, -1))],
+        [f32([])],
+        label="empty axis",
+    ),
 ]
 
 
@@ -107,7 +133,7 @@ def test_symbolic_sizes() -> None:
     assert of(N, 0, 3) == "min(N,3)"
     assert of(N, 0, N) == "N"
     assert of(N, MIN, MAX) == "N"
-    assert of(N, 0, MAX, 2) == "(N+1)//2"
+    assert of(N, 0, MAX, 2) == "(N-1)//2+1"
     assert of(N, -1, MIN, -1) == "N"
     assert of(N, 0, M) == "min(M,N)"
     assert of(N + M, M, MAX) == "N"
@@ -137,9 +163,15 @@ def test_attributes_of_the_first_version() -> None:
 
 
 def test_contradictions() -> None:
-    contradicts(asked("Slice", 10, [floats(N), ints(1), ints(2)], {1: vec(0), 2: vec(1, 1)}), "1, 2, 1, 1 entries")
-    contradicts(asked("Slice", 10, [floats(N)] + [ints(1)] * 4, dict.fromkeys(range(1, 5), vec(0))), "a step is 0")
-    contradicts(asked("Slice", 10, [floats(N)] + [ints(1)] * 3, dict.fromkeys(range(1, 4), vec(1))), "axis 1 lies")
+    contradicts(
+        asked("Slice", 10, [floats(N), ints(1), ints(2)], {1: vec(0), 2: vec(1, 1)}), "1, 2, 1, 1 entries"
+    )
+    contradicts(
+        asked("Slice", 10, [floats(N)] + [ints(1)] * 4, dict.fromkeys(range(1, 5), vec(0))), "a step is 0"
+    )
+    contradicts(
+        asked("Slice", 10, [floats(N)] + [ints(1)] * 3, dict.fromkeys(range(1, 4), vec(1))), "axis 1 lies"
+    )
 
 
 def test_known_elements_are_cut() -> None:

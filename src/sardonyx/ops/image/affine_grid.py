@@ -10,7 +10,7 @@ import numpy as np
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.inference import Inference, Result
@@ -35,9 +35,11 @@ def infer(t: Inference) -> Result:
             t.fail(f"size has {len(size)} entries, 4 or 5 are wanted")
         axes = merge_dims(t, (axes, len(size) - 2), "theta and size")
         batch = merge_dims(t, (batch, size[0]), "theta and size")
-    if axes not in (2, 3):
+    if not isinstance(axes, int):
         return TensorType(theta.dtype)
-    spatial = (None,) * axes if size is None else size[2:]
+    if axes not in (2, 3):
+        t.fail(f"theta maps points of {axes} coordinates, 2 or 3 are wanted")
+    spatial: Shape = (None,) * axes if size is None else size[2:]
     return TensorType(theta.dtype, (batch, *spatial, axes))
 
 

@@ -14,8 +14,8 @@ from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
-from sardonyx.ops.arithmetic import narrow, widen
-from sardonyx.ops.image.sampling import Tap, inside, linear_taps, picked, sampled, with_zero
+from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.image.sampling import Tap, cut_off, inside, linear_taps, picked, sampled, with_zero
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import merge_dims
 
@@ -50,7 +50,7 @@ def infer(t: Inference) -> Result:
 def eval_22(x: Array, grid: Array, *, call: Call, mode: str, padding_mode: str, align_corners: int) -> Array:
     """x: [N, C, *spatial], grid: [N, *out, axes] with coordinates from the last axis to the first, result: [N, C, *out].
 
-    Integers and bool are interpolated in float64 and cut off; strings are for nearest mode alone.
+    Integers and bool are interpolated in float64, integers lose their fraction; strings are for nearest mode alone.
     """
     known = MODES[16 if call.version == 16 else 20]
     if mode not in known or padding_mode not in PADDING_MODES:
@@ -75,6 +75,8 @@ def eval_22(x: Array, grid: Array, *, call: Call, mode: str, padding_mode: str, 
 def interpolated(x: Array, at: list[Array], mode: str, padding_mode: str, align_corners: bool) -> Array:
     """x [N, C, *spatial] at positions [N, P] along each axis -> [N, C, P]."""
     sizes = x.shape[2:]
+    if padding_mode != "reflection":  # all that far outside is alike, and infinity cannot be computed with
+        at = [np.clip(a, -4, n + 3) for a, n in zip(at, sizes, strict=True)]
     if mode != "cubic":  # a point outside is moved as such; cubic moves each pixel that it reads
         at = [moved(a, n, padding_mode, align_corners) for a, n in zip(at, sizes, strict=True)]
     if mode == "nearest":
@@ -84,9 +86,9 @@ def interpolated(x: Array, at: list[Array], mode: str, padding_mode: str, align_
     wide = x.astype(np.float64) if x.dtype.kind in "iub" else widen(x)
     if mode == "linear":
         taps = [linear_taps(a, n) for a, n in zip(at, sizes, strict=True)]
-        return narrow(sampled(wide, taps), x.dtype)
+        return cut_off(sampled(wide, taps), x.dtype)
     cubic = [cubic_taps(a, n, padding_mode, align_corners) for a, n in zip(at, sizes, strict=True)]
-    return narrow(sampled(wide, cubic), x.dtype)
+    return cut_off(sampled(wide, cubic), x.dtype)
 
 
 def pixel(coordinate: Array, size: int, align_corners: bool) -> Array:

@@ -6,10 +6,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sardonyx.ir.tensors import Array
+from sardonyx.ops.arithmetic import narrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,10 @@ def inside(place: Array, size: int) -> Array:
     return np.where((place >= 0) & (place < size), place, -1).astype(np.int64)
 
 
-def sampled(x: Array, axes: Sequence[Sequence[Tap]]) -> Array:
+def sampled(x: Array, axes: Sequence[Sequence[Tap]], join: np.ufunc = np.add) -> Array:
     """x [B, C, *spatial] at P points for each B -> [B, C, P], in the type of x.
 
-    axes: the taps of each spatial axis; the points are sums over every combination of them.
+    axes: the taps of each spatial axis; the weighted pixels of every combination of them are joined, by default summed.
     """
     padded = with_zero(x)
     result: Array | None = None
@@ -43,7 +45,7 @@ def sampled(x: Array, axes: Sequence[Sequence[Tap]]) -> Array:
         value = picked(padded, x.shape[2:], [tap.index for tap in taps])
         weight = math.prod(tap.weight for tap in taps)
         value *= np.asarray(weight, x.dtype)[:, None]
-        result = value if result is None else np.add(result, value, out=result)
+        result = value if result is None else join(result, value, out=result)
     assert result is not None, "every axis has a tap"
     return result
 
@@ -64,3 +66,11 @@ def picked(padded: Array, size: Sequence[int], indices: Sequence[Array]) -> Arra
         outside |= index < 0
     place = np.where(outside, -1, place)  # the zero is last
     return np.take_along_axis(padded, place[:, None, :], 2)
+
+
+def cut_off(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Float values as elements of `dtype`: integers lose their fraction and saturate, floats are rounded."""
+    if dtype.kind in "iu" and dtype.itemsize <= 4:
+        limits = np.iinfo(dtype)
+        values = np.clip(values, limits.min, limits.max)
+    return narrow(values, dtype)

@@ -46,8 +46,8 @@ def eval_11(input: Array, min: Array | None = None, max: Array | None = None) ->
 @op.eval(1, ignores=("consumed_inputs",))
 def eval_1(input: Array, *, min: float | None = None, max: float | None = None) -> Array:
     least, greatest = extremes(input.dtype)
-    low = least if min is None else np.asarray(min, np.float64)
-    high = greatest if max is None else np.asarray(max, np.float64)
+    low = least if min is None else np.asarray(min, np.float32)
+    high = greatest if max is None else np.asarray(max, np.float32)
     return clipped(input, low, high)
 
 

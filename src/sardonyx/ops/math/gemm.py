@@ -24,11 +24,12 @@ op = Operator("Gemm", tolerance="rounding")
 def eval_1(
     A: Array, B: Array, C: Array, *, alpha: float, beta: float, transA: int, transB: int, broadcast: int
 ) -> Array:
-    if not broadcast:
-        m, n = A.shape[1 if transA else 0], B.shape[0 if transB else 1]
-        if C.shape != (m, n):
-            raise EvaluationError(f"C has shape {list(C.shape)}, where {[m, n]} is wanted as broadcast is 0")
-    return evaluate(A, B, C, alpha=alpha, beta=beta, transA=transA, transB=transB)
+    result = evaluate(A, B, C, alpha=alpha, beta=beta, transA=transA, transB=transB)
+    if not broadcast and C.shape != result.shape:
+        raise EvaluationError(
+            f"C has shape {list(C.shape)}, where {list(result.shape)} is wanted as broadcast is 0"
+        )
+    return result
 
 
 @op.eval(7, 9, 11, 13)

@@ -36,6 +36,19 @@ def eval_13(x: Array, *, axis: int) -> Array:
     return weights / weights.sum(axis=axis, keepdims=True)
 
 
+@op.body(13, opset=13)
+def body_13(t: Inference) -> str:
+    axis = t.integer("axis")
+    return f"""(x) => (y) {{
+      top = ReduceMax <axes = [{axis}]> (x)
+      shifted = Sub(x, top)
+      weights = Exp(shifted)
+      axes = Constant <value_ints = [{axis}]> ()
+      total = ReduceSum(weights, axes)
+      y = Div(weights, total)
+    }}"""
+
+
 @op.eval(1, 11)
 def eval_1(x: Array, *, axis: int) -> Array:
     """x, result: [d0, ..., dk] float; one row is everything from `axis` on."""

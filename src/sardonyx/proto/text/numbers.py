@@ -42,7 +42,7 @@ def float_texts(values: Numbers[float] | Sequence[float], kind: str) -> list[str
     if not texts:
         return texts
     # Reading goes through 64 bits, which for a few decimals rounds differently than one step would.
-    back = np.array(texts).astype(np.float64).astype(floats)
+    back = np.fromiter(map(float, texts), np.float64, len(texts)).astype(floats)
     for index in np.flatnonzero(back != array):
         value = array[index]
         texts[index] = nan_text(value, kind) if np.isnan(value) else repr(float(value))

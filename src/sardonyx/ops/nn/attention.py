@@ -1,0 +1,228 @@
+"""Attention: sums of values, weighted by how well their keys match a query.
+
+Spec: ai.onnx Attention-23, -24, -25.  Version 24 added nonpad_kv_seqlen, for a cache that is kept outside, and pads
+masks of fewer keys than there are; 25 added windows.  A query without any key that it may look at gives zeros.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import Dim, dim_add, dim_mul, exact_div
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import Shape, TensorType
+from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn.attention_bias import Reach, attention_bias
+from sardonyx.ops.nn.heads import (
+    check_heads,
+    dot_products,
+    merge_heads,
+    softmax,
+    softmax_type,
+    split_heads,
+    weighted_sums,
+)
+from sardonyx.ops.shapes import merge_dims
+
+op = Operator("Attention", tolerance="rounding")
+UNKNOWN: tuple[Dim, ...] = (None, None, None, None)
+
+
+# --- types -----------------------------------------------------------------------------------
+
+
+@op.infer(23, 24, 25)
+def infer(t: Inference) -> Result:
+    q, k, v = (heads_of(t, i, n) for i, n in ((0, "q_num_heads"), (1, "kv_num_heads"), (2, "kv_num_heads")))
+    past_k, past_v = heads_of(t, 4), heads_of(t, 5)
+    batch = merge_dims(t, [x[0] for x in (q, k, v, past_k, past_v)], "the batch sizes")
+    heads = merge_dims(t, [x[1] for x in (k, v, past_k, past_v)], "the numbers of key and value heads")
+    new = merge_dims(t, [k[2], v[2]], "the lengths of K and V")
+    past = merge_dims(t, [past_k[2], past_v[2]], "the lengths of the past") if t.has(4) else 0
+    size = merge_dims(t, [q[3], k[3], past_k[3]], "the head sizes of Q and K")
+    v_size = merge_dims(t, [v[3], past_v[3]], "the head sizes of V")
+    if isinstance(q[1], int) and isinstance(heads, int) and (not heads or q[1] % heads):
+        t.fail(f"{q[1]} query heads are no multiple of {heads} key heads")
+    total = dim_add(past, new)
+    Y: Shape | None = (batch, q[1], q[2], v_size)
+    if t.rank(0) == 3:
+        Y = (batch, q[2], dim_mul(q[1], v_size))
+    shapes = [
+        Y if t.rank(0) else None,
+        (batch, heads, total, size),
+        (batch, heads, total, v_size),
+        (batch, q[1], q[2], total),
+    ]
+    types = zip((t.dtype(0), t.dtype(1), t.dtype(2), t.dtype(0)), shapes, strict=True)
+    return [None if dtype is None else TensorType(dtype, shape) for dtype, shape in types][: t.outputs]
+
+
+def heads_of(t: Inference, i: int, attribute: str = "") -> tuple[Dim, ...]:
+    """Batch, heads, length and size of input i, of rank 4, or of rank 3 with the number of heads in an attribute."""
+    shape = t.shape(i)
+    if shape is None:
+        return UNKNOWN
+    if len(shape) == 4:
+        return shape
+    if len(shape) != 3 or not attribute:
+        t.fail(f"input {i} has {len(shape)} axes; {'3 or 4' if attribute else '4'} are wanted")
+    heads = t.attributes.get(attribute)
+    if not isinstance(heads, int) or heads < 1:
+        t.fail(f"input {i} has 3 axes, and {attribute} is {heads}; a positive number is wanted")
+    hidden = shape[2]
+    if isinstance(hidden, int) and hidden % heads:
+        t.fail(f"input {i} has rows of {hidden} elements, which {heads} heads cannot share")
+    return shape[0], heads, shape[1], exact_div(hidden, heads)
+
+
+# --- values ----------------------------------------------------------------------------------
+
+
+@op.eval(23)
+def evaluate_23(
+    Q: Array,
+    K: Array,
+    V: Array,
+    attn_mask: Array | None = None,
+    past_key: Array | None = None,
+    past_value: Array | None = None,
+    *,
+    is_causal: int,
+    kv_num_heads: int | None = None,
+    q_num_heads: int | None = None,
+    qk_matmul_output_mode: int,
+    scale: float | None = None,
+    softcap: float,
+    softmax_precision: int | None = None,
+    call: Call,
+) -> tuple[Array | None, ...]:
+    """The same without nonpad_kv_seqlen and windows; a mask has as many keys as there are, or 1."""
+    return evaluate(
+        Q,
+        K,
+        V,
+        attn_mask,
+        past_key,
+        past_value,
+        is_causal=is_causal,
+        kv_num_heads=kv_num_heads,
+        q_num_heads=q_num_heads,
+        qk_matmul_output_mode=qk_matmul_output_mode,
+        scale=scale,
+        softcap=softcap,
+        softmax_precision=softmax_precision,
+        call=call,
+    )
+
+
+@op.eval(24, 25)
+def evaluate(
+    Q: Array,
+    K: Array,
+    V: Array,
+    attn_mask: Array | None = None,
+    past_key: Array | None = None,
+    past_value: Array | None = None,
+    nonpad_kv_seqlen: Array | None = None,
+    *,
+    is_causal: int,
+    kv_num_heads: int | None = None,
+    left_window_size: int = -1,
+    q_num_heads: int | None = None,
+    qk_matmul_output_mode: int,
+    right_window_size: int = -1,
+    scale: float | None = None,
+    softcap: float,
+    softmax_precision: int | None = None,
+    call: Call,
+) -> tuple[Array | None, ...]:
+    """Y, present_key, present_value, qk_matmul_output; shapes as the specification tabulates them."""
+    packed = Q.ndim == 3
+    q, k, v = unpacked(Q, K, V, q_num_heads, kv_num_heads)
+    past = 0 if past_key is None else past_key.shape[2]
+    present_key, present_value = extended(past_key, past_value, k, v)
+    check_heads(q, present_key, present_value)
+    if min(left_window_size, right_window_size) < -1:
+        raise EvaluationError(f"windows of {left_window_size} and {right_window_size}; -1 or more are wanted")
+    shape = (*q.shape[:3], present_key.shape[2])
+    valid = checked_lengths(nonpad_kv_seqlen, shape, past_key)
+    before = past if valid is None else valid - shape[2]
+    reach = Reach(before, valid, bool(is_causal), left_window_size, right_window_size)
+    wide = np.dtype(np.float64 if Q.dtype == np.float64 else np.float32)
+    claim(call, shape, wide, "attention scores")
+    bias = attention_bias(attn_mask, reach, shape, wide, pads=call.version > 23)
+    scores = [dot_products(*scaled(widen(q), widen(present_key), scale))]
+    scores.append(softcap * np.tanh(scores[0] / softcap) if softcap else scores[0])
+    scores.append(scores[1] if bias is None else scores[1] + bias)
+    weights = softmax(narrow(scores[2], softmax_type(softmax_precision, wide)))
+    if softmax_precision is not None:
+        weights = narrow(weights, Q.dtype)
+    if bias is not None:
+        blind = (bias == -np.inf).all(axis=-1, keepdims=True)
+        weights = np.where(blind, np.zeros((), weights.dtype), weights)
+    y = narrow(weighted_sums(widen(weights), widen(present_value)), Q.dtype)
+    wants_scores = len(call.wanted) > 3 and call.wanted[3]
+    qk = narrow(picked([*scores, weights], qk_matmul_output_mode), Q.dtype) if wants_scores else None
+    return merge_heads(y) if packed else y, present_key, present_value, qk
+
+
+def unpacked(
+    Q: Array, K: Array, V: Array, q_heads: int | None, kv_heads: int | None
+) -> tuple[Array, Array, Array]:
+    """Q, K and V as [batch, heads, length, size]."""
+    ranks = {Q.ndim, K.ndim, V.ndim}
+    if ranks == {4}:
+        return Q, K, V
+    if ranks != {3}:
+        raise EvaluationError(
+            f"Q, K and V have {Q.ndim}, {K.ndim} and {V.ndim} axes; all 3 or all 4 are wanted"
+        )
+    if q_heads is None or kv_heads is None:
+        raise EvaluationError("Q, K and V have 3 axes: q_num_heads and kv_num_heads are wanted")
+    return split_heads(Q, q_heads, "Q"), split_heads(K, kv_heads, "K"), split_heads(V, kv_heads, "V")
+
+
+def extended(past_key: Array | None, past_value: Array | None, k: Array, v: Array) -> tuple[Array, Array]:
+    """Keys and values with those of the past in front."""
+    if past_key is None and past_value is None:
+        return k, v
+    if past_key is None or past_value is None:
+        raise EvaluationError("past_key and past_value belong together; one of them is missing")
+    for past, new, what in ((past_key, k, "past_key"), (past_value, v, "past_value")):
+        if past.ndim != 4 or (*past.shape[:2], past.shape[3]) != (*new.shape[:2], new.shape[3]):
+            raise EvaluationError(f"{what} of shape {list(past.shape)} does not fit {list(new.shape)}")
+    return np.concatenate([past_key, k], 2), np.concatenate([past_value, v], 2)
+
+
+def checked_lengths(
+    nonpad_kv_seqlen: Array | None, shape: tuple[int, ...], past_key: Array | None
+) -> Array | None:
+    if nonpad_kv_seqlen is None:
+        return None
+    if past_key is not None:
+        raise EvaluationError("nonpad_kv_seqlen is for a cache kept outside; it cannot be used with past_key")
+    batch, _, _, keys = shape
+    if nonpad_kv_seqlen.shape != (batch,) or np.any((nonpad_kv_seqlen < 0) | (nonpad_kv_seqlen > keys)):
+        raise EvaluationError(
+            f"nonpad_kv_seqlen is {nonpad_kv_seqlen.tolist()}; {batch} numbers up to {keys} are wanted"
+        )
+    return nonpad_kv_seqlen
+
+
+def scaled(q: Array, k: Array, scale: float | None) -> tuple[Array, Array]:
+    """Queries and keys, each with the root of the scale, so that their products do not overflow on the way."""
+    factor = 1 / math.sqrt(max(q.shape[3], 1)) if scale is None else scale
+    root = math.sqrt(abs(factor))
+    return q * root, k * math.copysign(root, factor)
+
+
+def picked(stages: list[Array], mode: int) -> Array:
+    """What qk_matmul_output_mode asks for: products, after softcap, with bias, after softmax."""
+    if not 0 <= mode < len(stages):
+        raise EvaluationError(f"qk_matmul_output_mode is {mode}; 0 to 3 are wanted")
+    return stages[mode]

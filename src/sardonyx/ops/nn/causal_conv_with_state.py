@@ -1,0 +1,80 @@
+"""CausalConvWithState: each channel convolved along time with a kernel of its own that looks back only.
+
+Spec: ai.onnx CausalConvWithState-27.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import Dim, dim_sub
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.shapes import merge_dims
+
+op = Operator("CausalConvWithState", tolerance="rounding")
+
+
+@op.infer(27)
+def infer(t: Inference) -> Result:
+    """The output is like the input; the state has a length of one less than the kernel."""
+    dtype = t.dtype(0)
+    if dtype is None:
+        return None
+    x, weight, past = (three_dims(t, i) for i in (0, 1, 3))
+    batch = merge_dims(t, [x[0], past[0]], "the batch sizes")
+    channels = merge_dims(t, [x[1], weight[0], past[1]], "the numbers of channels")
+    kept = merge_dims(t, [dim_sub(weight[2], 1), past[2]], "the lengths of the state")
+    return [TensorType(dtype, (batch, channels, x[2])), TensorType(dtype, (batch, channels, kept))][
+        : t.outputs
+    ]
+
+
+def three_dims(t: Inference, i: int) -> tuple[Dim, ...]:
+    shape = t.shape(i)
+    if shape is not None and len(shape) != 3:
+        t.fail(f"input {i} has {len(shape)} axes; 3 are wanted")
+    return (None, None, None) if shape is None else shape
+
+
+@op.eval(27)
+def evaluate(
+    input: Array,
+    weight: Array,
+    bias: Array | None = None,
+    past_state: Array | None = None,
+    *,
+    activation: str,
+) -> tuple[Array, Array]:
+    """input, output: [batch, channels, length]; weight: [channels, 1, k]; bias: [channels]; states: [batch, channels,
+    k - 1], the values before the input and the last ones of both.
+    """
+    if activation not in ("none", "silu", "swish"):
+        raise EvaluationError(f"activation is {activation!r}; none, silu or swish is wanted")
+    if input.ndim != 3 or weight.ndim != 3 or weight.shape[:2] != (input.shape[1], 1) or weight.shape[2] < 1:
+        raise EvaluationError(
+            f"a weight of shape {list(weight.shape)} does not fit an input of {list(input.shape)}"
+        )
+    batch, channels, length = input.shape
+    k = weight.shape[2]
+    before = np.zeros((batch, channels, k - 1), input.dtype) if past_state is None else past_state
+    if before.shape != (batch, channels, k - 1):
+        raise EvaluationError(
+            f"past_state is of shape {list(before.shape)}; {[batch, channels, k - 1]} is wanted"
+        )
+    if bias is not None and bias.shape != (channels,):
+        raise EvaluationError(f"bias is of shape {list(bias.shape)}; {[channels]} is wanted")
+    values = np.concatenate([before, input], 2)
+    wide, taps = widen(values), widen(weight)[:, 0]
+    y = np.zeros((batch, channels, length), np.float32)
+    for tap in range(k):
+        y += taps[:, tap, None] * wide[:, :, tap : tap + length]
+    if bias is not None:
+        y = y + widen(bias)[:, None]
+    if activation != "none":
+        y = y / (1 + np.exp(-y))
+    return narrow(y, input.dtype), values[:, :, length:]

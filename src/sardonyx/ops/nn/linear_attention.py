@@ -1,0 +1,142 @@
+"""LinearAttention: attention without softmax, as a state that every token updates and reads.
+
+Spec: ai.onnx LinearAttention-27.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import Dim, dim_mul, exact_div
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn.heads import split_heads
+from sardonyx.ops.shapes import merge_dims
+
+op = Operator("LinearAttention", tolerance="rounding")
+RULES = ("linear", "gated", "delta", "gated_delta")
+
+
+@op.infer(27)
+def infer(t: Inference) -> Result:
+    q_heads, heads = t.integer("q_num_heads"), t.integer("kv_num_heads")
+    if heads < 1 or q_heads < 1 or q_heads % heads:
+        t.fail(f"{q_heads} query heads are no positive multiple of {heads} key heads")
+    q, k, v = (packed(t, i, n) for i, n in ((0, q_heads), (1, heads), (2, heads)))
+    state = t.shape(3) or (None, heads, None, None)
+    if len(state) != 4:
+        t.fail(f"past_state has {len(state)} axes; 4 are wanted")
+    merge_dims(t, [state[1], heads], "the numbers of key heads")
+    batch = merge_dims(t, [q[0], k[0], v[0], state[0]], "the batch sizes")
+    length = merge_dims(t, [q[1], k[1], v[1]], "the lengths")
+    d_k = merge_dims(t, [q[2], k[2], state[2]], "the key sizes")
+    d_v = merge_dims(t, [v[2], state[3]], "the value sizes")
+    dtype, state_dtype = t.dtype(0), t.dtype(3) if t.has(3) else t.dtype(0)
+    output = None if dtype is None else TensorType(dtype, (batch, length, dim_mul(q_heads, d_v)))
+    return [output, None if state_dtype is None else TensorType(state_dtype, (batch, heads, d_k, d_v))][
+        : t.outputs
+    ]
+
+
+def packed(t: Inference, i: int, heads: int) -> tuple[Dim, Dim, Dim]:
+    """Batch, length and head size of an input that holds `heads` heads in its rows."""
+    shape = t.shape(i)
+    if shape is None:
+        return None, None, None
+    if len(shape) != 3:
+        t.fail(f"input {i} has {len(shape)} axes; 3 are wanted")
+    if isinstance(shape[2], int) and shape[2] % heads:
+        t.fail(f"input {i} has rows of {shape[2]} elements, which {heads} heads cannot share")
+    return shape[0], shape[1], exact_div(shape[2], heads)
+
+
+@op.eval(27, ignores=("chunk_size",))
+def evaluate(
+    query: Array,
+    key: Array,
+    value: Array,
+    past_state: Array | None = None,
+    decay: Array | None = None,
+    beta: Array | None = None,
+    *,
+    kv_num_heads: int,
+    q_num_heads: int,
+    scale: float,
+    update_rule: str,
+) -> tuple[Array, Array]:
+    """output: [batch, length, q_heads * d_v] and present_state: [batch, kv_heads, d_k, d_v]."""
+    if update_rule not in RULES:
+        raise EvaluationError(f"update_rule is {update_rule!r}; one of {', '.join(RULES)} is wanted")
+    if kv_num_heads < 1 or q_num_heads < 1 or q_num_heads % kv_num_heads:
+        raise EvaluationError(
+            f"{q_num_heads} query heads are no positive multiple of {kv_num_heads} key heads"
+        )
+    q, k, v = (
+        heads_first(x, n, w)
+        for x, n, w in (
+            (query, q_num_heads, "query"),
+            (key, kv_num_heads, "key"),
+            (value, kv_num_heads, "value"),
+        )
+    )
+    batch, heads, length, d_k = k.shape
+    if q.shape[:1] + q.shape[2:] != (batch, length, d_k) or v.shape[:3] != k.shape[:3]:
+        shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
+        raise EvaluationError(f"{shapes} do not fit together")
+    state = start(past_state, (batch, heads, d_k, v.shape[3]))
+    fade = (
+        decays(decay, k.shape)
+        if update_rule.startswith("gated")
+        else np.ones((batch, heads, length, 1), np.float32)
+    )
+    rate = rates(beta, k.shape) if update_rule.endswith("delta") else None
+    factor = scale or 1 / math.sqrt(max(d_k, 1))
+    q = factor * q.reshape(batch, heads, -1, length, d_k)
+    out = np.empty((*q.shape[:4], v.shape[3]), np.float32)
+    for t in range(length):
+        state = state * fade[:, :, t, :, None]
+        k_t, new = k[:, :, t, :, None], v[:, :, t, None, :]
+        if rate is not None:
+            new = rate[:, :, t, None, None] * (new - k_t.swapaxes(2, 3) @ state)
+        state = state + k_t * new
+        out[:, :, :, t] = q[:, :, :, t] @ state
+    merged = out.reshape(batch, q_num_heads, length, -1).swapaxes(1, 2).reshape(batch, length, -1)
+    return narrow(merged, query.dtype), narrow(state, query.dtype if past_state is None else past_state.dtype)
+
+
+def heads_first(x: Array, heads: int, what: str) -> Array:
+    if x.ndim != 3:
+        raise EvaluationError(f"{what} has {x.ndim} axes; 3 are wanted")
+    return widen(split_heads(x, heads, what))
+
+
+def start(past_state: Array | None, shape: tuple[int, ...]) -> Array:
+    if past_state is None:
+        return np.zeros(shape, np.float32)
+    if past_state.shape != shape:
+        raise EvaluationError(f"past_state is of shape {list(past_state.shape)}; {list(shape)} is wanted")
+    return widen(past_state)
+
+
+def decays(decay: Array | None, shape: tuple[int, ...]) -> Array:
+    """What is left of the state at each token: [batch, heads, length, d_k] or [batch, heads, length, 1]."""
+    batch, heads, length, d_k = shape
+    if decay is None or decay.shape not in ((batch, length, heads), (batch, length, heads * d_k)):
+        found = None if decay is None else list(decay.shape)
+        raise EvaluationError(f"decay is {found}; [{batch}, {length}, {heads} or {heads * d_k}] is wanted")
+    return np.exp(widen(split_heads(decay, heads, "decay")))
+
+
+def rates(beta: Array | None, shape: tuple[int, ...]) -> Array:
+    """How much of what is new each token writes: [batch, heads or 1, length]."""
+    batch, heads, length, _ = shape
+    if beta is None or beta.shape not in ((batch, length, heads), (batch, length, 1)):
+        found = None if beta is None else list(beta.shape)
+        raise EvaluationError(f"beta is {found}; [{batch}, {length}, {heads} or 1] is wanted")
+    return widen(beta).swapaxes(1, 2)

@@ -1,0 +1,79 @@
+"""RotaryEmbedding: pairs of elements turned by an angle that depends on the token's position.
+
+Spec: ai.onnx RotaryEmbedding-23.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn.heads import merge_heads, split_heads
+from sardonyx.ops.shapes import same_tensor
+
+op = Operator("RotaryEmbedding", tolerance="rounding")
+
+
+@op.infer(23)
+def infer(t: Inference) -> Result:
+    rank = t.rank(0)
+    if rank not in (None, 3, 4):
+        t.fail(f"input 0 has {rank} axes; 3 or 4 are wanted")
+    return same_tensor(t)
+
+
+@op.eval(23)
+def evaluate(
+    X: Array,
+    cos_cache: Array,
+    sin_cache: Array,
+    position_ids: Array | None = None,
+    *,
+    interleaved: int,
+    num_heads: int | None = None,
+    rotary_embedding_dim: int,
+) -> Array:
+    """X, result: [batch, heads, length, size] or [batch, length, heads * size]; caches: [positions, half] with
+    position_ids [batch, length], else [batch, length, half], where 2 half elements of each head are turned.
+    """
+    if X.ndim not in (3, 4) or (X.ndim == 3 and not num_heads):
+        raise EvaluationError(
+            f"X has {X.ndim} axes and num_heads is {num_heads}; 4 axes, or 3 and heads, are wanted"
+        )
+    x = widen(split_heads(X, num_heads or 0, "X") if X.ndim == 3 else X)
+    turned = rotary_embedding_dim or x.shape[3]
+    if turned % 2 or not 0 <= turned <= x.shape[3]:
+        raise EvaluationError(
+            f"{turned} of {x.shape[3]} elements are to be turned; an even number up to it is wanted"
+        )
+    shape = (x.shape[0], x.shape[2], turned // 2)
+    cos, sin = (
+        angles(c, position_ids, shape, w) for c, w in ((cos_cache, "cos_cache"), (sin_cache, "sin_cache"))
+    )
+    result = x.copy()
+    pairs = (
+        (slice(0, turned, 2), slice(1, turned, 2))
+        if interleaved
+        else (slice(turned // 2), slice(turned // 2, turned))
+    )
+    first, second = (x[..., pair] for pair in pairs)
+    result[..., pairs[0]] = cos * first - sin * second
+    result[..., pairs[1]] = sin * first + cos * second
+    return narrow(merge_heads(result) if X.ndim == 3 else result, X.dtype)
+
+
+def angles(cache: Array, position_ids: Array | None, shape: tuple[int, ...], what: str) -> Array:
+    """The cache's rows for each token: [batch, 1, length, half]."""
+    if position_ids is not None:
+        if cache.ndim != 2 or np.any((position_ids < 0) | (position_ids >= len(cache))):
+            raise EvaluationError(
+                f"position_ids do not all point into {what}, which is of shape {list(cache.shape)}"
+            )
+        cache = cache[position_ids]
+    if cache.shape != shape:
+        raise EvaluationError(f"{what} gives angles of shape {list(cache.shape)}; {list(shape)} is wanted")
+    return widen(cache)[:, None]

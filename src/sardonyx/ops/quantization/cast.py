@@ -1,0 +1,118 @@
+"""Cast: elements as another type.
+
+Spec: ai.onnx Cast-1, -6, -9, -13, -19, -21, -23, -24, -25, -28.  Version 1 names the type in a string, 6 by its number;
+9 adds strings, 13 bfloat16 and the rules for what is out of range, 19 float8 with `saturate`, 24 float8e8m0 with
+`round_mode`, and saturates infinities in the FNUZ types, which were NaN before; the others add element types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import Dim, Expr, known_ge
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.inference import Inference, Known, Result
+from sardonyx.ops.quantization.conversion import Rule, convert, rule_of
+from sardonyx.ops.quantization.literals import read, written
+
+op = Operator("Cast", elementwise=True)
+
+
+@op.eval(1)
+def eval_1(input: Array, *, to: str, call: Call) -> Array:
+    return cast(input, target(to), rule_of(call.version))
+
+
+@op.eval(6, 9, 13)
+def eval_6(input: Array, *, to: int, call: Call) -> Array:
+    return cast(input, target(to), rule_of(call.version))
+
+
+@op.eval(19, 21, 23)
+def eval_19(input: Array, *, to: int, saturate: int, call: Call) -> Array:
+    return cast(input, target(to), rule_of(call.version, saturate))
+
+
+@op.eval(24, 25, 28)
+def evaluate(input: Array, *, to: int, saturate: int, round_mode: str, call: Call) -> Array:
+    """input, result: of the same shape."""
+    return cast(input, target(to), rule_of(call.version, saturate, round_mode))
+
+
+def target(to: int | str) -> DataType:
+    """The type that `to` names or numbers; raises EvaluationError where it is none that can be cast to."""
+    try:
+        found = DataType.parse(to) if isinstance(to, str) else DataType.numbered(to)
+    except ValueError as error:
+        raise EvaluationError(f"to: {error}") from error
+    if found is DataType.UNDEFINED or found.is_complex:
+        raise EvaluationError(f"to is {found.name}, which nothing can be cast to")
+    return found
+
+
+def cast(x: Array, to: DataType, rule: Rule) -> Array:
+    """x as elements of `to`: numbers, bool or strings."""
+    source = DataType.of(x.dtype)
+    if source is DataType.STRING:
+        return x if to is DataType.STRING else convert(read(x, to), to, rule)
+    if source.is_complex:
+        raise EvaluationError(f"{source.name} can be cast to no other type")
+    return written(x) if to is DataType.STRING else convert(x, to, rule)
+
+
+# --- inference -------------------------------------------------------------------------------
+
+
+@op.infer(1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
+def infer(t: Inference) -> Result:
+    return TensorType(known_target(t), t.shape(0))
+
+
+def known_target(t: Inference) -> DataType:
+    to = t.attributes["to"]
+    assert isinstance(to, int | str), f"to of Cast is {to!r}"
+    try:
+        return target(to)
+    except EvaluationError as error:
+        t.fail(str(error))
+
+
+HOLD_SIZES = (DataType.INT64, DataType.INT32, DataType.FLOAT, DataType.DOUBLE)
+
+
+@op.value(1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
+def value(t: Inference) -> Known | None:
+    return known_as(t, known_target(t))
+
+
+def known_as(t: Inference, to: DataType) -> Known | None:
+    """The elements of input 0 as `to`: sizes keep their meaning in the types that models calculate them with."""
+    found = t.value(0)
+    if found is None or found.dtype != object:
+        return None
+    one: Callable[[Dim], Dim]
+    if to is DataType.BOOL:
+        one = truth
+    elif to in HOLD_SIZES and t.dtype(0) in (*HOLD_SIZES, DataType.BOOL):
+        one = number
+    else:
+        return None
+    result = np.empty(found.size, np.object_)
+    result[:] = [one(e) for e in found.reshape(-1).tolist()]
+    return result.reshape(found.shape)
+
+
+def number(element: Dim) -> Dim:
+    return int(element) if isinstance(element, bool) else element
+
+
+def truth(element: Dim) -> bool | None:
+    if isinstance(element, Expr):
+        return True if known_ge(element, 1) else None
+    return None if element is None else bool(element)

@@ -1,0 +1,227 @@
+"""Inference: types, symbolic shapes, known elements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from models import function, model, only, record
+
+import sardonyx as sx
+from sardonyx.errors import InferenceError
+from sardonyx.infer.merge import joined, merged
+from sardonyx.ir.graph import Model
+from sardonyx.ir.types import TensorType
+from sardonyx.ir.walk import graphs, values
+from sardonyx.proto import messages as m
+
+
+def types(found: Model) -> dict[str, str]:
+    sx.infer(found)
+    return {v.name: str(v.type) for g in graphs(found.graph) for v in values(g)}
+
+
+def y(text: str, *, opset: int = 21) -> str:
+    """The inferred type of `y`, of which the model declares nothing but the element type."""
+    return types(model(text, opset=opset))["y"]
+
+
+# --- sizes that other tools lose -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("g (float[N,2] x, float[M,2] z) => (float[] y) { y = Concat<axis = 0>(x, z) }", "float[M+N,2]"),
+        ("g (float[N] x) => (float[] y) <int64[2] p = {1, 1}> { y = Pad(x, p) }", "float[N+2]"),
+        (
+            "g (float[1,3,H,W] x, float[8,3,3,3] w) => (float[] y) { y = Conv<strides = [2, 2], pads = [1, 1, 1, 1]>(x, w) }",
+            "float[1,8,(H-1)//2+1,(W-1)//2+1]",
+        ),
+        ("g (float[N,C,4] x) => (float[] y) { y = Flatten<axis = 1>(x) }", "float[N,4*C]"),
+        ("g (float[N,4,8] x) => (float[] y) <int64[2] s = {-1, 8}> { y = Reshape(x, s) }", "float[4*N,8]"),
+        ("g (float[N,12] x) => (float[] y) <int64[3] s = {0, -1, 4}> { y = Reshape(x, s) }", "float[N,3,4]"),
+        (
+            """g (float[N,2] x) => (int64[] y) <int64 zero = {0}, int64 one = {1}> {
+              s = Shape(x)  n = Gather<axis = 0>(s, zero)  y = Range(zero, n, one) }""",
+            "int64[N]",
+        ),
+        (
+            "g (float[N] x) => (float[] y) <int64[1] a = {1}, int64[1] b = {9223372036854775807}> { y = Slice(x, a, b) }",
+            "float[max(N-1,0)]",
+        ),
+        ("g (float[N,6] x) => (float[] y) { y, z = Split<axis = 1, num_outputs = 2>(x) }", "float[N,3]"),
+        ("g (float[N,2] x) => (float[] y) <int64[2] r = {2, 3}> { y = Tile(x, r) }", "float[2*N,6]"),
+        (
+            """g (float[N,D] x) => (float[] y) {
+              s = Shape(x)  p = ReduceProd<keepdims = 1>(s)  y = Reshape(x, p) }""",
+            "float[D*N]",
+        ),
+        (
+            """g (float[N,D] x) => (float[] y) <int64[2] one = {1, 1}> {
+              s = Shape(x)  c = Equal(one, one)  t = Where(c, s, one)  y = ConstantOfShape(t) }""",
+            "float[N,D]",
+        ),
+    ],
+)
+def test_a_size_is_an_expression_over_the_inputs(text: str, expected: str) -> None:
+    assert y(text) == expected
+
+
+SHAPE_ARITHMETIC = """
+g (float[B,S,64] x) => (float[] y) <int64 zero = {0}, int64 one = {1}, int64[1] heads = {4}, int64[1] width = {16}, int64[1] front = {0}> {
+  shape = Shape(x)
+  b = Gather<axis = 0>(shape, zero)
+  s = Gather<axis = 0>(shape, one)
+  b1 = Unsqueeze(b, front)
+  s1 = Unsqueeze(s, front)
+  target = Concat<axis = 0>(b1, s1, heads, width)
+  split = Reshape(x, target)
+  y = Transpose<perm = [0, 2, 1, 3]>(split)
+}
+"""
+
+
+def test_the_shape_arithmetic_of_an_exporter_disappears() -> None:
+    assert y(SHAPE_ARITHMETIC) == "float[B,4,S,16]"
+
+
+# --- declared and inferred -------------------------------------------------------------------
+
+
+def test_symbols_on_outputs_are_hints() -> None:
+    found = types(model("g (float[N,2] x) => (float[A,B] y) { y = Identity(x) }"))
+    assert found["y"] == "float[N,2]"
+
+
+def test_what_is_declared_stays_where_nothing_is_inferred() -> None:
+    found = types(model('g (float[N] x) => (float[K,3] y) { y = com.x.Foo(x) }', more='"com.x": 1'))
+    assert found["y"] == "float[K,3]"
+
+
+def test_numbers_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(InferenceError, match=r"'Identity' output 'y': the model declares length 3 on axis 0, .* make 2"):
+        types(model("g (float[2] x) => (float[3] y) { y = Identity(x) }"))
+    with pytest.raises(InferenceError, match=r"declares elements of int64, its operators make float"):
+        types(model("g (float[2] x) => (int64[2] y) { y = Identity(x) }"))
+    with pytest.raises(InferenceError, match="declares rank 2, its operators make rank 1"):
+        types(model("g (float[2] x) => (float[1,2] y) { y = Identity(x) }"))
+
+
+def test_every_contradiction_can_be_collected() -> None:
+    found = model("g (float[2] x) => (float[3] y, float[4] z) { y = Identity(x)  z = Identity(x) }")
+    errors: list[InferenceError] = []
+    from sardonyx.infer.walk import infer
+
+    infer(found, errors=errors)
+    assert len(errors) == 2
+
+
+def test_an_operator_that_refuses_its_types_names_the_node() -> None:
+    with pytest.raises(InferenceError, match=r"node\[0\] 'join' \(Add\)"):
+        types(model("g (float[2] x, float[3] z) => (float[] y) { [join] y = Add(x, z) }"))
+
+
+def test_inferring_twice_changes_nothing() -> None:
+    found = model(SHAPE_ARITHMETIC)
+    first = types(found)
+    assert types(found) == first
+
+
+def test_a_type_is_merged_field_by_field() -> None:
+    from sardonyx.dtypes import DataType
+    from sardonyx.ir.dims import symbol
+
+    n = symbol("N")
+    declared = TensorType(DataType.FLOAT, (2, None, symbol("K")), "IMAGE")
+    inferred = TensorType(DataType.FLOAT, (None, 3, n))
+    assert merged(declared, inferred, "") == TensorType(DataType.FLOAT, (2, 3, n), "IMAGE")
+    assert merged(None, inferred, "") == inferred
+    assert joined(TensorType(DataType.FLOAT, (2, n)), TensorType(DataType.FLOAT, (3, n))) == TensorType(
+        DataType.FLOAT, (None, n)
+    )
+    assert joined(TensorType(DataType.FLOAT), TensorType(DataType.INT64)) is None
+
+
+# --- subgraphs and functions -----------------------------------------------------------------
+
+
+def test_values_of_branches_are_typed() -> None:
+    found = types(model("""
+        g (bool c, float[N] x) => (float[] y) {
+          y = If(c) <then_branch = t () => (float[] p) { a = Neg(x)  p = Concat<axis = 0>(a, a) }, else_branch = e () => (float[] q) { q = Abs(x) }>
+        }"""))
+    assert (found["a"], found["p"], found["q"]) == ("float[N]", "float[2*N]", "float[N]")
+    assert found["y"].startswith("float[unk_")  # a size that only the condition decides
+
+
+def test_a_known_condition_decides() -> None:
+    assert y("""
+        g (float[N] x) => (float[] y) <bool c = {1}> {
+          y = If(c) <then_branch = t () => (float[] p) { p = Concat<axis = 0>(x, x) }, else_branch = e () => (float[] q) { q = Abs(x) }>
+        }""") == "float[2*N]"
+
+
+def test_bodies_of_functions_are_typed_and_hand_elements_through() -> None:
+    one = record("g (float[N,4] x) => (float[] y) { t = l.flat(x)  y = Reshape(x, t) }", more='"l": 1')
+    one.functions = [
+        function("""<domain: "l", opset_import: ["": 21]> flat (a) => (b) {
+          s = Shape(a)  b = ReduceProd<keepdims = 1>(s) }""")
+    ]
+    found = sx.load(one)
+    assert types(found)["y"] == "float[4*N]"
+    (body,) = (f.body for f in found.functions.values())
+    assert str(only(body, "Shape").outputs[0].type) == "int64[2]"
+
+
+def test_a_function_called_with_different_types_keeps_what_they_share() -> None:
+    one = record("g (float[N,4] x, float[N,5] z) => (float[] y, float[] w) { y = l.f(x)  w = l.f(z) }", more='"l": 1')
+    one.functions = [function('<domain: "l", opset_import: ["": 21]> f (a) => (b) { b = Neg(a) }')]
+    found = sx.load(one)
+    assert types(found)["w"] == "float[N,5]"
+    (body,) = (f.body for f in found.functions.values())
+    assert str(body.outputs[0].type) == "float[N,?]"
+
+
+def test_functions_that_multiply_end() -> None:
+    one = record("g (float[N] x) => (float[] y) { y = l.f0(x) }", more='"l": 1')
+    one.functions = [
+        *(
+            function(f'<domain: "l", opset_import: ["l": 1]> f{i} (a) => (c) {{ b = l.f{i + 1}(a)  c = l.f{i + 1}(b) }}')
+            for i in range(30)
+        ),
+        function('<domain: "l", opset_import: ["": 21]> f30 (a) => (b) { b = Neg(a) }'),
+    ]
+    sx.infer(sx.load(one))
+
+
+def test_training_graphs_are_typed() -> None:
+    one = record("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
+    graph = m.GraphProto(
+        name="t", node=[m.NodeProto(op_type="Sub", input=["w", "y"], output=["w2"])], output=[m.ValueInfoProto(name="w2")]
+    )
+    one.training_info = [m.TrainingInfoProto(algorithm=graph)]
+    found = sx.infer(sx.load(one))
+    algorithm = found.training[0].algorithm
+    assert algorithm is not None
+    assert str(algorithm.outputs[0].type) == "float[2]"
+
+
+# --- data ------------------------------------------------------------------------------------
+
+
+def test_external_data_that_are_not_there_are_not_needed(tmp_path: Path) -> None:
+    b = sx.Builder(opset=21)
+    x = b.input("x", sx.DataType.FLOAT, ["N", 64])
+    y_ = b.MatMul(x, b.constant("w", [[1.0] * 32] * 64))
+    sx.save(b.model(y=y_), tmp_path / "m.onnx", external="w.bin", threshold=1)
+    (tmp_path / "w.bin").unlink()
+    assert types(sx.load(tmp_path / "m.onnx"))["y"] == "float[N,32]"
+
+
+def test_an_inferred_model_says_so_in_its_file(tmp_path: Path) -> None:
+    found = sx.infer(model("g (float[N,2] x) => (float[] y) { a = Neg(x)  y = Concat<axis = 0>(a, a) }"))
+    sx.save(found, tmp_path / "m.onnx")
+    again = sx.load(tmp_path / "m.onnx")
+    assert str(only(again.graph, "Neg").outputs[0].type) == "float[N,2]"
+    assert str(again.graph.outputs[0].type) == "float[2*N,2]"

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+from cases import Case, check
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError, InferenceError
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.inference import Inference
+from sardonyx.ops.math.image_scaler import infer
+
+X = np.array([[[[1, 2]], [[3, 4]]]])  # [N=1, C=2, H=1, W=2]
+SCALED = np.array([[[[2.5, 4.5]], [[5, 7]]]])
+
+CASES = [
+    *(Case("ImageScaler", 1, [X.astype(t)], [SCALED.astype(t)], {"scale": 2.0, "bias": [0.5, -1.0]})
+      for t in (np.float32, np.float64, np.float16)),
+    Case("ImageScaler", 1, [X.astype(np.float32)], [2 * X.astype(np.float32)], {"scale": 2.0}, "no bias"),
+    Case("ImageScaler", 1, [X.astype(np.float32)], [X.astype(np.float32)], label="defaults"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+def test_a_bias_is_given_for_each_channel() -> None:
+    with pytest.raises(EvaluationError, match="bias has 3 numbers and the input 2 channels"):
+        check(Case("ImageScaler", 1, [X.astype(np.float32)], [X], {"bias": [1.0, 2.0, 3.0]}))
+
+
+def test_images_have_rank_4() -> None:
+    with pytest.raises(EvaluationError, match=r"\[N, C, H, W\]"):
+        check(Case("ImageScaler", 1, [np.ones((2, 2), np.float32)], [X]))
+    with pytest.raises(InferenceError, match="rank 2"):
+        infer(Inference("ImageScaler", 1, [TensorType(DataType.FLOAT, (2, 2))], [True], {}, 1))

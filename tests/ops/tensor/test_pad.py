@@ -1,0 +1,152 @@
+import numpy as np
+import pytest
+from cases import Case, check
+from hypothesis import given
+from hypothesis import strategies as st
+from ops.tensor.questions import (
+    FLOAT,
+    N,
+    asked,
+    contradicts,
+    f32,
+    floats,
+    i64,
+    ints,
+    refused,
+    samples,
+    shape,
+    strs,
+    too_large,
+    types,
+    vec,
+)
+
+from sardonyx.ir.types import TensorType
+
+X = f32([[1, 2], [3, 4], [5, 6]])
+LINE = f32([1, 2, 3])
+LEFT = f32([[0, 0, 1, 2], [0, 0, 3, 4], [0, 0, 5, 6]])
+INPUTS = (11, 13, 18, 19, 21, 23, 24, 25)
+
+
+def line(mode: str, pads: list[int], expected: list[float], label: str = "", version: int = 13) -> Case:
+    return Case("Pad", version, [LINE, i64(pads)], [f32(expected)], {"mode": mode}, f"{mode} {label}")
+
+
+CASES = [
+    Case("Pad", 1, [X], [LEFT], {"paddings": [0, 2, 0, 0]}),
+    Case("Pad", 1, [LINE], [f32([9, 1, 2, 3, 9])], {"paddings": [1, 1], "value": 9.0}, "value"),
+    Case("Pad", 1, [LINE], [f32([2, 1, 2, 3, 2])], {"paddings": [1, 1], "mode": "reflect"}, "reflect"),
+    Case("Pad", 2, [X], [LEFT], {"pads": [0, 2, 0, 0]}),
+    Case("Pad", 2, [LINE], [f32([2, 3, 0])], {"pads": [-1, 1]}, "a negative count"),
+    Case("Pad", 2, [LINE], [f32([1, 1, 2, 3])], {"pads": [1, 0], "mode": "edge"}, "edge"),
+    *(Case("Pad", v, [X, i64([0, 2, 0, 0])], [LEFT]) for v in INPUTS),
+    Case("Pad", 11, [LINE, i64([1, 2]), f32(9)], [f32([9, 1, 2, 3, 9, 9])], label="constant_value"),
+    Case("Pad", 13, [LINE, i64([1, 0]), f32([9])], [f32([9, 1, 2, 3])], label="constant_value of rank 1"),
+    Case("Pad", 13, [strs(["a"]), i64([1, 0])], [strs(["", "a"])], label="empty string by default"),
+    Case("Pad", 13, [np.array([True]), i64([0, 1])], [np.array([True, False])], label="False by default"),
+    Case("Pad", 13, [f32(7), i64([])], [f32(7)], label="scalar"),
+    Case("Pad", 13, [f32([]), i64([1, 1])], [f32([0, 0])], label="empty"),
+    Case("Pad", 18, [X, i64([1, 0]), None, i64([-1])], [f32([[0, 1, 2], [0, 3, 4], [0, 5, 6]])], label="axes"),
+    Case("Pad", 18, [X, i64([1, 0, 0, -2]), f32(9), np.array([1, 0], np.int32)], [f32([[9, 1, 2]])], label="int32 axes"),
+    Case("Pad", 19, [LINE, i64([]), None, i64([])], [LINE], label="no axes"),
+    line("constant", [-5, 4], [0, 0], "cut beyond the other end"),
+    line("constant", [4, -4], [0, 0, 0], "cut beyond the beginning"),
+    line("constant", [-1, -2], [], "nothing left"),
+    line("reflect", [2, 2], [3, 2, 1, 2, 3, 2, 1]),
+    line("reflect", [5, 0], [2, 1, 2, 3, 2, 1, 2, 3], "more than once"),
+    line("reflect", [-2, 1], [3, 2], "what is cut still counts"),
+    line("edge", [2, 1], [1, 1, 1, 2, 3, 3]),
+    line("edge", [-2, 1], [3, 3], "cut and grown"),
+    line("wrap", [2, 4], [2, 3, 1, 2, 3, 1, 2, 3, 1], "", 19),
+    line("wrap", [-1, 1], [2, 3, 1], "cut and grown", 25),
+    Case("Pad", 13, [f32([7]), i64([2, 1])], [f32([7, 7, 7, 7])], {"mode": "reflect"}, "reflect one entry"),
+    Case(
+        "Pad",
+        19,
+        [X, i64([2, 1, 1, 1])],
+        [f32([[4, 3, 4, 3], [6, 5, 6, 5], [2, 1, 2, 1], [4, 3, 4, 3], [6, 5, 6, 5], [2, 1, 2, 1]])],
+        {"mode": "wrap"},
+        "wrap both axes",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("version", (1, 2, *INPUTS))
+@pytest.mark.parametrize("mode", ["constant", "edge"])
+def test_every_element_type(version: int, mode: str) -> None:
+    for x in samples("Pad", version):
+        places = [0, 0, 1, 2, 3]
+        if version < 11:
+            pads = {"paddings" if version == 1 else "pads": [1, 0]}
+            y = x[places].copy()
+            y[0] = 0 if mode == "constant" else y[0]
+            check(Case("Pad", version, [x], [y], {"mode": mode, **pads}))
+        else:
+            fill = [x[:1]] if mode == "constant" else []
+            check(Case("Pad", version, [x, i64([1, 0]), *fill], [x[places]], {"mode": mode}))
+
+
+def test_refuses_pads_that_do_not_fit() -> None:
+    refused(Case("Pad", 13, [X, i64([1, 1])], [...]), "2 pads are given, where two for each of 2 axes")
+    refused(Case("Pad", 18, [X, i64([1, 1]), None, i64([2])], [...]), "axes 2 lies outside")
+    refused(Case("Pad", 18, [X, i64([1] * 4), None, i64([0, -2])], [...]), "name an axis twice")
+    refused(Case("Pad", 13, [LINE, i64([-2, -2])], [...]), "take away more than")
+    refused(Case("Pad", 13, [f32([]), i64([1, 0])], [...], {"mode": "edge"}), "nothing to continue")
+
+
+def test_refuses_modes_that_the_version_lacks() -> None:
+    refused(Case("Pad", 18, [LINE, i64([1, 1])], [...], {"mode": "wrap"}), "known to Pad-18")
+    refused(Case("Pad", 2, [LINE], [...], {"pads": [1, 1], "mode": "wrap"}), "known to Pad-2")
+    refused(Case("Pad", 25, [LINE, i64([1, 1])], [...], {"mode": "mirror"}), "mode is 'mirror'")
+
+
+def test_refuses_a_result_that_is_too_large() -> None:
+    too_large(Case("Pad", 13, [LINE, i64([1 << 40, 0])], [...]))
+
+
+def test_symbolic_sizes() -> None:
+    assert shape(asked("Pad", 13, [floats(N, 3), ints(4)], {1: i64([1, 0, 2, 0])})) == (N + 3, 3)
+    assert shape(asked("Pad", 13, [floats(4, 3), ints(4)], {1: vec(0, N, 0, 0)})) == (4, N + 3)
+    assert shape(asked("Pad", 13, [floats(4, 3), ints(4)])) == (None, None)
+    axes = [floats(4, 3), ints(2), floats(), ints(1)]
+    assert shape(asked("Pad", 18, axes, {3: i64([-1])})) == (4, None)
+    assert shape(asked("Pad", 18, axes)) == (None, None)
+    assert shape(asked("Pad", 1, [floats(N, 3)], paddings=(1, 0, 1, 0))) == (N + 2, 3)
+    assert shape(asked("Pad", 2, [floats(N, 3)], pads=(0, -1, 0, 0))) == (N, 2)
+    assert types(asked("Pad", 13, [TensorType(FLOAT), ints(4)])) == [TensorType(FLOAT)]
+
+
+def test_contradictions() -> None:
+    contradicts(asked("Pad", 13, [floats(4), ints(4)]), "4 pads are given")
+    contradicts(asked("Pad", 13, [floats(4), ints(2)], {1: i64([-3, -2])}), "take away more than an axis of size 4")
+
+
+@given(
+    st.integers(1, 4), st.integers(-6, 6), st.integers(-6, 6), st.sampled_from(["reflect", "edge", "wrap"])
+)
+def test_modes_continue_the_data(size: int, before: int, behind: int, mode: str) -> None:
+    """Each mode is a function on all integers that is the identity inside of the axis: walk there step by step."""
+    if size + before + behind < 0:
+        return
+    x = np.arange(size, dtype=np.float32)
+
+    def source(place: int) -> int:
+        while not 0 <= place < size:
+            if mode == "edge":
+                place = 0 if place < 0 else size - 1
+            elif mode == "wrap":
+                place += size if place < 0 else -size
+            elif size == 1:
+                place = 0
+            else:
+                place = -place if place < 0 else 2 * (size - 1) - place
+        return place
+
+    expected = f32([source(place) for place in range(-before, size + behind)])
+    check(Case("Pad", 19, [x, i64([before, behind])], [expected], {"mode": mode}))

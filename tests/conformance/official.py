@@ -68,7 +68,7 @@ def datum(value: object) -> object:
     """A value of a node case: an array, a list, a map, or a message of the wheel's protobuf classes."""
     serialize = getattr(value, "SerializeToString", None)
     if serialize is None:
-        return strings_as_str(value) if isinstance(value, np.ndarray) else value
+        return strings_as_str(np.asarray(value)) if isinstance(value, np.ndarray | np.generic) else value
     kind: type[Record] = getattr(m, type(value).__name__)
     return datum_from(decode(serialize(), kind), NoFiles())  # type: ignore[arg-type]
 

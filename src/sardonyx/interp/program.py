@@ -68,7 +68,7 @@ class NodeCall:
     limits: RunLimits
 
     def run(self, graph: Graph, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
-        return self.step.program.inner(graph).run(inputs, self.frame.run, self.frame)
+        return self.step.program.inner(graph).run(list(map(as_value, inputs)), self.frame.run, self.frame)
 
     def generator(self, seed: float | None) -> np.random.Generator:
         if seed is None:
@@ -119,7 +119,12 @@ class Step:
         results = result if isinstance(result, tuple) else (result,)
         wanted = max((i + 1 for i, v in enumerate(self.node.outputs) if v.name), default=0)
         assert len(results) >= wanted, f"{self.node!r} gave {len(results)} of {wanted} outputs"
-        return [np.asarray(r) if isinstance(r, np.generic) else r for r in results]
+        return list(map(as_value, results))
+
+
+def as_value(value: RuntimeValue | np.generic) -> RuntimeValue:
+    """A run-time value of what a kernel handed out: NumPy makes numbers of arrays without axes."""
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def described(value: RuntimeValue) -> str:

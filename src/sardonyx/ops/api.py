@@ -123,6 +123,7 @@ class Operator:
     values: dict[int, ValueFacet] = field(default_factory=dict)
     bodies: dict[int, Body] = field(default_factory=dict)
     module: str = ""
+    about: str = ""  # one line on what it computes; by default the first line of its module, after the name
 
     def __post_init__(self) -> None:
         if not self.module:

@@ -1,6 +1,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+
 from cases import Case, check
 
 F, H, I8, I64, U8 = np.float32, np.float16, np.int8, np.int64, np.uint8

@@ -1,8 +1,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import Case, check
 
+from cases import Case, check
 from sardonyx.errors import EvaluationError
 
 F, I8, U8, I64, U32 = np.float32, np.int8, np.uint8, np.int64, np.uint32

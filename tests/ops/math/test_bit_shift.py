@@ -1,12 +1,15 @@
+from typing import Any
+
 import numpy as np
 import pytest
-from cases import Case, check
 
+from cases import Case, check
 from sardonyx.errors import EvaluationError
 
+Integer = type[np.signedinteger[Any]] | type[np.unsignedinteger[Any]]
 LEFT, RIGHT = {"direction": "LEFT"}, {"direction": "RIGHT"}
-UNSIGNED = [np.uint8, np.uint16, np.uint32, np.uint64]
-SIGNED = [np.int8, np.int16, np.int32, np.int64]
+UNSIGNED: list[Integer] = [np.uint8, np.uint16, np.uint32, np.uint64]
+SIGNED: list[Integer] = [np.int8, np.int16, np.int32, np.int64]
 
 CASES = [
     *(Case("BitShift", v, [np.array([16, 4, 1], t), np.array([1, 2, 3], t)], [np.array([8, 1, 0], t)], RIGHT)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cases import Case, check
 
 I8, U8, I64 = np.int8, np.uint8, np.int64

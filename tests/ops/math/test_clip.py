@@ -1,8 +1,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import Case, check
 
+from cases import Case, check
 from sardonyx.errors import EvaluationError, InferenceError
 
 F, H, I8, U64 = np.float32, np.float16, np.int8, np.uint64

@@ -1,8 +1,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import Case, check
 
+from cases import Case, check
 from sardonyx.ir.tensors import Array
 
 F, I32, I64, U64 = np.float32, np.int32, np.int64, np.uint64
@@ -28,7 +28,9 @@ def kinds(op: str, version: int) -> list[type[np.generic]]:
     """Element types that are new in a version, or the oldest ones."""
     if op == "Equal" and version < 11:
         return [I32, I64]
-    return [F] if version == 7 or version == 1 else [F, np.int8, U64, *([BF] if version in (13, 16, 19) else [])]
+    return (
+        [F] if version == 7 or version == 1 else [F, np.int8, U64, *([BF] if version in (13, 16, 19) else [])]
+    )
 
 
 def pair(dtype: type[np.generic]) -> list[Array]:

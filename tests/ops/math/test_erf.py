@@ -3,15 +3,25 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import Case, check
 from hypothesis import given
 from hypothesis import strategies as st
+
+from cases import Case, check
 from sardonyx.ops.math.error_function import erf
 
 F, D, H, I64, U8 = np.float32, np.float64, np.float16, np.int64, np.uint8
 BF = ml_dtypes.bfloat16
 X = [0, 0.5, 1, 2, -1, np.inf, -np.inf, np.nan]
-Y = [0, 0.520499877813046538, 0.842700792949714869, 0.995322265018952734, -0.842700792949714869, 1, -1, np.nan]
+Y = [
+    0,
+    0.520499877813046538,
+    0.842700792949714869,
+    0.995322265018952734,
+    -0.842700792949714869,
+    1,
+    -1,
+    np.nan,
+]
 
 CASES = [
     *(Case("Erf", v, [np.array(X, t)], [np.array(Y, t)], label=np.dtype(t).name)

@@ -3,6 +3,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
+
 from cases import Case, check
 from sardonyx.errors import EvaluationError
 

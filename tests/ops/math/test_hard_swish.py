@@ -1,6 +1,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+
 from cases import Case, check
 
 X = [-4, -3, -1.5, 0, 1.5, 3, 5]

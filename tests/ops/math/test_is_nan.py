@@ -1,11 +1,17 @@
 import ml_dtypes
 import numpy as np
 import pytest
+
 from cases import Case, check
 
 F, D, H = np.float32, np.float64, np.float16
 BF = ml_dtypes.bfloat16
-FLOAT8 = [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz]
+FLOAT8 = [
+    ml_dtypes.float8_e4m3fn,
+    ml_dtypes.float8_e4m3fnuz,
+    ml_dtypes.float8_e5m2,
+    ml_dtypes.float8_e5m2fnuz,
+]
 KINDS = {9: [F, D, H], 13: [F, D, H, BF], 20: [F, D, H, BF, *FLOAT8]}
 
 CASES = [

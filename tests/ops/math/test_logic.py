@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from cases import Case, check
 
+from cases import Case, check
 from sardonyx.errors import EvaluationError
 
 A = np.array([False, False, True, True])

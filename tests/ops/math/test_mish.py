@@ -3,6 +3,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
+
 from cases import Case, check
 
 X = [0.0, 1.0, -1.0, 20.0]

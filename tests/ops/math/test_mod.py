@@ -4,8 +4,8 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import Case, check
 
+from cases import Case, check
 from sardonyx.errors import EvaluationError
 
 F, I8, I64, U8 = np.float32, np.int8, np.int64, np.uint8

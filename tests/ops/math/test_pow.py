@@ -1,8 +1,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import Case, check
 
+from cases import Case, check
 from sardonyx.errors import EvaluationError
 
 F, I32, I64, U64, H = np.float32, np.int32, np.int64, np.uint64, np.float16

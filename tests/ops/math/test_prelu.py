@@ -1,6 +1,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+
 from cases import Case, check
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError, InferenceError
@@ -65,6 +66,8 @@ def test_a_slope_tells_a_size_that_x_does_not() -> None:
 
 
 @pytest.mark.parametrize(("x", "slope"), [((2, 1), (3,)), ((3,), (1, 3)), ((4,), (3,))])
-def test_inference_refuses_a_slope_that_does_not_broadcast(x: tuple[int, ...], slope: tuple[int, ...]) -> None:
+def test_inference_refuses_a_slope_that_does_not_broadcast(
+    x: tuple[int, ...], slope: tuple[int, ...]
+) -> None:
     with pytest.raises(InferenceError):
         inferred(x, slope)

@@ -1,6 +1,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+
 from cases import Case, check
 
 F, D, H = np.float32, np.float64, np.float16

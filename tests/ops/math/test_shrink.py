@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cases import Case, check
 from sardonyx.errors import EvaluationError
 

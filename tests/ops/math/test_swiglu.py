@@ -1,6 +1,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+
 from cases import Case, check
 from sardonyx.errors import EvaluationError
 

@@ -1,12 +1,12 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import Case, check
 
+from cases import Case, check
 from sardonyx.ir.tensors import Array
 
 YES_NO = np.array([True, False])
-DTYPES = [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32, np.int64, np.float16,
+DTYPES: list[type[np.generic]] = [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32, np.int64, np.float16,
           np.float32, np.float64, np.complex64, np.complex128]  # fmt: skip
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
+from sardonyx.dtypes import DataType
 
 F = np.float32
 ROW = np.array([[1, 2, 3]], F)
@@ -23,3 +24,9 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
     check(case)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_narrow_floats_are_rounded_at_every_step(name: str) -> None:
+    dtype = DataType.parse(name).numpy
+    check(Case("Softmax", 13, [np.zeros((1, 3), dtype)], [np.full((1, 3), 1 / 3, F).astype(dtype)]))

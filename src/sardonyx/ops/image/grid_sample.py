@@ -15,7 +15,16 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import widen
-from sardonyx.ops.image.sampling import Tap, cut_off, inside, linear_taps, picked, sampled, with_zero
+from sardonyx.ops.image.sampling import (
+    Tap,
+    cubic_weight,
+    cut_off,
+    inside,
+    linear_taps,
+    picked,
+    sampled,
+    with_zero,
+)
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import merge_dims
 
@@ -119,10 +128,3 @@ def cubic_taps(at: Array, size: int, padding_mode: str, align_corners: bool) -> 
         place = moved(first + step, size, padding_mode, align_corners)
         taps.append(Tap(inside(np.rint(place), size), cubic_weight(np.abs(share - step), -0.75)))
     return taps
-
-
-def cubic_weight(distance: Array, a: float) -> Array:
-    """The cubic convolution kernel with coefficient `a` at a distance of 0 or more; 0 from 2 on."""
-    near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
-    far = (((distance - 5) * distance + 8) * distance - 4) * a
-    return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))

@@ -68,6 +68,13 @@ def picked(padded: Array, size: Sequence[int], indices: Sequence[Array]) -> Arra
     return np.take_along_axis(padded, place[:, None, :], 2)
 
 
+def cubic_weight(distance: Array, a: float) -> Array:
+    """The cubic convolution kernel with coefficient `a` at a distance of 0 or more; 0 from 2 on."""
+    near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
+    far = (((distance - 5) * distance + 8) * distance - 4) * a
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
+
+
 def cut_off(values: Array, dtype: np.dtype[Any]) -> Array:
     """Float values as elements of `dtype`: integers lose their fraction and saturate, floats are rounded."""
     if dtype.kind in "iu" and dtype.itemsize <= 4:

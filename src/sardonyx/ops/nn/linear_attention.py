@@ -16,7 +16,7 @@ from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.nn.heads import split_heads
+from sardonyx.ops.nn.heads import grouped, merge_heads, split_heads, ungrouped
 from sardonyx.ops.shapes import merge_dims
 
 op = Operator("LinearAttention", tolerance="rounding")
@@ -77,37 +77,35 @@ def evaluate(
         raise EvaluationError(
             f"{q_num_heads} query heads are no positive multiple of {kv_num_heads} key heads"
         )
-    q, k, v = (
-        heads_first(x, n, w)
-        for x, n, w in (
-            (query, q_num_heads, "query"),
-            (key, kv_num_heads, "key"),
-            (value, kv_num_heads, "value"),
-        )
-    )
+    q = heads_first(query, q_num_heads, "query")
+    k, v = heads_first(key, kv_num_heads, "key"), heads_first(value, kv_num_heads, "value")
     batch, heads, length, d_k = k.shape
-    if q.shape[:1] + q.shape[2:] != (batch, length, d_k) or v.shape[:3] != k.shape[:3]:
+    if (q.shape[0], *q.shape[2:]) != (batch, length, d_k) or v.shape[:3] != k.shape[:3]:
         shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
         raise EvaluationError(f"{shapes} do not fit together")
     state = start(past_state, (batch, heads, d_k, v.shape[3]))
-    fade = (
-        decays(decay, k.shape)
-        if update_rule.startswith("gated")
-        else np.ones((batch, heads, length, 1), np.float32)
-    )
+    fade = decays(decay, k.shape) if update_rule.startswith("gated") else None
     rate = rates(beta, k.shape) if update_rule.endswith("delta") else None
     factor = scale or 1 / math.sqrt(max(d_k, 1))
-    q = factor * q.reshape(batch, heads, -1, length, d_k)
+    out, state = walked(factor * grouped(q, heads), k, v, state, fade, rate)
+    output = narrow(merge_heads(ungrouped(out)), query.dtype)
+    return output, narrow(state, query.dtype if past_state is None else past_state.dtype)
+
+
+def walked(
+    q: Array, k: Array, v: Array, state: Array, fade: Array | None, rate: Array | None
+) -> tuple[Array, Array]:
+    """What the queries [batch, heads, group, length, d_k] read, token by token, and the state behind the last one."""
     out = np.empty((*q.shape[:4], v.shape[3]), np.float32)
-    for t in range(length):
-        state = state * fade[:, :, t, :, None]
+    for t in range(k.shape[2]):
+        if fade is not None:
+            state = state * fade[:, :, t, :, None]
         k_t, new = k[:, :, t, :, None], v[:, :, t, None, :]
         if rate is not None:
             new = rate[:, :, t, None, None] * (new - k_t.swapaxes(2, 3) @ state)
         state = state + k_t * new
         out[:, :, :, t] = q[:, :, :, t] @ state
-    merged = out.reshape(batch, q_num_heads, length, -1).swapaxes(1, 2).reshape(batch, length, -1)
-    return narrow(merged, query.dtype), narrow(state, query.dtype if past_state is None else past_state.dtype)
+    return out, state
 
 
 def heads_first(x: Array, heads: int, what: str) -> Array:

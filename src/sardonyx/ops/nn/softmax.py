@@ -10,7 +10,7 @@ import numpy as np
 
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
-from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.arithmetic import widen
 from sardonyx.ops.flattened import flattened
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import axis_of, same_tensor
@@ -27,13 +27,16 @@ def infer(t: Inference) -> Result:
 
 
 @op.eval(13)
-@in_float32
 def eval_13(x: Array, *, axis: int) -> Array:
-    """x, result: [..., n, ...] float; every line along `axis` sums to 1."""
+    """x, result: [..., n, ...] float; every line along `axis` sums to 1.
+
+    Narrow floats are rounded at every step, as in the function that defines the operator.
+    """
     axis = axis_of(axis, x.ndim)
     top = x.max(axis=axis, keepdims=True, initial=-np.inf)  # keeps exp below overflow
     weights = np.exp(x - top)
-    return weights / weights.sum(axis=axis, keepdims=True)
+    total = widen(weights).sum(axis=axis, keepdims=True)
+    return weights / total.astype(x.dtype)
 
 
 @op.body(13, opset=13)

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
-from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.arithmetic import widen
 
-FLOAT8 = (
-    DataType.FLOAT8E4M3FN,
-    DataType.FLOAT8E4M3FNUZ,
-    DataType.FLOAT8E5M2,
-    DataType.FLOAT8E5M2FNUZ,
-)
-WITHOUT_INFINITY_OR_MINUS_ZERO = (DataType.FLOAT8E4M3FNUZ, DataType.FLOAT8E5M2FNUZ)
+LARGEST = {  # finite numbers of the types that `saturate` is about
+    DataType.FLOAT8E4M3FN: 448.0,
+    DataType.FLOAT8E4M3FNUZ: 240.0,
+    DataType.FLOAT8E5M2: 57344.0,
+    DataType.FLOAT8E5M2FNUZ: 57344.0,
+}
+FNUZ = (DataType.FLOAT8E4M3FNUZ, DataType.FLOAT8E5M2FNUZ)
 WITHOUT_NAN = (DataType.FLOAT4E2M1, DataType.FLOAT6E2M3, DataType.FLOAT6E3M2)
 IEEE = (DataType.DOUBLE, DataType.FLOAT, DataType.FLOAT16)
 
@@ -49,12 +49,11 @@ def convert(x: Array, to: DataType, rule: Rule) -> Array:
     """x, numbers or bool, as elements of `to`, any type but STRING and the complex ones; x itself where it has it."""
     if x.dtype == to.numpy:
         return x
-    x = plain(x)
-    if to is DataType.BOOL:
-        return x != 0
-    if to.is_integer:
-        return to_integer(x, to)
-    return to_float(x, to, rule)
+    with np.errstate(all="ignore"):
+        x = plain(x)
+        if to is DataType.BOOL:
+            return x != 0
+        return to_integer(x, to) if to.is_integer else to_float(x, to, rule)
 
 
 def plain(x: Array) -> Array:
@@ -102,12 +101,12 @@ def cut(x: Array, dtype: type[np.int32] | type[np.int64], bits: int) -> Array:
 def to_float(x: Array, to: DataType, rule: Rule) -> Array:
     """x rounded once to the nearest element, ties to even."""
     if to in IEEE:
-        return narrow(x, to.numpy)
+        return x.astype(to.numpy)
     once = odd_float32(x)
     if to is DataType.FLOAT8E8M0:
         return to_power(once, rule)
-    result = narrow(once, to.numpy)
-    if to in FLOAT8 and rule.saturate:
+    result = once.astype(to.numpy)
+    if to in LARGEST and rule.saturate:
         return saturated(once, result, to, rule)
     if to in WITHOUT_NAN and (missing := np.isnan(once)).any():
         return np.where(missing, np.float32(-0.0), result.astype(np.float32)).astype(to.numpy)
@@ -120,12 +119,11 @@ def odd_float32(x: Array) -> NDArray[np.float32]:
         return x
     if x.dtype.kind in "iu" and x.dtype.itemsize == 8:
         x = odd_float64(x)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        near = x.astype(np.float32)
-        if x.dtype.itemsize < 4:
-            return near
-        exact = x.astype(np.float64)
-        error = np.abs(near.astype(np.float64)) - np.abs(exact)
+    near = x.astype(np.float32)
+    if x.dtype.itemsize < 4:
+        return near
+    exact = x.astype(np.float64)
+    error = np.abs(near.astype(np.float64)) - np.abs(exact)
     inexact = (error != 0) & np.isfinite(exact)
     return ((near.view(np.uint32) - (inexact & (error > 0))) | inexact).astype(np.uint32).view(np.float32)
 
@@ -137,29 +135,19 @@ def odd_float64(x: Array) -> NDArray[np.float64]:
     size = np.where(negative, -bits, bits)
     low = np.uint64((1 << 11) - 1)
     sticky = ((size & low) != 0).astype(np.uint64) << np.uint64(11)
-    return np.where(size >> np.uint64(53), (size & ~low) | sticky, size).astype(np.float64) * np.where(
-        negative, -1.0, 1.0
-    )
+    rounded = np.where(size >> np.uint64(53), (size & ~low) | sticky, size).astype(np.float64)
+    return np.where(negative, -rounded, rounded)
 
 
 def saturated(x: Array, result: Array, to: DataType, rule: Rule) -> Array:
     """result with the largest finite number, and the sign of x, in the place of what is too large for the type."""
     wide = result.astype(np.float32)
     large = ~np.isfinite(wide) & ~np.isnan(x)
-    if to in WITHOUT_INFINITY_OR_MINUS_ZERO and not rule.infinity_saturates:
+    if to in FNUZ and not rule.infinity_saturates:
         large &= np.isfinite(x)
     if not large.any():
         return result
-    top = LARGEST[to]
-    return np.where(large, np.copysign(np.float32(top), x), wide).astype(to.numpy)
-
-
-LARGEST = {
-    DataType.FLOAT8E4M3FN: 448.0,
-    DataType.FLOAT8E4M3FNUZ: 240.0,
-    DataType.FLOAT8E5M2: 57344.0,
-    DataType.FLOAT8E5M2FNUZ: 57344.0,
-}
+    return np.where(large, np.copysign(np.float32(LARGEST[to]), x), wide).astype(to.numpy)
 
 
 def to_power(x: NDArray[np.float32], rule: Rule) -> Array:

@@ -54,7 +54,7 @@ def picked(data: Array, indices: Array, batch_dims: int) -> Array:
     flat = data.reshape(math.prod(batch), math.prod(picking), *rest)
     places = row_major(indices, picking).reshape(math.prod(batch), math.prod(indices.shape[batch_dims:-1]))
     found = flat[np.arange(math.prod(batch))[:, None], places]
-    return found.reshape(*indices.shape[:-1], *rest)
+    return found.reshape(indices.shape[:-1] + rest)
 
 
 @op.infer(11, 12, 13)

@@ -1,0 +1,83 @@
+"""Every elementwise operator in every version takes every element type that the version's signature allows."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from cases import Case, check_inference, model_of
+from sardonyx.dtypes import DataType
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.registry import operators
+from sardonyx.schema import OpSchema, lookup
+
+ATTRIBUTES: dict[str, dict[str, object]] = {
+    "BitShift": {"direction": "LEFT"},
+    "Mod": {"fmod": 1},
+    "ParametricSoftplus": {"alpha": 2.0, "beta": 1.0},
+    "ScaledTanh": {"alpha": 2.0, "beta": 1.0},
+}
+SCALARS = {("Clip", 1), ("Clip", 2)}  # inputs that have to be scalars
+
+
+def written_here() -> list[Operator]:
+    return [op for op in operators() if op.elementwise and op.module.startswith("sardonyx.ops.math.")]
+
+
+def questions() -> Iterator[tuple[OpSchema, dict[str, DataType]]]:
+    """Signatures with one choice of types: each allowed type of each constraint, the others at their first."""
+    for op in written_here():
+        for version in op.kernels:
+            schema = lookup(op.domain, op.name, version)
+            assert schema is not None, f"{op.name}-{version} has a kernel and no signature"
+            choices = {
+                name: [DataType.parse(text.removeprefix("tensor(").removesuffix(")")) for text in allowed]
+                for name, allowed in schema.type_constraints.items()
+            }
+            first = {name: types[0] for name, types in choices.items()}
+            for name, types in choices.items():
+                for dtype in types:
+                    yield schema, {**first, name: dtype}
+
+
+def operand(schema: OpSchema, index: int, types: dict[str, DataType]) -> Array:
+    name = schema.inputs[index].type
+    dtype = types[name] if name in types else DataType.parse(name.removeprefix("tensor(").removesuffix(")"))
+    shape = () if (schema.name, index) in SCALARS else (2, 3)
+    if dtype is DataType.STRING:
+        return np.full(shape, "a", object)
+    return np.ones(shape, np.float32).astype(dtype.numpy)
+
+
+def asked(schema: OpSchema, types: dict[str, DataType]) -> str:
+    return f"{schema.name}-{schema.since_version} " + " ".join(t.text for t in types.values())
+
+
+QUESTIONS = list(questions())
+
+
+@pytest.mark.parametrize(("schema", "types"), QUESTIONS, ids=[asked(*q) for q in QUESTIONS])
+def test_every_allowed_type_gives_the_type_that_the_signature_says(
+    schema: OpSchema, types: dict[str, DataType]
+) -> None:
+    inputs = [operand(schema, i, types) for i in range(len(schema.inputs))]
+    attributes = ATTRIBUTES.get(schema.name, {})
+    case = Case(schema.name, schema.since_version, inputs, [...], attributes)
+    model = model_of(case)
+    (result,) = Interpreter(model).run({f"x{i}": x for i, x in enumerate(inputs)}).values()
+    assert isinstance(result, np.ndarray)
+    output = schema.outputs[0].type
+    assert result.dtype == types[output].numpy
+    assert result.shape == (2, 3)
+    check_inference(case, model, [result])
+
+
+def test_rank_0_stays_rank_0() -> None:
+    for schema, types in QUESTIONS:
+        inputs = [operand(schema, i, types).reshape(-1)[:1].reshape(()) for i in range(len(schema.inputs))]
+        case = Case(schema.name, schema.since_version, inputs, [...], ATTRIBUTES.get(schema.name, {}))
+        (result,) = Interpreter(model_of(case)).run({f"x{i}": x for i, x in enumerate(inputs)}).values()
+        assert isinstance(result, np.ndarray), schema.name
+        assert result.shape == () and result.dtype == types[schema.outputs[0].type].numpy, schema.name

@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+from cases import Case, check
+from ops.tensor.questions import FLOAT, INT64, N, asked, contradicts, f32, floats, i64, refused, samples, types
+
+from sardonyx.ir.types import TensorType
+
+X = np.zeros((2, 3), np.float32)
+
+CASES = [
+    *(Case("EyeLike", v, [X], [f32([[1, 0, 0], [0, 1, 0]])]) for v in (9, 22)),
+    Case("EyeLike", 9, [X], [i64([[0, 1, 0], [0, 0, 1]])], {"k": 1, "dtype": 7}, "above, dtype"),
+    Case("EyeLike", 9, [X], [np.array([[0, 0, 0], [1, 0, 0]], np.bool_)], {"k": -1, "dtype": 9}, "below, bool"),
+    Case("EyeLike", 22, [X], [X], {"k": 3}, "beyond the columns"),
+    Case("EyeLike", 22, [X], [X], {"k": -(2**63)}, "far below"),
+    Case("EyeLike", 22, [np.zeros((0, 2), np.float32)], [np.zeros((0, 2), np.float32)], label="empty"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("version", [9, 22])
+def test_every_element_type(version: int) -> None:
+    for x in samples("EyeLike", version):
+        eye = np.array([[1, 0], [0, 1]], np.float32).astype(x.dtype)
+        check(Case("EyeLike", version, [x.reshape(2, 2)], [eye]))
+
+
+def test_refuses_what_is_no_matrix() -> None:
+    refused(Case("EyeLike", 9, [f32([1])], [...]), "rank 1, where a matrix is wanted")
+    contradicts(asked("EyeLike", 9, [floats(1, 2, 3)]), "rank 3, where a matrix is wanted")
+
+
+def test_types() -> None:
+    assert types(asked("EyeLike", 9, [floats(N, 3)], dtype=7)) == [TensorType(INT64, (N, 3))]
+    assert types(asked("EyeLike", 22, [TensorType(FLOAT)])) == [floats(None, None)]
+    assert types(asked("EyeLike", 22, [None])) == [None]

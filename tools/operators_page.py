@@ -1,0 +1,54 @@
+"""Write docs/generated/operators.md: every operator, its versions, and which facets are written down for it."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from sardonyx.ops.api import Operator
+from sardonyx.ops.registry import find
+from sardonyx.schema import domains, exact, operators, versions, withdrawn
+
+PAGE = Path("docs/generated/operators.md")
+HEAD = """# Operators
+
+Written by `make regen`.  A version in brackets has no kernel.  Facets: i infers types and shapes, v follows known
+elements, b has a body of other operators; each only where it is written for all versions that call for it.
+
+| operator | versions | facets | what it does |
+|---|---|---|---|
+"""
+
+
+def files() -> dict[Path, str]:
+    """Path from the project's root -> content."""
+    rows = [row(domain, name, versions(domain, name)) for domain in domains() for name in operators(domain)]
+    gone = [row("", s.name, (s.since_version,)) for s in withdrawn()]
+    tail = "\n## Withdrawn\n\nPublished by the first releases as experiments; files that hold them still run.\n\n"
+    table = "| operator | versions | facets | what it does |\n|---|---|---|---|\n"
+    return {PAGE: HEAD + "".join(rows) + tail + table + "".join(gone)}
+
+
+def row(domain: str, name: str, known: tuple[int, ...]) -> str:
+    op = find(domain, name)
+    marks = ", ".join(f"{v}" if op and v in op.kernels else f"({v})" for v in known)
+    title = f"{domain}.{name}" if domain else name
+    return f"| {title} | {marks} | {facets(op, domain, known) if op else ''} | {about(op) if op else ''} |\n"
+
+
+def about(op: Operator) -> str:
+    """The operator's line: its own, or that of the module which it has to itself."""
+    if op.about:
+        return op.about
+    name, _, line = (importlib.import_module(op.module).__doc__ or "").partition("\n")[0].partition(": ")
+    return line if name == op.name else ""
+
+
+def facets(op: Operator, domain: str, known: tuple[int, ...]) -> str:
+    wanted = [v for v in known if (s := exact(domain, op.name, v)) is not None and s.is_function]
+    letters = {
+        "i": set(known) <= op.infers.keys(),
+        "v": bool(op.values) and set(known) <= op.values.keys(),
+        "b": bool(wanted) and set(wanted) <= op.bodies.keys(),
+    }
+    return " ".join(letter for letter, present in letters.items() if present)

@@ -1,7 +1,13 @@
-"""The official suite on the reference engine: `python tools/score.py [PATTERN]` prints what fails, why, and the score."""
+"""The official suite on the reference engine: what fails, why, and the score.
+
+    python tools/score.py [PATTERN] [--data FOLDER]
+
+With a folder, the cases stored in it by older releases of ONNX are run instead of those of the installed wheel.
+"""
 
 from __future__ import annotations
 
+import argparse
 import collections
 import sys
 import time
@@ -14,9 +20,9 @@ from conformance.official import matching, run_case
 from sardonyx.errors import SardonyxError
 
 
-def main(pattern: str) -> int:
+def main(pattern: str, folder: Path | None) -> int:
     warnings.simplefilter("ignore")
-    cases = matching(pattern)
+    cases = matching(pattern, folder)
     failed: collections.Counter[str] = collections.Counter()
     start = time.perf_counter()
     for case in cases:
@@ -31,4 +37,8 @@ def main(pattern: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else ""))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pattern", nargs="?", default="", help="a regular expression that case names are searched for")
+    parser.add_argument("--data", type=Path, help="a folder of stored cases")
+    options = parser.parse_args()
+    sys.exit(main(options.pattern, options.data))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -134,6 +135,18 @@ def stored_cases() -> Iterator[OfficialCase]:
         yield OfficialCase(f"test_{path.stem.removeprefix('light_')}", "real", path, path, 1e-3, 1e-7)
 
 
+def folder_cases(root: Path) -> Iterator[OfficialCase]:
+    """The cases below a folder, as releases before the wheel's stored them; each content once."""
+    seen: set[bytes] = set()
+    for model in sorted(root.rglob("model.onnx")):
+        data = sorted(model.parent.glob("test_data_set_*/*.pb"))
+        digest = hashlib.sha1(b"".join(p.read_bytes() for p in (model, *data)), usedforsecurity=False).digest()
+        if data and digest not in seen:
+            seen.add(digest)
+            name = "/".join(model.relative_to(root).parts[:1] + model.parent.parts[-1:])
+            yield OfficialCase(name, "stored", model, model.parent, 1e-3, 1e-7)
+
+
 def run_case(case: OfficialCase) -> None:
     """Runs a case on the reference engine and compares by the case's own tolerance; random ones by what is promised."""
     model = case.load()
@@ -181,5 +194,7 @@ def assert_close(actual: object, expected: object, case: OfficialCase, where: st
     np.testing.assert_allclose(actual.astype(wide), expected.astype(wide), rtol, case.atol, err_msg=where)
 
 
-def matching(pattern: str) -> list[OfficialCase]:
-    return [case for case in official_cases() if re.search(pattern, case.name)]
+def matching(pattern: str, root: Path | None = None) -> list[OfficialCase]:
+    """The cases whose name the pattern finds, of the wheel or of a folder."""
+    cases = official_cases() if root is None else folder_cases(root)
+    return [case for case in cases if re.search(pattern, case.name)]

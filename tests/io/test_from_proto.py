@@ -242,6 +242,21 @@ def test_a_size_of_zero_makes_any_other_size_harmless() -> None:
     assert tensor.shape == (1 << 40, 0, 1 << 40)
 
 
+def test_bit_patterns_with_their_sign_extended_are_read_and_noted() -> None:
+    found = read(with_tensor(m.TensorProto(dims=[2], data_type=int(DataType.INT4), int32_data=[-0x10])))
+    tensor = found.graph.initializers["w"].initializer
+    assert tensor is not None
+    assert tensor.numpy().astype(int).tolist() == [0, -1]
+    assert "sign extended" in notes(found)
+
+
+def test_a_number_outside_of_its_type_is_named_when_it_is_read() -> None:
+    tensor = read(with_tensor(m.TensorProto(dims=[1], data_type=3, int32_data=[300]))).graph.initializers["w"].initializer
+    assert tensor is not None
+    with pytest.raises(InvalidModel, match=r"tensor 'w': int32_data\[0\] is 300"):
+        tensor.numpy()
+
+
 def test_sparse_parts_must_fit_each_other() -> None:
     one = record(PLAIN)
     assert one.graph is not None

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
+import numpy as np
+
 from sardonyx import dtypes
 from sardonyx.dtypes import DataType
 from sardonyx.errors import InvalidModel
@@ -13,7 +15,7 @@ from sardonyx.io.external import ExternalStorage
 from sardonyx.io.metadata_proto import keep_unknown, metadata_from, metadata_to
 from sardonyx.io.types_proto import data_type, dims_from
 from sardonyx.ir.graph import Note
-from sardonyx.ir.tensors import FieldStorage, RawStorage, SparseTensor, Storage, StringStorage, Tensor
+from sardonyx.ir.tensors import Array, FieldStorage, RawStorage, SparseTensor, Storage, StringStorage, Tensor
 from sardonyx.proto import messages as m
 
 FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
@@ -39,7 +41,7 @@ def tensor_from(record: m.TensorProto, external: External, notes: list[Note], wh
         where = f"{where} {record.name!r}"
     dtype = data_type(record.data_type, where)
     shape = dims_from(record.dims, where)
-    tensor = Tensor(dtype, shape, storage_from(record, dtype, shape, external, where), record.name)
+    tensor = Tensor(dtype, shape, storage_from(record, dtype, shape, external, notes, where), record.name)
     tensor.doc = record.doc_string
     if record.has("metadata_props"):
         tensor.metadata = metadata_from(record.metadata_props, notes, where)
@@ -51,7 +53,12 @@ def tensor_from(record: m.TensorProto, external: External, notes: list[Note], wh
 
 
 def storage_from(
-    record: m.TensorProto, dtype: DataType, shape: tuple[int, ...], external: External, where: str
+    record: m.TensorProto,
+    dtype: DataType,
+    shape: tuple[int, ...],
+    external: External,
+    notes: list[Note],
+    where: str,
 ) -> Storage:
     count = math.prod(shape)
     if record.data_location == m.TensorProtoDataLocation.EXTERNAL:
@@ -72,7 +79,7 @@ def storage_from(
         return StringStorage(()) if dtype is DataType.STRING else RawStorage(b"")
     if len(filled) > 1:
         raise InvalidModel(f"the elements stand in {' and '.join(filled)} at once", location=where)
-    return typed_storage(record, filled[0], dtype, count, where)
+    return typed_storage(record, filled[0], dtype, count, notes, where)
 
 
 def raw_storage(record: m.TensorProto, dtype: DataType, count: int, filled: list[str], where: str) -> Storage:
@@ -87,7 +94,9 @@ def raw_storage(record: m.TensorProto, dtype: DataType, count: int, filled: list
     return RawStorage(record.raw_data)
 
 
-def typed_storage(record: m.TensorProto, field: str, dtype: DataType, count: int, where: str) -> Storage:
+def typed_storage(
+    record: m.TensorProto, field: str, dtype: DataType, count: int, notes: list[Note], where: str
+) -> Storage:
     wanted_field = dtypes.field_of(dtype)
     if field != wanted_field:
         raise InvalidModel(
@@ -100,7 +109,21 @@ def typed_storage(record: m.TensorProto, field: str, dtype: DataType, count: int
         raise InvalidModel(what, location=where)
     if dtype is DataType.STRING:
         return StringStorage([bytes(s) for s in values])
+    if field == "int32_data" and (codes := unsigned_codes(values, dtype)) is not None:
+        notes.append(Note(where, "int32_data holds bit patterns with their sign extended: read without it"))
+        return FieldStorage(field, codes)
     return FieldStorage(field, values)
+
+
+def unsigned_codes(values: Sequence[int] | Array, dtype: DataType) -> Array | None:
+    """Bit patterns that a writer took for signed numbers, as the unsigned ones that onnx.proto asks for."""
+    if not dtype.is_float and dtype.bits >= 8:
+        return None
+    width = 8 if dtype.bits in (2, 4) else dtype.bits  # types of 2 and 4 bits come in whole bytes
+    codes = np.asarray(values, np.int64)
+    if not codes.size or codes.min() >= 0 or codes.min() < -(1 << (width - 1)):
+        return None
+    return codes & ((1 << width) - 1)
 
 
 def entries_of(dtype: DataType, count: int) -> int:

@@ -92,8 +92,14 @@ class Tensor:
         return cls(dtype, array.shape, ArrayStorage(array), name)
 
     def numpy(self) -> Array:
-        """The elements as an array of `dtype.numpy` and `shape`, read-only where it is a view of a file."""
-        return self.storage.array(self.dtype, self.shape)
+        """The elements as an array of `dtype.numpy` and `shape`, read-only where it is a view of a file.
+
+        Raises InvalidModel for a stored number that is none of the element type's, and ExternalDataError.
+        """
+        try:
+            return self.storage.array(self.dtype, self.shape)
+        except ValueError as error:
+            raise InvalidModel(str(error), location=f"tensor {self.name!r}") from None
 
     @property
     def size(self) -> int:

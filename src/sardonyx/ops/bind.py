@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
+
+import numpy as np
 
 from sardonyx.errors import InvalidModel, UnsupportedOperator
 from sardonyx.ir.attributes import AttributeType
@@ -11,7 +14,7 @@ from sardonyx.ir.tensors import Tensor
 from sardonyx.ir.walk import location
 from sardonyx.ops.api import Kernel
 from sardonyx.ops.registry import find, signature
-from sardonyx.schema import OpSchema, domains, latest, lookup, versions
+from sardonyx.schema import AttributeSchema, OpSchema, domains, latest, lookup, versions
 
 Bindings = Mapping[str, Attribute | None]  # a function's attribute parameters as one call fills them
 
@@ -75,7 +78,7 @@ def attributes_of(node: Node, schema: OpSchema, bindings: Bindings) -> dict[str,
     that is of another type, or that is required and missing.
     """
     result: dict[str, object] = {
-        name: plain(declared.default)
+        name: default_of(declared)
         for name, declared in schema.attributes.items()
         if declared.default is not None
     }
@@ -92,6 +95,13 @@ def attributes_of(node: Node, schema: OpSchema, bindings: Bindings) -> dict[str,
         if declared.required and name not in result:
             raise InvalidModel(f"attribute {name!r} is required and missing", location=location(node))
     return result
+
+
+def default_of(declared: AttributeSchema) -> object:
+    """A schema's default as facets take it; the FLOAT that a model would write, which 0.01 is not exactly."""
+    if declared.type == "FLOAT":
+        return float(np.float32(cast(float, declared.default)))
+    return plain(declared.default)
 
 
 def plain(value: AttributeValue | object) -> object:

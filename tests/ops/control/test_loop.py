@@ -247,6 +247,15 @@ def test_carried_values_keep_their_element_type() -> None:
         types({floats(2): [TensorType(INT, (2,)), floats()]}, floats(2))
 
 
+def test_an_optional_may_be_filled() -> None:
+    empty, filled = OptionalType(SequenceType(floats(2))), SequenceType(floats(3))
+    within = OptionalType(SequenceType(floats(None)))
+    body: dict[Type | None, list[Type | None]] = {empty: [filled, floats()], within: [filled, floats()]}
+    assert types(body, empty)[0] is None
+    assert types(body, empty, m=trips(1), c=YES)[0] == filled
+    assert types(body, empty, m=trips(0))[0] == empty
+
+
 def test_sequences_cannot_be_stacked() -> None:
     with pytest.raises(InferenceError, match="only tensors can be stacked"):
         types({floats(2): [floats(2), SequenceType(floats(2))]}, floats(2))

@@ -36,6 +36,7 @@ CASES = [
     Case("Sub", 13, [np.array([3, 1], BF), np.array([0.5, 3], BF)], [np.array([2.5, -2], BF)]),
     Case("Sub", 7, [A, ROW], [np.array([[-9, -18, -27], [-6, -15, -24]], F)]),
     Case("Sub", 6, [np.array([5, 0], U32), np.array([7, 1], U32)], [np.array([2**32 - 2, 2**32 - 1], U32)]),
+    Case("Sub", 6, [A, COLUMN.reshape(2, 1)], [np.array([[-9, -8, -7], [-16, -15, -14]], F)], STRETCH, "size of 1"),
     Case("Sub", 1, [A, COLUMN], [np.array([[-9, -8, -7], [-16, -15, -14]], F)], {"axis": 0, **STRETCH}),
     Case("Mul", 14, [np.array([16, -3], I8), np.array([16, 5], I8)], [np.array([0, -15], I8)], label="wraps"),
     Case("Mul", 13, [np.array([1.0078125], BF), np.array([1.0078125], BF)], [np.array([1.015625], BF)]),
@@ -47,7 +48,7 @@ CASES = [
 
 REFUSED = [
     Case("Add", 6, [A, ROW], [A], label="broadcast is off by default"),
-    Case("Sub", 6, [A, np.ones((2, 1), F)], [A], STRETCH, "sizes of 1 are not stretched"),
+    Case("Sub", 6, [np.ones((2, 1), F), A], [A], STRETCH, "A is not stretched"),
     Case("Mul", 1, [A, COLUMN], [A], STRETCH, "not the last dims"),
     Case("Add", 6, [A, ROW], [A], {"axis": 0, **STRETCH}, "not the dims from axis on"),
     Case("Add", 6, [A, ROW], [A], {"axis": 2, **STRETCH}, "beyond the rank"),

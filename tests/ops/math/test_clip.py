@@ -3,7 +3,11 @@ import numpy as np
 import pytest
 
 from cases import Case, check
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError, InferenceError
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.inference import Inference
+from sardonyx.ops.math.clip import infer
 
 F, H, I8, U64 = np.float32, np.float16, np.int8, np.uint64
 BF = ml_dtypes.bfloat16
@@ -53,11 +57,6 @@ def test_a_limit_is_a_scalar(version: int) -> None:
 
 
 def test_inference_refuses_a_limit_that_is_no_scalar() -> None:
-    from sardonyx.dtypes import DataType
-    from sardonyx.ir.types import TensorType
-    from sardonyx.ops.inference import Inference
-    from sardonyx.ops.math.clip import infer
-
     types = [TensorType(DataType.FLOAT, (4,)), None, TensorType(DataType.FLOAT, (2,))]
     with pytest.raises(InferenceError, match="max has an axis of size 2"):
         infer(Inference("Clip", 13, types, [True, False, True], {}, 1))

@@ -32,7 +32,9 @@ def inferred(a: Shape | None, b: Shape | None, **attributes: int) -> object:
         ((3, 4), -3, (3, 4, 1)),
         ((2, 3, 4, 5), None, (2, 3, 4, 5)),
         ((4,), None, None),
-        ((3, 1), 1, None),
+        ((3, 1), 1, (3, 1, 1)),
+        ((2, 1, 4, 5), None, (2, 1, 4, 5)),
+        ((2, 1), None, None),
         ((5,), 4, None),
         ((5,), -5, None),
         ((1, 1, 1, 1, 1), None, None),
@@ -46,7 +48,7 @@ def test_b_is_a_run_of_the_dims_of_a_or_one_element(
 
 def test_nothing_is_stretched_without_being_asked() -> None:
     assert fitted((2, 3), (3,), None, 0) is None
-    assert fitted((2, 3), (), None, 0) is None
+    assert fitted((2, 3), (), None, 0) == ()  # a scalar is taken all the same
     assert fitted((2, 3), (2, 3), None, 0) == (2, 3)
 
 
@@ -65,6 +67,8 @@ def test_the_result_has_the_shape_of_a() -> None:
 def test_b_tells_sizes_of_a() -> None:
     assert inferred((N, M), (4,), broadcast=1) == (N, 4)
     assert inferred((N, M, 2), (4, 5), broadcast=1, axis=0) == (4, 5, 2)
+    assert inferred((N, M, 2), (4, 1), broadcast=1, axis=0) == (4, M, 2)
+    assert inferred((N, 7), (3, M), broadcast=1) == (3, 7)
 
 
 @pytest.mark.parametrize(

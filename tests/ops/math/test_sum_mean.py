@@ -4,6 +4,7 @@ import pytest
 
 from cases import Case, check
 from sardonyx.errors import EvaluationError
+from sardonyx.ops.math.sum_mean import sum_8
 
 F, H = np.float32, np.float16
 BF = ml_dtypes.bfloat16
@@ -35,8 +36,6 @@ def test_case(case: Case) -> None:
 
 def test_narrow_floats_are_rounded_once() -> None:
     """256 + 1 is 256 in bfloat16, so that two roundings would give 256."""
-    from sardonyx.ops.math.sum_mean import sum_8
-
     one = np.array([1], BF)
     assert sum_8(np.array([256], BF), one, one).tolist() == [258]
 

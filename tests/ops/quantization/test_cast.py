@@ -175,6 +175,8 @@ def test_sizes_pass_through_the_types_that_models_calculate_them_in() -> None:
     for to in (DataType.INT32, DataType.FLOAT, DataType.DOUBLE):
         assert known(DataType.INT64, to, n, 3, None) == [n, 3, None]
     assert known(DataType.FLOAT, DataType.INT64, n + 1) == [n + 1]
+    assert known(DataType.INT64, DataType.INT32, n, 2**31, -(2**31) + 1) == [n, None, -(2**31) + 1]
+    assert known(DataType.INT64, DataType.FLOAT, n, 2**24 + 1) == [n, None]
     assert known(DataType.INT64, DataType.UINT8, n) is None
     assert known(DataType.INT64, DataType.FLOAT16, n) is None
     assert known(DataType.UINT8, DataType.INT64, n) is None

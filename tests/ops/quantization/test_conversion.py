@@ -1,5 +1,6 @@
 """Rounding, against tables of every number that a type holds."""
 
+from bisect import bisect_left
 from fractions import Fraction
 
 import ml_dtypes
@@ -42,7 +43,7 @@ TABLES = {to: positive(to) for to in NARROW}
 def nearest(x: Fraction, to: DataType) -> int:
     """The code of the number nearest to x >= 0, the even code of two; the largest for what is larger."""
     table = TABLES[to]
-    above = next((i for i, (value, _) in enumerate(table) if value >= x), len(table) - 1)
+    above = min(bisect_left(table, (x, 0)), len(table) - 1)
     near = table[max(above - 1, 0) : above + 1]
     return min(near, key=lambda entry: (abs(entry[0] - x), entry[1] & 1))[1]
 

@@ -146,5 +146,3 @@ def sample(dtype: DataType) -> Array:
     result = wide.astype(dtype.numpy)
     result.flags.writeable = False
     return result
-
-

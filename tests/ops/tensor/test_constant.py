@@ -31,13 +31,34 @@ def sparse(indices: object, shape: tuple[int, ...]) -> SparseTensor:
 
 CASES = [
     *(Case("Constant", v, [], [f32([[1, 2]])], {"value": f32([[1, 2]])}) for v in VERSIONS),
-    Case("Constant", 11, [], [f32([[0, 7, 0], [0, 9, 0]])], {"sparse_value": sparse([1, 4], (2, 3))}, "linear indices"),
-    Case("Constant", 13, [], [f32([[0, 7], [9, 0]])], {"sparse_value": sparse([[0, 1], [1, 0]], (2, 2))}, "tuples"),
+    Case(
+        "Constant",
+        11,
+        [],
+        [f32([[0, 7, 0], [0, 9, 0]])],
+        {"sparse_value": sparse([1, 4], (2, 3))},
+        "linear indices",
+    ),
+    Case(
+        "Constant",
+        13,
+        [],
+        [f32([[0, 7], [9, 0]])],
+        {"sparse_value": sparse([[0, 1], [1, 0]], (2, 2))},
+        "tuples",
+    ),
     Case("Constant", 12, [], [f32(1.5)], {"value_float": 1.5}, "float"),
     Case("Constant", 13, [], [f32([1.5, -0.0])], {"value_floats": [1.5, -0.0]}, "floats"),
     Case("Constant", 12, [], [i64(-3)], {"value_int": -3}, "int"),
     Case("Constant", 25, [], [i64([3, 4])], {"value_ints": [3, 4]}, "ints"),
-    Case("Constant", 13, [], [i64([])], {"value_ints": Attribute("value_ints", AttributeType.INTS, ())}, "no ints"),
+    Case(
+        "Constant",
+        13,
+        [],
+        [i64([])],
+        {"value_ints": Attribute("value_ints", AttributeType.INTS, ())},
+        "no ints",
+    ),
     Case("Constant", 12, [], [strs("ü")], {"value_string": "ü"}, "string"),
     Case("Constant", 12, [], [strs(["a", ""])], {"value_strings": ["a", ""]}, "strings"),
 ]
@@ -56,7 +77,10 @@ def test_every_element_type(version: int) -> None:
 
 def test_exactly_one_attribute_is_wanted() -> None:
     refused(Case("Constant", 13, [], [...]), "no value given, where exactly one")
-    refused(Case("Constant", 13, [], [...], {"value_int": 1, "value_float": 1.0}), "value_float and value_int given")
+    refused(
+        Case("Constant", 13, [], [...], {"value_int": 1, "value_float": 1.0}),
+        "value_float and value_int given",
+    )
     contradicts(asked("Constant", 13, []), "exactly one")
 
 
@@ -68,7 +92,9 @@ def test_type_of_each_form() -> None:
     assert types(asked("Constant", 13, [], value_strings=("a", "b"))) == [TensorType(DataType.STRING, (2,))]
     assert types(asked("Constant", 13, [], value_float=1.0)) == [TensorType(FLOAT, ())]
     assert types(asked("Constant", 13, [], value_ints=(1,))) == [TensorType(INT64, (1,))]
-    assert types(asked("Constant", 11, [], sparse_value=sparse([1, 4], (2, 3)))) == [TensorType(FLOAT, (2, 3))]
+    assert types(asked("Constant", 11, [], sparse_value=sparse([1, 4], (2, 3)))) == [
+        TensorType(FLOAT, (2, 3))
+    ]
 
 
 def test_integers_are_known_elements_and_strings_are_not() -> None:

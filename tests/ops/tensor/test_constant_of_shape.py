@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cases import Case, check
 from ops.tensor.questions import (
     INT64,
@@ -17,7 +18,6 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-
 from sardonyx.dtypes import DataType
 from sardonyx.ir.types import TensorType
 from sardonyx.schema import exact
@@ -29,7 +29,14 @@ CASES = [
     Case("ConstantOfShape", 9, [i64([2])], [i64([7, 7])], {"value": i64([7])}, "value"),
     Case("ConstantOfShape", 9, [i64([2])], [i64([7, 7])], {"value": i64(7)}, "scalar value"),
     Case("ConstantOfShape", 9, [i64([])], [f32(0)], label="scalar"),
-    Case("ConstantOfShape", 20, [i64([2, 0])], [np.zeros((2, 0), np.bool_)], {"value": np.array([True])}, "empty"),
+    Case(
+        "ConstantOfShape",
+        20,
+        [i64([2, 0])],
+        [np.zeros((2, 0), np.bool_)],
+        {"value": np.array([True])},
+        "empty",
+    ),
 ]
 
 
@@ -49,7 +56,10 @@ def test_every_element_type(version: int) -> None:
 
 def test_refuses_what_is_no_shape() -> None:
     refused(Case("ConstantOfShape", 9, [i64([2, -1])], [...]), "no size may be negative")
-    refused(Case("ConstantOfShape", 9, [i64([2])], [...], {"value": i64([1, 2])}), "2 elements, where one is wanted")
+    refused(
+        Case("ConstantOfShape", 9, [i64([2])], [...], {"value": i64([1, 2])}),
+        "2 elements, where one is wanted",
+    )
     contradicts(asked("ConstantOfShape", 9, [ints(1)], {0: i64([-1])}), "negative size")
     too_large(Case("ConstantOfShape", 9, [i64([1 << 40])], [...]))
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, samples, shape
-
 from sardonyx.ir.types import TensorType
 
 # Eight channels of one pixel: two channels are left.
@@ -28,7 +28,9 @@ def test_case(case: Case) -> None:
 @pytest.mark.parametrize("version", [1, 11, 13, 28])
 def test_every_element_type(version: int) -> None:
     for x in samples("DepthToSpace", version):
-        check(Case("DepthToSpace", version, [x.reshape(1, 4, 1, 1)], [x.reshape(1, 1, 2, 2)], {"blocksize": 2}))
+        check(
+            Case("DepthToSpace", version, [x.reshape(1, 4, 1, 1)], [x.reshape(1, 1, 2, 2)], {"blocksize": 2})
+        )
 
 
 def test_refuses_what_does_not_fit() -> None:
@@ -36,7 +38,9 @@ def test_refuses_what_does_not_fit() -> None:
     refused(Case("DepthToSpace", 13, [X[0]], [...], {"blocksize": 2}), "where .N, C, H, W.")
     refused(Case("DepthToSpace", 13, [X], [...], {"blocksize": 0}), "shape")
     refused(Case("DepthToSpace", 13, [X], [...], {"blocksize": 2, "mode": "RDC"}), "mode is 'RDC'")
-    contradicts(asked("DepthToSpace", 13, [floats(1, 9, 1, 1)], blocksize=2), "9 channels do not fill blocks of 2")
+    contradicts(
+        asked("DepthToSpace", 13, [floats(1, 9, 1, 1)], blocksize=2), "9 channels do not fill blocks of 2"
+    )
     contradicts(asked("DepthToSpace", 13, [floats(1, 9, 1)], blocksize=2), "rank 3")
     contradicts(asked("DepthToSpace", 13, [floats(1, 9, 1, 1)], blocksize=0), "blocksize is 0")
 

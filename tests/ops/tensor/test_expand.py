@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
@@ -19,7 +20,6 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-
 from sardonyx.ir.types import TensorType
 
 COLUMN = f32([[1], [2]])
@@ -44,7 +44,11 @@ def test_case(case: Case) -> None:
 @pytest.mark.parametrize("version", [8, 13])
 def test_every_element_type(version: int) -> None:
     for x in samples("Expand", version):
-        check(Case("Expand", version, [x.reshape(4, 1), i64([1, 2])], [x[[0, 0, 1, 1, 2, 2, 3, 3]].reshape(4, 2)]))
+        check(
+            Case(
+                "Expand", version, [x.reshape(4, 1), i64([1, 2])], [x[[0, 0, 1, 1, 2, 2, 3, 3]].reshape(4, 2)]
+            )
+        )
 
 
 def test_refuses_shapes_that_do_not_broadcast() -> None:

@@ -1,8 +1,20 @@
 import numpy as np
 import pytest
-from cases import Case, check
-from ops.tensor.questions import FLOAT, INT64, N, asked, contradicts, f32, floats, i64, refused, samples, types
 
+from cases import Case, check
+from ops.tensor.questions import (
+    FLOAT,
+    INT64,
+    N,
+    asked,
+    contradicts,
+    f32,
+    floats,
+    i64,
+    refused,
+    samples,
+    types,
+)
 from sardonyx.ir.types import TensorType
 
 X = np.zeros((2, 3), np.float32)
@@ -10,7 +22,9 @@ X = np.zeros((2, 3), np.float32)
 CASES = [
     *(Case("EyeLike", v, [X], [f32([[1, 0, 0], [0, 1, 0]])]) for v in (9, 22)),
     Case("EyeLike", 9, [X], [i64([[0, 1, 0], [0, 0, 1]])], {"k": 1, "dtype": 7}, "above, dtype"),
-    Case("EyeLike", 9, [X], [np.array([[0, 0, 0], [1, 0, 0]], np.bool_)], {"k": -1, "dtype": 9}, "below, bool"),
+    Case(
+        "EyeLike", 9, [X], [np.array([[0, 0, 0], [1, 0, 0]], np.bool_)], {"k": -1, "dtype": 9}, "below, bool"
+    ),
     Case("EyeLike", 22, [X], [X], {"k": 3}, "beyond the columns"),
     Case("EyeLike", 22, [X], [X], {"k": -(2**63)}, "far below"),
     Case("EyeLike", 22, [np.zeros((0, 2), np.float32)], [np.zeros((0, 2), np.float32)], label="empty"),

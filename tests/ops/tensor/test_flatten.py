@@ -1,8 +1,22 @@
 import numpy as np
 import pytest
-from cases import Case, check
-from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, ints, refused, samples, shape, value, vec
 
+from cases import Case, check
+from ops.tensor.questions import (
+    FLOAT,
+    M,
+    N,
+    asked,
+    contradicts,
+    f32,
+    floats,
+    ints,
+    refused,
+    samples,
+    shape,
+    value,
+    vec,
+)
 from sardonyx.ir.types import TensorType
 
 VERSIONS = (1, 9, 11, 13, 21, 23, 24, 25)
@@ -16,7 +30,9 @@ CASES = [
     Case("Flatten", 11, [X], [f32([[0, 1, 2], [3, 4, 5]])], {"axis": -1}, "axis from the back"),
     Case("Flatten", 13, [X], [f32([[0, 1, 2, 3, 4, 5]])], {"axis": -3}, "axis at minus the rank"),
     Case("Flatten", 13, [f32(5)], [f32([[5]])], {"axis": 0}, "scalar"),
-    Case("Flatten", 13, [np.zeros((2, 0, 3), np.float32)], [np.zeros((0, 3), np.float32)], {"axis": 2}, "empty"),
+    Case(
+        "Flatten", 13, [np.zeros((2, 0, 3), np.float32)], [np.zeros((0, 3), np.float32)], {"axis": 2}, "empty"
+    ),
 ]
 
 

@@ -33,7 +33,9 @@ CASES = [
     Case("Gather", 1, [TALL, np.array([-1], np.int32)], [f32([[5, 6]])], label="int32 indices from the back"),
     Case("Gather", 13, [TALL, i64(1)], [f32([3, 4])], label="scalar index"),
     Case("Gather", 13, [strs(["a", "b"]), i64(1)], [strs("b")], label="to a scalar string"),
-    Case("Gather", 13, [TALL, np.zeros((0, 2), np.int64)], [np.zeros((0, 2, 2), np.float32)], label="no index"),
+    Case(
+        "Gather", 13, [TALL, np.zeros((0, 2), np.int64)], [np.zeros((0, 2, 2), np.float32)], label="no index"
+    ),
 ]
 
 

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
-from cases import Case, check
 from hypothesis import given
 from hypothesis import strategies as st
+
+from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
     M,
@@ -19,18 +20,45 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-
 from sardonyx.ir.types import TensorType
 
 SQUARE = f32([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
 
 CASES = [
-    Case("GatherElements", 11, [f32([[1, 2], [3, 4]]), i64([[0, 0], [1, 0]])], [f32([[1, 1], [4, 3]])], {"axis": 1}),
-    Case("GatherElements", 13, [SQUARE, i64([[1, 2, 0], [2, 0, 0]])], [f32([[4, 8, 3], [7, 2, 3]])], label="axis 0"),
-    Case("GatherElements", 13, [SQUARE, i64([[-1, -2, 0]])], [f32([[7, 5, 3]])], label="indices from the back"),
-    Case("GatherElements", 13, [SQUARE, i64([[2, 0]])], [f32([[3, 1]])], {"axis": -1}, "fewer lines than data"),
-    Case("GatherElements", 13, [SQUARE, np.array([[2, 0]], np.int32)], [f32([[7, 2]])], label="int32, fewer columns"),
-    Case("GatherElements", 13, [SQUARE, np.zeros((0, 3), np.int64)], [np.zeros((0, 3), np.float32)], label="no index"),
+    Case(
+        "GatherElements",
+        11,
+        [f32([[1, 2], [3, 4]]), i64([[0, 0], [1, 0]])],
+        [f32([[1, 1], [4, 3]])],
+        {"axis": 1},
+    ),
+    Case(
+        "GatherElements",
+        13,
+        [SQUARE, i64([[1, 2, 0], [2, 0, 0]])],
+        [f32([[4, 8, 3], [7, 2, 3]])],
+        label="axis 0",
+    ),
+    Case(
+        "GatherElements", 13, [SQUARE, i64([[-1, -2, 0]])], [f32([[7, 5, 3]])], label="indices from the back"
+    ),
+    Case(
+        "GatherElements", 13, [SQUARE, i64([[2, 0]])], [f32([[3, 1]])], {"axis": -1}, "fewer lines than data"
+    ),
+    Case(
+        "GatherElements",
+        13,
+        [SQUARE, np.array([[2, 0]], np.int32)],
+        [f32([[7, 2]])],
+        label="int32, fewer columns",
+    ),
+    Case(
+        "GatherElements",
+        13,
+        [SQUARE, np.zeros((0, 3), np.int64)],
+        [np.zeros((0, 3), np.float32)],
+        label="no index",
+    ),
 ]
 
 
@@ -61,7 +89,9 @@ def test_the_shape_is_that_of_the_indices() -> None:
 
 def test_contradictions() -> None:
     contradicts(asked("GatherElements", 13, [floats(N, 3), ints(M)]), "rank 2 and indices rank 1")
-    contradicts(asked("GatherElements", 13, [floats(N, 3), ints(1, 4)]), "4 entries along axis 1, where data has 3")
+    contradicts(
+        asked("GatherElements", 13, [floats(N, 3), ints(1, 4)]), "4 entries along axis 1, where data has 3"
+    )
 
 
 def test_known_elements_are_picked() -> None:

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
@@ -18,17 +19,25 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-
 from sardonyx.ir.types import TensorType
 
 SQUARE = f32([[0, 1], [2, 3]])
 CUBE = f32([[[0, 1], [2, 3]], [[4, 5], [6, 7]]])
 
 CASES = [
-    *(Case("GatherND", v, [SQUARE, i64([[0, 0], [1, 1]])], [f32([0, 3])], label="elements") for v in (11, 12, 13)),
+    *(
+        Case("GatherND", v, [SQUARE, i64([[0, 0], [1, 1]])], [f32([0, 3])], label="elements")
+        for v in (11, 12, 13)
+    ),
     Case("GatherND", 11, [SQUARE, i64([[1], [0]])], [f32([[2, 3], [0, 1]])], label="lines"),
     Case("GatherND", 11, [CUBE, i64([[0, 1], [1, 0]])], [f32([[2, 3], [4, 5]])], label="parts"),
-    Case("GatherND", 12, [CUBE, i64([[[0, 1]], [[1, 0]]])], [f32([[[2, 3]], [[4, 5]]])], label="tuples of rank 3"),
+    Case(
+        "GatherND",
+        12,
+        [CUBE, i64([[[0, 1]], [[1, 0]]])],
+        [f32([[[2, 3]], [[4, 5]]])],
+        label="tuples of rank 3",
+    ),
     Case("GatherND", 12, [CUBE, i64([[1], [0]])], [f32([[2, 3], [4, 5]])], {"batch_dims": 1}, "batch"),
     Case(
         "GatherND",
@@ -38,7 +47,14 @@ CASES = [
         {"batch_dims": 1},
         "batch of lists",
     ),
-    Case("GatherND", 13, [CUBE, i64([[[1], [0]], [[0], [1]]])], [f32([[1, 2], [4, 7]])], {"batch_dims": 2}, "two axes"),
+    Case(
+        "GatherND",
+        13,
+        [CUBE, i64([[[1], [0]], [[0], [1]]])],
+        [f32([[1, 2], [4, 7]])],
+        {"batch_dims": 2},
+        "two axes",
+    ),
     Case("GatherND", 13, [SQUARE, i64([[-1, -2]])], [f32([2])], label="from the back"),
     Case("GatherND", 13, [SQUARE, i64([1, 0])], [f32(2)], label="one tuple"),
     Case("GatherND", 13, [SQUARE, np.zeros((0, 2), np.int64)], [f32([])], label="no tuple"),
@@ -60,8 +76,13 @@ def test_refuses_indices_that_do_not_fit() -> None:
     refused(Case("GatherND", 13, [SQUARE, i64([[0, 2]])], [...]), "hold 2, where an axis has 2 entries")
     refused(Case("GatherND", 13, [SQUARE, i64([[0, 0, 0]])], [...]), "tuples of 3 indices, where 1 to 2")
     refused(Case("GatherND", 13, [SQUARE, np.zeros((2, 0), np.int64)], [...]), "tuples of 0 indices")
-    refused(Case("GatherND", 13, [SQUARE, i64([[0]])], [...], {"batch_dims": 1}), "differ in their 1 batch axes")
-    refused(Case("GatherND", 13, [SQUARE, i64([0])], [...], {"batch_dims": 1}), "batch_dims is 1, with data of rank 2")
+    refused(
+        Case("GatherND", 13, [SQUARE, i64([[0]])], [...], {"batch_dims": 1}), "differ in their 1 batch axes"
+    )
+    refused(
+        Case("GatherND", 13, [SQUARE, i64([0])], [...], {"batch_dims": 1}),
+        "batch_dims is 1, with data of rank 2",
+    )
 
 
 def test_refuses_a_result_that_is_too_large() -> None:

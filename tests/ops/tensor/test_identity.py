@@ -4,7 +4,9 @@ import pytest
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, f32, i64, ints, samples, types, value, vec
 from sardonyx.ir.types import OptionalType, SequenceType, TensorType
+from sardonyx.ops.api import RuntimeValue
 
+TABLE: dict[str, RuntimeValue] = {"a": i64(1)}
 MAYBE = OptionalType(TensorType(FLOAT, (1,)))
 
 CASES = [
@@ -13,7 +15,7 @@ CASES = [
     Case("Identity", 14, [[f32([1]), f32([2, 3])]], [[f32([1]), f32([2, 3])]], label="sequence"),
     Case("Identity", 16, [f32([1])], [f32([1])], label="optional with value", types={0: MAYBE}),
     Case("Identity", 16, [None], [None], label="optional without value", types={0: MAYBE}),
-    Case("Identity", 25, [{"a": i64(1)}], [{"a": i64(1)}], label="map"),
+    Case("Identity", 25, [TABLE], [TABLE], label="map"),
 ]
 
 

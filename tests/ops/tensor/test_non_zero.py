@@ -1,8 +1,22 @@
 import numpy as np
 import pytest
-from cases import Case, check
-from ops.tensor.questions import FLOAT, N, asked, f32, floats, i64, ints, samples, shape, strs, types, value, vec
 
+from cases import Case, check
+from ops.tensor.questions import (
+    FLOAT,
+    N,
+    asked,
+    f32,
+    floats,
+    i64,
+    ints,
+    samples,
+    shape,
+    strs,
+    types,
+    value,
+    vec,
+)
 from sardonyx.ir.types import TensorType
 
 CASES = [

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
@@ -18,7 +19,6 @@ from ops.tensor.questions import (
     types,
     vec,
 )
-
 from sardonyx.ir.types import TensorType
 
 OFF_ON = f32([2, 5])
@@ -61,7 +61,9 @@ def test_refuses_what_does_not_fit() -> None:
     refused(Case("OneHot", 11, [i64([0]), i64(-1), OFF_ON], [...]), "depth is -1")
     refused(Case("OneHot", 11, [i64([0]), i64([1, 2]), OFF_ON], [...]), "depth has 2 elements")
     refused(Case("OneHot", 11, [i64([0]), i64(1), f32([1, 2, 3])], [...]), r"values shape \[3\]")
-    refused(Case("OneHot", 11, [i64([0]), i64(1), OFF_ON], [...], {"axis": 2}), "axis 2 lies outside of rank 2")
+    refused(
+        Case("OneHot", 11, [i64([0]), i64(1), OFF_ON], [...], {"axis": 2}), "axis 2 lies outside of rank 2"
+    )
     too_large(Case("OneHot", 11, [i64([0]), i64(1 << 40), OFF_ON], [...]))
     contradicts(asked("OneHot", 11, [ints(1), ints(), floats(2)], {1: i64(-1)}), "depth is -1")
 

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
-from cases import Case, check
 from hypothesis import given
 from hypothesis import strategies as st
+
+from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
     N,
@@ -20,7 +21,6 @@ from ops.tensor.questions import (
     types,
     vec,
 )
-
 from sardonyx.ir.types import TensorType
 
 X = f32([[1, 2], [3, 4], [5, 6]])
@@ -47,8 +47,16 @@ CASES = [
     Case("Pad", 13, [np.array([True]), i64([0, 1])], [np.array([True, False])], label="False by default"),
     Case("Pad", 13, [f32(7), i64([])], [f32(7)], label="scalar"),
     Case("Pad", 13, [f32([]), i64([1, 1])], [f32([0, 0])], label="empty"),
-    Case("Pad", 18, [X, i64([1, 0]), None, i64([-1])], [f32([[0, 1, 2], [0, 3, 4], [0, 5, 6]])], label="axes"),
-    Case("Pad", 18, [X, i64([1, 0, 0, -2]), f32(9), np.array([1, 0], np.int32)], [f32([[9, 1, 2]])], label="int32 axes"),
+    Case(
+        "Pad", 18, [X, i64([1, 0]), None, i64([-1])], [f32([[0, 1, 2], [0, 3, 4], [0, 5, 6]])], label="axes"
+    ),
+    Case(
+        "Pad",
+        18,
+        [X, i64([1, 0, 0, -2]), f32(9), np.array([1, 0], np.int32)],
+        [f32([[9, 1, 2]])],
+        label="int32 axes",
+    ),
     Case("Pad", 19, [LINE, i64([]), None, i64([])], [LINE], label="no axes"),
     line("constant", [-5, 4], [0, 0], "cut beyond the other end"),
     line("constant", [4, -4], [0, 0, 0], "cut beyond the beginning"),
@@ -77,7 +85,7 @@ def test_case(case: Case) -> None:
     check(case)
 
 
-@pytest.mark.parametrize("version", (1, 2, *INPUTS))
+@pytest.mark.parametrize("version", [1, 2, *INPUTS])
 @pytest.mark.parametrize("mode", ["constant", "edge"])
 def test_every_element_type(version: int, mode: str) -> None:
     for x in samples("Pad", version):
@@ -124,7 +132,9 @@ def test_symbolic_sizes() -> None:
 
 def test_contradictions() -> None:
     contradicts(asked("Pad", 13, [floats(4), ints(4)]), "4 pads are given")
-    contradicts(asked("Pad", 13, [floats(4), ints(2)], {1: i64([-3, -2])}), "take away more than an axis of size 4")
+    contradicts(
+        asked("Pad", 13, [floats(4), ints(2)], {1: i64([-3, -2])}), "take away more than an axis of size 4"
+    )
 
 
 @given(

@@ -1,9 +1,10 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import Case, check
 from hypothesis import given
 from hypothesis import strategies as st
+
+from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
     M,
@@ -21,7 +22,6 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-
 from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.types import TensorType
@@ -43,14 +43,35 @@ CASES = [
     Case("Range", 11, of(np.int64, 5, 5, 1), [i64([])], label="nothing"),
     Case("Range", 11, of(np.int64, 5, 1, 1), [i64([])], label="wrong direction"),
     Case("Range", 11, of(np.float32, 5, 1, 1), [f32([])], label="wrong direction, float"),
-    Case("Range", 11, of(np.int16, -32768, 32767, 32767), [np.array([-32768, -1, 32766], np.int16)], label="int16"),
-    Case("Range", 11, of(np.int64, -(2**63), 2**63 - 1, 2**63 - 1), [i64([-(2**63), -1, 2**63 - 2])], label="far"),
+    Case(
+        "Range",
+        11,
+        of(np.int16, -32768, 32767, 32767),
+        [np.array([-32768, -1, 32766], np.int16)],
+        label="int16",
+    ),
+    Case(
+        "Range",
+        11,
+        of(np.int64, -(2**63), 2**63 - 1, 2**63 - 1),
+        [i64([-(2**63), -1, 2**63 - 2])],
+        label="far",
+    ),
     Case("Range", 11, [i64([0]), i64([2]), i64([1])], [i64([0, 1])], label="one element each"),
     Case("Range", 27, of(F16, 0, 2, 0.5), [np.array([0, 0.5, 1, 1.5], F16)], label="float16"),
     # 2048 + i is exact in float32; float16 then rounds to even numbers.
-    Case("Range", 27, of(F16, 2048, 2052, 1), [np.array([2048, 2048, 2050, 2052], F16)], label="rounded once"),
+    Case(
+        "Range", 27, of(F16, 2048, 2052, 1), [np.array([2048, 2048, 2050, 2052], F16)], label="rounded once"
+    ),
     Case("Range", 27, of(BF16, 256, 260, 1), [np.array([256, 256, 258, 260], BF16)], label="bfloat16"),
-    Case("Range", 27, of(BF16, 0, 1, 0.25), [np.array([0, 0.25, 0.5, 0.75], BF16)], {"stash_type": 11}, "in double"),
+    Case(
+        "Range",
+        27,
+        of(BF16, 0, 1, 0.25),
+        [np.array([0, 0.25, 0.5, 0.75], BF16)],
+        {"stash_type": 11},
+        "in double",
+    ),
 ]
 
 
@@ -71,7 +92,9 @@ def test_stash_type_decides_how_many_there_are() -> None:
 def test_refuses_ranges_without_count() -> None:
     refused(Case("Range", 11, of(np.int64, 0, 1, 0), [...]), "no number of steps of 0")
     refused(Case("Range", 11, of(np.float32, 0, 1, 0), [...]), "no number of steps")
-    refused(Case("Range", 11, of(np.float32, 0, np.inf, 1), [...]), "no number of steps of 1.0 from 0.0 to inf")
+    refused(
+        Case("Range", 11, of(np.float32, 0, np.inf, 1), [...]), "no number of steps of 1.0 from 0.0 to inf"
+    )
     refused(Case("Range", 11, of(np.float32, np.nan, 1, 1), [...]), "no number of steps")
     refused(Case("Range", 27, of(F16, 0, 1, 1), [...], {"stash_type": 6}), "stash_type is 6")
     too_large(Case("Range", 11, of(np.int64, 0, 1 << 40, 1), [...]))
@@ -110,7 +133,9 @@ def test_counts_of_floats() -> None:
     assert shape(asked("Range", 27, [half] * 3, limits)) == (4,)
     assert shape(asked("Range", 27, [half] * 3, limits, stash_type=10)) == (3,)
     assert shape(asked("Range", 27, [half] * 3, limits, stash_type=6)) == (asked("Range", 27, []).new_dim(),)
-    assert types(asked("Range", 11, [None, floats(), None])) == [TensorType(FLOAT, (asked("Range", 11, []).new_dim(),))]
+    assert types(asked("Range", 11, [None, floats(), None])) == [
+        TensorType(FLOAT, (asked("Range", 11, []).new_dim(),))
+    ]
     assert types(asked("Range", 11, [None, None, None])) == [None]
 
 

@@ -36,9 +36,27 @@ CASES = [
     Case("Reshape", 5, [TABLE, i64([0, 0, 1])], [TABLE.reshape(2, 3, 1)], label="0 copies"),
     Case("Reshape", 13, [f32([[7]]), i64([])], [f32(7)], label="to a scalar"),
     Case("Reshape", 13, [f32(7), i64([1, -1])], [f32([[7]])], label="from a scalar"),
-    Case("Reshape", 14, [np.zeros((0, 3), np.float32), i64([3, 0])], [np.zeros((3, 0), np.float32)], {"allowzero": 1}),
-    Case("Reshape", 14, [np.zeros((0, 3), np.float32), i64([0, 5])], [np.zeros((0, 5), np.float32)], label="0 copies 0"),
-    Case("Reshape", 25, [np.zeros((0, 3), np.float32), i64([4, -1])], [np.zeros((4, 0), np.float32)], label="-1 is 0"),
+    Case(
+        "Reshape",
+        14,
+        [np.zeros((0, 3), np.float32), i64([3, 0])],
+        [np.zeros((3, 0), np.float32)],
+        {"allowzero": 1},
+    ),
+    Case(
+        "Reshape",
+        14,
+        [np.zeros((0, 3), np.float32), i64([0, 5])],
+        [np.zeros((0, 5), np.float32)],
+        label="0 copies 0",
+    ),
+    Case(
+        "Reshape",
+        25,
+        [np.zeros((0, 3), np.float32), i64([4, -1])],
+        [np.zeros((4, 0), np.float32)],
+        label="-1 is 0",
+    ),
 ]
 
 
@@ -47,7 +65,7 @@ def test_case(case: Case) -> None:
     check(case)
 
 
-@pytest.mark.parametrize("version", (1, *VERSIONS))
+@pytest.mark.parametrize("version", [1, *VERSIONS])
 def test_every_element_type_keeps_its_order(version: int) -> None:
     for x in samples("Reshape", version):
         if version == 1:
@@ -73,7 +91,10 @@ def test_refuses_shapes_that_do_not_fit(data: list[int], wanted: list[int], why:
 
 
 def test_refuses_minus_one_beside_an_honoured_zero() -> None:
-    refused(Case("Reshape", 14, [np.zeros((0, 3), np.float32), i64([0, -1])], [...], {"allowzero": 1}), "any number")
+    refused(
+        Case("Reshape", 14, [np.zeros((0, 3), np.float32), i64([0, -1])], [...], {"allowzero": 1}),
+        "any number",
+    )
 
 
 def test_refuses_a_missing_shape() -> None:
@@ -121,7 +142,9 @@ def test_without_knowledge_the_rank_stays_or_less() -> None:
 
 
 def test_contradicting_sizes_are_found_where_some_are_symbols() -> None:
-    contradicts(asked("Reshape", 13, [floats(N), ints(2)], {1: i64([1, 0])}), "a 0 at 1, where data has only 1")
+    contradicts(
+        asked("Reshape", 13, [floats(N), ints(2)], {1: i64([1, 0])}), "a 0 at 1, where data has only 1"
+    )
     assert to(floats(N, 4), 3, 5) == (3, 5)  # that N * 4 is no 15 is only suggested by a symbol
 
 

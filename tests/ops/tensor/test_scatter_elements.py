@@ -1,6 +1,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+
 from cases import Case, check
 from ops.tensor.questions import (
     M,
@@ -33,18 +34,52 @@ def reduced(reduction: str, data: object, updates: object, expected: object, ver
     """Both updates go to the last of two elements."""
     arrays = [x if isinstance(x, np.ndarray) else f32(x) for x in (data, updates, expected)]
     return Case(
-        "ScatterElements", version, [arrays[0], TWICE, arrays[1]], [arrays[2]], {"reduction": reduction}, reduction
+        "ScatterElements",
+        version,
+        [arrays[0], TWICE, arrays[1]],
+        [arrays[2]],
+        {"reduction": reduction},
+        reduction,
     )
 
 
 CASES = [
     Case("Scatter", 9, [ZEROS, INDICES, UPDATES], [WRITTEN]),
-    Case("Scatter", 9, [LINE, i64([[1, 3]]), f32([[1.5, 2.5]])], [f32([[1, 1.5, 3, 2.5, 5]])], {"axis": 1}, "axis 1"),
-    Case("Scatter", 11, [LINE, i64([[-1]]), f32([[9]])], [f32([[1, 2, 3, 4, 9]])], {"axis": -1}, "deprecated"),
+    Case(
+        "Scatter",
+        9,
+        [LINE, i64([[1, 3]]), f32([[1.5, 2.5]])],
+        [f32([[1, 1.5, 3, 2.5, 5]])],
+        {"axis": 1},
+        "axis 1",
+    ),
+    Case(
+        "Scatter", 11, [LINE, i64([[-1]]), f32([[9]])], [f32([[1, 2, 3, 4, 9]])], {"axis": -1}, "deprecated"
+    ),
     *(Case("ScatterElements", v, [ZEROS, INDICES, UPDATES], [WRITTEN]) for v in (11, 13, 16, 18)),
-    Case("ScatterElements", 11, [LINE, i64([[1, 3]]), f32([[7, 8]])], [f32([[1, 7, 3, 8, 5]])], {"axis": 1}, "axis 1"),
-    Case("ScatterElements", 13, [LINE, i64([[-2]]), f32([[7]])], [f32([[1, 2, 3, 7, 5]])], {"axis": -1}, "from the back"),
-    Case("ScatterElements", 13, [ZEROS, np.zeros((0, 3), np.int64), np.zeros((0, 3), np.float32)], [ZEROS], label="none"),
+    Case(
+        "ScatterElements",
+        11,
+        [LINE, i64([[1, 3]]), f32([[7, 8]])],
+        [f32([[1, 7, 3, 8, 5]])],
+        {"axis": 1},
+        "axis 1",
+    ),
+    Case(
+        "ScatterElements",
+        13,
+        [LINE, i64([[-2]]), f32([[7]])],
+        [f32([[1, 2, 3, 7, 5]])],
+        {"axis": -1},
+        "from the back",
+    ),
+    Case(
+        "ScatterElements",
+        13,
+        [ZEROS, np.zeros((0, 3), np.int64), np.zeros((0, 3), np.float32)],
+        [ZEROS],
+        label="none",
+    ),
     reduced("add", [1, 1], [2, 3], [1, 6], 16),
     reduced("mul", [1, 4], [2, 3], [1, 24], 16),
     reduced("add", [1, 1], [2, 3], [1, 6]),
@@ -76,17 +111,30 @@ def test_every_element_type_and_the_data_stay_as_they_are(op: str, version: int)
 
 def test_refuses_what_does_not_fit() -> None:
     refused(Case("ScatterElements", 13, [LINE, i64([[5]]), f32([[1]])], [...], {"axis": 1}), "hold 5")
-    refused(Case("ScatterElements", 13, [LINE, i64([[1]]), f32([[1, 2]])], [...], {"axis": 1}), "one shape of indices")
+    refused(
+        Case("ScatterElements", 13, [LINE, i64([[1]]), f32([[1, 2]])], [...], {"axis": 1}),
+        "one shape of indices",
+    )
     refused(Case("ScatterElements", 13, [LINE, i64([1]), f32([1])], [...]), "one rank")
-    refused(Case("ScatterElements", 13, [LINE, i64([[0] * 6]), np.zeros((1, 6), np.float32)], [...]), "reach out")
+    refused(
+        Case("ScatterElements", 13, [LINE, i64([[0] * 6]), np.zeros((1, 6), np.float32)], [...]), "reach out"
+    )
     refused(Case("Scatter", 9, [LINE, i64([[0]]), f32([[0]])], [...], {"axis": 2}), "axis 2 lies outside")
 
 
 def test_refuses_reductions_that_the_version_or_the_type_lacks() -> None:
-    refused(reduced("max", [1, 1], [2, 3], [0, 0], 16), "reduction is 'max', where none or add, mul is wanted")
+    refused(
+        reduced("max", [1, 1], [2, 3], [0, 0], 16), "reduction is 'max', where none or add, mul is wanted"
+    )
     refused(reduced("sub", [1, 1], [2, 3], [0, 0]), "none or add, mul, max, min")
-    refused(reduced("add", strs(["a", "b"]), strs(["c", "d"]), strs(["", ""])), "not defined for elements of object")
-    refused(reduced("max", np.array([0, 1j]), np.array([1j, 2]), np.array([0j, 0])), "not defined for .* complex128")
+    refused(
+        reduced("add", strs(["a", "b"]), strs(["c", "d"]), strs(["", ""])),
+        "not defined for elements of object",
+    )
+    refused(
+        reduced("max", np.array([0, 1j]), np.array([1j, 2]), np.array([0j, 0])),
+        "not defined for .* complex128",
+    )
 
 
 def test_the_type_is_that_of_the_data() -> None:
@@ -99,8 +147,16 @@ def test_the_type_is_that_of_the_data() -> None:
 
 def test_known_elements_are_replaced() -> None:
     inputs = [ints(3), ints(1), ints(1)]
-    assert value(asked("ScatterElements", 18, inputs, {0: vec(N, 2, 3), 1: i64([0]), 2: i64([7])})) == [7, 2, 3]
-    assert value(asked("ScatterElements", 13, inputs, {0: i64([1, 2, 3]), 1: i64([-1]), 2: vec(N)})) == [1, 2, N]
+    assert value(asked("ScatterElements", 18, inputs, {0: vec(N, 2, 3), 1: i64([0]), 2: i64([7])})) == [
+        7,
+        2,
+        3,
+    ]
+    assert value(asked("ScatterElements", 13, inputs, {0: i64([1, 2, 3]), 1: i64([-1]), 2: vec(N)})) == [
+        1,
+        2,
+        N,
+    ]
     assert value(asked("Scatter", 9, inputs, {0: vec(N, 2, 3), 1: i64([1])})) == [N, None, 3]
     assert value(asked("ScatterElements", 18, inputs, {0: vec(N, 2, 3), 2: i64([7])})) is None
     known = {0: vec(N, 2, 3), 1: i64([0]), 2: i64([7])}

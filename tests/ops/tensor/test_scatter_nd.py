@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
@@ -18,7 +19,6 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-
 from sardonyx.ir.types import TensorType
 
 LINE = f32([1, 2, 3, 4, 5, 6, 7, 8])
@@ -35,14 +35,37 @@ def reduced(reduction: str, updates: object, expected: object, version: int = 18
 
 CASES = [
     *(
-        Case("ScatterND", v, [LINE, i64([[4], [3], [1], [7]]), f32([9, 10, 11, 12])], [f32([1, 11, 3, 10, 9, 6, 7, 12])])
+        Case(
+            "ScatterND",
+            v,
+            [LINE, i64([[4], [3], [1], [7]]), f32([9, 10, 11, 12])],
+            [f32([1, 11, 3, 10, 9, 6, 7, 12])],
+        )
         for v in VERSIONS
     ),
     Case("ScatterND", 11, [SQUARE, i64([[1]]), f32([[7, 8]])], [f32([[1, 2], [7, 8]])], label="a row"),
-    Case("ScatterND", 11, [SQUARE, i64([[1, 0], [0, -1]]), f32([7, 8])], [f32([[1, 8], [7, 4]])], label="elements"),
+    Case(
+        "ScatterND",
+        11,
+        [SQUARE, i64([[1, 0], [0, -1]]), f32([7, 8])],
+        [f32([[1, 8], [7, 4]])],
+        label="elements",
+    ),
     Case("ScatterND", 13, [SQUARE, i64([0, 1]), f32(7)], [f32([[1, 7], [3, 4]])], label="one tuple"),
-    Case("ScatterND", 13, [SQUARE, i64([[[0], [1]]]), f32([[[5, 6], [7, 8]]])], [f32([[5, 6], [7, 8]])], label="rank 3"),
-    Case("ScatterND", 13, [SQUARE, np.zeros((1, 0), np.int64), f32([[[5, 6], [7, 8]]])], [f32([[5, 6], [7, 8]])], label="all"),
+    Case(
+        "ScatterND",
+        13,
+        [SQUARE, i64([[[0], [1]]]), f32([[[5, 6], [7, 8]]])],
+        [f32([[5, 6], [7, 8]])],
+        label="rank 3",
+    ),
+    Case(
+        "ScatterND",
+        13,
+        [SQUARE, np.zeros((1, 0), np.int64), f32([[[5, 6], [7, 8]]])],
+        [f32([[5, 6], [7, 8]])],
+        label="all",
+    ),
     Case("ScatterND", 13, [SQUARE, np.zeros((0, 2), np.int64), f32([])], [SQUARE], label="no tuple"),
     reduced("add", [[1, 1], [2, 3]], [[1, 2], [6, 8]], 16),
     reduced("mul", [[1, 2], [2, 3]], [[1, 2], [6, 24]], 16),
@@ -74,7 +97,9 @@ def test_every_element_type_and_the_data_stay_as_they_are(version: int) -> None:
 
 def test_refuses_what_does_not_fit() -> None:
     refused(Case("ScatterND", 13, [SQUARE, i64([[2]]), f32([[1, 2]])], [...]), "hold 2, where an axis has 2")
-    refused(Case("ScatterND", 13, [SQUARE, i64([[0]]), f32([1])], [...]), r"shape \[1\], where \[1, 2\] is wanted")
+    refused(
+        Case("ScatterND", 13, [SQUARE, i64([[0]]), f32([1])], [...]), r"shape \[1\], where \[1, 2\] is wanted"
+    )
     refused(Case("ScatterND", 13, [SQUARE, i64([[0, 0, 0]]), f32([1])], [...]), "tuples of at most 2")
     refused(Case("ScatterND", 13, [SQUARE, i64(0), f32(1)], [...]), "along the last axis are wanted")
 

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
-from cases import Case, check
 from hypothesis import given
 from hypothesis import strategies as st
+
+from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
     M,
@@ -21,7 +22,6 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-
 from sardonyx.ir.dims import Dim, evaluate, symbol
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.tensor.slicing import bounded, sliced_dim

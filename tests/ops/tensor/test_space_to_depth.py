@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from cases import Case, check
 from hypothesis import given
 from hypothesis import strategies as st
-from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, samples, shape
 
+from cases import Case, check
+from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, samples, shape
 from sardonyx.ir.types import TensorType
 
 # Two channels of 2 by 2 pixels: eight channels of one pixel.
@@ -28,14 +28,18 @@ def test_case(case: Case) -> None:
 @pytest.mark.parametrize("version", [1, 13, 28])
 def test_every_element_type(version: int) -> None:
     for x in samples("SpaceToDepth", version):
-        check(Case("SpaceToDepth", version, [x.reshape(1, 1, 2, 2)], [x.reshape(1, 4, 1, 1)], {"blocksize": 2}))
+        check(
+            Case("SpaceToDepth", version, [x.reshape(1, 1, 2, 2)], [x.reshape(1, 4, 1, 1)], {"blocksize": 2})
+        )
 
 
 def test_refuses_what_does_not_fit() -> None:
     refused(Case("SpaceToDepth", 13, [X], [...], {"blocksize": 3}), "multiples of 3")
     refused(Case("SpaceToDepth", 13, [X[0]], [...], {"blocksize": 2}), "where .N, C, H, W.")
     refused(Case("SpaceToDepth", 28, [X], [...], {"blocksize": 2, "mode": "RDC"}), "mode is 'RDC'")
-    contradicts(asked("SpaceToDepth", 13, [floats(1, 1, 3, 4)], blocksize=2), "3 is no multiple of blocksize 2")
+    contradicts(
+        asked("SpaceToDepth", 13, [floats(1, 1, 3, 4)], blocksize=2), "3 is no multiple of blocksize 2"
+    )
     contradicts(asked("SpaceToDepth", 13, [floats(1, 1, 3)], blocksize=2), "rank 3")
     contradicts(asked("SpaceToDepth", 13, [floats(1, 1, 2, 2)], blocksize=0), "blocksize is 0")
 

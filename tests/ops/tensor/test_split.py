@@ -1,4 +1,5 @@
 import pytest
+
 from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
@@ -17,7 +18,6 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.types import TensorType
 
@@ -62,7 +62,9 @@ def test_refuses_lengths_that_do_not_fit() -> None:
     refused(Case("Split", 2, [LINE], [..., ...]), "cannot be cut into 2 equal parts")
     refused(Case("Split", 2, [LINE], [..., ...], {"split": [2, 2]}), "do not make up axis 0 of size 5")
     refused(Case("Split", 13, [LINE, i64([6, -1])], [..., ...]), "do not make up")
-    refused(Case("Split", 13, [LINE, i64([2, 2, 1])], [..., ...]), "3 parts are asked for, where the node has 2")
+    refused(
+        Case("Split", 13, [LINE, i64([2, 2, 1])], [..., ...]), "3 parts are asked for, where the node has 2"
+    )
     refused(Case("Split", 13, [LINE], [...], {"axis": 1}), "axis 1 lies outside")
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
@@ -18,7 +19,6 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-
 from sardonyx.ir.types import TensorType
 
 X = f32([[1, 2], [3, 4]])
@@ -26,7 +26,9 @@ WIDE = f32([[1, 2, 1, 2], [3, 4, 3, 4]])
 
 CASES = [
     Case("Tile", 1, [X, f32(2), f32(1)], [WIDE]),
-    Case("Tile", 1, [X, f32([2]), f32([0])], [f32([[1, 2], [3, 4], [1, 2], [3, 4]])], label="one element each"),
+    Case(
+        "Tile", 1, [X, f32([2]), f32([0])], [f32([[1, 2], [3, 4], [1, 2], [3, 4]])], label="one element each"
+    ),
     Case("Tile", 6, [X, i64([1, 2])], [WIDE]),
     Case("Tile", 13, [X, i64([2, 2])], [f32([[1, 2, 1, 2], [3, 4, 3, 4]] * 2)]),
     Case("Tile", 13, [X, i64([0, 1])], [np.zeros((0, 2), np.float32)], label="no copies"),

@@ -32,7 +32,14 @@ CASES = [
     Case("Transpose", 13, [X], [f32([[[0, 1, 2]], [[3, 4, 5]]])], {"perm": [1, 0, 2]}, "some axes"),
     Case("Transpose", 13, [X], [f32([[[0], [1], [2]], [[3], [4], [5]]])], {"perm": [1, 2, 0]}, "rotation"),
     Case("Transpose", 1, [f32(3)], [f32(3)], label="scalar"),
-    Case("Transpose", 1, [f32(3)], [f32(3)], {"perm": Attribute("perm", AttributeType.INTS, ())}, "scalar, empty perm"),
+    Case(
+        "Transpose",
+        1,
+        [f32(3)],
+        [f32(3)],
+        {"perm": Attribute("perm", AttributeType.INTS, ())},
+        "scalar, empty perm",
+    ),
     Case("Transpose", 1, [f32([1, 2])], [f32([1, 2])], label="vector"),
     Case("Transpose", 25, [np.zeros((2, 0), np.float32)], [np.zeros((0, 2), np.float32)], label="empty"),
 ]
@@ -52,7 +59,9 @@ def test_every_element_type(version: int) -> None:
 
 @pytest.mark.parametrize("perm", [[0, 0], [0], [0, 2], [-1, 0], [0, 1, 2]])
 def test_refuses_what_is_no_permutation(perm: list[int]) -> None:
-    refused(Case("Transpose", 13, [np.zeros((2, 3), np.float32)], [...], {"perm": perm}), "each axis of rank 2")
+    refused(
+        Case("Transpose", 13, [np.zeros((2, 3), np.float32)], [...], {"perm": perm}), "each axis of rank 2"
+    )
     contradicts(asked("Transpose", 13, [floats(2, 3)], perm=tuple(perm)), "each axis of rank 2")
 
 
@@ -66,7 +75,10 @@ def test_symbols_change_places() -> None:
 def test_known_elements_change_places() -> None:
     known = np.array([[N, 1], [2, M]], np.object_)
     assert value(asked("Transpose", 13, [ints(2, 2)], {0: known})) == [[N, 2], [1, M]]
-    assert value(asked("Transpose", 13, [ints(2, 2)], {0: i64([[1, 2], [3, 4]])}, perm=(0, 1))) == [[1, 2], [3, 4]]
+    assert value(asked("Transpose", 13, [ints(2, 2)], {0: i64([[1, 2], [3, 4]])}, perm=(0, 1))) == [
+        [1, 2],
+        [3, 4],
+    ]
 
 
 @given(st.permutations(range(3)))

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cases import Case, check
 from ops.tensor.questions import N, asked, contradicts, f32, floats, i64, refused, samples, strs, types
 
@@ -14,7 +15,13 @@ CASES = [
     Case("Trilu", 14, [X, i64([-1])], [f32([[0, 0, 0], [4, 0, 0], [7, 8, 0]])], {"upper": 0}, "lower, k -1"),
     Case("Trilu", 14, [X, i64(2**63 - 1)], [np.zeros((3, 3), np.float32)], label="k beyond the columns"),
     Case("Trilu", 14, [X, i64(-(2**63))], [X], label="k below all"),
-    Case("Trilu", 14, [f32([X, -X])[:, :2]], [f32([[[1, 2, 3], [0, 5, 6]], [[-1, -2, -3], [0, -5, -6]]])], label="batch"),
+    Case(
+        "Trilu",
+        14,
+        [f32([X, -X])[:, :2]],
+        [f32([[[1, 2, 3], [0, 5, 6]], [[-1, -2, -3], [0, -5, -6]]])],
+        label="batch",
+    ),
     Case("Trilu", 14, [f32([[np.nan], [np.inf]])], [f32([[np.nan], [0]])], label="what goes is zero"),
     Case("Trilu", 14, [np.zeros((0, 2), np.float32)], [np.zeros((0, 2), np.float32)], label="empty"),
     Case("Trilu", 14, [strs([["a"], ["b"]])], [strs([["a"], [""]])], label="strings"),

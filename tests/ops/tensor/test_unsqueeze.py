@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
@@ -19,7 +20,6 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-
 from sardonyx.ir.types import TensorType
 
 X = f32([1, 2])
@@ -42,7 +42,7 @@ def test_case(case: Case) -> None:
     check(case)
 
 
-@pytest.mark.parametrize("version", (1, 11, *INPUT))
+@pytest.mark.parametrize("version", [1, 11, *INPUT])
 def test_every_element_type(version: int) -> None:
     for x in samples("Unsqueeze", version):
         if version < 13:

@@ -14,7 +14,7 @@ from sardonyx.errors import EvaluationError, LimitError
 from sardonyx.ir.dims import Dim, dim_max
 from sardonyx.ir.graph import Graph, Value
 from sardonyx.ir.tensors import Array, Tensor
-from sardonyx.ir.types import TensorType, Type
+from sardonyx.ir.types import OptionalType, TensorType, Type
 from sardonyx.ops.api import Call, Operator, RuntimeValue
 from sardonyx.ops.control.bodies import ScanOutput, run_body
 from sardonyx.ops.control.joins import join, named_dims, shapeless
@@ -35,8 +35,10 @@ def infer(t: Inference) -> Result:
         return [shapeless(x) for x in before] + [None] * max(t.outputs - len(carried), 0)
     after = results[1 : 1 + len(carried)]
     if isinstance(trips, int):  # then it is known which of them comes out
-        before = carried if trips == 0 else after
-    final = [named_dims(t, x) for x in before]
+        final = carried if trips == 0 else after
+    else:  # an optional that the body fills is of one kind without any trip, of another with one
+        final = [a if b is None or isinstance(b, type(a)) else None for a, b in zip(before, after, strict=True)]
+    final = [named_dims(t, x) for x in final]
     return final + [scanned(t, x, trips) for x in results[1 + len(carried) :]]
 
 
@@ -54,10 +56,17 @@ def settled(t: Inference, carried: list[Type | None]) -> tuple[list[Type | None]
         if len(results) < 1 + max(t.outputs, len(carried)):
             t.fail(f"the body has {len(results)} outputs, {1 + max(t.outputs, len(carried))} are wanted")
         pairs = zip(carried, results[1 : 1 + len(carried)], strict=True)
-        joined = [join(t, a, b, f"carried value {i}") for i, (a, b) in enumerate(pairs)]
+        joined = [carried_type(t, a, b, f"carried value {i}") for i, (a, b) in enumerate(pairs)]
         if joined == carried:
             return carried, results
         carried = joined
+
+
+def carried_type(t: Inference, before: Type | None, after: Type | None, what: str) -> Type | None:
+    """The type of a value that starts as one and goes on as the other; an optional may be filled on the way."""
+    if isinstance(before, OptionalType) and after is not None and not isinstance(after, OptionalType):
+        after = OptionalType(after)
+    return join(t, before, after, what)
 
 
 def scanned(t: Inference, element: Type | None, trips: Dim) -> Type | None:

@@ -35,7 +35,7 @@ def infer(t: Inference) -> Result:
     if pooled is None or len(pooled) != 2:
         t.fail(f"pooled_shape is {pooled}, a height and a width are wanted")
     lead = (None if rois is None else rois[0], None if x is None else x[1])
-    return dtype and TensorType(dtype, (*lead, *pooled))
+    return None if dtype is None else TensorType(dtype, (*lead, *pooled))
 
 
 @op.eval(1, 22)

@@ -1,8 +1,9 @@
 """Broadcasting of the first opsets: B alone is stretched over A, and only where the node says so.
 
 Spec: ai.onnx Add-1 and -6, to which the other operators of two tensors refer.  With `broadcast=0` both shapes are
-the same.  With `broadcast=1`, B may also have one element and no higher rank than A, or its shape is a run of A's
-dims: the last ones, or those from `axis` on.  Sizes of 1 inside B are not stretched.
+the same (a scalar B is taken all the same: bodies of functions rely on it).  With `broadcast=1`, B may also have one element and no higher rank than A, or its shape is a run of A's
+dims: the last ones, or those from `axis` on.  The text says that a size of 1 inside B is not stretched yet; the
+official suite's cases for version 6 stretch it, and so it is here.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.inference import Inference, Result
@@ -43,12 +45,14 @@ def fitted(
     """The shape for B, of shape `b`, with which NumPy stretches it over A, of shape `a`; None when it does not fit."""
     if a == b:
         return b
+    if not b:
+        return ()
     if not broadcast or len(b) > len(a):
         return None
     if math.prod(b) == 1:
         return ()
     start = first_dim(len(a), len(b), axis)
-    if start is None or a[start : start + len(b)] != b:
+    if start is None or any(size not in (1, n) for size, n in zip(b, a[start:], strict=False)):
         return None
     return b + (1,) * (len(a) - start - len(b))
 
@@ -72,13 +76,15 @@ def limited_broadcasting(dtype: DataType | None = None) -> Callable[[Inference],
 def limited_shape(t: Inference) -> Shape | None:
     """A's shape, with what B's tells of it; raises InferenceError at the node when B's cannot fit."""
     a, b = t.shape(0), t.shape(1)
+    if b == ():
+        return a
     if not t.integer("broadcast"):
         return merge_shapes(t, [a, b], "the shapes of A and B, with broadcast=0,")
     if a is None or b is None:
         return a
     if len(b) > len(a):
         t.fail(f"B of rank {len(b)} cannot be stretched over A of rank {len(a)}")
-    if all(not isinstance(d, int) or d == 1 for d in b):
+    if not any(map(is_wide, b)):
         return a  # B may have one element
     axis = t.attributes.get("axis")
     assert axis is None or isinstance(axis, int), f"axis of {t.op_type} is {axis!r}"
@@ -86,5 +92,10 @@ def limited_shape(t: Inference) -> Shape | None:
     if start is None:
         t.fail(f"B of rank {len(b)} at axis {axis} reaches beyond A of rank {len(a)}")
     pairs = zip(a[start:], b, strict=False)
-    run = tuple(merge_dims(t, pair, "the sizes of A and B") for pair in pairs)
+    run = tuple(merge_dims(t, (n, size), "the sizes of A and B") if is_wide(size) else n for n, size in pairs)
     return a[:start] + run + a[start + len(b) :]
+
+
+def is_wide(dim: Dim) -> bool:
+    """Whether a size of B is known and is not stretched."""
+    return isinstance(dim, int) and dim != 1

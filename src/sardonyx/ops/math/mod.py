@@ -2,7 +2,8 @@
 
 Spec: ai.onnx Mod-10, -13, -28.  With `fmod=0` the quotient is rounded down and the result has the sign of B; with
 `fmod=1` it is rounded toward zero and the result has the sign of A.  10 and 13 allow floats with `fmod=1` alone;
-28 allows them with both.  13 adds bfloat16.  What an integer leaves over when it is divided by zero depends on the
+28 allows them with both, and so are they read in
+10 and 13, as the suite of opset 10 does.  13 adds bfloat16.  What an integer leaves over when it is divided by zero depends on the
 platform (10) or is not said; it is refused.
 """
 
@@ -25,21 +26,14 @@ op = Operator("Mod", tolerance="rounding", elementwise=True)
 op.infer(10, 13, 28)(broadcasting())
 
 
-@op.eval(28)
+@op.eval(10, 13, 28)
 @in_own_type
-def eval_28(A: Array, B: Array, *, fmod: int) -> Array:
+def evaluate(A: Array, B: Array, *, fmod: int) -> Array:
     if fmod not in (0, 1):
         raise EvaluationError(f"fmod is {fmod}; 0 and 1 are allowed")
     if A.dtype.kind in "iu":
         require_no_zero(B)
     return np.fmod(A, B) if fmod else np.mod(A, B)
-
-
-@op.eval(10, 13)
-def eval_10(A: Array, B: Array, *, fmod: int) -> Array:
-    if A.dtype.kind not in "iu" and fmod == 0:
-        raise EvaluationError(f"fmod is 0 and the elements are {A.dtype}; floats want fmod=1 before opset 28")
-    return eval_28(A, B, fmod=fmod)
 
 
 @op.value(10, 13, 28)

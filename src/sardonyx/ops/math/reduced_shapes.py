@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Dim, dim_add, dim_max, dim_min, dim_mul, known_ge
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import ValueFacet
@@ -76,8 +77,7 @@ def folding(fold: Fold, *, only_integers: bool = False) -> ValueFacet:
         if axes is None:
             return None
         result = folded(found, axes, bool(t.integer("keepdims")), lambda row: fitting(fold(row), dtype))
-        known = all(isinstance(e, int) for e in result.reshape(-1).tolist())
-        return result.astype(dtype.numpy) if known else result
+        return settled(result, dtype)
 
     return value
 
@@ -90,6 +90,11 @@ def folded(found: Known, axes: tuple[int, ...], keepdims: bool, fold: Fold) -> K
     result[:] = [fold([whole(e) for e in row]) for row in flat.tolist()]
     shape = (1 if i in axes else n for i, n in enumerate(found.shape) if keepdims or i not in axes)
     return result.reshape(tuple(shape))
+
+
+def settled(found: Known, dtype: DataType) -> Known:
+    """Known elements in an array of their own type, where all of them are numbers."""
+    return found.astype(dtype.numpy) if all(isinstance(e, int) for e in found.flat) else found
 
 
 def total(dims: list[Dim]) -> Dim:

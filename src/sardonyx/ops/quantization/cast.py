@@ -7,8 +7,6 @@ Spec: ai.onnx Cast-1, -6, -9, -13, -19, -21, -23, -24, -25, -28.  Version 1 name
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from sardonyx.dtypes import DataType
@@ -83,7 +81,13 @@ def known_target(t: Inference) -> DataType:
         t.fail(str(error))
 
 
-HOLD_SIZES = (DataType.INT64, DataType.INT32, DataType.FLOAT, DataType.DOUBLE)
+# The types that models calculate sizes in, and where their whole numbers end.
+HOLD_SIZES = {
+    DataType.INT64: 1 << 63,
+    DataType.INT32: 1 << 31,
+    DataType.FLOAT: 1 << 24,
+    DataType.DOUBLE: 1 << 53,
+}
 
 
 @op.value(1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
@@ -92,24 +96,22 @@ def value(t: Inference) -> Known | None:
 
 
 def known_as(t: Inference, to: DataType) -> Known | None:
-    """The elements of input 0 as `to`: sizes keep their meaning in the types that models calculate them with."""
+    """The elements of input 0 as `to`, a type that models calculate sizes in."""
     found = t.value(0)
-    if found is None or found.dtype != object:
-        return None
-    one: Callable[[Dim], Dim]
-    if to is DataType.BOOL:
-        one = truth
-    elif to in HOLD_SIZES and t.dtype(0) in (*HOLD_SIZES, DataType.BOOL):
-        one = number
-    else:
+    if found is None or found.dtype != object or t.dtype(0) not in (*HOLD_SIZES, DataType.BOOL):
+        return None  # strings are objects, too
+    if to is not DataType.BOOL and to not in HOLD_SIZES:
         return None
     result = np.empty(found.size, np.object_)
-    result[:] = [one(e) for e in found.reshape(-1).tolist()]
+    result[:] = [truth(e) if to is DataType.BOOL else size(e, to) for e in found.reshape(-1).tolist()]
     return result.reshape(found.shape)
 
 
-def number(element: Dim) -> Dim:
-    return int(element) if isinstance(element, bool) else element
+def size(element: Dim, to: DataType) -> Dim:
+    """The element, as whole number or expression; None for a number that the type need not hold."""
+    if not isinstance(element, int):
+        return element
+    return int(element) if abs(element) < HOLD_SIZES[to] else None
 
 
 def truth(element: Dim) -> bool | None:

@@ -100,10 +100,7 @@ def resampled(x: Array, i: int, at: Array, axis: Stretch, manner: Manner) -> Arr
 
 def extrapolated(x: Array, outside: Sequence[tuple[int, Array]], value: float) -> Array:
     """x with `value` wherever the mask of an axis says that the input is left."""
-    if x.dtype == object:
-        fill = np.array("", object)
-    else:
-        fill = cut_off(np.array(value, np.float64), x.dtype)
+    fill = np.array("", object) if x.dtype == object else cut_off(np.array(value, np.float64), x.dtype)
     mask = np.zeros((1,) * x.ndim, np.bool_)
     for i, places in outside:
         mask = mask | places.reshape(-1, *(1,) * (x.ndim - 1 - i))

@@ -56,8 +56,11 @@ def half_pixel(axis: Stretch) -> Array:
 
 
 def half_pixel_symmetric(axis: Stretch) -> Array:
-    """half_pixel, moved so that what rounding the size has cut off is missing on both ends alike."""
-    return axis.size / 2 * (1 - axis.out / axis.length) + half_pixel(axis)
+    """half_pixel, moved so that what rounding the size has cut off is missing on both ends alike.
+
+    Computed from the middle, which stays in the middle whatever the scale.
+    """
+    return axis.unscaled(np.arange(axis.out) + (1 - axis.out) / 2) + (axis.size - 1) / 2
 
 
 def pytorch_half_pixel(axis: Stretch) -> Array:

@@ -1,0 +1,72 @@
+"""TopK: the k largest or smallest elements along an axis, and where they were.
+
+Spec: ai.onnx TopK-1, -10, -11, -24.  k is an attribute in 1 and an input from 10 on; 11 adds `largest`, `sorted` and
+integers, 24 bfloat16.  Of equal elements the one with the lower index comes first.  Elements that need not be sorted
+are sorted all the same; NaN, of which the text says nothing, counts as larger than all numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import Dim
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.shapes import axis_of
+
+op = Operator("TopK")
+
+
+@op.infer(1, 10, 11, 24)
+def infer(t: Inference) -> Result:
+    x, k = t.tensor(0), wanted(t)
+    shape = None
+    if x is not None and x.shape is not None:
+        axis = t.axis(t.integer("axis"), len(x.shape))
+        size = x.shape[axis]
+        if isinstance(k, int) and isinstance(size, int) and k > size:
+            t.fail(f"k is {k}, where axis {axis} has {size} elements")
+        shape = (*x.shape[:axis], t.new_dim() if k is None else k, *x.shape[axis + 1 :])
+    return (None if x is None else TensorType(x.dtype, shape), TensorType(DataType.INT64, shape))
+
+
+def wanted(t: Inference) -> Dim:
+    if t.version == 1:
+        return t.integer("k")
+    dims = t.dims(1)
+    if dims is not None and len(dims) != 1:
+        t.fail(f"k has {len(dims)} elements, where one is wanted")
+    return None if dims is None else dims[0]
+
+
+@op.eval(1)
+def eval_1(X: Array, *, axis: int, k: int) -> tuple[Array, Array]:
+    return chosen(X, k, axis, largest=True)
+
+
+@op.eval(10, 11, 24, ignores=("sorted",))
+def evaluate(X: Array, K: Array, *, axis: int, largest: int = 1) -> tuple[Array, Array]:
+    """X: [..., n, ...], K: [1] int64; Values, Indices: [..., k, ...] of the type of X and int64."""
+    if K.size != 1:
+        raise EvaluationError(f"k has {K.size} elements, where one is wanted")
+    return chosen(X, int(K.reshape(())), axis, largest=bool(largest))
+
+
+def chosen(x: Array, k: int, axis: int, *, largest: bool) -> tuple[Array, Array]:
+    axis = axis_of(axis, x.ndim)
+    if not 0 <= k <= x.shape[axis]:
+        raise EvaluationError(f"k is {k}, where axis {axis} has {x.shape[axis]} elements to choose from")
+    order = descending(widen(x), axis) if largest else np.argsort(widen(x), axis, kind="stable")
+    indices = order[(slice(None),) * axis + (slice(k),)].astype(np.int64, copy=False)
+    return np.take_along_axis(x, indices, axis), indices
+
+
+def descending(x: Array, axis: int) -> Array:
+    """Where the elements of each line are from the largest to the smallest, the first of equals first."""
+    backwards = np.argsort(np.flip(x, axis), axis, kind="stable")
+    return x.shape[axis] - 1 - np.flip(backwards, axis)

@@ -1,0 +1,52 @@
+"""MeanVarianceNormalization: elements brought to mean 0 and variance 1 along axes.
+
+Spec: ai.onnx MeanVarianceNormalization-9, -13, which differ in element types, and the withdrawn -1, whose axes are the
+batch and the spatial ones, with `across_channels` the channels' too, and whose `normalize_variance` 0 leaves the
+variance as it is.  1e-9, which the function's body adds to the standard deviation, keeps constants at 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn.normalizing import moments
+from sardonyx.ops.shapes import axes_of, same_tensor
+
+op = Operator("MeanVarianceNormalization", tolerance="rounding")
+EPSILON = 1e-9
+
+
+@op.infer(1, 9, 13)
+def infer(t: Inference) -> Result:
+    rank = t.rank(0)
+    if rank is not None:
+        for axis in t.integers("axes") or ():
+            t.axis(axis, rank)
+        if t.version == 1 and rank < 2:
+            t.fail(f"the input has rank {rank}, [N, C, ...] is wanted")
+    return same_tensor(t)
+
+
+@op.eval(9, 13)
+@in_float32
+def evaluate(X: Array, *, axes: tuple[int, ...]) -> Array:
+    """X, result: float, of a rank that has the axes."""
+    mean, variance = moments(X, axes_of(axes, X.ndim))
+    return (X - mean) / (np.sqrt(variance) + X.dtype.type(EPSILON))
+
+
+@op.eval(1)
+@in_float32
+def eval_1(input: Array, *, across_channels: int, normalize_variance: int) -> Array:
+    """input, result: [N, C, *spatial] float."""
+    if input.ndim < 2:
+        raise EvaluationError(f"the input has rank {input.ndim}, [N, C, ...] is wanted")
+    axes = tuple(axis for axis in range(input.ndim) if axis != 1 or across_channels)
+    if normalize_variance:
+        return evaluate(input, axes=axes)
+    return input - moments(input, axes)[0]

@@ -1,0 +1,34 @@
+"""NegativeLogLikelihoodLoss: minus the log-probability of the target class.
+
+Spec: ai.onnx NegativeLogLikelihoodLoss-12, -13, -22.  Version 22 added bfloat16.
+"""
+
+from __future__ import annotations
+
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn.losses import class_loss, loss_shape
+
+op = Operator("NegativeLogLikelihoodLoss", tolerance="rounding")
+
+
+@op.infer(12, 13, 22)
+def infer(t: Inference) -> Result:
+    shape, dtype = loss_shape(t), t.dtype(0)
+    return None if dtype is None else TensorType(dtype, shape)
+
+
+@op.eval(12, 13, 22)
+def evaluate(
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
+    *,
+    ignore_index: int | None = None,
+    reduction: str,
+) -> Array:
+    """input: [N, C, d1, ..., dk] log-probabilities; target: [N, d1, ..., dk] classes; weight: [C]."""
+    return narrow(class_loss(widen(input), target, weight, ignore_index, reduction), input.dtype)

@@ -1,0 +1,60 @@
+"""QLinearMatMul: the matrix product of quantized tensors, quantized; the sums are exact and rounded once.
+
+Spec: ai.onnx QLinearMatMul-10, -21.  21 adds float8 and scales of narrow floats.  What the quantized numbers stand for is
+scale * (number - zero point).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.math.matmul import matmul_shape
+from sardonyx.ops.quantization.conversion import Rule
+from sardonyx.ops.quantization.matrix_products import by_column, by_row, product
+from sardonyx.ops.quantization.quantize_linear import quantized
+
+op = Operator("QLinearMatMul", tolerance="rounding")
+
+
+@op.infer(10, 21)
+def infer(t: Inference) -> Result:
+    zero_point = t.dtype(7)
+    shape = matmul_shape(t, t.shape(0), t.shape(3))
+    return None if zero_point is None else TensorType(zero_point, shape)
+
+
+@op.eval(10, 21)
+def evaluate(
+    a: Array,
+    a_scale: Array,
+    a_zero_point: Array,
+    b: Array,
+    b_scale: Array,
+    b_zero_point: Array,
+    y_scale: Array,
+    y_zero_point: Array,
+) -> Array:
+    """a: [..., M, K], b: [..., K, N], result: [..., M, N] of the type of y_zero_point.
+
+    Scales and zero points: one; [M] or [..., M, 1] for those of a; [N] or [..., 1, N] for those of b.
+    """
+    for name, parameter in (("y_scale", y_scale), ("y_zero_point", y_zero_point)):
+        if parameter.size != 1:
+            raise EvaluationError(f"{name} has shape {list(parameter.shape)}, where a scalar is wanted")
+    sums = product(
+        a,
+        by_row(a_zero_point, a.shape, "a_zero_point"),
+        b,
+        by_column(b_zero_point, b.shape, "b_zero_point"),
+    )
+    rows = by_row(a_scale, a.shape, "a_scale").astype(np.float64)
+    columns = by_column(b_scale, b.shape, "b_scale").astype(np.float64)
+    with np.errstate(all="ignore"):
+        values = sums * (rows * columns / y_scale.astype(np.float64).reshape(()))
+    return quantized(np.asarray(values), y_zero_point.reshape(()), DataType.of(y_zero_point.dtype), Rule())

@@ -1,0 +1,24 @@
+"""Complex numbers as the operators have them: pairs of real numbers along the last axis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.arithmetic import narrow
+
+
+def as_complex(x: Array) -> Array:
+    """x [..., 1] real or [..., 2] complex as complex128 [...]; raises EvaluationError for another last axis."""
+    if x.ndim < 2 or x.shape[-1] not in (1, 2):
+        raise EvaluationError(
+            f"the input has shape {list(x.shape)}, where a last axis of 1 or 2 behind another one is wanted"
+        )
+    wide = x.astype(np.float64)
+    return wide[..., 0] + (1j * wide[..., 1] if x.shape[-1] == 2 else 0)
+
+
+def as_pairs(z: Array, dtype: np.dtype[np.generic]) -> Array:
+    """z [...] complex as [..., 2] of the float type `dtype`."""
+    return narrow(np.stack([z.real, z.imag], -1), dtype)

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases import Case, check
+from ops.control.asking import ask
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import symbol
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+
+U8, I8, I32 = np.uint8, np.int8, np.int32
+A = np.array([[1, 2, 3], [4, 5, 6]], U8)
+B = np.array([[1, 0], [0, 1], [2, 2]], I8)
+
+CASES = [
+    Case("MatMulInteger", 10, [A, B], [np.array([[7, 8], [16, 17]], I32)]),
+    Case("MatMulInteger", 10, [A, B, np.array(1, U8)], [np.array([[4, 5], [13, 14]], I32)]),
+    Case("MatMulInteger", 10, [A, B, None, np.array(1, I8)], [np.array([[1, 2], [1, 2]], I32)]),
+    Case("MatMulInteger", 10, [A, B, np.array([1, 4], U8)], [np.array([[4, 5], [4, 5]], I32)], label="by row"),
+    Case("MatMulInteger", 10, [A, B, np.array([[1], [4]], U8)], [np.array([[4, 5], [4, 5]], I32)], label="all axes"),
+    Case("MatMulInteger", 10, [A, B, None, np.array([0, 1], I8)], [np.array([[7, 2], [16, 2]], I32)], label="by column"),
+    Case("MatMulInteger", 10, [A, B, None, np.array([[0, 1]], I8)], [np.array([[7, 2], [16, 2]], I32)], label="all axes"),
+    Case("MatMulInteger", 10, [A[None], np.stack([B, B]), np.array([[[1], [4]]], U8)],
+         [np.array([[[4, 5], [4, 5]]] * 2, I32)], label="batches"),
+    Case("MatMulInteger", 10, [A[0], B], [np.array([7, 8], I32)], label="a vector on the left"),
+    Case("MatMulInteger", 10, [A, B[:, 0]], [np.array([7, 16], I32)], label="a vector on the right"),
+    Case("MatMulInteger", 10, [A[0], B[:, 0], np.array([1], U8)], [np.array(4, I32)], label="two vectors"),
+    Case("MatMulInteger", 10, [A[:, :0], B[:0]], [np.zeros((2, 2), I32)], label="nothing to sum up"),
+    Case("MatMulInteger", 10, [np.zeros((1, 33200), U8), np.full((33200, 1), 255, U8), np.array(255, U8)],
+         [np.array([[-255 * 255 * 33200 + 2**32]], np.int64).astype(I32)], label="sums wrap around"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(0, 5), st.integers(1, 4))
+def test_sums_are_those_of_integers(seed: int, m: int, k: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 256, (m, k), U8), rng.integers(-128, 128, (k, n), I8)
+    za, zb = rng.integers(0, 256, m, U8), rng.integers(-128, 128, n, I8)
+    sums = [
+        [sum((int(a[i, q]) - int(za[i])) * (int(b[q, j]) - int(zb[j])) for q in range(k)) for j in range(n)]
+        for i in range(m)
+    ]
+    check(Case("MatMulInteger", 10, [a, b, za, zb], [np.array(sums, I32).reshape(m, n)]))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "says"),
+    [
+        ([A, A], "have no matrix product"),
+        ([np.array(1, U8), B], "have no matrix product"),
+        (
+            [A, B, np.zeros(3, U8)],
+            r"a_zero_point has shape \[3\], where a scalar, \[2\] or \[2, 1\] is wanted",
+        ),
+        (
+            [A, B, None, np.zeros(3, I8)],
+            r"b_zero_point has shape \[3\], where a scalar, \[2\] or \[1, 2\] is wanted",
+        ),
+        ([A[0], B, np.zeros(3, U8)], "where a scalar is wanted"),
+    ],
+)
+def test_bad_shapes_are_refused(inputs: list[Array | None], says: str) -> None:
+    with pytest.raises(EvaluationError, match=says):
+        check(Case("MatMulInteger", 10, inputs, [...]))
+
+
+def test_types_of_results() -> None:
+    n, m, k = symbol("N"), symbol("M"), symbol("K")
+    a, b = TensorType(DataType.UINT8, (n, m, k)), TensorType(DataType.INT8, (k, 4))
+    assert ask("MatMulInteger", 10, [a, b]) == [TensorType(DataType.INT32, (n, m, 4))]
+    assert ask("MatMulInteger", 10, [a, None]) == [TensorType(DataType.INT32)]

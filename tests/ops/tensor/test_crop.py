@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.tensor.questions import FLOAT, N, asked, f32, floats, refused, samples, shape
+from sardonyx.ir.types import TensorType
+
+X = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
+
+CASES = [
+    Case("Crop", 1, [X], [f32([[[[5], [9]]]])], {"border": [1, 1, 2, 0]}, "left, top, right, bottom"),
+    Case(
+        "Crop",
+        1,
+        [X],
+        [f32([[[[5, 6]]]])],
+        {"border": [1, 1, 9, 9], "scale": [1, 2]},
+        "a window behind the border",
+    ),
+    Case("Crop", 1, [X], [f32([[[[0, 1, 2], [4, 5, 6]]]])], {"scale": [2, 3]}, "a window in the corner"),
+    Case("Crop", 1, [X], [np.zeros((1, 1, 3, 0), np.float32)], {"border": [2, 0, 2, 0]}, "nothing left"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+def test_every_element_type() -> None:
+    for x in samples("Crop", 1):
+        check(Case("Crop", 1, [x.reshape(1, 1, 4, 1)], [x[1:].reshape(1, 1, 3, 1)], {"border": [0, 1, 0, 0]}))
+
+
+def test_refuses_what_does_not_fit() -> None:
+    refused(Case("Crop", 1, [X], [...]), "border or scale are wanted")
+    refused(Case("Crop", 1, [X[0]], [...], {"scale": [1, 1]}), "input of rank 3")
+    refused(Case("Crop", 1, [X], [...], {"border": [1, 1]}), "four and two numbers")
+    refused(Case("Crop", 1, [X], [...], {"border": [3, 0, 2, 0]}), "reach out of an image")
+    refused(Case("Crop", 1, [X], [...], {"scale": [4, 1]}), "reach out of an image")
+
+
+def test_symbolic_sizes() -> None:
+    assert shape(asked("Crop", 1, [floats(N, 3, N, 8)], border=(1, 2, 3, 4))) == (N, 3, N - 6, 4)
+    assert shape(asked("Crop", 1, [floats(N, 3, N, 8)], border=(1, 2, 3, 4), scale=(5, 6))) == (N, 3, 5, 6)
+    assert shape(asked("Crop", 1, [floats(N, 3, N, 8)])) == (N, 3, None, None)
+    assert shape(asked("Crop", 1, [TensorType(FLOAT)], scale=(5, 6))) == (None,) * 4

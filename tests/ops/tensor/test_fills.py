@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.tensor.questions import (
+    INT64,
+    N,
+    asked,
+    f32,
+    floats,
+    i64,
+    ints,
+    refused,
+    shape,
+    too_large,
+    types,
+    vec,
+)
+from sardonyx.dtypes import DataType
+from sardonyx.ir.types import TensorType
+
+X = np.zeros((2, 1), np.float32)
+
+CASES = [
+    Case("ConstantFill", 1, [], [f32([[0, 0]])], {"shape": [1, 2]}),
+    Case("ConstantFill", 1, [], [i64([3, 3])], {"shape": [2], "value": 3.0, "dtype": 7}, "int64"),
+    Case("ConstantFill", 1, [], [np.array([True])], {"shape": [1], "value": 1.0, "dtype": 9}, "bool"),
+    Case(
+        "ConstantFill", 1, [], [np.array([-2], np.int32)], {"shape": [1], "value": -2.0, "dtype": 6}, "int32"
+    ),
+    Case("ConstantFill", 1, [X], [f32([[5], [5]])], {"value": 5.0}, "shape of the input"),
+    Case(
+        "ConstantFill", 1, [X], [f32([[[5, 5]], [[5, 5]]])], {"value": 5.0, "extra_shape": [2]}, "extra_shape"
+    ),
+    Case(
+        "ConstantFill",
+        1,
+        [i64([1, 2])],
+        [f32([[5, 5]])],
+        {"value": 5.0, "input_as_shape": 1},
+        "input_as_shape",
+    ),
+    Case(
+        "ConstantFill", 1, [i64([1])], [f32([[0, 0]])], {"input_as_shape": 1, "extra_shape": [2]}, "all of it"
+    ),
+    Case("GivenTensorFill", 1, [], [f32([[1, 2]])], {"shape": [1, 2], "values": [1.0, 2.0]}),
+    Case("GivenTensorFill", 1, [X], [f32([[1], [2]])], {"values": [1.0, 2.0]}, "shape of the input"),
+    Case(
+        "GivenTensorFill",
+        1,
+        [np.array([2.0])],
+        [np.array([1.0, 2.0])],
+        {"values": [1.0, 2.0], "input_as_shape": 1},
+        "as",
+    ),
+    Case("GivenTensorFill", 1, [], [f32([])], {"shape": [0]}, "no values"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+def test_refuses_what_does_not_fit() -> None:
+    refused(Case("ConstantFill", 1, [], [...]), "attribute shape, or an input")
+    refused(Case("ConstantFill", 1, [X], [...], {"shape": [1]}), "attribute shape, or an input")
+    refused(
+        Case("ConstantFill", 1, [], [...], {"shape": [1], "extra_shape": [1]}), "attribute shape, or an input"
+    )
+    refused(Case("ConstantFill", 1, [], [...], {"shape": [-1]}), "no size may be negative")
+    refused(Case("ConstantFill", 1, [], [...], {"shape": [1], "dtype": 11}), "dtype is 11")
+    refused(Case("GivenTensorFill", 1, [], [...], {"shape": [2], "values": [1.0]}), "1 values do not fill")
+    too_large(Case("ConstantFill", 1, [], [...], {"shape": [1 << 40]}))
+
+
+def test_types() -> None:
+    assert types(asked("ConstantFill", 1, [], dtype=7, shape=(2,))) == [TensorType(INT64, (2,))]
+    assert shape(asked("ConstantFill", 1, [floats(N, 3)], extra_shape=(2,))) == (N, 3, 2)
+    assert shape(asked("ConstantFill", 1, [ints(2)], {0: vec(N, 3)}, input_as_shape=1)) == (N, 3)
+    assert shape(asked("ConstantFill", 1, [ints(None)], input_as_shape=1)) is None
+    assert types(asked("GivenTensorFill", 1, [TensorType(DataType.DOUBLE, (N,))])) == [
+        TensorType(DataType.DOUBLE, (N,))
+    ]
+    assert types(asked("GivenTensorFill", 1, [None])) == [None]

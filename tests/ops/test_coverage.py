@@ -1,0 +1,96 @@
+"""Coverage is computed: every version of every operator has its facets and a case of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from cases import Case
+
+from sardonyx.ops.registry import find, signature
+from sardonyx.schema import AttributeSchema, OpSchema, domains, exact, operators, versions, withdrawn
+
+FOLDER = Path(__file__).parent
+WITHOUT_KERNEL = {("ai.onnx.preview.training", "Gradient", 1)}
+
+
+def schemas() -> Iterator[OpSchema]:
+    """Every version of every operator, and the withdrawn ones."""
+    for domain in domains():
+        for name in operators(domain):
+            for version in versions(domain, name):
+                found = exact(domain, name, version)
+                assert found is not None
+                yield found
+    yield from withdrawn()
+
+
+def key(schema: OpSchema) -> tuple[str, str, int]:
+    return schema.domain, schema.name, schema.since_version
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Every case that stands in a list of a test module below this folder."""
+    found: list[Case] = []
+    for path in sorted(FOLDER.rglob("test_*.py")):
+        if path.name == Path(__file__).name:
+            continue
+        spec = importlib.util.spec_from_file_location(f"cases_of_{path.stem}", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        for value in vars(module).values():
+            if isinstance(value, list | tuple):
+                found += [case for case in value if isinstance(case, Case)]
+    return tuple(found)
+
+
+def test_every_version_has_a_kernel() -> None:
+    missing = {key(s) for s in schemas() if (op := find(s.domain, s.name)) is None or s.since_version not in op.kernels}
+    assert missing == WITHOUT_KERNEL
+
+
+def test_every_version_has_an_infer_facet() -> None:
+    missing = {key(s) for s in schemas() if (op := find(s.domain, s.name)) is None or s.since_version not in op.infers}
+    assert missing == WITHOUT_KERNEL
+
+
+def test_every_version_has_a_case() -> None:
+    covered = set()
+    for case in cases():
+        schema = signature(case.domain, case.op, case.version)
+        if schema is not None:
+            covered.add(key(schema))
+    missing = {key(s) for s in schemas()} - covered
+    assert missing == WITHOUT_KERNEL
+
+
+def test_facets_name_only_versions_that_exist() -> None:
+    known = {key(s) for s in schemas()}
+    for domain in domains():
+        for name in operators(domain):
+            op = find(domain, name)
+            if op is not None:
+                for table in (op.infers, op.kernels, op.values, op.bodies):
+                    assert {(domain, name, v) for v in table} <= known, f"{name}: {sorted(table)}"
+
+
+def test_every_kernel_takes_or_ignores_every_attribute() -> None:
+    for schema in schemas():
+        op = find(schema.domain, schema.name)
+        if op is None or schema.since_version not in op.kernels:
+            continue
+        kernel = op.kernels[schema.since_version]
+        lost = {a.name for a in schema.attributes.values() if isinstance(a, AttributeSchema)} - kernel.keywords
+        assert lost <= kernel.ignores, f"{key(schema)}: {sorted(lost - kernel.ignores)}"
+
+
+def test_every_operator_says_in_a_line_what_it_does() -> None:
+    from operators_page import about
+
+    silent = {name for d in domains() for name in operators(d) if (op := find(d, name)) is not None and not about(op)}
+    assert silent == set()

@@ -92,9 +92,14 @@ class Scope:
     bindings: Bindings
 
     def graph(self, graph: Graph) -> list[Type | None]:
-        """Walks a graph whose inputs are typed; returns the types of its outputs."""
+        """Walks a graph whose inputs are typed; returns the types of its outputs.
+
+        An initializer that is an input can be replaced by a feed; up to IR version 3, where every one is an input,
+        that is not what such files mean.
+        """
+        replaceable = frozenset(graph.inputs) if self.walk.model.ir_version >= 4 else frozenset()
         for value in graph.initializers.values():
-            if value not in graph.inputs and (found := constant(value.initializer)) is not None:
+            if value not in replaceable and (found := constant(value.initializer)) is not None:
                 self.walk.known[value] = found
         for node in graph.nodes:
             self.node(node)

@@ -21,7 +21,7 @@ ZA, ZB, ZY = np.array(0, U8), np.array(0, I8), np.array(0, U8)
 
 def inputs(**changed: Array) -> list[Array | None]:
     """A times the unit matrix, with all scales 1 and all zero points 0, but for what is changed."""
-    plain = {"a": A, "sa": ONE, "za": ZA, "b": B, "sb": ONE, "zb": ZB, "sy": ONE, "zy": ZY}
+    plain: dict[str, Array] = {"a": A, "sa": ONE, "za": ZA, "b": B, "sb": ONE, "zb": ZB, "sy": ONE, "zy": ZY}
     return list((plain | changed).values())
 
 

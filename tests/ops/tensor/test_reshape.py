@@ -81,6 +81,7 @@ def test_every_element_type_keeps_its_order(version: int) -> None:
         ([6], [4, -1], "6 elements, which do not fill"),
         ([6], [-1, -1], "at most one -1"),
         ([6], [-2, -3], "sizes and at most one -1"),
+        ([6], [6, -2], "sizes and at most one -1"),
         ([6], [6, 0], "no size for each 0"),
         ([0, 3], [0, -1], "any number could stand for -1"),
     ],
@@ -130,7 +131,7 @@ def test_an_unknown_entry_is_told_by_the_others() -> None:
 
 
 def test_allowzero_makes_zero_a_size() -> None:
-    assert to(floats(N, 0), 0, 3, allowzero=1) == (0, 3)
+    assert to(floats(N, 6), 0, 3, allowzero=1) == (0, 3)
     assert to(floats(0, 5), 0, 7, allowzero=0) == (0, 7)
 
 

@@ -152,6 +152,7 @@ def test_unknown_ends_make_a_size_of_its_own() -> None:
         M,
     )
     assert shape(asked("Slice", 10, [floats(N, M), ints(None), ints(None)])) == (None, None)
+    assert shape(asked("Slice", 10, [floats(N, M), ints(1), ints(None)])) == (None, None)
     assert types(asked("Slice", 13, [TensorType(FLOAT), ints(1), ints(1)])) == [TensorType(FLOAT)]
 
 

@@ -115,6 +115,7 @@ def test_unknown_lengths() -> None:
 def test_contradictions() -> None:
     contradicts(asked("Split", 13, [floats(5)], outputs=2), "2 equal parts")
     contradicts(asked("Split", 13, [floats(5), ints(2)], {1: i64([2, 2])}, 2), "do not make up")
+    contradicts(asked("Split", 13, [floats(5), ints(2)], {1: i64([6, -1])}, 2), "do not make up")
     contradicts(asked("Split", 13, [floats(5), ints(3)], outputs=2), "3 parts are asked for")
     contradicts(asked("Split", 18, [floats(5)], outputs=2, num_outputs=3), "num_outputs is 3")
     contradicts(asked("Split", 18, [floats(5)], outputs=2), "exactly one of")

@@ -40,7 +40,11 @@ def infer(t: Inference) -> Result:
         t.fail(f"rois have {rois[1]} coordinates, 4 are wanted")
     channels = None if x is None else x[1]
     size = (t.integer("output_height"), t.integer("output_width"))
-    return None if dtype is None else TensorType(dtype, (merge_dims(t, counts, "rois and batch_indices"), channels, *size))
+    return (
+        None
+        if dtype is None
+        else TensorType(dtype, (merge_dims(t, counts, "rois and batch_indices"), channels, *size))
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,44 +83,7 @@ def heads_of(t: Inference, i: int, attribute: str = "") -> tuple[Dim, ...]:
 # --- values ----------------------------------------------------------------------------------
 
 
-@op.eval(23)
-def evaluate_23(
-    Q: Array,
-    K: Array,
-    V: Array,
-    attn_mask: Array | None = None,
-    past_key: Array | None = None,
-    past_value: Array | None = None,
-    *,
-    is_causal: int,
-    kv_num_heads: int | None = None,
-    q_num_heads: int | None = None,
-    qk_matmul_output_mode: int,
-    scale: float | None = None,
-    softcap: float,
-    softmax_precision: int | None = None,
-    call: Call,
-) -> tuple[Array | None, ...]:
-    """The same without nonpad_kv_seqlen and windows; a mask has as many keys as there are, or 1."""
-    return evaluate(
-        Q,
-        K,
-        V,
-        attn_mask,
-        past_key,
-        past_value,
-        is_causal=is_causal,
-        kv_num_heads=kv_num_heads,
-        q_num_heads=q_num_heads,
-        qk_matmul_output_mode=qk_matmul_output_mode,
-        scale=scale,
-        softcap=softcap,
-        softmax_precision=softmax_precision,
-        call=call,
-    )
-
-
-@op.eval(24, 25)
+@op.eval(23, 24, 25)
 def evaluate(
     Q: Array,
     K: Array,
@@ -142,7 +105,6 @@ def evaluate(
     call: Call,
 ) -> tuple[Array | None, ...]:
     """Y, present_key, present_value, qk_matmul_output; shapes as the specification tabulates them."""
-    packed = Q.ndim == 3
     q, k, v = unpacked(Q, K, V, q_num_heads, kv_num_heads)
     past = 0 if past_key is None else past_key.shape[2]
     present_key, present_value = extended(past_key, past_value, k, v)
@@ -150,25 +112,29 @@ def evaluate(
     if min(left_window_size, right_window_size) < -1:
         raise EvaluationError(f"windows of {left_window_size} and {right_window_size}; -1 or more are wanted")
     shape = (*q.shape[:3], present_key.shape[2])
+    wide = np.dtype(np.float64 if Q.dtype == np.float64 else np.float32)
+    claim(call, shape, wide, "attention scores")
     valid = checked_lengths(nonpad_kv_seqlen, shape, past_key)
     before = past if valid is None else valid - shape[2]
     reach = Reach(before, valid, bool(is_causal), left_window_size, right_window_size)
-    wide = np.dtype(np.float64 if Q.dtype == np.float64 else np.float32)
-    claim(call, shape, wide, "attention scores")
     bias = attention_bias(attn_mask, reach, shape, wide, pads=call.version > 23)
     scores = [dot_products(*scaled(widen(q), widen(present_key), scale))]
     scores.append(softcap * np.tanh(scores[0] / softcap) if softcap else scores[0])
     scores.append(scores[1] if bias is None else scores[1] + bias)
     weights = softmax(narrow(scores[2], softmax_type(softmax_precision, wide)))
-    if softmax_precision is not None:
-        weights = narrow(weights, Q.dtype)
-    if bias is not None:
-        blind = (bias == -np.inf).all(axis=-1, keepdims=True)
-        weights = np.where(blind, np.zeros((), weights.dtype), weights)
+    weights = seeing(weights if softmax_precision is None else narrow(weights, Q.dtype), bias)
     y = narrow(weighted_sums(widen(weights), widen(present_value)), Q.dtype)
     wants_scores = len(call.wanted) > 3 and call.wanted[3]
     qk = narrow(picked([*scores, weights], qk_matmul_output_mode), Q.dtype) if wants_scores else None
-    return merge_heads(y) if packed else y, present_key, present_value, qk
+    return merge_heads(y) if Q.ndim == 3 else y, present_key, present_value, qk
+
+
+def seeing(weights: Array, bias: Array | None) -> Array:
+    """The weights, but zeros where the bias lets a query look at no key, of which softmax makes NaN."""
+    if bias is None:
+        return weights
+    blind = (bias == -np.inf).all(axis=-1, keepdims=True)
+    return np.where(blind, np.zeros((), weights.dtype), weights)
 
 
 def unpacked(

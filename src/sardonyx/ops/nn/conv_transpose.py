@@ -174,7 +174,7 @@ def eval_22(
     channels = w.shape[1] * group
     claim(call, (x.shape[0], channels, *windows.extents), x.dtype, "ConvTranspose result")
     claim(call, (x.shape[0], channels, *w.shape[2:], *x.shape[2:]), x.dtype, "what ConvTranspose adds up")
-    kernels = w.reshape(group, w.shape[0] // group, -1).swapaxes(1, 2)
+    kernels = w.reshape(group, w.shape[0] // group, math.prod(w.shape[1:])).swapaxes(1, 2)
     columns = np.matmul(kernels, x.reshape(x.shape[0], group, kernels.shape[2], math.prod(x.shape[2:])))
     columns = columns.reshape(x.shape[0], channels, *w.shape[2:], *x.shape[2:])
     return biased(unpadded(summed(columns, windows), windows).copy(), b)

@@ -63,22 +63,23 @@ def convolve(x: Array, w: Array, windows: Windows, group: int, call: Call, fill:
     result = np.empty((x.shape[0], w.shape[0], *windows.out), x.dtype)
     if result.size == 0:
         return result
-    kernels = w.reshape(group, w.shape[0] // group, -1)
-    grouped = result.reshape(x.shape[0], group, kernels.shape[1], -1)
+    kernels = w.reshape(group, w.shape[0] // group, math.prod(w.shape[1:]))
+    grouped = result.reshape(x.shape[0], group, kernels.shape[1], math.prod(windows.out))
     if math.prod(windows.kernel) == 1:
-        below = gathered(x, windows).reshape(x.shape[0], group, kernels.shape[2], -1)
+        below = gathered(x, windows).reshape(x.shape[0], group, kernels.shape[2], grouped.shape[3])
         np.matmul(kernels, below, out=grouped)
         return result
+    rank = len(windows.out)
     view = gathered(x, windows)
     inner = math.prod(windows.out[1:])
     buffer = np.empty(0, x.dtype)
-    for images, rows in blocks(view.shape, len(windows.out)):
-        part = view[(images, *whole(1 + len(windows.out)), rows)]
+    for images, rows in blocks(view.shape, rank):
+        part = view[(images, *whole(1 + rank), rows)]
         if buffer.size < part.size:
             buffer = np.empty(part.size, x.dtype)
         columns = buffer[: part.size].reshape(part.shape)
         np.copyto(columns, part)
-        below = columns.reshape(part.shape[0], group, kernels.shape[2], -1)
+        below = columns.reshape(part.shape[0], group, kernels.shape[2], math.prod(part.shape[-rank:]))
         np.matmul(kernels, below, out=grouped[images, ..., rows.start * inner : rows.stop * inner])
     return result
 
@@ -102,14 +103,14 @@ def depthwise(x: Array, w: Array, windows: Windows) -> Array:
     channels = x.shape[1]
     shape = (x.shape[0], channels, w.shape[0] // channels, *windows.out)
     spread = (1,) * len(windows.out)
-    kernels = w.reshape(channels, -1, *windows.kernel)
+    kernels = w.reshape(channels, shape[2], *windows.kernel)
     result = np.zeros(shape, x.dtype)
     product = np.empty(shape, x.dtype)
     for tap, elements in taps(x[:, :, None], windows):
         weight = np.moveaxis(kernels, (0, 1), (-2, -1))[tap].reshape(*shape[1:3], *spread)
         np.multiply(elements, weight, out=product)
         result += product
-    return result.reshape(shape[0], -1, *windows.out)
+    return result.reshape(shape[0], w.shape[0], *windows.out)
 
 
 def biased(y: Array, bias: Array | None) -> Array:

@@ -78,7 +78,7 @@ def eval_22(
     if mask is not None:
         check(mask, "mask", (x.shape[0], offset_group * taps, *windows.out))
         columns *= mask.reshape(len(moved), 1, taps * points)
-    kernels = w.reshape(group, w.shape[0] // group, -1)
+    kernels = w.reshape(group, w.shape[0] // group, math.prod(w.shape[1:]))
     result = np.matmul(kernels, columns.reshape(x.shape[0], group, kernels.shape[2], points))
     return biased(result.reshape(x.shape[0], w.shape[0], *windows.out), b)
 
@@ -93,7 +93,9 @@ def gathered(x: Array, moved: Array, windows: Windows) -> Array:
     steps = [a.reshape(-1, 1) for a in np.meshgrid(*tap, indexing="ij")]
     axes = []
     for i, (start, step) in enumerate(zip(starts, steps, strict=True)):
-        at = (start + step + moved[:, :, i].astype(np.float64)).reshape(len(moved), -1)
+        at = (start + step + moved[:, :, i].astype(np.float64)).reshape(
+            len(moved), math.prod(windows.kernel) * math.prod(windows.out)
+        )
         axes.append(linear_taps(at, windows.size[i]))
     return sampled(x, axes)
 

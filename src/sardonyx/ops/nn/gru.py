@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import Operator
+from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.recurrence import Results, States, infer_recurrent, layer
 from sardonyx.ops.nn.recurrent_activations import Function, activation_functions, per_direction
@@ -26,7 +26,7 @@ def infer(t: Inference) -> Result:
     return infer_recurrent(t, gates=3)
 
 
-@op.eval(3, ignores=("output_sequence",))
+@op.eval(1, 3, ignores=("output_sequence",))
 @op.eval(7, 14, 22)
 def evaluate(
     X: Array,
@@ -44,8 +44,11 @@ def evaluate(
     hidden_size: int | None = None,
     linear_before_reset: int = 0,
     layout: int = 0,
+    call: Call,
 ) -> Results:
     """Y, Y_h.  Gates follow each other as update (z), reset (r), hidden (h)."""
+    if call.version == 1 and direction == "foward":
+        direction = "forward"
     net = layer(
         X, W, R, B, sequence_lens, gates=3, direction=direction, layout=layout, hidden_size=hidden_size
     )
@@ -60,39 +63,6 @@ def evaluate(
         for d, R in enumerate(net.R)
     ]
     return net.run([cell.step for cell in cells], Wb + Rb - late, net.states(initial_h, "initial_h"))
-
-
-@op.eval(1, ignores=("output_sequence",))
-def evaluate_1(
-    X: Array,
-    W: Array,
-    R: Array,
-    B: Array | None = None,
-    sequence_lens: Array | None = None,
-    initial_h: Array | None = None,
-    *,
-    activations: Sequence[str] | None = None,
-    activation_alpha: Sequence[float] = (),
-    activation_beta: Sequence[float] = (),
-    clip: float | None = None,
-    direction: str,
-    hidden_size: int | None = None,
-) -> Results:
-    """The same, linear after the reset."""
-    return evaluate(
-        X,
-        W,
-        R,
-        B,
-        sequence_lens,
-        initial_h,
-        activations=activations,
-        activation_alpha=activation_alpha,
-        activation_beta=activation_beta,
-        clip=clip,
-        direction="forward" if direction == "foward" else direction,
-        hidden_size=hidden_size,
-    )
 
 
 @dataclass(frozen=True, slots=True)

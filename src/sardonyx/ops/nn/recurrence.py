@@ -161,7 +161,9 @@ def infer_recurrent(t: Inference, gates: int) -> list[Type | None]:
     if x is None:
         return [None] * t.outputs
     batch_first = t.integer("layout", 0) == 1
-    direction = str(t.attributes.get("direction")).replace("foward", "forward")
+    direction = t.attributes.get("direction")
+    if t.version == 1 and direction == "foward":  # the default of GRU-1, misspelt in the specification
+        direction = "forward"
     if direction not in BACKWARD:
         t.fail(f"direction is {direction!r}; forward, reverse or bidirectional is wanted")
     directions = len(BACKWARD[direction])

@@ -30,12 +30,12 @@ PRECISIONS = (DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16, DataType.DOUB
 def eval_10(x: Array, y_scale: Array, y_zero_point: Array | None = None) -> Array:
     if y_scale.size != 1:
         raise EvaluationError(f"y_scale has shape {list(y_scale.shape)}, where a scalar is wanted before 13")
-    return quantize(x, y_scale, y_zero_point, 0, 0, DataType.UINT8, None, Rule())
+    return quantize(x, y_scale, y_zero_point, 0, 0, type_of(y_zero_point), None, Rule())
 
 
 @op.eval(13)
 def eval_13(x: Array, y_scale: Array, y_zero_point: Array | None = None, *, axis: int) -> Array:
-    return quantize(x, y_scale, y_zero_point, axis, 0, DataType.UINT8, None, Rule())
+    return quantize(x, y_scale, y_zero_point, axis, 0, type_of(y_zero_point), None, Rule())
 
 
 @op.eval(19)
@@ -43,7 +43,7 @@ def eval_19(
     x: Array, y_scale: Array, y_zero_point: Array | None = None, *, axis: int, saturate: int, call: Call
 ) -> Array:
     rule = rule_of(call.version, saturate)
-    return quantize(x, y_scale, y_zero_point, axis, 0, DataType.UINT8, None, rule)
+    return quantize(x, y_scale, y_zero_point, axis, 0, type_of(y_zero_point), None, rule)
 
 
 @op.eval(21)
@@ -58,7 +58,7 @@ def eval_21(
     saturate: int,
     call: Call,
 ) -> Array:
-    to = output_type(output_dtype, None if y_zero_point is None else DataType.of(y_zero_point.dtype))
+    to = type_of(y_zero_point, output_dtype)
     return quantize(x, y_scale, y_zero_point, axis, block_size, to, None, rule_of(call.version, saturate))
 
 
@@ -76,10 +76,14 @@ def evaluate(
     call: Call,
 ) -> Array:
     """x, result: of the same shape; y_scale, y_zero_point: one element, [size of axis], or one for each block."""
-    to = output_type(output_dtype, None if y_zero_point is None else DataType.of(y_zero_point.dtype))
+    to = type_of(y_zero_point, output_dtype)
     rule = rule_of(call.version, saturate)
     rounding = precision_of(precision, DataType.of(y_scale.dtype))
     return quantize(x, y_scale, y_zero_point, axis, block_size, to, rounding, rule)
+
+
+def type_of(zero_point: Array | None, output_dtype: int = 0) -> DataType:
+    return output_type(output_dtype, None if zero_point is None else DataType.of(zero_point.dtype))
 
 
 def output_type(output_dtype: int, zero_point: DataType | None) -> DataType:

@@ -21,14 +21,14 @@ def drawn_type(dtype: int | None, like: DataType | None, allowed: Sequence[DataT
     """The type that the attribute `dtype` numbers, or that of the input; raises EvaluationError unless it is allowed."""
     names = ", ".join(f"{d.value} ({d.text})" for d in sorted(allowed))
     if dtype is None:
-        if like not in allowed:
+        if like is None or like not in allowed:
             raise EvaluationError(
                 f"the input is of {like.text if like else 'no type'}: dtype is wanted, one of {names}"
             )
         return like
     if dtype not in allowed:
         raise EvaluationError(f"dtype is {dtype}, where one of {names} is wanted")
-    return DataType(dtype)
+    return DataType.numbered(dtype)
 
 
 def room(shape: Sequence[int], dtype: DataType, call: Call) -> tuple[int, ...]:

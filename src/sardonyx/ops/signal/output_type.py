@@ -21,7 +21,7 @@ def output_type(number: int) -> DataType:
     if number not in ALLOWED:
         names = ", ".join(f"{d.value} ({d.text})" for d in sorted(ALLOWED))
         raise EvaluationError(f"output_datatype is {number}, where one of {names} is wanted")
-    return DataType(number)
+    return DataType.numbered(number)
 
 
 def told_type(t: Inference) -> DataType:

@@ -14,6 +14,7 @@ from sardonyx.ir.dims import Dim, dim_add, dim_floordiv, dim_sub
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.arithmetic import widen
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import merge_dims
 from sardonyx.ops.signal.complex_pairs import as_complex, as_pairs
@@ -44,7 +45,7 @@ def evaluate(
     claim(call, [z.shape[0], (z.shape[1] - length) // step + 1, length], np.complex128, "STFT result")
     frames = sliding_window_view(z, length, axis=1)[:, ::step]
     if window is not None:
-        frames = frames * window.astype(np.float64)
+        frames = frames * widen(window)
     return as_pairs(np.fft.rfft(frames.real) if onesided else np.fft.fft(frames), signal.dtype)
 
 

@@ -6,11 +6,12 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask, floats
 from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
+from sardonyx.errors import EvaluationError, InferenceError, LimitError
 from sardonyx.interp.interpreter import Interpreter
 from sardonyx.ir.build import Builder, attribute
 from sardonyx.ir.graph import Graph, Node, Value
 from sardonyx.ir.types import TensorType, Type
+from sardonyx.ops.api import RunLimits
 from sardonyx.ops.inference import Known
 
 F = np.float32
@@ -160,6 +161,14 @@ def run(version: int, body: Graph, *inputs: object, **more: object) -> None:
 def test_bad_attributes_are_refused(more: dict[str, object], says: str) -> None:
     with pytest.raises(EvaluationError, match=says):
         run(11, summing(), ZERO, X, **more)
+
+
+def test_many_slices_pass_the_limit() -> None:
+    b = Builder(11)
+    node = b.node("Scan", [b.constant("s", ZERO), b.constant("x", X)], 2, body=summing(), num_scan_inputs=1)
+    b.graph.outputs.extend(node.outputs)
+    with pytest.raises(LimitError, match="3 slices to scan"):
+        Interpreter(b.model(), limits=RunLimits(iterations=2)).run({})
 
 
 def test_a_state_keeps_its_shape() -> None:

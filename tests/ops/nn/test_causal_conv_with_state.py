@@ -6,9 +6,11 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.errors import EvaluationError, InferenceError
+from sardonyx.errors import EvaluationError, InferenceError, LimitError
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.ir.build import Builder
 from sardonyx.ir.types import Type
-from sardonyx.ops.api import RuntimeValue
+from sardonyx.ops.api import RunLimits, RuntimeValue
 
 F = np.float32
 
@@ -75,6 +77,13 @@ def test_a_long_run_is_the_same_as_its_parts() -> None:
 def test_bad_calls_are_refused(inputs: list[RuntimeValue], attributes: dict[str, object], says: str) -> None:
     with pytest.raises(EvaluationError, match=says):
         check(Case("CausalConvWithState", 27, inputs, [..., ...], attributes))
+
+
+def test_a_large_state_passes_the_limit() -> None:
+    b = Builder(27)
+    b.output(b.CausalConvWithState(b.constant("x", X), b.constant("w", W)), "y")
+    with pytest.raises(LimitError, match="would take 24 bytes"):
+        Interpreter(b.model(), limits=RunLimits(bytes=23)).run({})
 
 
 def test_symbols_come_through() -> None:

@@ -7,9 +7,11 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask, floats
 from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
+from sardonyx.errors import EvaluationError, InferenceError, LimitError
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.ir.build import Builder
 from sardonyx.ir.types import TensorType, Type
-from sardonyx.ops.api import RuntimeValue
+from sardonyx.ops.api import RunLimits, RuntimeValue
 
 F = np.float32
 LN2 = math.log(2)
@@ -108,6 +110,14 @@ def test_case(case: Case) -> None:
 def test_bad_calls_are_refused(inputs: list[RuntimeValue], attributes: dict[str, object], says: str) -> None:
     with pytest.raises(EvaluationError, match=says):
         check(Case("LinearAttention", 27, inputs, [..., ...], attributes))
+
+
+def test_a_large_state_passes_the_limit() -> None:
+    b = Builder(27)
+    given = [b.constant(name, x[:, :0]) for name, x in (("q", Q), ("k", K), ("v", V))]
+    b.output(b.LinearAttention(*given, update_rule="linear", **ONE_HEAD), "y")
+    with pytest.raises(LimitError, match=r"state .* would take 4 bytes"):
+        Interpreter(b.model(), limits=RunLimits(bytes=3)).run({})
 
 
 # --- types -----------------------------------------------------------------------------------

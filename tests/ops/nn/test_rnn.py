@@ -8,9 +8,11 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask, floats
 from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
+from sardonyx.errors import EvaluationError, InferenceError, LimitError
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.ir.build import Builder
 from sardonyx.ir.types import TensorType, Type
-from sardonyx.ops.api import RuntimeValue
+from sardonyx.ops.api import RunLimits, RuntimeValue
 
 F = np.float32
 
@@ -215,6 +217,13 @@ def test_many_neurons_are_their_formula() -> None:
 def test_bad_calls_are_refused(inputs: list[RuntimeValue], attributes: dict[str, object], says: str) -> None:
     with pytest.raises(EvaluationError, match=says):
         check(Case("RNN", 14, inputs, [..., ...], attributes))
+
+
+def test_large_results_pass_the_limit() -> None:
+    b = Builder(14)
+    b.output(b.RNN(b.constant("x", X), b.constant("w", W), b.constant("r", R)), "y")
+    with pytest.raises(LimitError, match="would take 12 bytes"):
+        Interpreter(b.model(), limits=RunLimits(bytes=11)).run({})
 
 
 # --- types -----------------------------------------------------------------------------------

@@ -69,8 +69,12 @@ class ScanOutput:
         if not -first.ndim - 1 <= axis <= first.ndim:
             what = f"axis {axis} of scan output {self.value.name!r} lies outside of rank {first.ndim + 1}"
             raise EvaluationError(what)
-        filling = [blank(first.shape, first.dtype)] * (length - count)
-        return np.stack(self.elements + filling, axis)
+        if length == count:
+            return np.stack(self.elements, axis)
+        claim(self.call, (length, *first.shape), first.dtype, f"scan output {self.value.name!r}")
+        filled = blank((length, *first.shape), first.dtype)
+        filled[:count] = self.elements
+        return np.moveaxis(filled, 0, axis)
 
     def nothing(self, axis: int, length: int) -> Array:
         declared = self.value.type

@@ -37,7 +37,9 @@ def infer(t: Inference) -> Result:
     if isinstance(trips, int):  # then it is known which of them comes out
         final = carried if trips == 0 else after
     else:  # an optional that the body fills is of one kind without any trip, of another with one
-        final = [a if b is None or isinstance(b, type(a)) else None for a, b in zip(before, after, strict=True)]
+        final = [
+            a if b is None or isinstance(b, type(a)) else None for a, b in zip(before, after, strict=True)
+        ]
     final = [named_dims(t, x) for x in final]
     return final + [scanned(t, x, trips) for x in results[1 + len(carried) :]]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sardonyx.errors import EvaluationError
+from sardonyx.errors import EvaluationError, LimitError
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.graph import Graph
 from sardonyx.ir.tensors import Array
@@ -210,6 +210,8 @@ def scan(
     call: Call, body: Graph, states: list[Array], scans: Sequence[Array], length: int
 ) -> tuple[list[RuntimeValue], list[ScanOutput]]:
     """The final states and the collected elements after `length` slices along axis 0 of `scans`."""
+    if length > call.limits.iterations:
+        raise LimitError(f"the inputs have {length} slices to scan", limit="limits.iterations")
     current: list[RuntimeValue] = list(states)
     collected = [ScanOutput(call, value) for value in body.outputs[len(states) :]]
     for i in range(length):

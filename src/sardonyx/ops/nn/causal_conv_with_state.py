@@ -11,7 +11,7 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim, dim_sub
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import Operator
+from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import merge_dims
@@ -49,6 +49,7 @@ def evaluate(
     past_state: Array | None = None,
     *,
     activation: str,
+    call: Call,
 ) -> tuple[Array, Array]:
     """input, output: [batch, channels, length]; weight: [channels, 1, k]; bias: [channels]; states: [batch, channels,
     k - 1], the values before the input and the last ones of both.
@@ -61,6 +62,7 @@ def evaluate(
         )
     batch, channels, length = input.shape
     k = weight.shape[2]
+    claim(call, (batch, channels, length + k - 1), np.float32, "CausalConvWithState input and state")
     before = np.zeros((batch, channels, k - 1), input.dtype) if past_state is None else past_state
     if before.shape != (batch, channels, k - 1):
         raise EvaluationError(

@@ -50,7 +50,16 @@ def evaluate(
     if call.version == 1 and direction == "foward":
         direction = "forward"
     net = layer(
-        X, W, R, B, sequence_lens, gates=3, direction=direction, layout=layout, hidden_size=hidden_size
+        X,
+        W,
+        R,
+        B,
+        sequence_lens,
+        gates=3,
+        direction=direction,
+        layout=layout,
+        hidden_size=hidden_size,
+        call=call,
     )
     names = per_direction(activations, ("Sigmoid", "Tanh"), len(net.backward))
     functions = activation_functions(names, activation_alpha, activation_beta, clip)

@@ -13,7 +13,7 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim, dim_mul, exact_div
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import Operator
+from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.heads import grouped, merge_heads, split_heads, ungrouped
@@ -69,6 +69,7 @@ def evaluate(
     q_num_heads: int,
     scale: float,
     update_rule: str,
+    call: Call,
 ) -> tuple[Array, Array]:
     """output: [batch, length, q_heads * d_v] and present_state: [batch, kv_heads, d_k, d_v]."""
     if update_rule not in RULES:
@@ -83,7 +84,10 @@ def evaluate(
     if (q.shape[0], *q.shape[2:]) != (batch, length, d_k) or v.shape[:3] != k.shape[:3]:
         shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
         raise EvaluationError(f"{shapes} do not fit together")
-    state = start(past_state, (batch, heads, d_k, v.shape[3]))
+    shape = (batch, heads, d_k, v.shape[3])
+    claim(call, shape, np.float32, "LinearAttention state")
+    claim(call, (batch, q_num_heads, length, v.shape[3]), np.float32, "LinearAttention result")
+    state = start(past_state, shape)
     fade = decays(decay, k.shape) if update_rule.startswith("gated") else None
     rate = rates(beta, k.shape) if update_rule.endswith("delta") else None
     factor = scale or 1 / math.sqrt(max(d_k, 1))

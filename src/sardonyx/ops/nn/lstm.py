@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import Operator
+from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import widen
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.recurrence import Results, States, fitting, infer_recurrent, layer
@@ -46,13 +46,23 @@ def evaluate(
     hidden_size: int | None = None,
     input_forget: int,
     layout: int = 0,
+    call: Call,
 ) -> Results:
     """Y, Y_h, Y_c.  Gates follow each other as input, output, forget, cell; P: [directions, 3 * hidden] has no cell's.
 
     The state of the cell is clipped where the activation h reads it, and not where it is kept.
     """
     net = layer(
-        X, W, R, B, sequence_lens, gates=4, direction=direction, layout=layout, hidden_size=hidden_size
+        X,
+        W,
+        R,
+        B,
+        sequence_lens,
+        gates=4,
+        direction=direction,
+        layout=layout,
+        hidden_size=hidden_size,
+        call=call,
     )
     names = per_direction(activations, ("Sigmoid", "Tanh", "Tanh"), len(net.backward))
     functions = activation_functions(names, activation_alpha, activation_beta, clip)

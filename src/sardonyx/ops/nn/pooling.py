@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,13 +45,13 @@ def pooling_windows(
     )
 
 
-def reduced(x: Array, windows: Windows, combine: Callable[[Array, Array, Array], object]) -> Array:
-    """x [N, C, *extents], padded, as [N, C, *out]; `combine(a, b, out)` joins what two taps gave, in any order."""
+def reduced(x: Array, windows: Windows, combine: np.ufunc) -> Array:
+    """x [N, C, *extents], padded, as [N, C, *out]; `combine` joins what two taps gave, in any order."""
     for i in range(len(windows.size)):
         taps = along_axis(x, windows, i)
         x = next(taps).copy()
         for tap in taps:
-            combine(x, tap, x)
+            combine(x, tap, out=x)
     return x
 
 

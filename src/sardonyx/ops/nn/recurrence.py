@@ -11,6 +11,7 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim, exact_div
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType, Type
+from sardonyx.ops.api import Call, claim
 from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.inference import Inference
 from sardonyx.ops.shapes import merge_dims
@@ -96,8 +97,9 @@ def layer(
     direction: str,
     layout: int = 0,
     hidden_size: int | None = None,
+    call: Call,
 ) -> Layer:
-    """Raises EvaluationError for shapes, lengths or attributes that do not fit together."""
+    """Raises EvaluationError for shapes, lengths or attributes that do not fit together, LimitError for large results."""
     if direction not in BACKWARD:
         raise EvaluationError(f"direction is {direction!r}; forward, reverse or bidirectional is wanted")
     if layout not in (0, 1):
@@ -107,12 +109,15 @@ def layer(
     x = widen(X.swapaxes(0, 1) if layout else X)
     directions, hidden = len(BACKWARD[direction]), R.shape[2] if hidden_size is None else hidden_size
     rows = gates * hidden
+    fitting(W, (directions, rows, x.shape[2]), "W")
+    fitting(R, (directions, rows, hidden), "R")
+    claim(call, (*x.shape[:2], rows), x.dtype, "inputs of the gates")
     bias = np.zeros((directions, 2 * rows), x.dtype) if B is None else widen(B)
     return Layer(
         x=x,
         lengths=checked_lengths(sequence_lens, *x.shape[:2]),
-        W=fitting(widen(W), (directions, rows, x.shape[2]), "W"),
-        R=fitting(widen(R), (directions, rows, hidden), "R"),
+        W=widen(W),
+        R=widen(R),
         B=fitting(bias, (directions, 2 * rows), "B"),
         backward=BACKWARD[direction],
         batch_first=bool(layout),

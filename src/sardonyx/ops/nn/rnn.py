@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import Operator
+from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.recurrence import Results, States, infer_recurrent, layer
 from sardonyx.ops.nn.recurrent_activations import Function, activation_functions, per_direction
@@ -40,10 +40,20 @@ def evaluate(
     direction: str,
     hidden_size: int | None = None,
     layout: int = 0,
+    call: Call,
 ) -> Results:
     """Y, Y_h.  H = f(X W^T + H' R^T + Wb + Rb), where H' is the output of the step before."""
     net = layer(
-        X, W, R, B, sequence_lens, gates=1, direction=direction, layout=layout, hidden_size=hidden_size
+        X,
+        W,
+        R,
+        B,
+        sequence_lens,
+        gates=1,
+        direction=direction,
+        layout=layout,
+        hidden_size=hidden_size,
+        call=call,
     )
     names = per_direction(activations, ("Tanh",), len(net.backward))
     functions = activation_functions(names, activation_alpha, activation_beta, clip)

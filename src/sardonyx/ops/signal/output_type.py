@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim
@@ -32,7 +34,9 @@ def told_type(t: Inference) -> DataType:
 
 
 def converted(x: Array, dtype: DataType) -> Array:
-    """float64 values in `dtype`: rounded to a float, cut off to an integer."""
+    """float64 values in `dtype`; an integer is what is left of a float32 when its digits are cut off."""
+    if dtype.is_integer:
+        x = x.astype(np.float32)  # the peak of a window, a sum of cosines, is 1 only when it is rounded
     return narrow(x, dtype.numpy)
 
 

@@ -1,0 +1,147 @@
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases import Case, check
+from ops.nn.window_loops import Setting, pooled, settings
+from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, i64, refused, shape, types
+from sardonyx.dtypes import DataType
+from sardonyx.ir.dims import dim_min, symbol
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.inference import Inference
+
+H = symbol("H")
+INF = np.inf
+LINE = f32([[[1, 3, 2, 5, 4]]])
+IMAGE = np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3)
+VERSIONS = (1, 8, 10, 11, 12, 22)
+WITH_INDICES = (8, 10, 11, 12, 22)
+
+CASES = [
+    *(Case("MaxPool", v, [LINE], [f32([[[3, 3, 5, 5]]])], {"kernel_shape": [2]}) for v in VERSIONS),
+    *(
+        Case("MaxPool", v, [LINE], [f32([[[3, 5]]]), i64([[[1, 3]]])], {"kernel_shape": [2], "strides": [2]}, "Indices")
+        for v in WITH_INDICES
+    ),
+    Case("MaxPool", 1, [LINE], [f32([[[3, 5, 4]]])], {"kernel_shape": [2], "strides": [2], "auto_pad": "SAME_UPPER"}),
+    Case("MaxPool", 1, [LINE], [f32([[[1, 3, 5]]])], {"kernel_shape": [2], "strides": [2], "auto_pad": "SAME_LOWER"}),
+    Case("MaxPool", 22, [-LINE], [f32([[[-1, -2, -4]]])], {"kernel_shape": [2], "strides": [2], "pads": [1, 0]}, "pads are not zeros"),
+    Case("MaxPool", 10, [LINE], [f32([[[2, 5, 4]]])], {"kernel_shape": [2], "dilations": [2]}, "dilations"),
+    Case("MaxPool", 10, [LINE], [f32([[[3, 5, 4]]])], {"kernel_shape": [2], "strides": [2], "ceil_mode": 1}, "ceil_mode"),
+    Case(
+        "MaxPool", 12, [LINE], [f32([[[1, 5, -INF]]]), i64([[[0, 3, -1]]])],
+        {"kernel_shape": [1], "strides": [3], "pads": [0, 1], "ceil_mode": 1}, "a window of padding alone",
+    ),
+    Case(
+        "MaxPool", 22, [LINE], [f32([[[1, 5]]]), i64([[[0, 3]]])],
+        {"kernel_shape": [1], "strides": [3], "pads": [0, 1], "ceil_mode": 1}, "no window starts in the padding at the end",
+    ),
+    Case("MaxPool", 22, [LINE], [f32([[[5]]])], {"kernel_shape": [4], "strides": [2], "auto_pad": "VALID", "ceil_mode": 1}, "VALID has no part of a window"),
+    Case("MaxPool", 22, [IMAGE], [f32([[[[5, 6], [8, 9]]]]), i64([[[[4, 5], [7, 8]]]])], {"kernel_shape": [2, 2]}),
+    Case(
+        "MaxPool", 22, [IMAGE], [f32([[[[5, 6], [8, 9]]]]), i64([[[[4, 7], [5, 8]]]])],
+        {"kernel_shape": [2, 2], "storage_order": 1}, "column-major",
+    ),
+    Case(
+        "MaxPool", 8, [np.concatenate([IMAGE, -IMAGE], 1)], [f32([[[[9]], [[-1]]]]), i64([[[[8]], [[9]]]])],
+        {"kernel_shape": [3, 3]}, "Indices count in the whole tensor",
+    ),
+    Case(
+        "MaxPool", 8, [np.concatenate([IMAGE, IMAGE[..., ::-1]])], [f32([[[[9]]], [[[9]]]]), i64([[[[8]]], [[[11]]]])],
+        {"kernel_shape": [3, 3], "storage_order": 1}, "column-major within each channel",
+    ),
+    Case("MaxPool", 22, [f32([[[2, 2, 1]]])], [f32([[[2]]]), i64([[[0]]])], {"kernel_shape": [3]}, "the first of equals"),
+    Case("MaxPool", 22, [f32([[[1, np.nan, 3]]])], [f32([[[np.nan]]]), i64([[[1]]])], {"kernel_shape": [3]}, "NaN"),
+    Case("MaxPool", 22, [f32([[[-INF, -INF]]])], [f32([[[-INF]]]), i64([[[0]]])], {"kernel_shape": [2]}, "-inf has a place"),
+    Case("MaxPool", 22, [f32([[[np.nan]]])], [f32([[[np.nan, np.nan]]])], {"kernel_shape": [2], "pads": [1, 1]}),
+    Case("MaxPool", 12, [np.array([[[-3, -5]]], np.int8)], [np.array([[[-3, -3, -5]]], np.int8)], {"kernel_shape": [2], "pads": [1, 1]}),
+    Case("MaxPool", 12, [np.array([[[3, 255]]], np.uint8)], [np.array([[[255]]], np.uint8)], {"kernel_shape": [2]}),
+    Case("MaxPool", 1, [LINE.astype(np.float16)], [np.array([[[3, 5]]], np.float16)], {"kernel_shape": [2], "strides": [2]}),
+    Case("MaxPool", 22, [LINE.astype(ml_dtypes.bfloat16)], [np.array([[[3, 5]]], ml_dtypes.bfloat16)], {"kernel_shape": [2], "strides": [2]}),
+    Case("MaxPool", 22, [LINE.astype(np.float64)], [np.array([[[5.0]]])], {"kernel_shape": [5]}),
+    Case("MaxPool", 22, [np.zeros((2, 0, 3), np.float32)], [np.zeros((2, 0, 2), np.float32), np.zeros((2, 0, 2), np.int64)], {"kernel_shape": [2]}, "no channels"),
+    Case("MaxPool", 22, [np.zeros((1, 1, 0), np.float32)], [np.zeros((1, 1, 0), np.float32), np.zeros((1, 1, 0), np.int64)], {"kernel_shape": [1]}, "no elements"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@given(setting=settings(), seed=st.integers(0, 9))
+def test_every_setting_takes_the_greatest_element(setting: Setting, seed: int) -> None:
+    x = np.random.default_rng(seed).permutation(2 * 2 * math.prod(setting.size)).astype(np.float32)
+    x = x.reshape(2, 2, *setting.size)
+    expected = pooled(x, setting, lambda values: max(values, default=-INF)).astype(np.float32)
+    places = np.argsort(x, axis=None)  # where each value, which are all different, lies
+    indices = np.where(expected < 0, -1, places[np.maximum(expected, 0).astype(np.int64)])
+    check(
+        Case(
+            "MaxPool",
+            22,
+            [x],
+            [expected, indices],
+            {"kernel_shape": list(setting.kernel), **setting.attributes},
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "match"),
+    [
+        (Case("MaxPool", 22, [f32([1, 2])], [...], {"kernel_shape": [1]}), "rank 1"),
+        (Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [1, 1]}), "2 entries, 1 are wanted"),
+        (Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [0]}), "below 1"),
+        (Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [9]}), "does not fit"),
+        (Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [2], "pads": [0, -1]}), "below 0"),
+        (Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [2], "auto_pad": "BOTH"}), "auto_pad"),
+    ],
+)
+def test_bad_values_are_refused(case: Case, match: str) -> None:
+    refused(case, match)
+
+
+def test_both_outputs_have_the_shape_of_the_windows() -> None:
+    question = asked(
+        "MaxPool", 22, [floats(N, 3, H)], outputs=2, kernel_shape=(3,), strides=(2,), pads=(1, 1)
+    )
+    dims = (N, 3, (H - 1) // 2 + 1)
+    assert types(question) == [floats(*dims), TensorType(DataType.INT64, dims)]
+
+
+def test_ceil_mode_differs_by_version() -> None:
+    attributes = {"kernel_shape": (2,), "strides": (3,), "pads": (0, 1)}
+    assert shape(asked("MaxPool", 12, [floats(1, 1, 6)], None, 1, ceil_mode=1, **attributes)) == (1, 1, 3)
+    assert shape(asked("MaxPool", 22, [floats(1, 1, 6)], None, 1, ceil_mode=1, **attributes)) == (1, 1, 2)
+    assert shape(asked("MaxPool", 12, [floats(1, 1, H)], None, 1, ceil_mode=1, **attributes)) == (
+        1,
+        1,
+        (H + 1) // 3 + 1,
+    )
+    wanted = dim_min((H + 1) // 3 + 1, (H + 2) // 3)
+    assert shape(asked("MaxPool", 22, [floats(1, 1, H)], None, 1, ceil_mode=1, **attributes)) == (
+        1,
+        1,
+        wanted,
+    )
+
+
+def test_an_unknown_rank_is_that_of_the_kernel() -> None:
+    assert shape(asked("MaxPool", 22, [TensorType(FLOAT)], kernel_shape=(3, 3))) == (None,) * 4
+
+
+@pytest.mark.parametrize(
+    ("question", "match"),
+    [
+        (asked("MaxPool", 22, [floats(1, 1, 2)], kernel_shape=(5,)), "does not fit"),
+        (asked("MaxPool", 22, [floats(1, 1, 2)], kernel_shape=(1, 1)), "2 spatial axes, the input has 1"),
+        (asked("MaxPool", 22, [floats(1)], kernel_shape=(1,)), "rank 1"),
+    ],
+)
+def test_contradictions_are_found(question: Inference, match: str) -> None:
+    contradicts(question, match)

@@ -136,4 +136,5 @@ def test_inputs_of_unknown_rank_leave_what_the_others_tell() -> None:
     assert found("ij,jk->ijk", floats(N, 3), unknown) == (N, 3, None)
     assert found("...i,...i->...", floats(N, 3, 4), unknown) == (None, 3)
     assert found("...i->...", unknown) is None
+    assert found("...i->i", unknown) == (None,)
     assert found("...i,...->i", floats(N, 3), None) == (3,)

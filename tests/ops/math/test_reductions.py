@@ -229,6 +229,8 @@ def test_integers_without_a_result_are_refused() -> None:
     refused(two("ReduceLogSum", 18, [1, -1], 0, I32), "-inf, which int32 cannot hold")
     refused(two("ReduceLogSum", 18, [-1, -1], 0, I64), "nan, which int64 cannot hold")
     refused(two("ReduceLogSumExp", 13, [], 0, I64), "-inf, which int64 cannot hold")
+    refused(two("ReduceLogSumExp", 13, [TOP[I64]], 0, I64), "9.22.*e.18, which int64 cannot hold")
+    refused(two("ReduceLogSumExp", 13, [TOP[I32]] * 3, 0, I32), "which int32 cannot hold")
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20))

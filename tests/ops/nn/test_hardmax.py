@@ -36,6 +36,8 @@ def test_case(case: Case) -> None:
 
 def test_axis_outside_of_the_rank_is_refused() -> None:
     refused(Case("Hardmax", 13, [X], [X], {"axis": -3}), "axis -3 lies outside of rank 2")
+    refused(Case("Hardmax", 11, [X[0]], [X]), "axis 1 lies outside of rank 1")
+    check(Case("Hardmax", 1, [X[0]], [X[0] * 0 + 1], label="each element is a row"))
 
 
 def test_shape_is_kept_and_the_axis_is_checked() -> None:

@@ -36,7 +36,8 @@ def test_case(case: Case) -> None:
 def test_axis_outside_of_the_rank_is_refused() -> None:
     refused(Case("LogSoftmax", 13, [ROW], [PART], {"axis": 2}), "axis 2 lies outside of rank 2")
     refused(Case("LogSoftmax", 13, [f32(1)], [f32(0)]), "outside of rank 0")
-    refused(Case("LogSoftmax", 11, [ROW], [PART], {"axis": 3}), "axis 3")
+    refused(Case("LogSoftmax", 11, [ROW[0]], [PART]), "axis 1 lies outside of rank 1")
+    refused(Case("LogSoftmax", 1, [ROW], [PART], {"axis": 3}), "axis 3")
 
 
 def test_shape_is_kept_and_the_axis_is_checked() -> None:

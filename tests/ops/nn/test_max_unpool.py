@@ -108,9 +108,16 @@ def test_sizes_by_attributes() -> None:
 def test_sizes_by_output_shape() -> None:
     question = asked("MaxUnpool", 11, [floats(N, 3, 2), None, None], {2: vec(N, 3, H)}, kernel_shape=(2,))
     assert shape(question) == (N, 3, H)
-    new = (symbol("new0"), symbol("new1"), symbol("new2"))
-    assert shape(asked("MaxUnpool", 11, [floats(N, 3, 2), None, None], kernel_shape=(2,))) == new
-    assert shape(asked("MaxUnpool", 11, [TensorType(FLOAT), None], kernel_shape=(2,))) == (None, None, None)
+    assert shape(asked("MaxUnpool", 11, [floats(N, 3, 2), None, None], kernel_shape=(2,))) == (
+        N,
+        3,
+        symbol("new0"),
+    )
+    assert shape(asked("MaxUnpool", 11, [TensorType(FLOAT), None, None], kernel_shape=(2,))) == (
+        None,
+        None,
+        symbol("new0"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ import numpy as np
 
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, real, scalar
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import same_tensor
 
@@ -21,3 +23,21 @@ op.infer(12, 28)(same_tensor)
 def evaluate(X: Array, *, alpha: float) -> Array:
     zero = X.dtype.type(0)
     return np.maximum(zero, X) + np.minimum(zero, alpha * np.expm1(X / alpha))
+
+
+@op.body(28, opset=13)
+@op.body(12, opset=8)
+def body(t: Inference) -> str:
+    dtype = element_type(t)
+    return f"""(x) => (y) {{
+      zero = {scalar(0, dtype)}
+      one = {scalar(1, dtype)}
+      alpha = {scalar(real(t, "alpha"), dtype)}
+      positive = Max(x, zero)
+      negative = Min(x, zero)
+      scaled = Div(negative, alpha)
+      power = Exp(scaled)
+      less = Sub(power, one)
+      curve = Mul(alpha, less)
+      y = Add(positive, curve)
+    }}"""

@@ -16,6 +16,7 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import is_float
+from sardonyx.ops.body_text import element_type, scalar
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import same_tensor
@@ -37,8 +38,8 @@ def infer(t: Inference) -> Result:
 def eval_11(input: Array, min: Array | None = None, max: Array | None = None) -> Array:
     """min, max: one element of input's type."""
     least, greatest = extremes(input.dtype)
-    low = least if min is None else scalar(min, "min")
-    high = greatest if max is None else scalar(max, "max")
+    low = least if min is None else one_element(min, "min")
+    high = greatest if max is None else one_element(max, "max")
     return clipped(input, low, high)
 
 
@@ -56,7 +57,7 @@ def clipped(x: Array, low: Array, high: Array) -> Array:
     return np.minimum(np.maximum(x, low.astype(x.dtype)), high.astype(x.dtype))
 
 
-def scalar(limit: Array, name: str) -> Array:
+def one_element(limit: Array, name: str) -> Array:
     """The limit as a scalar; files with a vector of one element exist."""
     if limit.size != 1:
         raise EvaluationError(f"{name} has shape {list(limit.shape)}; it has to be a scalar")
@@ -67,3 +68,16 @@ def extremes(dtype: np.dtype[Any]) -> tuple[Array, Array]:
     """The least and the greatest finite number of the type."""
     info = ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)
     return np.asarray(info.min, dtype), np.asarray(info.max, dtype)
+
+
+@op.body(13, opset=13)
+def body(t: Inference) -> str:
+    dtype = element_type(t)
+    low, high = "min" if t.has(1) else "least", "max" if t.has(2) else "greatest"
+    ends = zip(("least", "greatest"), extremes(dtype.numpy), strict=True)
+    needed = [f"{name} = {scalar(end.item(), dtype)}" for name, end in ends if name in (low, high)]
+    return f"""(x, min, max) => (y) {{
+      {" ".join(needed)}
+      raised = Max(x, {low})
+      y = Min(raised, {high})
+    }}"""

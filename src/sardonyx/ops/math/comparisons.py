@@ -16,6 +16,7 @@ from sardonyx.ir.dims import Dim, known_equal, known_ge
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.limited_broadcast import limited, limited_broadcasting
 from sardonyx.ops.math.symbolic import relation
 from sardonyx.ops.shapes import broadcasting
@@ -50,5 +51,21 @@ equal = Operator("Equal", elementwise=True, commutative=True)
 define(equal, (1, 7, 11, 13, 19), np.equal, known_equal)
 define(Operator("Greater", elementwise=True), (1, 7, 9, 13), np.greater, lambda a, b: less(b, a))
 define(Operator("Less", elementwise=True), (1, 7, 9, 13), np.less, less)
-define(Operator("GreaterOrEqual", elementwise=True), (12, 16), np.greater_equal, known_ge)
-define(Operator("LessOrEqual", elementwise=True), (12, 16), np.less_equal, lambda a, b: known_ge(b, a))
+greater_or_equal = Operator("GreaterOrEqual", elementwise=True)
+less_or_equal = Operator("LessOrEqual", elementwise=True)
+define(greater_or_equal, (12, 16), np.greater_equal, known_ge)
+define(less_or_equal, (12, 16), np.less_equal, lambda a, b: known_ge(b, a))
+
+
+def or_equal(op: Operator, strict: str) -> None:
+    """Gives `op` its body: NaN, which is neither less nor greater, is not equal, either."""
+
+    def body(t: Inference) -> str:
+        return f"(a, b) => (c) {{ differs = {strict}(a, b)  same = Equal(a, b)  c = Or(differs, same) }}"
+
+    op.body(12, opset=11)(body)
+    op.body(16, opset=13)(body)
+
+
+or_equal(greater_or_equal, "Greater")
+or_equal(less_or_equal, "Less")

@@ -71,7 +71,7 @@ class Axes:
 
 
 def numbered(equation: Equation, ranks: Sequence[int | None]) -> Axes | None:
-    """None when no rank tells how many axes the ellipses have; raises EvaluationError for ranks that do not fit.
+    """None when no rank tells how many axes the output's ellipsis has; raises EvaluationError for ranks that do not fit.
 
     The axes of an input of unknown rank are numbered as the equation has them.
     """
@@ -80,7 +80,7 @@ def numbered(equation: Equation, ranks: Sequence[int | None]) -> Axes | None:
     hidden = {count for term, rank in zip(equation.inputs, ranks, strict=True) for count in spare(term, rank)}
     if len(hidden) > 1:
         raise EvaluationError(f"the ellipses stand for {' and '.join(map(str, sorted(hidden)))} axes at once")
-    if not hidden and any(ELLIPSIS in term for term in equation.inputs):
+    if not hidden and ELLIPSIS in equation.output:
         return None
     letters = sorted({label for term in equation.inputs for label in term} - {ELLIPSIS})
     numbers: dict[str, tuple[int, ...]] = {label: (i,) for i, label in enumerate(letters)}

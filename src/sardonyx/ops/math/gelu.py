@@ -12,6 +12,8 @@ import numpy as np
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, scalar
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.math.erf import erf
 from sardonyx.ops.shapes import same_tensor
@@ -28,3 +30,30 @@ def evaluate(X: Array, *, approximate: str) -> Array:
     if approximate == "tanh":
         return 0.5 * X * (1 + np.tanh(math.sqrt(2 / math.pi) * (X + 0.044715 * X**3)))
     raise EvaluationError(f"approximate is {approximate!r}; 'none' and 'tanh' are allowed")
+
+
+@op.body(20, opset=13)
+def body(t: Inference) -> str:
+    dtype = element_type(t)
+    if t.attributes["approximate"] == "tanh":
+        curve = f"""
+      cubic = {scalar(0.044715, dtype)}
+      scale = {scalar(math.sqrt(2 / math.pi), dtype)}
+      square = Mul(x, x)
+      cube = Mul(square, x)
+      bend = Mul(cubic, cube)
+      bent = Add(x, bend)
+      inner = Mul(scale, bent)
+      curve = Tanh(inner)"""
+    else:
+        curve = f"""
+      root = {scalar(math.sqrt(2), dtype)}
+      inner = Div(x, root)
+      curve = Erf(inner)"""
+    return f"""(x) => (y) {{
+      half = {scalar(0.5, dtype)}
+      one = {scalar(1, dtype)}{curve}
+      raised = Add(one, curve)
+      halved = Mul(half, x)
+      y = Mul(halved, raised)
+    }}"""

@@ -9,6 +9,8 @@ import numpy as np
 
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, real, scalar
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import same_tensor
 
@@ -21,3 +23,19 @@ op.infer(1, 6, 22)(same_tensor)
 @in_own_type
 def evaluate(X: Array, *, alpha: float, beta: float) -> Array:
     return np.clip(alpha * X + beta, 0, 1)
+
+
+@op.body(22, opset=13)
+@op.body(6, opset=8)
+def body(t: Inference) -> str:
+    dtype = element_type(t)
+    return f"""(x) => (y) {{
+      zero = {scalar(0, dtype)}
+      one = {scalar(1, dtype)}
+      alpha = {scalar(real(t, "alpha"), dtype)}
+      beta = {scalar(real(t, "beta"), dtype)}
+      steep = Mul(alpha, x)
+      line = Add(steep, beta)
+      low = Min(line, one)
+      y = Max(low, zero)
+    }}"""

@@ -9,6 +9,8 @@ import numpy as np
 
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, real, scalar
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import same_tensor
 
@@ -21,3 +23,15 @@ op.infer(1, 6, 16)(same_tensor)
 @in_own_type
 def evaluate(X: Array, *, alpha: float) -> Array:
     return np.where(X < 0, alpha * X, X)
+
+
+@op.body(16, opset=16)
+def body(t: Inference) -> str:
+    dtype = element_type(t)
+    return f"""(x) => (y) {{
+      zero = {scalar(0, dtype)}
+      alpha = {scalar(real(t, "alpha"), dtype)}
+      is_negative = Less(x, zero)
+      leak = Mul(alpha, x)
+      y = Where(is_negative, leak, x)
+    }}"""

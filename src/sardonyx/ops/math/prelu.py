@@ -12,6 +12,7 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, scalar
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import broadcast, same_tensor
@@ -56,3 +57,13 @@ def eval_1(X: Array, slope: Array) -> Array:
         what = f"slope has shape {list(slope.shape)} and X {list(X.shape)}"
         raise EvaluationError(f"{what}; one element, one for each channel (axis 1) or X's shape is wanted")
     return eval_7(X, slope)
+
+
+@op.body(16, opset=16)
+def body(t: Inference) -> str:
+    return f"""(x, slope) => (y) {{
+      zero = {scalar(0, element_type(t))}
+      is_negative = Less(x, zero)
+      leak = Mul(slope, x)
+      y = Where(is_negative, leak, x)
+    }}"""

@@ -33,9 +33,9 @@ def infer(t: Inference) -> Result:
 
 def reduced_axes(t: Inference, rank: int) -> tuple[int, ...] | None:
     """The axes counted from the front, or None where they are an input of unknown elements."""
-    named = t.integers("axes") if "noop_with_empty_axes" not in t.attributes else axes_input(t)
+    named = axes_input(t) if "noop_with_empty_axes" in t.attributes else t.integers("axes") or ()
     if named is None:
-        return None if t.has(1) else tuple(range(rank)) if not t.integer("noop_with_empty_axes", 0) else ()
+        return None
     if not named:
         return () if t.integer("noop_with_empty_axes", 0) else tuple(range(rank))
     axes = tuple(t.axis(axis, rank) for axis in named)
@@ -45,7 +45,7 @@ def reduced_axes(t: Inference, rank: int) -> tuple[int, ...] | None:
 
 
 def axes_input(t: Inference) -> tuple[int, ...] | None:
-    dims = t.dims(1) if t.has(1) else None
+    dims = t.dims(1) if t.has(1) else ()
     return None if dims is None else numbers(dims)
 
 

@@ -102,10 +102,13 @@ def in_floats(x: Array) -> Array:
 
 def into(result: Array, x: Array) -> Array:
     """The result in the element type of x; raises EvaluationError where integers cannot hold it."""
-    if x.dtype.kind != "f" and not np.isfinite(result).all():
-        raise EvaluationError(
-            f"a result is {result[~np.isfinite(result)].flat[0]}, which {x.dtype} cannot hold"
-        )
+    if x.dtype.kind in "iu":
+        low, high = ends(x.dtype)
+        lost = ~((result > low - 1.0) & (result < high + 1.0))  # NaN is neither
+        if lost.any():
+            raise EvaluationError(
+                f"a result is {np.asarray(result)[lost].flat[0]}, which {x.dtype} cannot hold"
+            )
     return np.asarray(result).astype(x.dtype, copy=False)
 
 

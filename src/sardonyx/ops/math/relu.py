@@ -8,7 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, scalar
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import function_of_one
 
 op = Operator("Relu", elementwise=True)
 function_of_one(op, (1, 6, 13, 14), lambda x: np.maximum(x, x.dtype.type(0)))
+
+
+@op.body(14, opset=13)
+def body(t: Inference) -> str:
+    return f"""(x) => (y) {{
+      zero = {scalar(0, element_type(t))}
+      y = Max(x, zero)
+    }}"""

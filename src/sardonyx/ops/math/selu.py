@@ -9,6 +9,8 @@ import numpy as np
 
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, real, scalar
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import same_tensor
 
@@ -21,3 +23,22 @@ op.infer(1, 6, 22)(same_tensor)
 @in_own_type
 def evaluate(X: Array, *, alpha: float, gamma: float) -> Array:
     return gamma * np.where(X > 0, X, alpha * np.expm1(X))
+
+
+@op.body(22, opset=16)
+@op.body(6, opset=9)
+def body(t: Inference) -> str:
+    dtype = element_type(t)
+    return f"""(x) => (y) {{
+      zero = {scalar(0, dtype)}
+      one = {scalar(1, dtype)}
+      alpha = {scalar(real(t, "alpha"), dtype)}
+      gamma = {scalar(real(t, "gamma"), dtype)}
+      is_positive = Greater(x, zero)
+      negative = Min(x, zero)
+      power = Exp(negative)
+      less = Sub(power, one)
+      curve = Mul(alpha, less)
+      chosen = Where(is_positive, x, curve)
+      y = Mul(gamma, chosen)
+    }}"""

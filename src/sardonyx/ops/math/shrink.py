@@ -9,9 +9,12 @@ import math
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, real, scalar, wide_float
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import same_tensor
 
@@ -33,3 +36,29 @@ def whole(bias: float, dtype: np.dtype[np.generic]) -> Array:
         raise EvaluationError(f"bias is {bias} and the elements are {dtype}; a finite bias is wanted")
     bits = 8 * dtype.itemsize
     return np.array(int(bias) % (1 << bits), f"u{dtype.itemsize}").astype(dtype)
+
+
+@op.body(9, opset=9)
+def body(t: Inference) -> str:
+    """Integers of 8 and 16 bits, which Add does not take in this operator set, are computed in int64."""
+    dtype, lambd, bias = element_type(t), real(t, "lambd"), real(t, "bias")
+    compared = wide_float(dtype)
+    own = compared
+    if dtype.is_integer:
+        own = DataType.UINT64 if dtype is DataType.UINT64 else DataType.INT64
+    amount = bias if own.is_float else whole(bias, own.numpy).item()
+    return f"""(x) => (y) {{
+      zero = {scalar(0, own)}
+      bias = {scalar(amount, own)}
+      lower = {scalar(-lambd, compared)}
+      upper = {scalar(lambd, compared)}
+      number = Cast <to = {int(compared)}> (x)
+      is_below = Less(number, lower)
+      is_above = Greater(number, upper)
+      wide = Cast <to = {int(own)}> (x)
+      raised = Add(wide, bias)
+      lowered = Sub(wide, bias)
+      outside = Where(is_below, raised, zero)
+      shrunk = Where(is_above, lowered, outside)
+      y = Cast <to = {int(dtype)}> (shrunk)
+    }}"""

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, scalar
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import function_of_one
 
 op = Operator("Softplus", tolerance="rounding", elementwise=True)
@@ -20,3 +23,22 @@ def softplus(x: Array) -> Array:
 
 
 function_of_one(op, (1, 22), softplus)
+
+
+@op.body(22, opset=13)
+@op.body(1, opset=7)
+def body(t: Inference) -> str:
+    return f"(x) => (y) {{ {text('x', 'y', element_type(t))} }}"
+
+
+def text(x: str, y: str, dtype: DataType) -> str:
+    """The nodes that compute y of x: log(exp(x) + 1) as max(x, 0) + log(1 + exp(-|x|)), which never overflows."""
+    return f"""
+      one = {scalar(1, dtype)}
+      positive = Relu({x})
+      size = Abs({x})
+      opposite = Neg(size)
+      small = Exp(opposite)
+      sum = Add(one, small)
+      rest = Log(sum)
+      {y} = Add(positive, rest)"""

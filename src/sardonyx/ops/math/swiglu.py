@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, real, scalar
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type, require_same_shapes, same_shapes
 from sardonyx.ops.math.sigmoid import sigmoid
 
@@ -19,3 +21,14 @@ op.infer(28)(same_shapes)
 def evaluate(A: Array, B: Array, *, alpha: float) -> Array:
     require_same_shapes((A, B))
     return A * sigmoid(alpha * A) * B
+
+
+@op.body(28, opset=13)
+def body(t: Inference) -> str:
+    return f"""(a, b) => (y) {{
+      alpha = {scalar(real(t, "alpha"), element_type(t))}
+      scaled = Mul(alpha, a)
+      gate = Sigmoid(scaled)
+      swish = Mul(a, gate)
+      y = Mul(swish, b)
+    }}"""

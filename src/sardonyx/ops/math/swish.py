@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, real, scalar
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.math.sigmoid import sigmoid
 from sardonyx.ops.shapes import same_tensor
@@ -19,3 +21,13 @@ op.infer(24)(same_tensor)
 @in_own_type
 def evaluate(X: Array, *, alpha: float) -> Array:
     return X * sigmoid(alpha * X)
+
+
+@op.body(24, opset=13)
+def body(t: Inference) -> str:
+    return f"""(x) => (y) {{
+      alpha = {scalar(real(t, "alpha"), element_type(t))}
+      scaled = Mul(alpha, x)
+      gate = Sigmoid(scaled)
+      y = Mul(x, gate)
+    }}"""

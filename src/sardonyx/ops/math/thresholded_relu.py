@@ -9,6 +9,8 @@ import numpy as np
 
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, real, scalar, wide_float
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import same_tensor
 
@@ -20,3 +22,18 @@ op.infer(1, 10, 22)(same_tensor)
 @in_own_type
 def evaluate(X: Array, *, alpha: float) -> Array:
     return np.where(alpha < X, X, X.dtype.type(0))
+
+
+@op.body(22, opset=16)
+@op.body(10, opset=9)
+def body(t: Inference) -> str:
+    """Narrow floats are compared as float: alpha need not be one of them."""
+    dtype = element_type(t)
+    compared = wide_float(dtype)
+    return f"""(x) => (y) {{
+      zero = {scalar(0, dtype)}
+      alpha = {scalar(real(t, "alpha"), compared)}
+      number = Cast <to = {int(compared)}> (x)
+      is_above = Greater(number, alpha)
+      y = Where(is_above, x, zero)
+    }}"""

@@ -40,7 +40,12 @@ def eval_13(x: Array, *, axis: int) -> Array:
     return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
 
 
-@op.eval(1, 11)
+@op.eval(11)
+def eval_11(x: Array, *, axis: int) -> Array:
+    return eval_1(x, axis=axis_of(axis, x.ndim))
+
+
+@op.eval(1)
 def eval_1(x: Array, *, axis: int) -> Array:
     """x, result: [d0, ..., dk] float; one row is everything from `axis` on."""
     return eval_13(flattened(x, axis), axis=1).reshape(x.shape)

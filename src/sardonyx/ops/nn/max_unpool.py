@@ -7,6 +7,7 @@ attributes make of x, not larger than output_shape; where output_shape is larger
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.windows import per_axis
+from sardonyx.ops.shapes import merge_dims
 
 op = Operator("MaxUnpool")
 
@@ -35,17 +37,26 @@ def unpooled_dims(t: Inference) -> Shape | None:
         t.fail(
             f"x has rank {len(shape)} and kernel_shape {len(kernel)} entries: [N, C] and one axis each are wanted"
         )
-    if t.has(2):
-        sizes = t.dims(2)
-        if sizes is not None and len(sizes) != len(kernel) + 2:
-            t.fail(f"output_shape has {len(sizes)} entries, {len(kernel) + 2} are wanted")
-        return sizes or (None,) * (len(kernel) + 2)
+    shape = shape or (None,) * (len(kernel) + 2)
+    return given_dims(t, shape) if t.has(2) else counted_dims(t, shape, kernel)
+
+
+def given_dims(t: Inference, shape: Shape) -> Shape:
+    """The dims that output_shape gives."""
+    sizes = t.dims(2) or (None,) * len(shape)
+    if len(sizes) != len(shape):
+        t.fail(f"output_shape has {len(sizes)} entries, {len(shape)} are wanted")
+    lead = (merge_dims(t, pair, "x and output_shape") for pair in zip(shape[:2], sizes[:2], strict=True))
+    return (*lead, *(t.new_dim() if n is None else n for n in sizes[2:]))
+
+
+def counted_dims(t: Inference, shape: Shape, kernel: Sequence[int]) -> Shape:
+    """The dims that follow from those of x and the attributes."""
     try:
         strides = per_axis("strides", t.integers("strides"), len(kernel), least=1)
         pads = per_axis("pads", t.integers("pads"), 2 * len(kernel), least=0)
     except EvaluationError as error:
         t.fail(error.why)
-    shape = shape or (None,) * (len(kernel) + 2)
     spatial: list[Dim] = []
     for i, (n, k, s) in enumerate(zip(shape[2:], kernel, strides, strict=True)):
         spatial.append(dim_add(dim_mul(s, dim_add(n, -1)), k - pads[i] - pads[len(kernel) + i]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,17 +32,23 @@ def working(x: Array, dtype: np.dtype[Any]) -> Array:
     return cast if dtype == np.float64 else cast.astype(np.float32, copy=False)
 
 
+def mean_of(x: Array, axes: tuple[int, ...]) -> Array:
+    """The mean of x along `axes`, which stay as axes of size 1; NaN of nothing."""
+    count = math.prod(x.shape[axis] for axis in axes)
+    return x.sum(axes, keepdims=True) / x.dtype.type(count)
+
+
 def moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
     """The mean and the population variance of x along `axes`, which stay as axes of size 1."""
-    mean = x.mean(axes, keepdims=True)
-    return mean, np.square(x - mean).mean(axes, keepdims=True)
+    mean = mean_of(x, axes)
+    return mean, mean_of(np.square(x - mean), axes)
 
 
 def standardized(x: Array, axes: tuple[int, ...], epsilon: float) -> tuple[Array, Array, Array]:
     """x with mean 0 and variance 1 along `axes`; the mean; one over the standard deviation."""
-    mean = x.mean(axes, keepdims=True)
+    mean = mean_of(x, axes)
     deviation = x - mean
-    variance = np.square(deviation).mean(axes, keepdims=True)
+    variance = mean_of(np.square(deviation), axes)
     inverse = 1 / np.sqrt(variance + x.dtype.type(epsilon))
     deviation *= inverse
     return deviation, mean, inverse

@@ -12,7 +12,7 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.nn.normalizing import check_fitting, fitting, stage_one_type, working
+from sardonyx.ops.nn.normalizing import check_fitting, fitting, mean_of, stage_one_type, working
 from sardonyx.ops.shapes import axis_of
 
 op = Operator("RMSNormalization", tolerance="rounding")
@@ -34,7 +34,7 @@ def eval_23(x: Array, scale: Array, *, axis: int, epsilon: float, stash_type: in
     first = axis_of(axis, x.ndim)
     stash = stage_one_type(stash_type)
     wide = working(x, stash)
-    squares = np.square(wide).mean(tuple(range(first, x.ndim)), keepdims=True)
+    squares = mean_of(np.square(wide), tuple(range(first, x.ndim)))
     normalized = wide / np.sqrt(squares + wide.dtype.type(epsilon))
     rounded = normalized.astype(stash, copy=False).astype(x.dtype, copy=False)
     return rounded.astype(scale.dtype, copy=False) * fitting(scale, "scale", x)

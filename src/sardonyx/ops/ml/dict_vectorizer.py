@@ -1,0 +1,56 @@
+"""DictVectorizer: the values of a map, each at the place that its key has in a vocabulary.
+
+Spec: ai.onnx.ml DictVectorizer-1.  The text calls the result 1-D; it is one row, [1, C], in every known runtime and so
+here.  Keys outside of the vocabulary are left out, as in scikit-learn; places without value hold zero or "".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator, RuntimeValue
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.ml.maps import element_type, elements
+
+op = Operator("DictVectorizer", "ai.onnx.ml")
+
+
+@op.eval(1)
+def evaluate(
+    X: dict[int, RuntimeValue] | dict[str, RuntimeValue],
+    *,
+    int64_vocabulary: tuple[int, ...] | None = None,
+    string_vocabulary: tuple[str, ...] | None = None,
+) -> Array:
+    """X: a map with keys of the vocabulary's type, result: [1, C] of the type of its values."""
+    place = {key: i for i, key in enumerate(vocabulary(int64_vocabulary, string_vocabulary))}
+    values = elements(X)
+    result: Array = np.full((1, len(place)), "" if values.dtype.kind == "O" else 0, values.dtype)
+    known = [key in place for key in X]
+    result[0, [place[key] for key in X if key in place]] = values[known]
+    return result
+
+
+def vocabulary(int64s: object, strings: object) -> tuple[int | str, ...]:
+    given = [v for v in (int64s, strings) if isinstance(v, tuple)]
+    if len(given) != 1:
+        raise EvaluationError("exactly one of int64_vocabulary and string_vocabulary is wanted")
+    if len(set(given[0])) < len(given[0]):
+        raise EvaluationError("the vocabulary names a key twice, so that it has no one place")
+    return given[0]
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    dtype = element_type(t)
+    return None if dtype is None else TensorType(dtype, (1, size(t.attributes)))
+
+
+def size(attributes: Mapping[str, object]) -> int | None:
+    given = [attributes.get(name) for name in ("int64_vocabulary", "string_vocabulary")]
+    return next((len(v) for v in given if isinstance(v, tuple)), None)

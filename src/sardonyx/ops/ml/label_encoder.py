@@ -1,0 +1,149 @@
+"""LabelEncoder: each element replaced by the value that stands beside its key.
+
+Spec: ai.onnx.ml LabelEncoder-1, -2, -4.  Version 1 has one list of strings: they become their places, and places become
+strings.  2 has lists of keys and values of three types; floats are looked up by their bits, and the first of equal
+keys counts, of which the text says nothing.  4 has tensors as well; NaN equals NaN, and the last of equal keys counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.ml.lookup import chosen, positions, texts
+
+op = Operator("LabelEncoder", "ai.onnx.ml")
+DTYPES: dict[str, np.dtype[Any]] = {
+    "floats": np.dtype(np.float32),
+    "int64s": np.dtype(np.int64),
+    "strings": np.dtype(object),
+}
+UNFOUND = {"f": -0.0, "i": -1, "O": "_Unused"}  # by kind of the values' type
+
+
+@op.eval(1)
+def eval_1(
+    X: Array, *, classes_strings: tuple[str, ...] = (), default_int64: int, default_string: str
+) -> Array:
+    """X, result: any shape; int64 for strings, strings for int64."""
+    labels = texts(classes_strings)
+    if X.dtype.kind == "O":
+        places = positions(X, labels, last=True)
+        return np.where(places < 0, default_int64, places)
+    return chosen(np.where((X >= 0) & (len(labels) > X), X, -1), labels, default_string)
+
+
+@op.eval(2)
+def eval_2(
+    X: Array,
+    *,
+    keys_floats: tuple[float, ...] | None = None,
+    keys_int64s: tuple[int, ...] | None = None,
+    keys_strings: tuple[str, ...] | None = None,
+    values_floats: tuple[float, ...] | None = None,
+    values_int64s: tuple[int, ...] | None = None,
+    values_strings: tuple[str, ...] | None = None,
+    default_float: float,
+    default_int64: int,
+    default_string: str,
+) -> Array:
+    keys = one_of("keys", floats=keys_floats, int64s=keys_int64s, strings=keys_strings)
+    values = one_of("values", floats=values_floats, int64s=values_int64s, strings=values_strings)
+    check(X, keys, values)
+    default = {"f": default_float, "i": default_int64, "O": default_string}[values.dtype.kind]
+    return chosen(positions(X, keys, last=False, bitwise=True), values, default)
+
+
+@op.eval(4)
+def evaluate(
+    X: Array,
+    *,
+    keys_floats: tuple[float, ...] | None = None,
+    keys_int64s: tuple[int, ...] | None = None,
+    keys_strings: tuple[str, ...] | None = None,
+    keys_tensor: Array | None = None,
+    values_floats: tuple[float, ...] | None = None,
+    values_int64s: tuple[int, ...] | None = None,
+    values_strings: tuple[str, ...] | None = None,
+    values_tensor: Array | None = None,
+    default_float: float,
+    default_int64: int,
+    default_string: str,
+    default_tensor: Array | None = None,
+) -> Array:
+    """X, result: any shape; of the type of the keys and of the values."""
+    keys = one_of("keys", keys_tensor, floats=keys_floats, int64s=keys_int64s, strings=keys_strings)
+    values = one_of(
+        "values", values_tensor, floats=values_floats, int64s=values_int64s, strings=values_strings
+    )
+    check(X, keys, values)
+    kind = values.dtype.kind
+    if default_tensor is not None:
+        default = single(default_tensor, values.dtype)
+    elif values_tensor is not None:
+        default = UNFOUND[kind]
+    else:
+        default = {"f": default_float, "i": default_int64, "O": default_string}[kind]
+    return chosen(positions(X, keys, last=True), values, default)
+
+
+def one_of(what: str, tensor: Array | None = None, **lists: tuple[object, ...] | None) -> Array:
+    """The one list or tensor that is given, as a vector."""
+    given = {name: found for name, found in lists.items() if found is not None}
+    if len(given) + (tensor is not None) != 1:
+        named = [f"{what}_{name}" for name in given] + [f"{what}_tensor"] * (tensor is not None)
+        raise EvaluationError(f"exactly one list of {what} is wanted, found {named or 'none'}")
+    if tensor is not None:
+        return tensor.reshape(-1)
+    ((name, values),) = given.items()
+    result: Array = np.empty(len(values), DTYPES[name])
+    result[:] = values
+    return result
+
+
+def check(X: Array, keys: Array, values: Array) -> None:
+    if X.dtype != keys.dtype:
+        raise EvaluationError(f"X has elements of {X.dtype}, where the keys are of {keys.dtype}")
+    if len(keys) != len(values):
+        raise EvaluationError(f"{len(keys)} keys and {len(values)} values are given, where pairs are wanted")
+
+
+def single(default: Array, dtype: np.dtype[np.generic]) -> object:
+    if default.size != 1 or default.dtype != dtype:
+        what = f"default_tensor is {default.dtype}{list(default.shape)}"
+        raise EvaluationError(f"{what}, where one element of {dtype} is wanted")
+    return default.reshape(-1)[0]
+
+
+# --- inference -------------------------------------------------------------------------------
+
+
+@op.infer(1)
+def infer_1(t: Inference) -> Result:
+    dtype = t.dtype(0)
+    if dtype is None:
+        return None
+    return TensorType(DataType.INT64 if dtype is DataType.STRING else DataType.STRING, t.shape(0))
+
+
+@op.infer(2, 4)
+def infer(t: Inference) -> Result:
+    dtype = value_type(t.attributes)
+    return None if dtype is None else TensorType(dtype, t.shape(0))
+
+
+def value_type(attributes: Mapping[str, object]) -> DataType | None:
+    tensor = attributes.get("values_tensor")
+    if isinstance(tensor, np.ndarray):
+        return DataType.of(tensor.dtype)
+    return next(
+        (DataType.of(d) for name, d in DTYPES.items() if attributes.get(f"values_{name}") is not None), None
+    )

@@ -1,0 +1,45 @@
+"""Scaler: (x - offset) * scale, for each feature.
+
+Spec: ai.onnx.ml Scaler-1.  A list that is left out changes nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import Operator
+from sardonyx.ops.shapes import same_shape
+
+op = Operator("Scaler", "ai.onnx.ml", tolerance="rounding")
+op.infer(1)(same_shape(DataType.FLOAT))
+
+
+@op.eval(1)
+def evaluate(
+    X: Array, *, offset: tuple[float, ...] | None = None, scale: tuple[float, ...] | None = None
+) -> Array:
+    """X: [..., F], result: of its shape, float32; lists of F elements, or of one for all."""
+    if offset is not None and scale is not None and len(offset) != len(scale):
+        raise EvaluationError(
+            f"offset has {len(offset)} elements and scale {len(scale)}, the same number is wanted"
+        )
+    x: Array = X.astype(np.float32 if X.dtype == np.float32 else np.float64)
+    with np.errstate(all="ignore"):
+        if offset is not None:
+            x = x - by_feature(offset, x, "offset")
+        if scale is not None:
+            x = x * by_feature(scale, x, "scale")
+        return x.astype(np.float32)
+
+
+def by_feature(values: tuple[float, ...], x: Array, name: str) -> Array:
+    if len(values) == 1:
+        return np.array(values[0], x.dtype)
+    if x.ndim == 0 or len(values) != x.shape[-1]:
+        raise EvaluationError(
+            f"{name} has {len(values)} elements, one or one for each feature of {list(x.shape)} is wanted"
+        )
+    return np.array(values, x.dtype)

@@ -15,12 +15,20 @@ from sardonyx.ops.api import Operator
 from sardonyx.ops.math.elementwise import function_of_one
 from sardonyx.ops.math.symbolic import arithmetic
 
-abs_ = Operator("Abs", elementwise=True)
-neg = Operator("Neg", elementwise=True)
+abs_ = Operator(
+    "Abs", elementwise=True, about="each element without its sign; the least integer stays itself."
+)
+neg = Operator(
+    "Neg", elementwise=True, about="each element with the other sign; the least integer stays itself."
+)
 
 function_of_one(abs_, (1, 6, 13), np.abs)
 function_of_one(neg, (1, 6, 13), np.negative)
-function_of_one(Operator("Sign", elementwise=True), (9, 13), np.sign)
+function_of_one(
+    Operator("Sign", elementwise=True, about="-1, 0 or 1, as the element is below, at or above zero."),
+    (9, 13),
+    np.sign,
+)
 
 
 def size(dim: Known) -> Known:

@@ -34,6 +34,14 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> 
     op.eval(7, 13, 14)(evaluate)
 
 
-define(Operator("Add", elementwise=True, commutative=True), np.add, operator.add)
-define(Operator("Sub", elementwise=True), np.subtract, operator.sub)
-define(Operator("Mul", elementwise=True, commutative=True), np.multiply, operator.mul)
+define(
+    Operator("Add", elementwise=True, commutative=True, about="A + B; integers wrap around."),
+    np.add,
+    operator.add,
+)
+define(Operator("Sub", elementwise=True, about="A - B; integers wrap around."), np.subtract, operator.sub)
+define(
+    Operator("Mul", elementwise=True, commutative=True, about="A * B; integers wrap around."),
+    np.multiply,
+    operator.mul,
+)

@@ -54,10 +54,10 @@ def located(x: Array, axis: int, find: Callable[[Array, int], Array], last: bool
     return np.asarray(x.shape[axis] - 1 - find(np.flip(x, axis), axis), np.int64)
 
 
-arg_max = Operator("ArgMax")
+arg_max = Operator("ArgMax", about="where along an axis the largest element is.")
 arg_max.infer(*VERSIONS)(infer)
 arg_max.eval(*VERSIONS)(finder(np.argmax))
 
-arg_min = Operator("ArgMin")
+arg_min = Operator("ArgMin", about="where along an axis the smallest element is.")
 arg_min.infer(*VERSIONS)(infer)
 arg_min.eval(*VERSIONS)(finder(np.argmin))

@@ -25,7 +25,27 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array]) -> None:
     op.eval(18)(evaluate)
 
 
-define(Operator("BitwiseAnd", elementwise=True, commutative=True), np.bitwise_and)
-define(Operator("BitwiseOr", elementwise=True, commutative=True), np.bitwise_or)
-define(Operator("BitwiseXor", elementwise=True, commutative=True), np.bitwise_xor)
-function_of_one(Operator("BitwiseNot", elementwise=True), (18,), np.invert)
+define(
+    Operator(
+        "BitwiseAnd", elementwise=True, commutative=True, about="the bits that are set in both integers."
+    ),
+    np.bitwise_and,
+)
+define(
+    Operator(
+        "BitwiseOr",
+        elementwise=True,
+        commutative=True,
+        about="the bits that are set in at least one of two integers.",
+    ),
+    np.bitwise_or,
+)
+define(
+    Operator(
+        "BitwiseXor", elementwise=True, commutative=True, about="the bits in which two integers differ."
+    ),
+    np.bitwise_xor,
+)
+function_of_one(
+    Operator("BitwiseNot", elementwise=True, about="every bit of an integer turned over."), (18,), np.invert
+)

@@ -47,12 +47,19 @@ def less(a: Dim, b: Dim) -> bool | None:
     return None if no is None else not no
 
 
-equal = Operator("Equal", elementwise=True, commutative=True)
+equal = Operator(
+    "Equal", elementwise=True, commutative=True, about="where A and B are the same; NaN is equal to nothing."
+)
 define(equal, (1, 7, 11, 13, 19), np.equal, known_equal)
-define(Operator("Greater", elementwise=True), (1, 7, 9, 13), np.greater, lambda a, b: less(b, a))
-define(Operator("Less", elementwise=True), (1, 7, 9, 13), np.less, less)
-greater_or_equal = Operator("GreaterOrEqual", elementwise=True)
-less_or_equal = Operator("LessOrEqual", elementwise=True)
+define(
+    Operator("Greater", elementwise=True, about="where A is above B."),
+    (1, 7, 9, 13),
+    np.greater,
+    lambda a, b: less(b, a),
+)
+define(Operator("Less", elementwise=True, about="where A is below B."), (1, 7, 9, 13), np.less, less)
+greater_or_equal = Operator("GreaterOrEqual", elementwise=True, about="where A is B or above it.")
+less_or_equal = Operator("LessOrEqual", elementwise=True, about="where A is B or below it.")
 define(greater_or_equal, (12, 16), np.greater_equal, known_ge)
 define(less_or_equal, (12, 16), np.less_equal, lambda a, b: known_ge(b, a))
 

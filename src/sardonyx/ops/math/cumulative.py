@@ -86,12 +86,12 @@ def following(fold: Callable[[Dim, Dim], Dim], first: int) -> ValueFacet:
     return value
 
 
-cum_sum = Operator("CumSum", tolerance="rounding")
+cum_sum = Operator("CumSum", tolerance="rounding", about="running sums along an axis.")
 cum_sum.infer(11, 14)(infer)
 cum_sum.value(11, 14)(following(dim_add, 0))
 cum_sum.eval(11, 14)(running(lambda x, axis: np.cumsum(x, axis, dtype=x.dtype), 0))
 
-cum_prod = Operator("CumProd", tolerance="rounding")
+cum_prod = Operator("CumProd", tolerance="rounding", about="running products along an axis.")
 cum_prod.infer(26)(infer)
 cum_prod.value(26)(following(dim_mul, 1))
 cum_prod.eval(26)(running(lambda x, axis: np.cumprod(x, axis, dtype=x.dtype), 1))

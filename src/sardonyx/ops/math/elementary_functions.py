@@ -14,28 +14,30 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.math.elementwise import function_of_one
 
-FUNCTIONS: dict[str, tuple[Callable[[Array], Array], tuple[int, ...]]] = {
-    "Acos": (np.arccos, (7, 22)),
-    "Acosh": (np.arccosh, (9, 22)),
-    "Asin": (np.arcsin, (7, 22)),
-    "Asinh": (np.arcsinh, (9, 22)),
-    "Atan": (np.arctan, (7, 22)),
-    "Atanh": (np.arctanh, (9, 22)),
-    "Cos": (np.cos, (7, 22)),
-    "Cosh": (np.cosh, (9, 22)),
-    "Exp": (np.exp, (1, 6, 13)),
-    "Log": (np.log, (1, 6, 13)),
-    "Sin": (np.sin, (7, 22)),
-    "Sinh": (np.sinh, (9, 22)),
-    "Tan": (np.tan, (7, 22)),
-    "Tanh": (np.tanh, (1, 6, 13)),
+Entry = tuple[Callable[[Array], Array], tuple[int, ...], str]  # what computes it, versions, what it is
+
+FUNCTIONS: dict[str, Entry] = {
+    "Acos": (np.arccos, (7, 22), "the angle between 0 and pi whose cosine is x."),
+    "Acosh": (np.arccosh, (9, 22), "the number, not below 0, whose hyperbolic cosine is x."),
+    "Asin": (np.arcsin, (7, 22), "the angle between -pi / 2 and pi / 2 whose sine is x."),
+    "Asinh": (np.arcsinh, (9, 22), "the number whose hyperbolic sine is x."),
+    "Atan": (np.arctan, (7, 22), "the angle between -pi / 2 and pi / 2 whose tangent is x."),
+    "Atanh": (np.arctanh, (9, 22), "the number whose hyperbolic tangent is x."),
+    "Cos": (np.cos, (7, 22), "the cosine of x, in radians."),
+    "Cosh": (np.cosh, (9, 22), "the hyperbolic cosine of x."),
+    "Exp": (np.exp, (1, 6, 13), "e to the power x."),
+    "Log": (np.log, (1, 6, 13), "the natural logarithm of x."),
+    "Sin": (np.sin, (7, 22), "the sine of x, in radians."),
+    "Sinh": (np.sinh, (9, 22), "the hyperbolic sine of x."),
+    "Tan": (np.tan, (7, 22), "the tangent of x, in radians."),
+    "Tanh": (np.tanh, (1, 6, 13), "the hyperbolic tangent of x."),
 }
-EXACT: dict[str, tuple[Callable[[Array], Array], tuple[int, ...]]] = {  # IEEE 754 says every bit of these
-    "Reciprocal": (lambda x: 1 / x, (1, 6, 13)),
-    "Sqrt": (np.sqrt, (1, 6, 13)),
+EXACT: dict[str, Entry] = {  # IEEE 754 says every bit of these
+    "Reciprocal": (lambda x: 1 / x, (1, 6, 13), "1 / x."),
+    "Sqrt": (np.sqrt, (1, 6, 13), "the square root of x."),
 }
 
-for name, (function, versions) in FUNCTIONS.items():
-    function_of_one(Operator(name, tolerance="rounding", elementwise=True), versions, function)
-for name, (function, versions) in EXACT.items():
-    function_of_one(Operator(name, elementwise=True), versions, function)
+for name, (function, versions, line) in FUNCTIONS.items():
+    function_of_one(Operator(name, tolerance="rounding", elementwise=True, about=line), versions, function)
+for name, (function, versions, line) in EXACT.items():
+    function_of_one(Operator(name, elementwise=True, about=line), versions, function)

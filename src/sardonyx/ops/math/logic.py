@@ -48,10 +48,22 @@ def one(a: bool | None, b: bool | None) -> bool | None:
     return None if a is None or b is None else a is not b
 
 
-define(Operator("And", elementwise=True, commutative=True), np.logical_and, both)
-define(Operator("Or", elementwise=True, commutative=True), np.logical_or, either)
-define(Operator("Xor", elementwise=True, commutative=True), np.logical_xor, one)
+define(
+    Operator("And", elementwise=True, commutative=True, about="whether both elements are true."),
+    np.logical_and,
+    both,
+)
+define(
+    Operator("Or", elementwise=True, commutative=True, about="whether at least one of two elements is true."),
+    np.logical_or,
+    either,
+)
+define(
+    Operator("Xor", elementwise=True, commutative=True, about="whether exactly one of two elements is true."),
+    np.logical_xor,
+    one,
+)
 
-not_ = Operator("Not", elementwise=True)
+not_ = Operator("Not", elementwise=True, about="true for false and false for true.")
 function_of_one(not_, (1,), np.logical_not)
 not_.value(1)(logic(lambda a: None if a is None else not a))

@@ -38,5 +38,7 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> 
     op.eval(8, 12, 13)(eval_8)
 
 
-define(Operator("Max", elementwise=True, commutative=True), np.maximum, dim_max)
-define(Operator("Min", elementwise=True, commutative=True), np.minimum, dim_min)
+MAX = "the greatest of the inputs' elements at each place; NaN where one of them is NaN."
+MIN = "the least of the inputs' elements at each place; NaN where one of them is NaN."
+define(Operator("Max", elementwise=True, commutative=True, about=MAX), np.maximum, dim_max)
+define(Operator("Min", elementwise=True, commutative=True, about=MIN), np.minimum, dim_min)

@@ -19,8 +19,9 @@ import numpy as np
 
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import Operator, Tolerance
+from sardonyx.ops.api import BodyFacet, Operator, Tolerance
 from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.math import reduced_bodies as bodies
 from sardonyx.ops.math import reduced_shapes as shapes
 from sardonyx.ops.shapes import axes_of
 
@@ -139,6 +140,27 @@ TABLE = (
     Reduction("ReduceLogSum", (1, 11, 13), (18, 28), log_of_sum),
     Reduction("ReduceLogSumExp", (1, 11, 13), (18, 28), log_of_exponentials),
 )
+ABOUT = {
+    "ReduceSum": "the sum of the elements along axes.",
+    "ReduceMean": "the mean of the elements along axes.",
+    "ReduceProd": "the product of the elements along axes.",
+    "ReduceMax": "the greatest element along axes.",
+    "ReduceMin": "the least element along axes.",
+    "ReduceL1": "the sum of the elements' sizes along axes.",
+    "ReduceL2": "the root of the sum of squares along axes.",
+    "ReduceSumSquare": "the sum of squares along axes.",
+    "ReduceLogSum": "the logarithm of the sum along axes.",
+    "ReduceLogSumExp": "the logarithm of the sum of exponentials along axes.",
+}
+BODIES: dict[
+    str, tuple[BodyFacet, int]
+] = {  # of the versions with an input, and the operator set that they go by
+    "ReduceL1": (bodies.sum_of_magnitudes, 13),
+    "ReduceL2": (bodies.root_of_squares, 13),
+    "ReduceSumSquare": (bodies.sum_of_squares, 13),
+    "ReduceLogSum": (bodies.log_of_sum, 13),
+    "ReduceLogSumExp": (bodies.log_of_exponentials, 18),
+}
 
 
 def with_attribute(reduce: Reduce) -> Callable[..., Array]:
@@ -163,7 +185,7 @@ def with_input(reduce: Reduce) -> Callable[..., Array]:
 
 
 def define(reduction: Reduction) -> None:
-    op = Operator(reduction.name, tolerance=reduction.tolerance)
+    op = Operator(reduction.name, tolerance=reduction.tolerance, about=ABOUT[reduction.name])
     reduce = in_float32(reduction.reduce)
     op.infer(*reduction.by_attribute, *reduction.by_input)(shapes.infer)
     op.eval(*reduction.by_attribute)(with_attribute(reduce))
@@ -172,6 +194,9 @@ def define(reduction: Reduction) -> None:
         rounds = reduction.fold is shapes.mean  # which floats do not
         value = shapes.folding(reduction.fold, only_integers=rounds)
         op.value(*reduction.by_attribute, *reduction.by_input)(value)
+    if reduction.name in BODIES:
+        body, opset = BODIES[reduction.name]
+        op.body(*reduction.by_input, opset=opset)(body)
 
 
 for reduction in TABLE:

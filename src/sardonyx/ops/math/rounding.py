@@ -11,9 +11,11 @@ from sardonyx.ops.api import Operator
 from sardonyx.ops.math.elementwise import function_of_one
 from sardonyx.ops.math.symbolic import arithmetic
 
-ceil = Operator("Ceil", elementwise=True)
-floor = Operator("Floor", elementwise=True)
-round_ = Operator("Round", elementwise=True)
+ceil = Operator("Ceil", elementwise=True, about="the least whole number not below each element.")
+floor = Operator("Floor", elementwise=True, about="the greatest whole number not above each element.")
+round_ = Operator(
+    "Round", elementwise=True, about="the nearest whole number, of two equally near the even one."
+)
 
 function_of_one(ceil, (1, 6, 13), np.ceil)
 function_of_one(floor, (1, 6, 13), np.floor)

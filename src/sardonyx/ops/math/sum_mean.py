@@ -17,8 +17,20 @@ from sardonyx.ops.math.elementwise import in_own_type, require_same_shapes, same
 from sardonyx.ops.math.symbolic import arithmetic
 from sardonyx.ops.shapes import broadcasting
 
-sum_ = Operator("Sum", tolerance="rounding", elementwise=True, commutative=True)
-mean = Operator("Mean", tolerance="rounding", elementwise=True, commutative=True)
+sum_ = Operator(
+    "Sum",
+    tolerance="rounding",
+    elementwise=True,
+    commutative=True,
+    about="the inputs added up, element by element.",
+)
+mean = Operator(
+    "Mean",
+    tolerance="rounding",
+    elementwise=True,
+    commutative=True,
+    about="the inputs added up, element by element, and divided by their number.",
+)
 sum_.value(1, 6, 8, 13)(arithmetic(dim_add))
 
 for op in (sum_, mean):

@@ -14,10 +14,12 @@ from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.math.softplus import softplus
 from sardonyx.ops.shapes import same_tensor
 
-affine = Operator("Affine", tolerance="rounding", elementwise=True)
-parametric_softplus = Operator("ParametricSoftplus", tolerance="rounding", elementwise=True)
-scale_ = Operator("Scale", tolerance="rounding", elementwise=True)
-scaled_tanh = Operator("ScaledTanh", tolerance="rounding", elementwise=True)
+affine = Operator("Affine", tolerance="rounding", elementwise=True, about="alpha * x + beta.")
+parametric_softplus = Operator(
+    "ParametricSoftplus", tolerance="rounding", elementwise=True, about="alpha * log(exp(beta * x) + 1)."
+)
+scale_ = Operator("Scale", tolerance="rounding", elementwise=True, about="scale * x.")
+scaled_tanh = Operator("ScaledTanh", tolerance="rounding", elementwise=True, about="alpha * tanh(beta * x).")
 
 for op in (affine, parametric_softplus, scale_, scaled_tanh):
     op.infer(1)(same_tensor)

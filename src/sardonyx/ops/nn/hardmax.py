@@ -13,7 +13,7 @@ from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import widen
 from sardonyx.ops.flattened import flattened
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.nn.log_softmax import check_axis
+from sardonyx.ops.nn.softmax import check_axis
 from sardonyx.ops.shapes import axis_of, same_tensor
 
 op = Operator("Hardmax")

@@ -13,6 +13,7 @@ from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.flattened import flattened
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn.softmax import check_axis
 from sardonyx.ops.shapes import axis_of, same_tensor
 
 op = Operator("LogSoftmax", tolerance="rounding")
@@ -22,13 +23,6 @@ op = Operator("LogSoftmax", tolerance="rounding")
 def infer(t: Inference) -> Result:
     check_axis(t)
     return same_tensor(t)
-
-
-def check_axis(t: Inference) -> None:
-    """Raises InferenceError at the node when `axis` lies outside of x; version 1 may flatten behind the last axis."""
-    rank, axis = t.rank(0), t.integer("axis")
-    if rank is not None and (t.version > 1 or axis != rank):
-        t.axis(axis, rank)
 
 
 @op.eval(13)

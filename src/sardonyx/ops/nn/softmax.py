@@ -20,10 +20,15 @@ op = Operator("Softmax", tolerance="rounding")
 
 @op.infer(1, 11, 13)
 def infer(t: Inference) -> Result:
-    rank = t.rank(0)
-    if rank is not None and rank > 0:
-        t.axis(t.integer("axis"), rank)
+    check_axis(t)
     return same_tensor(t)
+
+
+def check_axis(t: Inference) -> None:
+    """Raises InferenceError at the node when `axis` lies outside of x; version 1 may flatten behind the last axis."""
+    rank, axis = t.rank(0), t.integer("axis")
+    if rank is not None and (t.version > 1 or axis != rank):
+        t.axis(axis, rank)
 
 
 @op.eval(13)
@@ -52,7 +57,12 @@ def body_13(t: Inference) -> str:
     }}"""
 
 
-@op.eval(1, 11)
+@op.eval(11)
+def eval_11(x: Array, *, axis: int) -> Array:
+    return eval_1(x, axis=axis_of(axis, x.ndim))
+
+
+@op.eval(1)
 def eval_1(x: Array, *, axis: int) -> Array:
     """x, result: [d0, ..., dk] float; one row is everything from `axis` on."""
     return eval_13(flattened(x, axis), axis=1).reshape(x.shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -117,7 +118,10 @@ def official_cases() -> tuple[OfficialCase, ...]:
 def node_cases() -> Iterator[OfficialCase]:
     from onnx.backend.test.loader import load_node_model_tests
 
-    for case in load_node_model_tests():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the suite makes its cases with overflows and divisions by zero
+        found = load_node_model_tests()
+    for case in found:
         model = case.model.SerializeToString()
         yield OfficialCase(case.name, "node", model, case.data_sets, case.rtol, case.atol)
 

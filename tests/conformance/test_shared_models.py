@@ -16,6 +16,10 @@ MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"
 FOLDERS = sorted(p.name for p in MODELS.glob("*") if (p / "model.onnx").exists())
 VENDOR = {"com.microsoft", "com.microsoft.nchwc", "org.pytorch.aten"}  # operators that no specification defines
 
+# The other runtime fuses quantised layers into integer arithmetic, and so differs from its own answer without
+# fusion by up to two steps of the output's scale; the operators' definitions give the unfused one.
+STEPS = {"mobilenet_qdq_maui": 2 * 0.15309934}
+
 pytestmark = pytest.mark.skipif(not FOLDERS, reason="the models do not stand beside the project")
 
 
@@ -51,7 +55,10 @@ def test_a_model_answers_as_another_runtime_does(name: str) -> None:
     results = session.run(inputs)
     assert outputs, "nothing to compare with"
     for output, expected in outputs.items():
-        compare(results[output], expected, f"{name} {output}")
+        if name in STEPS:
+            np.testing.assert_allclose(np.asarray(results[output]), np.asarray(expected), 1e-6, STEPS[name])
+        else:
+            compare(results[output], expected, f"{name} {output}")
 
 
 def compare(actual: object, expected: object, where: str) -> None:

@@ -135,8 +135,8 @@ def test_a_type_is_merged_field_by_field() -> None:
     n = symbol("N")
     declared = TensorType(DataType.FLOAT, (2, None, symbol("K")), "IMAGE")
     inferred = TensorType(DataType.FLOAT, (None, 3, n))
-    assert merged(declared, inferred, "") == TensorType(DataType.FLOAT, (2, 3, n), "IMAGE")
-    assert merged(None, inferred, "") == inferred
+    assert merged(declared, inferred) == TensorType(DataType.FLOAT, (2, 3, n), "IMAGE")
+    assert merged(None, inferred) == inferred
     assert joined(TensorType(DataType.FLOAT, (2, n)), TensorType(DataType.FLOAT, (3, n))) == TensorType(
         DataType.FLOAT, (None, n)
     )

@@ -143,7 +143,7 @@ def test_an_output_may_be_an_input_or_a_constant() -> None:
 
 
 def test_the_first_of_two_outputs_can_be_left_out() -> None:
-    text = "g (float[N] x) => (int64[k] y) { one = Constant<value_ints = [1]>()  , y = TopK(x, one) }"
+    text = "g (float[N] x) => (int64[k] y) { one = Constant<value_ints = [1]>()  "", y = TopK(x, one) }"
     assert numbers(run(text)) == [0]
 
 

@@ -121,7 +121,7 @@ def test_no_room_for_the_model_leaves_the_old_data_too(tmp_path: Path) -> None:
     assert content(tmp_path) == before
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), ValueError("bad")], ids=repr)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), ExternalDataError("bad")], ids=repr)
 def test_a_tensor_that_fails_leaves_the_old_files_whole(tmp_path: Path, error: BaseException) -> None:
     before = old_files(tmp_path)
     with pytest.raises(type(error)):

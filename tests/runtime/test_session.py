@@ -197,6 +197,11 @@ def test_outputs_are_held_to_the_names_of_inputs() -> None:
         found.run({"x": zeros(2)})
 
 
+def test_names_that_only_outputs_have_are_not_compared_among_them() -> None:
+    found = session("g (float[2] x) => (float[K] y, float[K] z) { y = Identity(x)  z = Concat<axis = 0>(x, x) }")
+    assert set(found.run({"x": zeros(2)})) == {"y", "z"}
+
+
 def test_an_expression_is_held_to_its_value() -> None:
     found = session('g (float[N] x) => (float["2*N"] z) { z = Concat<axis = 0>(x, x, x) }')
     with pytest.raises(OutputError, match=r"declared 2\*N, which is 4 for N = 2, and has 6"):

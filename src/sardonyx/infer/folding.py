@@ -1,21 +1,21 @@
-"""Values that are known before a model runs: elements of small tensors, as numbers or as expressions."""
+"""Elements of a node's outputs from those of its inputs."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from sardonyx.errors import ExternalDataError, SardonyxError
+from sardonyx.errors import SardonyxError
+from sardonyx.infer.elements import MOST, is_small, numbers
+from sardonyx.infer.question import Answer, Plan, Question
 from sardonyx.ir.graph import Graph, Node
-from sardonyx.ir.tensors import Tensor
-from sardonyx.ir.types import TensorType, Type
-from sardonyx.ops.api import Kernel, Operator, RunLimits, RuntimeValue
-from sardonyx.ops.inference import Inference, Known
+from sardonyx.ir.types import Type
+from sardonyx.ops.api import Kernel, RunLimits, RuntimeValue
+from sardonyx.ops.inference import Known
 
-MOST = 4096  # elements; what is larger computes no shape
+KERNEL_FAULTS = (SardonyxError, ValueError, IndexError, TypeError, KeyError, ArithmeticError, MemoryError)
 
 
 @dataclass(slots=True)
@@ -33,79 +33,45 @@ class FoldingCall:
         raise AssertionError("random operators are not folded")
 
 
-def constant(tensor: object) -> Known | None:
-    """The elements of a small dense tensor; None for others, and for external ones whose data are not at hand."""
-    if not isinstance(tensor, Tensor) or tensor.size > MOST:
-        return None
-    try:
-        return tensor.numpy()
-    except ExternalDataError:
-        return None
+def known_outputs(plan: Plan, question: Question, answer: Answer, node: Node) -> Sequence[Known | None]:
+    """What is known of the elements of the node's outputs.
 
-
-def known_outputs(
-    op: Operator, inference: Inference, node: Node, types: Sequence[Type | None]
-) -> Sequence[Known | None]:
-    """What is known of the elements of the node's outputs."""
-    if not any(k is not None for k in inference.known) and not is_source(op, inference):
+    Where all inputs are numbers the kernel is run, elsewhere the value facet tells what it can of output 0.
+    """
+    if plan.kernel is not None and can_fold(question, answer.types):
+        return folded(plan.kernel, question, node)
+    found = plan.value(question) if plan.value is not None else None
+    if found is None or found.size > MOST:
         return ()
-    kernel = op.kernels.get(inference.version)
-    if kernel is not None and can_fold(op, inference, node, types):
-        return folded(kernel, inference, node)
-    facet = op.values.get(inference.version)
-    found = facet(inference) if facet is not None else None
-    if found is None:
-        return ()
-    if found.size > MOST:
-        return ()
-    return (numbers(found, types[0] if types else None),)
+    return (numbers(found, answer.types[0] if answer.types else None),)
 
 
-def is_source(op: Operator, inference: Inference) -> bool:
-    """Whether elements may be known though none of the inputs' are: shapes, constants."""
-    return inference.version in op.values or not inference.inputs
-
-
-def can_fold(op: Operator, inference: Inference, node: Node, types: Sequence[Type | None]) -> bool:
-    """Whether the kernel can simply be run: all numbers, nothing random, small results."""
-    if op.is_random or node.subgraphs:
-        return False
-    for i, given in enumerate(inference.given):
-        if given and inference.constant(i) is None:
+def can_fold(question: Question, types: Sequence[Type | None]) -> bool:
+    """Whether the kernel can simply be run: all inputs numbers, all results small."""
+    for i, value in enumerate(question.values):
+        if value is not None and question.constant(i) is None:
             return False
-    return bool(types) and all(is_small(t) for t in types)
+    return bool(types) and all(is_small(type) for type in types)
 
 
-def is_small(type: Type | None) -> bool:
-    if not isinstance(type, TensorType) or type.shape is None:
-        return False
-    sizes = [d for d in type.shape if isinstance(d, int)]
-    return len(sizes) == len(type.shape) and math.prod(sizes) <= MOST
-
-
-def folded(kernel: Kernel, inference: Inference, node: Node) -> Sequence[Known | None]:
-    attributes: Mapping[str, object] = {k: v for k, v in inference.attributes.items() if k in kernel.keywords}
+def folded(kernel: Kernel, question: Question, node: Node) -> Sequence[Known | None]:
+    """The kernel's results; none when it refuses its inputs, which the run will say, if it ever comes there."""
+    attributes: Mapping[str, object] = {k: v for k, v in question.attributes.items() if k in kernel.keywords}
     if kernel.wants_call:
-        call = FoldingCall(inference.version, tuple(bool(v.name) for v in node.outputs))
+        call = FoldingCall(question.version, tuple(bool(v.name) for v in node.outputs))
         attributes = {**attributes, "call": call}
-    inputs = [inference.constant(i) for i in range(len(inference.given))]
+    inputs = [question.constant(i) for i in range(len(question.values))]
     with np.errstate(all="ignore"):
         try:
             result = kernel.function(*inputs, **attributes)
-        except (SardonyxError, ValueError, IndexError, ZeroDivisionError):
-            return ()  # the run itself will say what is wrong, if it ever comes here
+        except KERNEL_FAULTS:
+            return ()
     results = result if isinstance(result, tuple) else (result,)
-    return [
-        np.asarray(r) if isinstance(r, np.ndarray | np.generic) and np.size(r) <= MOST else None
-        for r in results
-    ]
+    return [known(r) for r in results]
 
 
-def numbers(found: Known, type: Type | None) -> Known:
-    """Known elements as an array of the element type when all of them are numbers."""
-    if found.dtype != object or not isinstance(type, TensorType):
-        return found
-    plain = found.reshape(-1).tolist()
-    if all(isinstance(e, int | float | bool) for e in plain):
-        return found.astype(type.dtype.numpy)
-    return found
+def known(result: RuntimeValue) -> Known | None:
+    """A kernel's result as known elements, if it is a small tensor of numbers."""
+    if not isinstance(result, np.ndarray | np.generic) or result.size > MOST or result.dtype == np.object_:
+        return None
+    return np.asarray(result)

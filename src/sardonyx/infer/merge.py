@@ -9,7 +9,7 @@ from sardonyx.ir.types import MapType, OptionalType, SequenceType, Shape, Sparse
 Shaped = TensorType | SparseTensorType
 
 
-def merged(declared: Type | None, inferred: Type | None, where: str) -> Type | None:
+def merged(declared: Type | None, inferred: Type | None) -> Type | None:
     """What is known when both statements hold.
 
     A number beats an expression, an inferred expression a declared one (symbols that a producer wrote are hints).
@@ -17,48 +17,46 @@ def merged(declared: Type | None, inferred: Type | None, where: str) -> Type | N
     """
     if declared is None or inferred is None:
         return inferred if declared is None else declared
+    if declared == inferred:
+        return inferred
     if isinstance(declared, Shaped) and isinstance(inferred, Shaped) and type(declared) is type(inferred):
-        return merged_tensors(declared, inferred, where)
+        return merged_tensors(declared, inferred)
     match declared, inferred:
         case (SequenceType(), SequenceType()):
-            return SequenceType(merged(declared.elem, inferred.elem, where), declared.denotation)
+            return SequenceType(merged(declared.elem, inferred.elem), declared.denotation)
         case (OptionalType(), OptionalType()):
-            return OptionalType(merged(declared.elem, inferred.elem, where), declared.denotation)
+            return OptionalType(merged(declared.elem, inferred.elem), declared.denotation)
         case (MapType(), MapType()) if declared.key is inferred.key:
-            return MapType(declared.key, merged(declared.value, inferred.value, where), declared.denotation)
-    if declared == inferred:
-        return declared
-    raise InferenceError(f"the model declares {declared}, its operators make {inferred}", location=where)
+            return MapType(declared.key, merged(declared.value, inferred.value), declared.denotation)
+    raise InferenceError(f"the model declares {declared}, its operators make {inferred}")
 
 
 def merged_tensors(
-    declared: TensorType | SparseTensorType, inferred: TensorType | SparseTensorType, where: str
+    declared: TensorType | SparseTensorType, inferred: TensorType | SparseTensorType
 ) -> TensorType | SparseTensorType:
     if declared.dtype is not inferred.dtype:
         what = (
             f"the model declares elements of {declared.dtype.text}, its operators make {inferred.dtype.text}"
         )
-        raise InferenceError(what, location=where)
-    shape = merged_shapes(declared.shape, inferred.shape, where)
+        raise InferenceError(what)
+    shape = merged_shapes(declared.shape, inferred.shape)
     names = declared.dim_denotations or inferred.dim_denotations
     return type(declared)(declared.dtype, shape, declared.denotation or inferred.denotation, names)
 
 
-def merged_shapes(declared: Shape | None, inferred: Shape | None, where: str) -> Shape | None:
+def merged_shapes(declared: Shape | None, inferred: Shape | None) -> Shape | None:
     if declared is None or inferred is None:
         return inferred if declared is None else declared
     if len(declared) != len(inferred):
         what = f"the model declares rank {len(declared)}, its operators make rank {len(inferred)}"
-        raise InferenceError(what, location=where)
-    return tuple(
-        merged_dims(d, i, axis, where) for axis, (d, i) in enumerate(zip(declared, inferred, strict=True))
-    )
+        raise InferenceError(what)
+    return tuple(merged_dims(d, i, axis) for axis, (d, i) in enumerate(zip(declared, inferred, strict=True)))
 
 
-def merged_dims(declared: Dim, inferred: Dim, axis: int, where: str) -> Dim:
+def merged_dims(declared: Dim, inferred: Dim, axis: int) -> Dim:
     if isinstance(declared, int) and isinstance(inferred, int) and declared != inferred:
         what = f"the model declares length {declared} on axis {axis}, its operators make {inferred}"
-        raise InferenceError(what, location=where)
+        raise InferenceError(what)
     if isinstance(declared, int) or inferred is None:
         return declared
     return inferred

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import cast
 
 import numpy as np
@@ -61,6 +62,19 @@ def kernel_of(node: Node, schema: OpSchema) -> Kernel:
     return kernel
 
 
+def literal_of(node: Node) -> Tensor | None:
+    """The dense tensor that a Constant holds in `value` and hands out as it is, not yet decoded.
+
+    None for other nodes, and for a Constant of another form or with a fault, which its facets will name.
+    """
+    attributes = node.attributes
+    if node.op_type != "Constant" or node.domain or len(attributes) != 1 or node.inputs:
+        return None
+    attribute = attributes.get("value")
+    found = attribute.value if attribute is not None and attribute.type is AttributeType.TENSOR else None
+    return found if isinstance(found, Tensor) else None
+
+
 def bound_attributes(node: Node, bindings: Bindings) -> dict[str, Attribute]:
     """The node's attributes with references replaced; one that refers to an unfilled parameter is left out."""
     result: dict[str, Attribute] = {}
@@ -71,30 +85,51 @@ def bound_attributes(node: Node, bindings: Bindings) -> dict[str, Attribute]:
     return result
 
 
+class AttributePlan:
+    """What a signature says of attributes, made ready to bind many nodes."""
+
+    __slots__ = ("defaults", "kinds", "required", "schema")
+
+    def __init__(self, schema: OpSchema) -> None:
+        self.schema = schema
+        declared = schema.attributes.values()
+        self.defaults = {a.name: default_of(a) for a in declared if a.default is not None}
+        self.kinds = {a.name: AttributeType[a.type] for a in declared}
+        self.required = tuple(a.name for a in declared if a.required)
+
+    def bind(self, node: Node, bindings: Bindings) -> dict[str, object]:
+        """See `attributes_of`."""
+        result = self.defaults.copy()
+        for name, attribute in bound_attributes(node, bindings).items():
+            if self.kinds.get(name) is not attribute.type:
+                self.refuse(node, name, attribute)
+            result[name] = plain(attribute.value)
+        for name in self.required:
+            if name not in result:
+                raise InvalidModel(f"attribute {name!r} is required and missing", location=location(node))
+        return result
+
+    def refuse(self, node: Node, name: str, attribute: Attribute) -> None:
+        """Raises InvalidModel for an attribute of another name or type than the signature's; UNDEFINED says none."""
+        schema, wanted = self.schema, self.kinds.get(name)
+        if wanted is None:
+            what = f"{node.op_type}-{schema.since_version} has no attribute {name!r}; it has {sorted(self.kinds)}"
+            raise InvalidModel(what, location=location(node))
+        if attribute.type is not AttributeType.UNDEFINED:
+            what = f"attribute {name!r} is of type {attribute.type.name}, where {wanted.name} is wanted"
+            raise InvalidModel(what, location=location(node))
+
+
+plan_of = cache(AttributePlan)
+
+
 def attributes_of(node: Node, schema: OpSchema, bindings: Bindings) -> dict[str, object]:
     """Attribute values as kernels and infer facets take them: the schema's defaults where the node says nothing.
 
     STRING is str, TENSOR an array, a list a tuple.  Raises InvalidModel for an attribute that the operator lacks,
     that is of another type, or that is required and missing.
     """
-    result: dict[str, object] = {
-        name: default_of(declared)
-        for name, declared in schema.attributes.items()
-        if declared.default is not None
-    }
-    for name, attribute in bound_attributes(node, bindings).items():
-        declared = schema.attributes.get(name)
-        if declared is None:
-            what = f"{node.op_type}-{schema.since_version} has no attribute {name!r}; it has {sorted(schema.attributes)}"
-            raise InvalidModel(what, location=location(node))
-        if attribute.type.name != declared.type and attribute.type is not AttributeType.UNDEFINED:
-            what = f"attribute {name!r} is of type {attribute.type.name}, where {declared.type} is wanted"
-            raise InvalidModel(what, location=location(node))
-        result[name] = plain(attribute.value)
-    for name, declared in schema.attributes.items():
-        if declared.required and name not in result:
-            raise InvalidModel(f"attribute {name!r} is required and missing", location=location(node))
-    return result
+    return plan_of(schema).bind(node, bindings)
 
 
 def default_of(declared: AttributeSchema) -> object:
@@ -111,5 +146,5 @@ def plain(value: AttributeValue | object) -> object:
     if isinstance(value, Tensor):
         return value.numpy()
     if isinstance(value, tuple):
-        return tuple(plain(v) for v in value)
+        return value if value and isinstance(value[0], int | float) else tuple(plain(v) for v in value)
     return value

@@ -18,10 +18,13 @@ class Lengths:
     """What the dimension variables of one run stand for (IR.md, "Static tensor shapes").
 
     From IR version 4 on a name means one length throughout the model; before, one within its own declaration.
+    Inputs say what a name stands for, and outputs are held to it; a name that only outputs have is not compared among
+    them, since exporters use one for sizes that have nothing to do with each other (`learns` is false by then).
     """
 
     ir_version: int
     error: type[InputError] | type[OutputError] = InputError
+    learns: bool = True
     bound: dict[str, tuple[int, str]] = field(default_factory=dict)  # length, and where it was seen
     later: list[tuple[Expr, int, str]] = field(default_factory=list)
 
@@ -69,6 +72,8 @@ class Lengths:
             self.later.append((dim, length, where))
 
     def bind(self, name: str, length: int, where: str) -> None:
+        if not self.learns and name not in self.bound:
+            return
         known, at = self.bound.setdefault(name, (length, where))
         if known != length:
             raise self.fault(f"dimension {name!r} is {known} in {at}, and {length} in {where}", where)

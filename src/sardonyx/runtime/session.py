@@ -123,7 +123,7 @@ class Session:
         return names if outputs is None else list(outputs)
 
     def _hold_outputs(self, results: Mapping[str, RuntimeValue], lengths: Lengths) -> None:
-        lengths.error = OutputError
+        lengths.error, lengths.learns = OutputError, False
         for value in self._outputs:
             result = results[value.name]
             self._hold_element_type(value, result)

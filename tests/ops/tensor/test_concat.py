@@ -77,6 +77,8 @@ def test_known_elements_are_joined_with_unknown_ones() -> None:
     assert value(asked("Concat", 13, [ints(1), ints(2)], {0: vec(N)}, axis=0)) == [N, None, None]
     assert value(asked("Concat", 13, [ints(1), ints(None)], {0: vec(N)}, axis=0)) is None
     assert value(asked("Concat", 13, [ints(1), ints(1)], axis=0)) is None
+    assert value(asked("Concat", 13, [ints(1), ints(1, 1)], {0: vec(N)}, axis=0)) is None
+    assert value(asked("Concat", 13, [ints(), ints()], {0: vec(N).reshape(())}, axis=0)) is None
     assert value(
         asked("Concat", 13, [ints(1), ints(0)], {0: vec(5), 1: np.empty(0, np.object_)}, axis=0)
     ) == [5]

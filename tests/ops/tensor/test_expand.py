@@ -4,6 +4,7 @@ import pytest
 from cases import Case, check
 from ops.tensor.questions import (
     FLOAT,
+    INT64,
     M,
     N,
     asked,
@@ -73,3 +74,5 @@ def test_known_elements_are_repeated() -> None:
     assert value(asked("Expand", 13, [ints(1), ints(1)], {0: vec(N), 1: i64([3])})) == [N, N, N]
     assert value(asked("Expand", 13, [ints(1), ints(1)], {0: vec(N), 1: i64([5000])})) is None
     assert value(asked("Expand", 13, [ints(1), ints(1)], {0: vec(N), 1: vec(N)})) is None
+    assert value(asked("Expand", 13, [TensorType(INT64), ints(1)], {0: vec(N), 1: i64([2])})) is None
+    assert value(asked("Expand", 13, [None, ints(1)], {0: vec(N), 1: i64([2])})) is None

@@ -21,6 +21,7 @@ from ops.tensor.questions import (
     value,
     vec,
 )
+from sardonyx.errors import InferenceError
 from sardonyx.ir.types import TensorType
 
 TALL = f32([[1, 2], [3, 4], [5, 6]])
@@ -81,3 +82,6 @@ def test_known_elements_are_picked() -> None:
     assert value(asked("Gather", 13, [ints(3), ints(2)], {0: data, 1: i64([-1, 0])})) == [M, N]
     assert value(asked("Gather", 13, [ints(3), ints(1)], {0: data})) is None
     assert value(asked("Gather", 13, [ints(3), ints(1)], {1: i64([0])})) == [None]
+    assert value(asked("Gather", 13, [ints(3), ints(5000)], {0: data, 1: i64([0] * 5000)})) is None
+    with pytest.raises(InferenceError, match="hold 3"):
+        value(asked("Gather", 13, [ints(3), ints(1)], {0: data, 1: i64([3])}))

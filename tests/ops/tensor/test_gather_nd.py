@@ -19,6 +19,7 @@ from ops.tensor.questions import (
     value,
     vec,
 )
+from sardonyx.errors import InferenceError
 from sardonyx.ir.types import TensorType
 
 SQUARE = f32([[0, 1], [2, 3]])
@@ -85,6 +86,13 @@ def test_refuses_indices_that_do_not_fit() -> None:
     )
 
 
+def test_batch_axes_leave_fewer_to_pick_from() -> None:
+    refused(
+        Case("GatherND", 13, [SQUARE, i64([[0, 0]] * 2)], [...], {"batch_dims": 1}), "where 1 to 1 are wanted"
+    )
+    contradicts(asked("GatherND", 13, [floats(2, 3), ints(2, 2)], batch_dims=1), "where 1 to 1 are wanted")
+
+
 def test_refuses_a_result_that_is_too_large() -> None:
     indices = np.broadcast_to(i64(0), (1 << 20, 1 << 20, 1))
     too_large(Case("GatherND", 13, [SQUARE, indices], [...]))
@@ -108,3 +116,8 @@ def test_known_elements_are_picked() -> None:
     assert value(asked("GatherND", 13, [ints(2), ints(1, 1)], {0: vec(N, 3), 1: i64([[1]])})) == [3]
     assert value(asked("GatherND", 13, [ints(2), ints(1)], {0: vec(N, 3), 1: i64([0])})) == N
     assert value(asked("GatherND", 13, [ints(2), ints(1, 1)], {0: vec(N, 3)})) is None
+    assert (
+        value(asked("GatherND", 13, [ints(2), ints(5000, 1)], {0: vec(N, 3), 1: i64([[0]] * 5000)})) is None
+    )
+    with pytest.raises(InferenceError, match="hold 2"):
+        value(asked("GatherND", 13, [ints(2), ints(1, 1)], {0: vec(N, 3), 1: i64([[2]])}))

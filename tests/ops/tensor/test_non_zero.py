@@ -53,5 +53,6 @@ def test_known_elements() -> None:
     assert value(asked("NonZero", 13, [ints(3)], {0: vec(N + 1, 0, -1)})) == [[0, 2]]
     assert value(asked("NonZero", 13, [ints(2)], {0: vec(-N - 1, 2)})) == [[0, 1]]
     assert value(asked("NonZero", 13, [ints(2)], {0: vec(N, 2)})) is None
+    assert value(asked("NonZero", 13, [ints(2)], {0: vec(-N, 2)})) is None
     assert value(asked("NonZero", 13, [ints(2)], {0: vec(None, 2)})) is None
     assert shape(asked("NonZero", 13, [ints(2)], {0: vec(N + 1, 2)})) == (1, 2)

@@ -35,6 +35,7 @@ CASES = [
     Case("OneHot", 28, [i64(1), i64([2]), OFF_ON], [f32([2, 5])], label="scalar index, depth of rank 1"),
     Case("OneHot", 11, [f32([1.9, -0.9, np.nan]), f32(3.7), OFF_ON], [f32([[2, 5, 2], FIRST, NONE])], label="floats"),
     Case("OneHot", 11, [np.array([2**64 - 1, 1], np.uint64), i64(2), OFF_ON], [f32([[2, 2], [2, 5]])], label="uint64"),
+    Case("OneHot", 9, [f32([-0.5, -1.0]), THREE, OFF_ON], [f32([FIRST, NONE])], label="cut off towards zero"),
     Case("OneHot", 11, [np.array([255], np.uint8), np.array(300, np.int16), i64([0, 1])],
          [(np.arange(300) == 255).astype(np.int64)[None]], label="depth beyond the type of the indices"),
     Case("OneHot", 11, [i64([0]), i64(2), strs(["off", "on"])], [strs([["on", "off"]])], label="strings"),
@@ -72,4 +73,5 @@ def test_symbolic_sizes() -> None:
     assert shape(asked("OneHot", 11, [ints(N, 4), ints(), floats(2)], {1: i64(3)})) == (N, 4, 3)
     assert shape(asked("OneHot", 11, [ints(4), ints(1), floats(2)], {1: vec(N)}, axis=0)) == (N, 4)
     assert shape(asked("OneHot", 9, [ints(4), ints(), floats(2)])) == (4, None)
+    assert shape(asked("OneHot", 9, [ints(4), None, floats(2)])) == (4, None)
     assert types(asked("OneHot", 11, [None, ints(), floats(2)])) == [TensorType(FLOAT)]

@@ -105,6 +105,7 @@ def test_refuses_pads_that_do_not_fit() -> None:
     refused(Case("Pad", 18, [X, i64([1, 1]), None, i64([2])], [...]), "axes 2 lies outside")
     refused(Case("Pad", 18, [X, i64([1] * 4), None, i64([0, -2])], [...]), "name an axis twice")
     refused(Case("Pad", 13, [LINE, i64([-2, -2])], [...]), "take away more than")
+    refused(Case("Pad", 13, [X, i64([-2, 0, -2, 0])], [...]), "take away more than")
     refused(Case("Pad", 13, [f32([]), i64([1, 0])], [...], {"mode": "edge"}), "nothing to continue")
 
 
@@ -122,6 +123,7 @@ def test_symbolic_sizes() -> None:
     assert shape(asked("Pad", 13, [floats(N, 3), ints(4)], {1: i64([1, 0, 2, 0])})) == (N + 3, 3)
     assert shape(asked("Pad", 13, [floats(4, 3), ints(4)], {1: vec(0, N, 0, 0)})) == (4, N + 3)
     assert shape(asked("Pad", 13, [floats(4, 3), ints(4)])) == (None, None)
+    assert shape(asked("Pad", 13, [floats(4, 3, 2), ints(None)])) == (None, None, None)
     axes = [floats(4, 3), ints(2), floats(), ints(1)]
     assert shape(asked("Pad", 18, axes, {3: i64([-1])})) == (4, None)
     assert shape(asked("Pad", 18, axes)) == (None, None)

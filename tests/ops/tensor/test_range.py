@@ -123,11 +123,18 @@ def test_symbolic_counts() -> None:
     assert count(M, M + N, 1) == "N"
     assert count(0, N, M) == "new0"
     assert count(0, None, 1) == "new0"
+    assert (
+        str(shape(asked("Range", 11, [ints(), None, ints()], {0: i64(0), 2: i64(1)})))
+        == "(from_param('new0'),)"
+    )
 
 
 def test_counts_of_floats() -> None:
     known: dict[int, Known] = {0: f32(0), 1: f32(0.3), 2: f32(0.1)}
     assert shape(asked("Range", 11, [floats()] * 3, known)) == (3,)
+    for i in range(3):
+        unknown = {k: v for k, v in known.items() if k != i}
+        assert shape(asked("Range", 11, [floats()] * 3, unknown)) == (asked("Range", 11, []).new_dim(),)
     half = TensorType(DataType.FLOAT16, ())
     limits = dict(enumerate(of(F16, 0, 1, 0.33325)))
     assert shape(asked("Range", 27, [half] * 3, limits)) == (4,)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.body_text import element_type, scalar, vector, wide_float
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import merge_dims
 
@@ -39,7 +41,7 @@ def infer(t: Inference) -> Result:
         return TensorType(theta.dtype)
     if axes not in (2, 3):
         t.fail(f"theta maps points of {axes} coordinates, 2 or 3 are wanted")
-    spatial: Shape = (None,) * axes if size is None else size[2:]
+    spatial: Shape = tuple(t.new_dim() for _ in range(axes)) if size is None else size[2:]
     return TensorType(theta.dtype, (batch, *spatial, axes))
 
 
@@ -72,3 +74,62 @@ def centres(count: int, align_corners: bool, like: Array) -> Array:
     else:
         points = (2 * np.arange(count) + 1) / max(count, 1) - 1
     return points.astype(like.dtype)
+
+
+@op.body(20, opset=13)
+def body(t: Inference) -> str:
+    """Every point is a row of coordinates, the last axis first, and a 1, which theta maps as a matrix."""
+    dtype = element_type(t)
+    names = axis_names(t)
+    count = len(names)
+    nodes = "".join(axis_text(t, i, names, dtype) for i in range(count))
+    return f"""(theta, size) => (grid) {{
+      zero = {scalar(0, DataType.INT64)}
+      one = {scalar(1, DataType.INT64)}
+      two = {scalar(2, DataType.INT64)}
+      at_two = {vector([2])}
+      behind = {vector([count + 2])}
+      at_end = {vector([1])}
+      spatial = Slice(size, at_two, behind)
+      column = Concat <axis = 0> (spatial, at_end){nodes}
+      unit = {scalar(1, wide_float(dtype))}
+      units = Expand(unit, column)
+      points = Concat <axis = -1> ({", ".join(f"{name}s" for name in reversed(names))}, units)
+      map = Cast <to = {int(wide_float(dtype))}> (theta)
+      turned = Transpose <perm = [0, 2, 1]> (map)
+      before = {vector(range(1, count))}
+      matrices = Unsqueeze(turned, before)
+      moved = MatMul(points, matrices)
+      grid = Cast <to = {int(dtype)}> (moved)
+    }}"""
+
+
+def axis_names(t: Inference) -> str:
+    """A letter for each spatial axis, the first one first."""
+    theta, size = t.shape(0), t.dims(1)
+    count = None if size is None else len(size) - 2
+    if count is None and theta is not None and len(theta) == 3 and isinstance(theta[1], int):
+        count = theta[1]
+    if count not in (2, 3):
+        t.fail("the number of spatial axes, 2 or 3, has to be known")
+    return "zyx"[-count:]
+
+
+def axis_text(t: Inference, i: int, names: str, dtype: DataType) -> str:
+    """The coordinate of each point along spatial axis i, as an array of all points: (2 k + 1 - n) / n, or over n - 1."""
+    letter = names[i]
+    others = [axis for axis in range(len(names) + 1) if axis != i]
+    parts = "Sub({0}_count, one)" if t.integer("align_corners") else "Identity({0}_count)"
+    return f"""
+      {letter}_axis = {scalar(i + 2, DataType.INT64)}
+      {letter}_count = Gather(size, {letter}_axis)
+      {letter}_start = Sub(one, {letter}_count)
+      {letter}_places = Range({letter}_start, {letter}_count, two)
+      {letter}_parts = {parts.format(letter)}
+      {letter}_divisor = Max({letter}_parts, one)
+      {letter}_dividend = Cast <to = {int(wide_float(dtype))}> ({letter}_places)
+      {letter}_scale = Cast <to = {int(wide_float(dtype))}> ({letter}_divisor)
+      {letter}_line = Div({letter}_dividend, {letter}_scale)
+      {letter}_others = {vector(others)}
+      {letter}_field = Unsqueeze({letter}_line, {letter}_others)
+      {letter}s = Expand({letter}_field, column)"""

@@ -39,7 +39,7 @@ def infer(t: Inference) -> Result:
         if isinstance(taps, int) and isinstance(rows, int) and (taps < 1 or rows % taps):
             t.fail(f"the input has {rows} rows, a multiple of the {taps} elements of a block is wanted")
         lead = (found.shape[0], None if taps is None else exact_div(rows, taps))
-    return TensorType(found.dtype, (*lead, *image))
+    return TensorType(found.dtype, (*lead, *(t.new_dim() if n is None else n for n in image)))
 
 
 @op.eval(18)

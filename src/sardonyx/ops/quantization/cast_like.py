@@ -9,6 +9,7 @@ from sardonyx.dtypes import DataType
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.body_text import element_type
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.quantization.cast import cast, known_as
 from sardonyx.ops.quantization.conversion import rule_of
@@ -42,3 +43,17 @@ def infer(t: Inference) -> Result:
 def value(t: Inference) -> Known | None:
     to = t.dtype(1)
     return None if to is None else known_as(t, to)
+
+
+def body(t: Inference) -> str:
+    given = [f"to = {int(element_type(t, 1))}"]
+    if "saturate" in t.attributes:
+        given.append(f"saturate = {t.integer('saturate')}")
+    if "round_mode" in t.attributes:
+        given.append(f'round_mode = "{t.attributes["round_mode"]}"')
+    return f"(x, like) => (y) {{ y = Cast <{', '.join(given)}> (x) }}"
+
+
+op.body(15, opset=13)(body)
+for version in (19, 21, 23, 24, 25):
+    op.body(version, opset=version)(body)

@@ -34,3 +34,23 @@ def evaluate(x: Array) -> tuple[Array, Array, Array]:
         zero_point = quantized(-low / scale, None, DataType.UINT8, Rule())
         y = quantized(x / scale, zero_point, DataType.UINT8, Rule())
     return y, scale, zero_point
+
+
+@op.body(11, opset=11)
+def body(t: Inference) -> str:
+    return """(x) => (y, scale, zero_point) {
+      zero = Constant <value = float {0.0}> ()
+      most = Constant <value = float {255.0}> ()
+      least = ReduceMin <keepdims = 0> (x)
+      greatest = ReduceMax <keepdims = 0> (x)
+      low = Min(least, zero)
+      high = Max(greatest, zero)
+      range = Sub(high, low)
+      scale = Div(range, most)
+      below = Neg(low)
+      place = Div(below, scale)
+      inside = Clip(place, zero, most)
+      nearest = Round(inside)
+      zero_point = Cast <to = 2> (nearest)
+      y = QuantizeLinear(x, scale, zero_point)
+    }"""

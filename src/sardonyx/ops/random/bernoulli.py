@@ -11,6 +11,7 @@ from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.body_text import element_type, real, wide_float
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.random.drawing import drawn_type, floats, told
 
@@ -36,3 +37,16 @@ def evaluate(input: Array, *, dtype: int | None = None, seed: float | None = Non
         raise EvaluationError("the input has a probability outside of 0 to 1")
     drawn = call.generator(seed).random(input.shape) < chances
     return np.asarray(drawn).astype(drawn_type(dtype, DataType.of(input.dtype), ALLOWED).numpy)
+
+
+@op.body(15, 22, opset=13)
+def body(t: Inference) -> str:
+    """What is drawn is below 1, so that a probability of 1 always gives 1; in a narrow float it could be rounded to 1."""
+    drawn = int(wide_float(element_type(t)))
+    seed = f", seed = {real(t, 'seed')!r}" if "seed" in t.attributes else ""
+    return f"""(x) => (y) {{
+      chance = Cast <to = {drawn}> (x)
+      number = RandomUniformLike <dtype = {drawn}{seed}> (chance)
+      is_hit = Less(number, chance)
+      y = Cast <to = {t.attributes.get("dtype", int(element_type(t)))}> (is_hit)
+    }}"""

@@ -7,13 +7,16 @@ The symmetric window of one element, for which the formula divides by zero, is i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.api import BodyFacet, Call, Operator, claim
+from sardonyx.ops.body_text import scalar
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.signal.output_type import converted, output_type, told_type, told_whole, whole
 
@@ -42,7 +45,53 @@ def window(coefficients: Sequence[float]) -> Callable[..., Array]:
     return evaluate
 
 
+def body(coefficients: Sequence[float]) -> BodyFacet:
+    def text(t: Inference) -> str:
+        """Angles count from the peak, where every term is positive; integers are cut off from what is float32 first."""
+        dtype = told_type(t)
+        terms = [cosine(k, factor) for k, factor in enumerate(coefficients) if k]
+        real = DataType.FLOAT if dtype.is_integer else dtype
+        return f"""(size) => (y) {{
+      one = {scalar(1, DataType.INT64)}
+      two = {scalar(2, DataType.INT64)}
+      pi = {scalar(math.pi, DataType.DOUBLE)}
+      count = Cast <to = {int(DataType.INT64)}> (size)
+      steps = {"Identity(count)" if t.integer("periodic") else "Sub(count, one)"}
+      first = Neg(steps)
+      twice = Mul(two, count)
+      last = Add(first, twice)
+      places = Range(first, last, two)
+      parts = Max(steps, one)
+      dividend = Cast <to = {int(DataType.DOUBLE)}> (places)
+      divisor = Cast <to = {int(DataType.DOUBLE)}> (parts)
+      turns = Div(dividend, divisor)
+      angles = Mul(pi, turns)
+      sum_0 = {scalar(coefficients[0], DataType.DOUBLE)}{"".join(terms)}
+      real = Cast <to = {int(real)}> (sum_{len(coefficients) - 1})
+      y = Cast <to = {int(dtype)}> (real)
+    }}"""
+
+    return text
+
+
+def cosine(k: int, factor: float) -> str:
+    """The nodes that add factor * cos(k * angles)."""
+    return f"""
+      times_{k} = {scalar(k, DataType.DOUBLE)}
+      angles_{k} = Mul(times_{k}, angles)
+      cosine_{k} = Cos(angles_{k})
+      factor_{k} = {scalar(factor, DataType.DOUBLE)}
+      term_{k} = Mul(factor_{k}, cosine_{k})
+      sum_{k} = Add(sum_{k - 1}, term_{k})"""
+
+
+ABOUT = {
+    "HannWindow": "half of 1 - cos(x) from one end to the other, which falls to 0 at both.",
+    "HammingWindow": "a raised cosine whose ends are at 4 / 46, where the nearest side lobe is least.",
+    "BlackmanWindow": "a sum of two cosines, which falls to 0 at both ends more smoothly than one does.",
+}
 for name, coefficients in COEFFICIENTS.items():
-    op = Operator(name, tolerance="rounding")
+    op = Operator(name, tolerance="rounding", about=ABOUT[name])
     op.infer(17)(infer)
     op.eval(17)(window(coefficients))
+    op.body(17, opset=13)(body(coefficients))

@@ -6,6 +6,8 @@ are those of `value`, a tensor of one element; without it they are 0 and float32
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sardonyx.dtypes import DataType
@@ -14,7 +16,6 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.inference import Inference, Known, Result
-from sardonyx.ops.shapes import product
 from sardonyx.ops.tensor.elements import LIMIT, numbers
 
 op = Operator("ConstantOfShape")
@@ -34,8 +35,7 @@ def infer(t: Inference) -> Result:
 def value(t: Inference) -> Known | None:
     shape = t.dims(0)
     sizes = None if shape is None else numbers(shape)
-    count = None if sizes is None else product(sizes)
-    if sizes is None or not isinstance(count, int) or count > LIMIT or fill(t).size != 1:
+    if sizes is None or math.prod(sizes) > LIMIT or fill(t).size != 1:
         return None
     return np.full(sizes, fill(t).reshape(()))
 

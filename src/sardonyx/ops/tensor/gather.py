@@ -6,6 +6,8 @@ versions; 13 adds an element type.
 
 from __future__ import annotations
 
+import math
+
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
@@ -38,13 +40,16 @@ def infer(t: Inference) -> Result:
 @settled
 def value(t: Inference) -> Known | None:
     data, indices = elements(t, 0), t.constant(1)
-    if data is None or indices is None or data.ndim == 0 or indices.size > LIMIT:
+    if data is None or indices is None:
         return None
     axis = t.axis(t.integer("axis"), data.ndim)
-    if ((indices < -data.shape[axis]) | (indices >= data.shape[axis])).any():
+    shape = picked_shape(data, indices, axis)
+    if math.prod(shape) > LIMIT:
         return None
-    found = picked(data, indices, axis)
-    return found if found.size <= LIMIT else None
+    try:
+        return picked(data, indices, axis).reshape(shape)
+    except EvaluationError as error:
+        t.fail(error.why)
 
 
 @op.eval(1, 11, 13)
@@ -53,11 +58,14 @@ def evaluate(data: Array, indices: Array, *, axis: int, call: Call) -> Array:
     if data.ndim == 0:
         raise EvaluationError("data is a scalar, which has no axis to pick from")
     axis = axis_of(axis, data.ndim)
-    shape = data.shape[:axis] + indices.shape + data.shape[axis + 1 :]
+    shape = picked_shape(data, indices, axis)
     claim(call, shape, data.dtype, "Gather result")
-    return picked(data, indices, axis)
+    return picked(data, indices, axis).reshape(shape)
+
+
+def picked_shape(data: Array, indices: Array, axis: int) -> tuple[int, ...]:
+    return data.shape[:axis] + indices.shape + data.shape[axis + 1 :]
 
 
 def picked(data: Array, indices: Array, axis: int) -> Array:
-    found = data.take(from_front(indices, data.shape[axis]).reshape(-1), axis)
-    return found.reshape(data.shape[:axis] + indices.shape + data.shape[axis + 1 :])
+    return data.take(from_front(indices, data.shape[axis]).reshape(-1), axis)

@@ -26,9 +26,13 @@ op = Operator("GatherND")
 def evaluate(data: Array, indices: Array, *, batch_dims: int = 0, call: Call) -> Array:
     """data: [batch, d1...dk, rest]; indices: [batch, ..., k] int64; result: [batch, ..., rest]."""
     check(data.shape, indices.shape, batch_dims)
-    rest = data.shape[batch_dims + indices.shape[-1] :]
-    claim(call, indices.shape[:-1] + rest, data.dtype, "GatherND result")
-    return picked(data, indices, batch_dims)
+    shape = picked_shape(data, indices, batch_dims)
+    claim(call, shape, data.dtype, "GatherND result")
+    return picked(data, indices, batch_dims).reshape(shape)
+
+
+def picked_shape(data: Array, indices: Array, batch_dims: int) -> tuple[int, ...]:
+    return indices.shape[:-1] + data.shape[batch_dims + indices.shape[-1] :]
 
 
 def check(data: tuple[int, ...], indices: tuple[int, ...], batch_dims: int) -> None:
@@ -48,13 +52,12 @@ def check(data: tuple[int, ...], indices: tuple[int, ...], batch_dims: int) -> N
 
 
 def picked(data: Array, indices: Array, batch_dims: int) -> Array:
-    depth = indices.shape[-1]
-    batch, picking = data.shape[:batch_dims], data.shape[batch_dims : batch_dims + depth]
-    rest = data.shape[batch_dims + depth :]
-    flat = data.reshape(math.prod(batch), math.prod(picking), *rest)
-    places = row_major(indices, picking).reshape(math.prod(batch), math.prod(indices.shape[batch_dims:-1]))
-    found = flat[np.arange(math.prod(batch))[:, None], places]
-    return found.reshape(indices.shape[:-1] + rest)
+    """The parts of data, in one list for each element of the batch."""
+    depth, batch = indices.shape[-1], math.prod(data.shape[:batch_dims])
+    picking = data.shape[batch_dims : batch_dims + depth]
+    flat = data.reshape(batch, math.prod(picking), *data.shape[batch_dims + depth :])
+    places = row_major(indices, picking).reshape(batch, math.prod(indices.shape[batch_dims:-1]))
+    return flat[np.arange(batch)[:, None], places]
 
 
 @op.infer(11, 12, 13)
@@ -79,11 +82,11 @@ def infer(t: Inference) -> Result:
 @settled
 def value(t: Inference) -> Known | None:
     data, indices, batch_dims = elements(t, 0), t.constant(1), t.integer("batch_dims", 0)
-    if data is None or indices is None or indices.size > LIMIT:
+    if data is None or indices is None:
         return None
     try:
         check(data.shape, indices.shape, batch_dims)
-        found = picked(data, indices, batch_dims)
+        shape = picked_shape(data, indices, batch_dims)
+        return picked(data, indices, batch_dims).reshape(shape) if math.prod(shape) <= LIMIT else None
     except EvaluationError as error:
         t.fail(error.why)
-    return found if found.size <= LIMIT else None

@@ -30,7 +30,7 @@ def reflected(places: Array, size: int) -> Array:
     """0 1 2 3 2 1 0 1 ...: the first and the last entry are not repeated."""
     period = max(2 * (size - 1), 1)
     places = places % period
-    return np.minimum(places, period - places) if size > 1 else places
+    return np.minimum(places, period - places)
 
 
 def clamped(places: Array, size: int) -> Array:

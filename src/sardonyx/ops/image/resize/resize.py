@@ -55,7 +55,7 @@ def scaled_type(t: Inference, scales: Array | None) -> Result:
     if found is None or found.shape is None:
         return found and TensorType(found.dtype, None if scales is None else (None,) * scales.size)
     if scales is None:
-        return TensorType(found.dtype, (None,) * len(found.shape))
+        return TensorType(found.dtype, tuple(t.new_dim() for _ in found.shape))
     return TensorType(found.dtype, scaled_dims(t, found.shape, scales))
 
 
@@ -109,7 +109,7 @@ def resized_dims(t: Inference, dims: Sequence[Dim]) -> Sequence[Dim]:
             t.fail(f"there are {len(sizes)} sizes for {len(dims)} axes")
         policy = t.attributes.get("keep_aspect_ratio_policy", "stretch")
         if policy == "stretch":
-            return sizes
+            return [t.new_dim() if n is None else n for n in sizes]
         numbers = [n for n in (*sizes, *dims) if isinstance(n, int)]
         if len(numbers) < 2 * len(dims):
             return (None,) * len(dims)
@@ -118,10 +118,9 @@ def resized_dims(t: Inference, dims: Sequence[Dim]) -> Sequence[Dim]:
         except EvaluationError as error:
             t.fail(error.why)
     scales = t.constant(2)
-    if t.has(3) or scales is None or scales.size == 0:
-        return (None,) * len(dims)
-    if t.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize":
-        return (None,) * len(dims)  # the region of interest counts, too
+    crops = t.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"  # the region counts, too
+    if t.has(3) or scales is None or scales.size == 0 or crops:
+        return [t.new_dim() for _ in dims]
     return scaled_dims(t, dims, scales)
 
 

@@ -1,0 +1,108 @@
+"""Checking a document: read, walked by the rules, reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from sardonyx.check.api import Diagnostic, Report, Rule
+from sardonyx.check.context import Document
+from sardonyx.check.engine import Located, Walk, by_class
+from sardonyx.check.location import location
+from sardonyx.check.pages import page, rules
+from sardonyx.check.sources import DocumentKind, Source, hint, read
+from sardonyx.errors import DecodeError, JsonError, LimitError, SardonyxError, TextError
+from sardonyx.io.external import Policy
+from sardonyx.io.load import Path_, without_collection
+from sardonyx.io.operator_sets import SetSource, load_operator_set
+from sardonyx.proto.wire import Limits
+
+
+def check(
+    source: Source,
+    *,
+    kind: DocumentKind | None = None,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    operator_sets: Iterable[SetSource] = (),
+    policy: Policy | str = Policy.HUB,
+    base: Path_ | None = None,
+    limits: Limits | None = None,
+) -> Report:
+    """Every fault of a model, an operator-set document or stored data, in the order of the document.
+
+    `kind` says what `source` holds where neither a magic nor the name tells.  `select` and `ignore` hold codes,
+    beginnings of codes ("SX2") or names of rules.  `policy` and `base` are those of `load`; `operator_sets` are
+    documents that declare operators of other domains.
+
+    What does not decode is one diagnostic.  Raises OSError for files that cannot be read, ValueError for words in
+    `select` and `ignore` that mean no rule.
+    """
+    chosen = selected(select, ignore)
+    try:
+        with without_collection():
+            record, path = read(source, kind, limits)
+    except (DecodeError, TextError, JsonError, LimitError) as error:
+        return Report((undecodable(error, source),))
+    folder = path if base is None else Path(base) / "model"
+    document = Document(record, folder, Policy(policy), declared(operator_sets))
+    found = Walk(document, by_class(rules().values(), document.ir_version)).run()
+    return Report(tuple(diagnostic(one) for one in found if one.rule.code in chosen))
+
+
+def declared(operator_sets: Iterable[SetSource]) -> frozenset[tuple[str, str]]:
+    """Domain and name of what operator-set documents declare."""
+    result: set[tuple[str, str]] = set()
+    for source in operator_sets:
+        one = load_operator_set(source)
+        result |= {(one.domain, o.name) for o in one.operators}
+        result |= {(one.domain, name) for _, name, _ in one.functions}
+    return frozenset(result)
+
+
+def diagnostic(one: Located) -> Diagnostic:
+    about, finding = page(one.rule.code), one.finding
+    severity = finding.severity or one.rule.severity
+    place = location(one.trail, finding.at)
+    return Diagnostic(about.code, about.name, severity, place, finding.says, finding.help, about.clause)
+
+
+UNDECODABLE: tuple[tuple[type[SardonyxError], str, str], ...] = (
+    (DecodeError, "SX001", "export or copy the file again: its bytes are damaged, or not those of such a document"),
+    (TextError, "SX006", "correct the text at this place"),
+    (JsonError, "SX007", "correct the JSON at this place"),
+    (LimitError, "SX008", "raise the limit if you trust the file"),
+)
+
+
+def undecodable(error: DecodeError | TextError | JsonError | LimitError, source: Source) -> Diagnostic:
+    """The one diagnostic of a document without a record."""
+    code, cure = next((code, cure) for kind, code, cure in UNDECODABLE if isinstance(error, kind))
+    about = page(code)
+    if isinstance(error, DecodeError):
+        place = f"byte {error.offset}" + (f" ({error.path})" if error.path else "")
+        cure += hint(Path(source)) if isinstance(source, str | Path) else ""
+    elif isinstance(error, TextError):
+        place = f"line {error.line}, column {error.column}"
+    else:
+        place = error.path if isinstance(error, JsonError) else ""
+    return Diagnostic(about.code, about.name, about.severity, place, error.why, cure, about.clause)
+
+
+def selected(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
+    """The codes of the rules that report."""
+    every = rules()
+    wanted, unwanted = meant(select, every.values()), meant(ignore, every.values())
+    return frozenset((wanted or set(every)) - unwanted)
+
+
+def meant(words: Iterable[str], every: Iterable[Rule]) -> set[str]:
+    """The codes that codes, their beginnings, or names mean."""
+    known: Sequence[Rule] = list(every)
+    result: set[str] = set()
+    for word in words:
+        found = {r.code for r in known if r.code.startswith(word.upper()) or page(r.code).name == word}
+        if not found:
+            raise ValueError(f"{word!r} is neither a rule's code, the beginning of codes nor a rule's name")
+        result |= found
+    return result

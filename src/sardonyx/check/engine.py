@@ -1,0 +1,164 @@
+"""The walk: every record of a document is handed, with its context, to the rules that declared its class.
+
+Rules yield what they find; the engine filters by IR version, leaves out what follows from another fault, and puts
+what is left in the order of the fields.  A stack of its own instead of recursion, as documents may be deep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import cast
+
+from sardonyx.check.api import Finding, Rule
+from sardonyx.check.bodies import Body, imports_of
+from sardonyx.check.context import Context, Document, Trail
+from sardonyx.proto import messages as m
+from sardonyx.proto.record import Field, Record
+
+STEP = re.compile(r"(\w+)(?:\[(\d+)\])?\Z")
+UNKNOWN = 1 << 30  # where unknown fields stand among the known ones: last
+Step = tuple[int, int]  # number of a field, index in it
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A finding with its rule and place: `steps` from the document, `scope` those of the visited record."""
+
+    rule: Rule
+    finding: Finding
+    steps: tuple[Step, ...]
+    trail: Trail
+
+
+@dataclass(slots=True)
+class Walk:
+    """One pass of the rules over a document."""
+
+    document: Document
+    rules: Mapping[type[Record], Sequence[Rule]]
+    found: list[Located] = field(default_factory=list)
+
+    def run(self) -> list[Located]:
+        """All findings, in the order of the document's fields."""
+        document = self.document
+        trail = Trail(document.record)
+        stack = [(trail, Context(document, self.body(document.record, None, trail), trail))]
+        while stack:
+            trail, context = stack.pop()
+            self.visit(trail, context)
+            inner: list[Trail] = []
+            values = trail.record.__dict__
+            for one in children(type(trail.record)):
+                value = values.get(one.name)
+                if value is None:
+                    continue
+                if one.repeated:
+                    inner += [Trail(v, trail, one, i) for i, v in enumerate(cast("list[Record]", value))]
+                else:
+                    inner.append(Trail(cast(Record, value), trail, one))
+            for child in reversed(inner):
+                stack.append((child, self.entered(child, context)))
+        return kept(self.found)
+
+    def visit(self, trail: Trail, context: Context) -> None:
+        context.trail = trail
+        for rule in self.rules.get(type(trail.record), ()):
+            for finding in rule.ask(trail.record, context):
+                steps = (*steps_to(trail), *steps_of(type(trail.record), finding.at))
+                self.found.append(Located(rule, finding, steps, trail))
+
+    def entered(self, trail: Trail, context: Context) -> Context:
+        """The context inside a record: another one in a graph or function."""
+        if not isinstance(trail.record, m.GraphProto | m.FunctionProto):
+            return context
+        return Context(self.document, self.body(trail.record, context, trail), trail)
+
+    def body(self, record: Record, context: Context | None, trail: Trail) -> Body | None:
+        document = self.document
+        functions = document.functions
+        if isinstance(record, m.FunctionProto):
+            own = imports_of(record.opset_import)
+            if not own and isinstance(document.record, m.OperatorSetProto):
+                own = {record.domain: document.record.opset_version}
+            return Body(record, "function", own, functions, function=record)
+        if not isinstance(record, m.GraphProto):
+            return None
+        outer = context.body if context is not None else None
+        if outer is not None:
+            return Body(
+                record, "nested", outer.imports, functions, outer, node_index(trail), function=outer.function
+            )
+        name = trail.field.name if trail.field is not None else ""
+        imports = document.imports
+        if name == "algorithm" and document.model is not None and document.model.graph is not None:
+            main = Body(document.model.graph, "main", imports, functions)
+            return Body(record, "algorithm", imports, functions, main, len(document.model.graph.node))
+        return Body(record, "initialization" if name == "initialization" else "main", imports, functions)
+
+
+def node_index(trail: Trail) -> int:
+    """The index of the nearest node around a record."""
+    for step in trail.outwards():
+        if isinstance(step.record, m.NodeProto):
+            return step.index
+    return 0
+
+
+@cache
+def children(message: type[Record]) -> tuple[Field, ...]:
+    return tuple(f for f in message.FIELDS if f.message is not None)
+
+
+def by_class(rules: Iterable[Rule], ir_version: int) -> dict[type[Record], list[Rule]]:
+    """The rules that hold for an IR version, by the class that they visit."""
+    result: dict[type[Record], list[Rule]] = {message: [] for message in m.MESSAGES}
+    for one in rules:
+        if one.since <= ir_version <= one.until:
+            for message in m.MESSAGES if Record in one.visits else one.visits:
+                result[message].append(one)
+    return result
+
+
+def steps_to(trail: Trail) -> tuple[Step, ...]:
+    steps = [(t.field.number, t.index) for t in trail.outwards() if t.field is not None]
+    return tuple(reversed(steps))
+
+
+def steps_of(message: type[Record] | None, at: str) -> tuple[Step, ...]:
+    """A finding's path as steps; an assertion holds rules to paths that exist."""
+    steps: list[Step] = []
+    for part in at.split(".") if at else ():
+        match = STEP.match(part)
+        assert match is not None and message is not None, f"{at!r} is not a path"
+        name, index = match[1], int(match[2] or -1)
+        if name == "unknown":
+            steps.append((UNKNOWN, index))
+            message = None
+            continue
+        row = message.BY_NAME[name]
+        steps.append((row.number, index))
+        message = row.message
+    return tuple(steps)
+
+
+def kept(found: list[Located]) -> list[Located]:
+    """What does not follow from something else that was found, each once, in order."""
+    places: dict[str, list[tuple[Step, ...]]] = {}
+    for one in found:
+        places.setdefault(one.rule.code, []).append(one.steps)
+    result = [one for one in found if not follows(one, places)]
+    result.sort(key=lambda one: (one.steps, one.rule.code))
+    return result
+
+
+def follows(one: Located, places: Mapping[str, list[tuple[Step, ...]]]) -> bool:
+    """Whether a finding of a rule that explains this one lies at its place, inside it or around it."""
+    for code in one.rule.unless:
+        for other in places.get(code, ()):
+            length = min(len(one.steps), len(other))
+            if one.steps[:length] == other[:length]:
+                return True
+    return False

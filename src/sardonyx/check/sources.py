@@ -1,0 +1,83 @@
+"""What is checked: which kind of document it is, and its record."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeAlias, cast, get_args
+
+from sardonyx.io import to_proto
+from sardonyx.io.load import Path_, Serializable, hint, mapped
+from sardonyx.ir.graph import Model
+from sardonyx.proto import messages as m
+from sardonyx.proto.binary import decode
+from sardonyx.proto.record import Payload, Record
+from sardonyx.proto.wire import Buffer, Limits
+
+Source: TypeAlias = "Path_ | bytes | bytearray | memoryview | BinaryIO | Serializable | Record | Model"
+DocumentKind = Literal["model", "operator-set", "tensor", "sequence", "map", "optional"]
+KINDS: dict[DocumentKind, type[Record]] = {
+    "model": m.ModelProto,
+    "operator-set": m.OperatorSetProto,
+    "tensor": m.TensorProto,
+    "sequence": m.SequenceProto,
+    "map": m.MapProto,
+    "optional": m.OptionalProto,
+}
+MAGIC = b"\x0a\x09ONNXOPSET"  # field 1 of an OperatorSetProto
+assert set(get_args(DocumentKind)) == set(KINDS)
+
+
+def read(source: Source, kind: DocumentKind | None, limits: Limits | None) -> tuple[Record, Path | None]:
+    """The record and the file that it stands in.
+
+    Raises DecodeError, TextError, JsonError and LimitError for what does not decode, OSError for files that
+    cannot be read, ValueError for an object that is no document.
+    """
+    if isinstance(source, Record):
+        if type(source) not in KINDS.values():
+            raise ValueError(f"a {type(source).__name__} cannot be checked alone; wanted one of {', '.join(KINDS)}")
+        return source, None
+    if isinstance(source, Model):
+        return to_proto.model(source), None
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        return read_file(path, kind, limits), path
+    if isinstance(source, Serializable):
+        return decoded(source.SerializeToString(), kind, limits), None
+    if isinstance(source, bytes | bytearray | memoryview):
+        return decoded(bytes(source) if isinstance(source, bytearray) else source, kind, limits), None
+    if not hasattr(source, "read"):
+        raise ValueError(f"{type(source).__name__} is no model; wanted a path, bytes, a file or a record")
+    return decoded(cast(BinaryIO, source).read(), kind, limits), None
+
+
+def decoded(data: Payload | Buffer, kind: DocumentKind | None, limits: Limits | None) -> Record:
+    if kind is None:
+        kind = "operator-set" if data[: len(MAGIC)] == MAGIC else "model"
+    return decode(data, KINDS[kind], limits)
+
+
+def read_file(path: Path, kind: DocumentKind | None, limits: Limits | None) -> Record:
+    """The record in a file, by its suffix: `.json`, `.onnxtxt` and `.txt`, else the binary form."""
+    message = KINDS[kind or kind_of(path)]
+    if path.suffix == ".json":
+        from sardonyx.proto.json import from_json  # the text forms are rare, and their parsers take time to load
+
+        return from_json(path.read_text("utf-8"), message)
+    if path.suffix in (".onnxtxt", ".txt"):
+        from sardonyx.proto.text import from_text
+
+        return from_text(path.read_text("utf-8"), message, source=str(path))
+    if path.is_file() and path.stat().st_size == 0:
+        return decode(b"", message)
+    data = mapped(path)
+    return decoded(data, kind or ("tensor" if path.suffix == ".pb" else None), limits)
+
+
+def kind_of(path: Path) -> DocumentKind:
+    """What a file without a magic holds, by its name: `.pb` is a stored tensor, all others models."""
+    return "tensor" if path.suffix == ".pb" else "model"
+
+
+__all__ = ["KINDS", "DocumentKind", "Source", "hint", "read"]

@@ -1,0 +1,33 @@
+"""The labels that classifiers choose from: integers or strings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.inference import Inference
+from sardonyx.ops.ml.lookup import texts
+
+
+def labels_of(integers: tuple[int, ...] | None, strings: tuple[str, ...] | None) -> Array:
+    """The labels as a vector; an empty list counts as one that is not given."""
+    if bool(integers) == bool(strings):
+        raise EvaluationError("exactly one list of class labels is wanted, integers or strings")
+    return np.array(integers, np.int64) if integers else texts(strings or ())
+
+
+def label_type(t: Inference, integers: str) -> tuple[DataType, int]:
+    """The type of the labels and their number; `integers` names the attribute of integer labels."""
+    found = count(t.attributes, integers)
+    if found:
+        return DataType.INT64, found
+    return DataType.STRING, count(t.attributes, "classlabels_strings")
+
+
+def count(attributes: Mapping[str, object], name: str) -> int:
+    values = attributes.get(name)
+    return len(values) if isinstance(values, tuple) else 0

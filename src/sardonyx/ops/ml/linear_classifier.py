@@ -1,0 +1,57 @@
+"""LinearClassifier: one linear score for each class, and the class of the highest one.
+
+Spec: ai.onnx.ml LinearClassifier-1, whose text leaves most of it open.  A single score stands for the second of two
+classes, which wins where it is positive; the first one has the rest to 1.  Post transforms change no label.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import Dim
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.ml.batches import batch, rows
+from sardonyx.ops.ml.class_labels import label_type, labels_of
+from sardonyx.ops.ml.linear_models import linear_scores
+from sardonyx.ops.ml.post_transforms import both_classes, transformed
+
+op = Operator("LinearClassifier", "ai.onnx.ml", tolerance="rounding")
+
+
+@op.eval(1, ignores=("multi_class",))
+def evaluate(
+    X: Array,
+    *,
+    coefficients: tuple[float, ...],
+    intercepts: tuple[float, ...] | None = None,
+    classlabels_ints: tuple[int, ...] | None = None,
+    classlabels_strings: tuple[str, ...] | None = None,
+    post_transform: str,
+) -> tuple[Array, Array]:
+    """X: [N, C] or [C]; results: [N] labels, [N, E] float32; coefficients: E rows of C."""
+    labels = labels_of(classlabels_ints, classlabels_strings)
+    scores = linear_scores(rows(X), coefficients, intercepts, None)
+    if scores.shape[1] == 1 and len(labels) == 2:
+        both = both_classes(scores, post_transform, signed=False)
+        return labels[(scores[:, 0] > 0).astype(np.int64)], both.astype(np.float32)
+    if not 0 < scores.shape[1] <= len(labels):
+        raise EvaluationError(f"{len(labels)} class labels are given for {scores.shape[1]} scores")
+    return labels[scores.argmax(axis=1)], transformed(scores, post_transform).astype(np.float32)
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    dtype, labels = label_type(t, "classlabels_ints")
+    n, length = batch(t)
+    coefficients = t.attributes["coefficients"]
+    assert isinstance(coefficients, tuple), "coefficients are no list"
+    scores: Dim = None
+    if isinstance(length, int) and length > 0:
+        scores = len(coefficients) // length
+        scores = 2 if scores == 1 and labels == 2 else scores
+    return TensorType(dtype, (n,)), TensorType(DataType.FLOAT, (n, scores))

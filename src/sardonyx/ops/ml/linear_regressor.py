@@ -1,0 +1,41 @@
+"""LinearRegressor: linear functions of rows of features.
+
+Spec: ai.onnx.ml LinearRegressor-1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.ml.batches import batch, rows
+from sardonyx.ops.ml.linear_models import linear_scores
+from sardonyx.ops.ml.post_transforms import transformed
+
+op = Operator("LinearRegressor", "ai.onnx.ml", tolerance="rounding")
+
+
+@op.eval(1)
+def evaluate(
+    X: Array,
+    *,
+    coefficients: tuple[float, ...] = (),
+    intercepts: tuple[float, ...] | None = None,
+    targets: int,
+    post_transform: str,
+) -> Array:
+    """X: [N, C] or [C], result: [N, targets] float32; coefficients: C for each target."""
+    if targets < 1:
+        raise EvaluationError(f"targets is {targets}, where a positive number is wanted")
+    scores = linear_scores(rows(X), coefficients, intercepts, targets)
+    return transformed(scores, post_transform).astype(np.float32)
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    return TensorType(DataType.FLOAT, (batch(t)[0], t.integer("targets")))

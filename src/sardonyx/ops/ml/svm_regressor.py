@@ -1,0 +1,58 @@
+"""SVMRegressor: a weighted sum of similarities to support vectors, or a linear function.
+
+Spec: ai.onnx.ml SVMRegressor-1.  n_supports 0 means that the coefficients are those of a linear function,
+whatever the kernel is called.  A one-class
+machine says 1 where the sum is positive and -1 elsewhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Operator
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.ml.batches import batch, rows
+from sardonyx.ops.ml.post_transforms import transformed
+from sardonyx.ops.ml.support_vectors import matrix, similarities
+
+op = Operator("SVMRegressor", "ai.onnx.ml", tolerance="rounding")
+
+
+@op.eval(1)
+def evaluate(
+    X: Array,
+    *,
+    coefficients: tuple[float, ...] = (),
+    kernel_params: tuple[float, ...] = (),
+    kernel_type: str,
+    n_supports: int,
+    one_class: int,
+    post_transform: str,
+    rho: tuple[float, ...] = (),
+    support_vectors: tuple[float, ...] = (),
+) -> Array:
+    """X: [N, C] or [C], result: [N, 1] float32; support_vectors: n_supports rows of C."""
+    if n_supports < 0 or len(rho) != 1:
+        raise EvaluationError(
+            f"n_supports is {n_supports} and rho has {len(rho)} elements, where no negative number and one are wanted"
+        )
+    x = rows(X)
+    if n_supports:
+        vectors = matrix(support_vectors, n_supports, x.shape[1], "support_vectors")
+        weights = matrix(coefficients, n_supports, 1, "coefficients")
+        with np.errstate(all="ignore"):
+            sums = similarities(x, vectors, kernel_type, kernel_params) @ weights + rho[0]
+    else:
+        sums = similarities(x, matrix(coefficients, 1, x.shape[1], "coefficients"), "LINEAR", ()) + rho[0]
+    if one_class:
+        return np.where(sums > 0, np.float32(1), np.float32(-1))
+    return transformed(sums, post_transform).astype(np.float32)
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    return TensorType(DataType.FLOAT, (batch(t)[0], 1))

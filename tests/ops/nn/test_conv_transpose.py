@@ -1,0 +1,160 @@
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases import Case, check
+from ops.nn.window_loops import Setting, convolved, settings
+from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, refused, shape, too_large
+from sardonyx.ir.dims import symbol
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.inference import Inference
+
+H = symbol("H")
+X = f32([[[1, 2, 3]]])
+W = f32([[[1, 10]]])
+THREE = f32([[[1, 10, 100]]])
+ROUND = (1, 11, 22)
+SAME = {"auto_pad": "SAME_UPPER", "strides": [2]}
+BF = ml_dtypes.bfloat16
+
+CASES = [
+    *(Case("ConvTranspose", v, [X, W], [f32([[[1, 12, 23, 30]]])]) for v in ROUND),
+    *(Case("ConvTranspose", v, [X, W], [f32([[[1, 10, 2, 20, 3, 30]]])], {"strides": [2]}) for v in ROUND),
+    Case("ConvTranspose", 22, [X, W, f32([0.5])], [f32([[[1.5, 12.5, 23.5, 30.5]]])], label="bias"),
+    Case("ConvTranspose", 22, [X, W], [f32([[[1, 2, 13, 20, 30]]])], {"dilations": [2]}),
+    Case("ConvTranspose", 22, [X, W], [f32([[[12, 23]]])], {"pads": [1, 1]}),
+    Case("ConvTranspose", 22, [X, W], [f32([[[12, 23, 30]]])], {"pads": [1, 0]}, "begin alone"),
+    Case("ConvTranspose", 22, [X, W], [f32([[[1, 10, 2, 20, 3, 30, 0]]])], {"strides": [2], "output_padding": [1]}),
+    Case("ConvTranspose", 22, [X, THREE], [f32([[[1, 10, 102, 20, 203, 30, 300]]])], {"strides": [2]}),
+    Case("ConvTranspose", 22, [X, THREE], [f32([[[10, 102, 20, 203, 30, 300]]])],
+         {"strides": [2], "pads": [1, 1], "output_padding": [1]}, "output_padding shows what pads cut"),
+    Case("ConvTranspose", 22, [X, THREE], [f32([[[1, 10, 102, 20, 203, 30]]])], SAME, "the larger half at the end"),
+    Case("ConvTranspose", 11, [X, THREE], [f32([[[10, 102, 20, 203, 30, 300]]])], {**SAME, "auto_pad": "SAME_LOWER"}),
+    Case("ConvTranspose", 1, [X, THREE], [f32([[[1, 10, 102, 20, 203, 30]]])], SAME, "the larger half at the end"),
+    Case("ConvTranspose", 22, [X, f32([[[1]]])], [f32([[[1, 0, 2, 0, 3, 0]]])], SAME, "SAME of a kernel below the stride"),
+    Case("ConvTranspose", 22, [X, W], [f32([[[1, 12, 23, 30]]])], {"auto_pad": "VALID", "pads": [1, 1]}, "pads void"),
+    *(Case("ConvTranspose", v, [X, THREE], [f32([[[10, 102, 20, 203, 30, 300]]])], {"strides": [2], "output_shape": [6]},
+           "output_shape cuts at the start") for v in (11, 22)),
+    *(Case("ConvTranspose", v, [X, THREE], [f32([[[1, 10, 102, 20, 203, 30]]])], {**SAME, "output_shape": [6]},
+           "output_shape cuts at the end") for v in (11, 22)),
+    Case("ConvTranspose", 1, [X, THREE], [f32([[[1, 10, 102, 20, 203, 30]]])], {"strides": [2], "output_shape": [6]}, "output_shape cuts at the end"),
+    Case("ConvTranspose", 1, [X, THREE], [f32([[[10, 102, 20, 203, 30, 300]]])], {**SAME, "output_shape": [6]}, "output_shape cuts at the start"),
+    Case("ConvTranspose", 1, [X, THREE], [f32([[[10, 102, 20, 203]]])], {"strides": [2], "output_shape": [1, 1, 4]}, "with batch and channels"),
+    Case("ConvTranspose", 22, [X, THREE], [f32([[[102, 20, 203, 30]]])], {**SAME, "output_shape": [4], "pads": [9, 9], "output_padding": [1]}, "output_padding counts"),
+    Case("ConvTranspose", 22, [X, W, f32([1])], [f32([[[2, 13, 24, 31, 1, 1]]])], {"output_shape": [6]}, "output_shape beyond the kernels"),
+    Case("ConvTranspose", 22, [X, W], [f32([[[1, 12, 23, 30]]])], {"kernel_shape": [2]}),
+    Case("ConvTranspose", 22, [f32([[[1], [2]]]), f32([[[1, 10]], [[100, 1000]]])], [f32([[[201, 2010]]])], {}, "channels add up"),
+    Case("ConvTranspose", 22, [f32([[[1]]]), f32([[[1], [2], [3]]])], [f32([[[1], [2], [3]]])], {}, "channels are made"),
+    Case("ConvTranspose", 22, [f32([[[1], [2]]]), f32([[[3], [4]], [[5], [6]]])], [f32([[[3], [4], [10], [12]]])], {"group": 2}, "groups"),
+    Case("ConvTranspose", 22, [f32([[[[1, 2], [3, 4]]]]), f32([[[[1, 1], [1, 1]]]])], [f32([[[[1, 3, 2], [4, 10, 6], [3, 7, 4]]]])], {}, "two axes"),
+    Case("ConvTranspose", 11, [X.astype(np.float16), W.astype(np.float16)], [np.array([[[1, 12, 23, 30]]], np.float16)]),
+    Case("ConvTranspose", 22, [X.astype(BF), W.astype(BF)], [np.array([[[1, 12, 23, 30]]], BF)]),
+    Case("ConvTranspose", 1, [X.astype("f8"), W.astype("f8")], [np.array([[[1.0, 12, 23, 30]]])]),
+    Case("ConvTranspose", 22, [np.zeros((0, 1, 3), np.float32), W], [np.zeros((0, 1, 4), np.float32)], {}, "no instances"),
+    Case("ConvTranspose", 22, [np.zeros((1, 0, 3), np.float32), np.zeros((0, 2, 2), np.float32)], [np.zeros((1, 2, 4), np.float32)], {}, "no channels"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@given(
+    setting=settings(2),
+    groups=st.integers(1, 2),
+    each=st.integers(1, 2),
+    made=st.integers(1, 2),
+    seed=st.integers(0, 9),
+)
+def test_it_is_the_transpose_of_conv(setting: Setting, groups: int, each: int, made: int, seed: int) -> None:
+    """<conv(x), y> is <x, transposed(y)> for every x: here for each unit vector x, whose images make up the result."""
+    rng = np.random.default_rng(seed)
+    w = rng.integers(-9, 10, (groups * made, each, *setting.kernel)).astype(np.float32)
+    y = rng.integers(-9, 10, (1, groups * made, *setting.out)).astype(np.float32)
+    size = (groups * each, *setting.size)
+    units = np.eye(int(np.prod(size)), dtype=np.float32).reshape(-1, *size)
+    expected = (convolved(units, w, setting, groups) * y).sum(tuple(range(1, y.ndim))).reshape(1, *size)
+    attributes = {"group": groups, **setting.attributes, "output_padding": rest(setting)}
+    check(Case("ConvTranspose", 22, [y, w], [expected.astype(np.float32)], attributes))
+
+
+def rest(setting: Setting) -> list[int]:
+    """What the last window of each axis leaves over."""
+    axes = zip(
+        setting.size,
+        setting.kernel,
+        setting.strides,
+        setting.dilations,
+        setting.begins,
+        setting.ends,
+        strict=True,
+    )
+    return [(n + b + e - d * (k - 1) - 1) % s for n, k, s, d, b, e in axes]
+
+
+@pytest.mark.parametrize(
+    ("case", "match"),
+    [
+        (Case("ConvTranspose", 22, [X, f32([[[1]], [[1]]])], [...]), "x has 1 channels"),
+        (Case("ConvTranspose", 22, [X, W], [...], {"group": 2}), "group is 2"),
+        (Case("ConvTranspose", 22, [X, W[0]], [...]), "rank 3 and W of rank 2"),
+        (Case("ConvTranspose", 22, [X, W], [...], {"kernel_shape": [3]}), "kernel_shape"),
+        (Case("ConvTranspose", 22, [X, W], [...], {"output_padding": [-1]}), "output_padding"),
+        (Case("ConvTranspose", 22, [X, W], [...], {"output_shape": [1, 1, 4]}), "3 entries, 1 are wanted"),
+        (Case("ConvTranspose", 22, [X, W], [...], {"pads": [3, 3]}), "would have size -2"),
+        (Case("ConvTranspose", 22, [X, W, f32([1, 2])], [...]), "the bias has shape"),
+    ],
+)
+def test_bad_values_are_refused(case: Case, match: str) -> None:
+    refused(case, match)
+
+
+def test_the_result_has_a_limit() -> None:
+    too_large(Case("ConvTranspose", 22, [X, W], [...], {"strides": [1 << 40]}))
+
+
+def test_symbols_stay_in_the_shape() -> None:
+    question = asked(
+        "ConvTranspose", 22, [floats(N, 4, H), floats(4, 3, 4)], strides=(2,), pads=(1, 1), group=2
+    )
+    assert shape(question) == (N, 6, 2 * H)
+    assert shape(
+        asked("ConvTranspose", 11, [floats(N, 4, H), floats(4, 3, None)], strides=(3,), auto_pad="SAME_UPPER")
+    ) == (
+        N,
+        3,
+        3 * H,
+    )
+    assert shape(asked("ConvTranspose", 11, [floats(N, 4, H), floats(4, M, None)], output_shape=(9,))) == (
+        N,
+        M,
+        9,
+    )
+    assert (
+        shape(asked("ConvTranspose", 11, [TensorType(FLOAT), TensorType(FLOAT)], kernel_shape=(3,)))
+        == (None,) * 3
+    )
+    assert shape(asked("ConvTranspose", 11, [TensorType(FLOAT), TensorType(FLOAT)])) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "match"),
+    [
+        (
+            asked("ConvTranspose", 22, [floats(1, 4, 8), floats(3, 4, 3)]),
+            "the channels of x and W contradict",
+        ),
+        (asked("ConvTranspose", 22, [floats(1, 4, 8), floats(4, 4)]), "ranks contradict"),
+        (
+            asked("ConvTranspose", 22, [floats(1, 4, 8), floats(4, 3, 3)], kernel_shape=(2,)),
+            "kernel_shape and W",
+        ),
+        (asked("ConvTranspose", 22, [floats(1, 4, 8), floats(4, 3, 3)], strides=(0,)), "below 1"),
+        (asked("ConvTranspose", 22, [floats(1, 4, 8), floats(4, 3, 3), floats(2)]), "the bias and W"),
+    ],
+)
+def test_contradictions_are_found(question: Inference, match: str) -> None:
+    contradicts(question, match)

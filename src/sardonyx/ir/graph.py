@@ -21,6 +21,23 @@ AttributeScalar: TypeAlias = "float | int | bytes | Tensor | SparseTensor | Grap
 AttributeValue: TypeAlias = "AttributeScalar | tuple[AttributeScalar, ...] | None"
 
 
+class WithMetadata:
+    """Something that carries metadata, of which most objects have none: the map is made when it is asked for."""
+
+    __slots__ = ("_metadata",)
+    _metadata: Metadata | None
+
+    @property
+    def metadata(self) -> Metadata:
+        if self._metadata is None:
+            self._metadata = {}
+        return self._metadata
+
+    @property
+    def has_metadata(self) -> bool:
+        return bool(self._metadata)
+
+
 class Attribute:
     """A named constant of a node, or a reference to a parameter of the function around it."""
 
@@ -51,7 +68,7 @@ class Attribute:
         return f"{self.name} = {'@' + self.ref if self.ref else repr(self.value)}"
 
 
-class Value:
+class Value(WithMetadata):
     """An edge: what a node, a graph's input or an initializer makes, and who reads it.
 
     `initializer` is the tensor of an initializer, which on a graph's input is the input's default.  A node's
@@ -59,7 +76,6 @@ class Value:
     """
 
     __slots__ = (
-        "_metadata",
         "_uses",
         "doc",
         "graph",
@@ -81,19 +97,9 @@ class Value:
         self.index = 0  # among the producer's outputs
         self.graph: Graph | None = None  # of a graph's input or initializer
         self.doc = ""
-        self._metadata: Metadata | None = None
+        self._metadata = None
         self._uses: dict[tuple[Node, int], None] = {}
         self.unknown: Unknown | None = None
-
-    @property
-    def metadata(self) -> Metadata:
-        if self._metadata is None:
-            self._metadata = {}
-        return self._metadata
-
-    @property
-    def has_metadata(self) -> bool:
-        return bool(self._metadata)
 
     @property
     def uses(self) -> tuple[tuple[Node, int], ...]:
@@ -122,12 +128,11 @@ class Value:
         return f"Value({self.name!r}{', ' + str(self.type) if self.type else ''})"
 
 
-class Node:
+class Node(WithMetadata):
     """A call of an operator or of a model-local function."""
 
     __slots__ = (
         "_inputs",
-        "_metadata",
         "_next",
         "_outputs",
         "_previous",
@@ -163,7 +168,7 @@ class Node:
         self.device_configurations: list[NodeDeviceConfiguration] = []
         self.graph: Graph | None = None
         self.unknown: Unknown | None = None
-        self._metadata: Metadata | None = None
+        self._metadata = None
         self._previous: Node | None = None
         self._next: Node | None = None
         self._inputs = tuple(inputs)
@@ -181,16 +186,6 @@ class Node:
         for attribute in self.attributes.values():
             for graph in attribute.graphs:
                 graph.parent = self
-
-    @property
-    def metadata(self) -> Metadata:
-        if self._metadata is None:
-            self._metadata = {}
-        return self._metadata
-
-    @property
-    def has_metadata(self) -> bool:
-        return bool(self._metadata)
 
     @property
     def inputs(self) -> tuple[Value | None, ...]:
@@ -236,7 +231,7 @@ class Node:
         return f"Node({self.name!r}, {self.op_type})" if self.name else f"Node({self.op_type})"
 
 
-class Graph:
+class Graph(WithMetadata):
     """Inputs, initializers, nodes in order, outputs: the main graph, a subgraph or a function's body."""
 
     __slots__ = (
@@ -245,8 +240,8 @@ class Graph:
         "_initializers",
         "_inputs",
         "_last",
-        "_metadata",
         "doc",
+        "function",
         "name",
         "outputs",
         "parent",
@@ -260,10 +255,11 @@ class Graph:
         self.name = name
         self.doc = ""
         self.parent: Node | None = None  # the node that holds a subgraph
+        self.function: Function | None = None  # whose body this is
         self.outputs: list[Value] = []
         self.quantization_annotations: list[QuantizationAnnotation] = []
         self.unknown: Unknown | None = None
-        self._metadata: Metadata | None = None
+        self._metadata = None
         self._inputs: list[Value] = []
         self._initializers: dict[str, Value] = {}
         self._first: Node | None = None
@@ -273,16 +269,6 @@ class Graph:
             self.add_input(value)
         for value in initializers:
             self.add_initializer(value)
-
-    @property
-    def metadata(self) -> Metadata:
-        if self._metadata is None:
-            self._metadata = {}
-        return self._metadata
-
-    @property
-    def has_metadata(self) -> bool:
-        return bool(self._metadata)
 
     @property
     def inputs(self) -> tuple[Value, ...]:
@@ -486,6 +472,7 @@ class Function:
         self.name = name
         self.overload = overload
         self.body = body
+        body.function = self
         self.doc = ""
         self.attributes: dict[str, Attribute | None] = {}  # None: a parameter without default
         self.opset_imports: dict[str, int] = {}
@@ -496,8 +483,13 @@ class Function:
     def key(self) -> FunctionKey:
         return self.domain, self.name, self.overload
 
+    @property
+    def label(self) -> str:
+        """The name as messages have it: `domain.name`, and `:overload` where there is one."""
+        return f"{self.domain}.{self.name}{':' + self.overload if self.overload else ''}"
+
     def __repr__(self) -> str:
-        return f"Function({self.domain}.{self.name}{':' + self.overload if self.overload else ''})"
+        return f"Function({self.label})"
 
 
 FunctionKey: TypeAlias = tuple[str, str, str]  # domain, name, overload

@@ -31,3 +31,4 @@ from sardonyx.proto.wire import Limits as Limits
 from sardonyx.runtime.session import Session as Session
 
 __version__: str
+__all__: list[str]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from models import function, model, only, record
 
 import sardonyx as sx
+from models import function, model, only, record
 from sardonyx.errors import InferenceError
 from sardonyx.infer.merge import joined, merged
 from sardonyx.ir.graph import Model

@@ -143,7 +143,7 @@ def test_an_output_may_be_an_input_or_a_constant() -> None:
 
 
 def test_the_first_of_two_outputs_can_be_left_out() -> None:
-    text = "g (float[N] x) => (int64[k] y) { one = Constant<value_ints = [1]>()  "", y = TopK(x, one) }"
+    text = 'g (float[N] x) => (int64[k] y) { one = Constant<value_ints = [1]>()  "", y = TopK(x, one) }'
     assert numbers(run(text)) == [0]
 
 
@@ -160,14 +160,14 @@ def test_a_sparse_initializer_is_dense_when_it_runs() -> None:
 
 def test_values_are_let_go_after_their_last_use() -> None:
     alive: list[tuple[str, int]] = []
-    refs: dict[str, weakref.ref[np.ndarray]] = {}  # type: ignore[type-arg]
+    refs: dict[str, weakref.ref[np.ndarray]] = {}
     found = sx.Session(record("g (float[N] x) => (float[N] y) { a = Neg(x)  b = Abs(a)  c = Neg(b)  y = Abs(c) }"))
     from sardonyx.runtime.dims import Lengths
     from sardonyx.runtime.feeds import checked
 
     feeds = checked({"x": X}, found.model.graph.inputs, Lengths(10))
 
-    def observe(node: sx.Model, results: list[np.ndarray]) -> None:  # type: ignore[type-arg]
+    def observe(node: sx.Model, results: list[np.ndarray]) -> None:
         gc.collect()
         refs[node.outputs[0].name] = weakref.ref(results[0])  # type: ignore[attr-defined]
         alive.append((node.outputs[0].name, sum(r() is not None for r in refs.values())))  # type: ignore[attr-defined]

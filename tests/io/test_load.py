@@ -13,6 +13,7 @@ import pytest
 import sardonyx as sx
 from models import record
 from sardonyx.errors import DecodeError, InvalidModel, LimitError
+from sardonyx.io.load import Source
 from sardonyx.ir.tensors import RawStorage, Tensor
 from sardonyx.proto import messages as m
 from sardonyx.proto.binary import encode
@@ -33,7 +34,7 @@ def test_path_bytes_file_record_and_foreign_message_are_the_same_model(tmp_path:
     path = tmp_path / "m.onnx"
     path.write_bytes(DATA)
     with path.open("rb") as file:
-        sources = [path, str(path), DATA, bytearray(DATA), memoryview(DATA), io.BytesIO(DATA), file, record(TEXT), Foreign()]
+        sources: list[Source] = [path, str(path), DATA, bytearray(DATA), memoryview(DATA), io.BytesIO(DATA), file, record(TEXT), Foreign()]
         texts = {sx.to_text(sx.load(source)) for source in sources}
     assert len(texts) == 1
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from body_types import check_body_types
 from cases import Case
-
 from sardonyx.ops.registry import find, signature
 from sardonyx.schema import AttributeSchema, OpSchema, domains, exact, operators, versions, withdrawn
 
 FOLDER = Path(__file__).parent
+OLDEST_SET_OF_BODIES = {"": 9, "ai.onnx.preview": 16}  # by domain of the operator
 WITHOUT_KERNEL = {("ai.onnx.preview.training", "Gradient", 1)}
 
 
@@ -67,6 +68,32 @@ def test_every_version_has_a_case() -> None:
             covered.add(key(schema))
     missing = {key(s) for s in schemas()} - covered
     assert missing == WITHOUT_KERNEL
+
+
+def test_every_version_that_is_a_function_has_a_body() -> None:
+    missing = {key(s) for s in schemas() if s.is_function and not body_opset(s)}
+    assert missing == set()
+
+
+def test_bodies_fit_into_models_of_their_operators_set() -> None:
+    """Those of the oldest operators need a set that has broadcasting and Where."""
+    newer = {key(s) for s in schemas() if body_opset(s) > max(s.since_version, OLDEST_SET_OF_BODIES.get(s.domain, 0))}
+    assert newer == set()
+
+
+def body_opset(schema: OpSchema) -> int:
+    """The operator set that the body goes by; 0 where there is none."""
+    op = find(schema.domain, schema.name)
+    body = op.bodies.get(schema.since_version) if op is not None else None
+    return body.opset if body is not None else 0
+
+
+def test_nodes_of_bodies_are_what_their_operator_set_allows() -> None:
+    """Operators that exist, with the attributes, numbers of inputs and element types of their signatures."""
+    for case in cases():
+        schema = signature(case.domain, case.op, case.version)
+        if schema is not None and body_opset(schema):
+            check_body_types(case)
 
 
 def test_facets_name_only_versions_that_exist() -> None:

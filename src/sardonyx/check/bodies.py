@@ -41,6 +41,7 @@ class Body:
     inputs: dict[str, Definition] = field(default_factory=dict)
     initializers: dict[str, Definition] = field(default_factory=dict)
     writers: dict[str, Definition] = field(default_factory=dict)
+    circles: list[list[int]] | None = None
     schemas: dict[tuple[str, str], OpSchema | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from sardonyx.check.context import Document
 from sardonyx.check.engine import Located, Walk, by_class
 from sardonyx.check.location import location
 from sardonyx.check.pages import page, rules
-from sardonyx.check.sources import DocumentKind, Source, hint, read
+from sardonyx.check.sources import DocumentKind, Source, read
 from sardonyx.errors import DecodeError, JsonError, LimitError, SardonyxError, TextError
 from sardonyx.io.external import Policy
 from sardonyx.io.load import Path_, without_collection
@@ -43,7 +43,7 @@ def check(
         with without_collection():
             record, path = read(source, kind, limits)
     except (DecodeError, TextError, JsonError, LimitError) as error:
-        return Report((undecodable(error, source),))
+        return Report((undecodable(error),))
     folder = path if base is None else Path(base) / "model"
     document = Document(record, folder, Policy(policy), declared(operator_sets))
     found = Walk(document, by_class(rules().values(), document.ir_version)).run()
@@ -55,8 +55,8 @@ def declared(operator_sets: Iterable[SetSource]) -> frozenset[tuple[str, str]]:
     result: set[tuple[str, str]] = set()
     for source in operator_sets:
         one = load_operator_set(source)
-        result |= {(one.domain, o.name) for o in one.operators}
-        result |= {(one.domain, name) for _, name, _ in one.functions}
+        result |= {(one.domain, o.op_type) for o in one.operators}
+        result |= {(f.domain, f.name) for f in one.functions}
     return frozenset(result)
 
 
@@ -75,13 +75,12 @@ UNDECODABLE: tuple[tuple[type[SardonyxError], str, str], ...] = (
 )
 
 
-def undecodable(error: DecodeError | TextError | JsonError | LimitError, source: Source) -> Diagnostic:
+def undecodable(error: DecodeError | TextError | JsonError | LimitError) -> Diagnostic:
     """The one diagnostic of a document without a record."""
     code, cure = next((code, cure) for kind, code, cure in UNDECODABLE if isinstance(error, kind))
     about = page(code)
     if isinstance(error, DecodeError):
         place = f"byte {error.offset}" + (f" ({error.path})" if error.path else "")
-        cure += hint(Path(source)) if isinstance(source, str | Path) else ""
     elif isinstance(error, TextError):
         place = f"line {error.line}, column {error.column}"
     else:

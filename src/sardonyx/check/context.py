@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from sardonyx.check.bodies import Body, Identity, imports_of, key_of
 from sardonyx.io.external import Policy
+from sardonyx.ops.api import OPERATORS
 from sardonyx.proto import messages as m
 from sardonyx.proto.record import Field, Record
-from sardonyx.schema import canonical
 
 R = TypeVar("R", bound=Record)
 NEWEST_IR = int(max(m.Version))
@@ -61,13 +61,11 @@ class Document:
     def model(self) -> m.ModelProto | None:
         return self.record if isinstance(self.record, m.ModelProto) else None
 
-    def declares(self, domain: str) -> bool:
-        """Whether a local function or an operator-set document has operators of the domain."""
-        domain = canonical(domain)
-        return any(domain == d for d, _, _ in self.functions) or any(domain == d for d, _ in self.declared)
-
-
-Place: TypeAlias = tuple[str, Record]
+    def declares(self, domain: str, op_type: str) -> bool:
+        """Whether a local function, an operator-set document or a registered operator has this name."""
+        if any((domain, op_type) == key[:2] for key in self.functions):
+            return True
+        return (domain, op_type) in self.declared or (domain, op_type) in OPERATORS
 
 
 @dataclass(slots=True)

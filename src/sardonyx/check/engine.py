@@ -149,7 +149,8 @@ def kept(found: list[Located]) -> list[Located]:
     places: dict[str, list[tuple[Step, ...]]] = {}
     for one in found:
         places.setdefault(one.rule.code, []).append(one.steps)
-    result = [one for one in found if not follows(one, places)]
+    hidden = [one.steps for one in found if one.rule.hides]
+    result = [one for one in found if not follows(one, places) and not is_inside(one, hidden)]
     result.sort(key=lambda one: (one.steps, one.rule.code))
     return result
 
@@ -162,3 +163,7 @@ def follows(one: Located, places: Mapping[str, list[tuple[Step, ...]]]) -> bool:
             if one.steps[:length] == other[:length]:
                 return True
     return False
+
+
+def is_inside(one: Located, hidden: Iterable[tuple[Step, ...]]) -> bool:
+    return not one.rule.hides and any(one.steps[: len(steps)] == steps for steps in hidden)

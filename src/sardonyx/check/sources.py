@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast, get_args
 
+from sardonyx.errors import DecodeError, TextError
 from sardonyx.io import to_proto
 from sardonyx.io.load import Path_, Serializable, hint, mapped
 from sardonyx.ir.graph import Model
@@ -55,7 +56,10 @@ def read(source: Source, kind: DocumentKind | None, limits: Limits | None) -> tu
 def decoded(data: Payload | Buffer, kind: DocumentKind | None, limits: Limits | None) -> Record:
     if kind is None:
         kind = "operator-set" if data[: len(MAGIC)] == MAGIC else "model"
-    return decode(data, KINDS[kind], limits)
+    try:
+        return decode(data, KINDS[kind], limits)
+    except DecodeError as error:
+        raise DecodeError(error.why + hint(bytes(data[:64])), offset=error.offset, path=error.path) from None
 
 
 def read_file(path: Path, kind: DocumentKind | None, limits: Limits | None) -> Record:
@@ -64,20 +68,27 @@ def read_file(path: Path, kind: DocumentKind | None, limits: Limits | None) -> R
     if path.suffix == ".json":
         from sardonyx.proto.json import from_json  # the text forms are rare, and their parsers take time to load
 
-        return from_json(path.read_text("utf-8"), message)
+        return from_json(text_of(path), message)
     if path.suffix in (".onnxtxt", ".txt"):
         from sardonyx.proto.text import from_text
 
-        return from_text(path.read_text("utf-8"), message, source=str(path))
+        return from_text(text_of(path), message, source=str(path))
     if path.is_file() and path.stat().st_size == 0:
         return decode(b"", message)
     data = mapped(path)
     return decoded(data, kind or ("tensor" if path.suffix == ".pb" else None), limits)
 
 
+def text_of(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise TextError("these bytes are not UTF-8", line=line, column=column, source=str(path)) from None
+
+
 def kind_of(path: Path) -> DocumentKind:
     """What a file without a magic holds, by its name: `.pb` is a stored tensor, all others models."""
     return "tensor" if path.suffix == ".pb" else "model"
-
-
-__all__ = ["KINDS", "DocumentKind", "Source", "hint", "read"]

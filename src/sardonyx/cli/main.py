@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
-from sardonyx.errors import InputError, OutputError, SardonyxError
+from sardonyx.cli import streams
+from sardonyx.errors import InputError, SardonyxError
 
 FOLDER = Path(__file__).parent / "verbs"
 PACKAGE = f"{__name__.rpartition('.')[0]}.verbs"
@@ -48,7 +49,7 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
         if chosen is not None and name != chosen:
             continue
         module = verb(name)
-        one = verbs.add_parser(name, help=module.HELP, description=module.__doc__)
+        one = verbs.add_parser(name, help=module.HELP, description=module.__doc__, allow_abbrev=False)
         one.formatter_class = argparse.RawDescriptionHelpFormatter
         module.arguments(one)
     return top
@@ -80,28 +81,36 @@ def version() -> int:
 def guarded(module: Verb, args: argparse.Namespace) -> int:
     """Runs a verb; what goes wrong is one line on the error stream."""
     try:
-        return module.run(args)
-    except (InputError, OutputError) as error:
-        return complain(error, WRONG_USE)
+        code = module.run(args)
+        sys.stdout.flush()
+    except InputError as error:
+        return complain(str(error), WRONG_USE)
     except SardonyxError as error:
-        return complain(error, FINDINGS)
+        return complain(located(error, args), FINDINGS)
+    except MemoryError:
+        return complain("out of memory", FINDINGS)
     except BrokenPipeError:  # the reader has seen enough, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
     except OSError as error:
-        return complain(error, WRONG_USE)
+        return complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), WRONG_USE)
     except KeyboardInterrupt:
         return INTERRUPTED
+    return code
 
 
-def complain(error: Exception, code: int) -> int:
-    text = (
-        f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-    )
-    sys.stderr.write(f"sardonyx: {text}\n")
+def located(error: SardonyxError, args: argparse.Namespace) -> str:
+    """The error with the model's file before it, where it does not begin with that itself."""
+    text, model = str(error), getattr(args, "model", None)
+    return text if not isinstance(model, str) or text.startswith(model) else f"{model}: {text}"
+
+
+def complain(text: str, code: int) -> int:
+    sys.stderr.write(f"sardonyx: {streams.printable(text)}\n")
     return code
 
 
 def entry() -> None:
     """What the installed command calls."""
+    streams.prepare()
     sys.exit(main())

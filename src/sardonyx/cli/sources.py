@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from sardonyx.cli.streams import standard_input
 from sardonyx.io.external import Policy
 from sardonyx.io.load import load
 from sardonyx.ir.graph import Model
@@ -29,5 +29,5 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def load_model(args: argparse.Namespace) -> Model:
     """The model that the command line names."""
-    source = sys.stdin.buffer if args.model == "-" else args.model
+    source = standard_input() if args.model == "-" else args.model
     return load(source, policy=args.policy, operator_sets=args.operator_set)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from sardonyx.dtypes import DataType
@@ -11,16 +13,30 @@ from sardonyx.ir.tensors import Tensor
 from sardonyx.ir.types import TensorType, Type
 from sardonyx.ops.inference import Known
 
+DEPTH = 16  # of what waits for what waits; Python's stack is shared with subgraphs inside subgraphs
 MOST = 4096  # elements; what is larger computes no shape
 
 
+class Pending:
+    """The elements of a node's outputs, worked out when somebody asks."""
+
+    __slots__ = ("compute", "depth", "outputs")
+
+    def __init__(
+        self, outputs: Sequence[Value], compute: Callable[[], Sequence[Known | None]], depth: int
+    ) -> None:
+        self.outputs = outputs
+        self.compute = compute
+        self.depth = depth  # how many others may have to be worked out, one inside the other
+
+
 class Elements:
-    """What is known of each value's elements; a tensor that the model holds is decoded when somebody asks."""
+    """What is known of each value's elements, as far as anybody asked: most of what a model computes is no shape."""
 
     __slots__ = ("found",)
 
     def __init__(self) -> None:
-        self.found: dict[Value, Known | Tensor] = {}
+        self.found: dict[Value, Known | Tensor | Pending] = {}
 
     def put(self, value: Value, found: Known | Tensor | None) -> None:
         if found is None:
@@ -28,14 +44,45 @@ class Elements:
         else:
             self.found[value] = found
 
+    def put_later(
+        self,
+        outputs: Sequence[Value],
+        inputs: Sequence[Value | None],
+        compute: Callable[[], Sequence[Known | None]],
+    ) -> None:
+        """Elements of a node's outputs that `compute` finds from those of its inputs."""
+        depth = 1
+        for value in inputs:
+            found = self.found.get(value) if value is not None else None
+            if type(found) is Pending:
+                depth = max(depth, found.depth + 1)
+        pending = Pending(outputs, compute, depth)
+        for value in outputs:
+            self.found[value] = pending
+        if depth > DEPTH:
+            self.settle(pending)
+
+    def forget(self, values: Sequence[Value]) -> None:
+        for value in values:
+            self.found.pop(value, None)
+
     def get(self, value: Value | None) -> Known | None:
         if value is None:
             return None
         found = self.found.get(value)
+        if isinstance(found, Pending):
+            self.settle(found)
+            found = self.found.get(value)
         if isinstance(found, Tensor):
             found = constant(found)
             self.put(value, found)
+        assert not isinstance(found, Pending), f"{value!r} waits for itself"
         return found
+
+    def settle(self, pending: Pending) -> None:
+        found = pending.compute()
+        for i, value in enumerate(pending.outputs):
+            self.put(value, found[i] if i < len(found) else None)
 
 
 def constant(tensor: Tensor) -> Known | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sardonyx.errors import SardonyxError
+from sardonyx.errors import InferenceError, SardonyxError
 from sardonyx.infer.elements import MOST, is_small, numbers
 from sardonyx.infer.question import Answer, Plan, Question
 from sardonyx.ir.graph import Graph, Node
@@ -40,7 +40,10 @@ def known_outputs(plan: Plan, question: Question, answer: Answer, node: Node) ->
     """
     if plan.kernel is not None and can_fold(question, answer.types):
         return folded(plan.kernel, question, node)
-    found = plan.value(question) if plan.value is not None else None
+    try:
+        found = plan.value(question) if plan.value is not None else None
+    except InferenceError:
+        return ()  # of which the infer facet has said what there is to say
     if found is None or found.size > MOST:
         return ()
     return (numbers(found, answer.types[0] if answer.types else None),)

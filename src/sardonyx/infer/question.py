@@ -1,84 +1,128 @@
-"""What one node asks its operator, and what all nodes of an operator have in common."""
+"""What one node asks its operator, and the answers that hold for every node that asks the same."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from sardonyx.infer.elements import Elements, may_be_small
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.graph import Node, Value
-from sardonyx.ir.types import TensorType, Type
+from sardonyx.ir.types import Type
 from sardonyx.ops.api import InferFacet, Kernel, Operator, ValueFacet
-from sardonyx.ops.bind import AttributePlan
-from sardonyx.ops.inference import Inference, Known
-from sardonyx.schema import OpSchema
+from sardonyx.ops.bind import AttributePlan, Bindings
+from sardonyx.ops.inference import Inference, Known, Result, Result
+
+Key = tuple[Hashable, ...]
 
 
 @dataclass(slots=True)
 class Question(Inference):
-    """An Inference that looks elements up when a facet asks for them, and notes that the answer depends on them."""
+    """An Inference that looks elements up when a facet asks for them, and notes what the answer depends on."""
 
     values: Sequence[Value | None] = ()
     elements: Elements = field(default_factory=Elements)
-    is_special: bool = False  # whether a facet has asked for more than types and attributes
+    asked: tuple[int, ...] = ()  # inputs whose elements a facet has asked for
+    is_unique: bool = False  # whether the answer has symbols of its own, or comes of a subgraph
 
     def value(self, i: int) -> Known | None:
-        self.is_special = True
+        if i not in self.asked:
+            self.asked = (*self.asked, i)
         return self.elements.get(self.values[i]) if i < len(self.values) else None
 
     def new_dim(self) -> Dim:
-        self.is_special = True
+        self.is_unique = True
         return Inference.new_dim(self)
 
     def subgraph(
         self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None] = ()
     ) -> list[Type | None] | None:
-        self.is_special = True
+        self.is_unique = True
         return Inference.subgraph(self, name, inputs, known)
 
 
-@dataclass(frozen=True, slots=True)
 class Answer:
     """Types of a node's outputs, and whether one may be small enough for its elements to be known."""
 
-    types: Sequence[Type | None]
-    may_be_small: bool
+    __slots__ = ("may_be_small", "types")
 
-    @classmethod
-    def of(cls, found: Type | Sequence[Type | None] | None) -> Answer:
-        types = found if isinstance(found, list | tuple) else (found,)
-        return cls(types, any(may_be_small(type) for type in types))
+    def __init__(self, found: Result) -> None:
+        self.types: Sequence[Type | None] = found if isinstance(found, Sequence) else (found,)
+        self.may_be_small = any(map(may_be_small, self.types))
 
 
 class Plan:
-    """An operator in one version, ready to be asked about many nodes.
+    """An operator in one version, ready to be asked about many nodes."""
 
-    Nodes with equal attributes and input types get one answer, unless it came of more than those.
-    """
+    __slots__ = ("answers", "attributes", "bound", "finds_elements", "infer", "kernel", "value", "version")
 
-    __slots__ = ("answers", "attributes", "infer", "kernel", "kinds", "schema", "value")
-
-    def __init__(self, op: Operator, schema: OpSchema, attributes: AttributePlan, infer: InferFacet) -> None:
-        version = schema.since_version
-        self.schema = schema
+    def __init__(self, op: Operator, version: int, infer: InferFacet, attributes: AttributePlan) -> None:
+        self.version = version
         self.attributes = attributes
-        self.kinds = attributes.kinds
         self.infer = infer
         self.value: ValueFacet | None = op.values.get(version)
         computes_shapes = self.value is not None or op.elementwise
         self.kernel: Kernel | None = op.kernels.get(version) if computes_shapes and not op.is_random else None
-        self.answers: dict[Hashable, Answer] = {}
+        self.finds_elements = self.value is not None or self.kernel is not None
+        self.answers: dict[Key, Answer | tuple[int, ...]] = {}
+        self.bound: dict[
+            Key, Mapping[str, object]
+        ] = {}  # attributes as facets take them, by `attributes_key`
 
-    def key(self, node: Node) -> Hashable | None:
-        """What the answer for a node depends on; None when a look at attributes alone does not tell."""
-        key: list[Hashable] = [len(node.outputs)]
-        for value in node.inputs:
-            key.append(0 if value is None else value.type)
-        kinds = self.kinds
+    def attributes_key(self, node: Node) -> Key | None:
+        """The node's attributes; None where a call decides them, or where there is a fault in them."""
+        key: list[Hashable] = []
+        kinds = self.attributes.kinds
         for name, attribute in node.attributes.items():
             if attribute.ref or kinds.get(name) is not attribute.type:
                 return None
             key.append(name)
             key.append(attribute.value)
         return tuple(key)
+
+    def bind(self, node: Node, bindings: Bindings, key: Key | None) -> Mapping[str, object]:
+        """See `AttributePlan.bind`; nodes of one `attributes_key` share what it gives."""
+        if key is None:
+            return self.attributes.bind(node, bindings)
+        found = self.bound.get(key)
+        if found is None:
+            found = self.bound[key] = self.attributes.bind(node, bindings)
+        return found
+
+    def recall(self, key: Key, node: Node, elements: Elements) -> Answer | None:
+        """The answer to an earlier question like this one.
+
+        For a key whose answers depend on elements of inputs as well, those inputs are on record.
+        """
+        found = self.answers.get(key)
+        if isinstance(found, tuple):
+            found = self.answers.get(extended(key, found, node, elements))
+        assert not isinstance(found, tuple), "a key is extended once"
+        return found
+
+    def remember(self, key: Key, question: Question, answer: Answer, node: Node) -> None:
+        """Keeps an answer for nodes that ask the same."""
+        if question.is_unique:
+            return
+        if question.asked:
+            before = self.answers.get(key)
+            asked = tuple(sorted({*question.asked, *(before if isinstance(before, tuple) else ())}))
+            self.answers[key] = asked
+            key = extended(key, asked, node, question.elements)
+        self.answers[key] = answer
+
+
+def extended(key: Key, asked: Sequence[int], node: Node, elements: Elements) -> Key:
+    """The key with the elements of some inputs."""
+    inputs = node.inputs
+    return key, *[content(elements.get(inputs[i])) if i < len(inputs) else None for i in asked]
+
+
+def content(known: Known | None) -> Hashable:
+    """Known elements as something that equals that of equal ones."""
+    if known is None:
+        return None
+    content = tuple(known.reshape(-1).tolist()) if known.dtype == np.object_ else known.tobytes()
+    return known.dtype, known.shape, content

@@ -10,7 +10,8 @@ from sardonyx.errors import InferenceError, LimitError, UnsupportedOperator
 from sardonyx.infer.elements import Elements
 from sardonyx.infer.folding import known_outputs
 from sardonyx.infer.merge import joined, merged
-from sardonyx.infer.question import Answer, Plan, Question
+from sardonyx.infer.question import Answer, Key, Plan, Question
+from sardonyx.io.load import without_collection
 from sardonyx.ir.dims import Expr, symbol
 from sardonyx.ir.graph import Attribute, Function, Graph, Model, Node, Value
 from sardonyx.ir.tensors import Tensor
@@ -21,9 +22,6 @@ from sardonyx.ops.inference import Known
 from sardonyx.ops.registry import find
 
 MOST_REPEATS = 1 << 18  # of nodes: how many are looked at again, in functions and subgraphs, in one inference
-
-Outputs = tuple[Sequence[Type | None], Sequence[Known | Tensor | None]]  # types and elements
-NOTHING: Outputs = ((), ())
 
 
 def infer(model: Model, *, errors: list[InferenceError] | None = None) -> Model:
@@ -38,7 +36,8 @@ def infer(model: Model, *, errors: list[InferenceError] | None = None) -> Model:
     walk = Walk(model, errors)
     done = False
     try:
-        walk.run()
+        with without_collection():
+            walk.run()
         done = True
     except RecursionError:
         what = "functions and subgraphs are nested deeper than Python's own recursion limit allows"
@@ -78,6 +77,10 @@ class Walk:
         for graph in self.given_up:
             for inner in graphs(graph):
                 self.restore(values(inner))
+
+    def function_of(self, node: Node) -> Function | None:
+        functions = self.model.functions
+        return functions.get((node.domain, node.op_type, node.overload)) if functions else None
 
     def restore(self, values: Iterable[Value] | None = None) -> None:
         """Gives values, all of them unless told which, the types back that the model declares."""
@@ -124,7 +127,6 @@ class Walk:
         self.errors.append(error)
 
     def type_of(self, tensor: Tensor) -> TensorType:
-        """The type of a tensor, the same object for all that are alike."""
         key = (tensor.dtype, tensor.shape)
         found = self.tensor_types.get(key)
         if found is None:
@@ -153,20 +155,25 @@ class Scope:
         An initializer that is an input can be replaced by a feed; up to IR version 3, where every one is an input,
         that is not what such files mean.
         """
-        replaceable = frozenset(graph.inputs) if self.walk.model.ir_version >= 4 else frozenset()
+        walk = self.walk
+        replaceable = frozenset(graph.inputs) if walk.model.ir_version >= 4 else frozenset()
         for value in graph.initializers.values():
             if value not in replaceable and isinstance(value.initializer, Tensor):
-                self.walk.elements.put(value, value.initializer)
+                walk.elements.put(value, value.initializer)
         for node in graph.nodes:
-            self.node(node)
+            literal = literal_of(node)
+            if literal is None or walk.function_of(node) is not None:
+                self.node(node)
+            else:
+                self.literal(node, literal)
         return [v.type for v in graph.outputs]
 
     def subgraph(
         self, graph: Graph, types: Sequence[Type | None], known: Sequence[Known | None]
-    ) -> list[Type | None] | None:
-        """Walks a subgraph whose inputs have these types."""
+    ) -> list[Type | None]:
+        """Walks a subgraph whose inputs have these types; returns the types of its outputs."""
         if not self.walk.may_enter(graph):
-            return None
+            return [None] * len(graph.outputs)
         for i, value in enumerate(graph.inputs):
             self.put(value, types[i] if i < len(types) else None, None)
             self.walk.elements.put(value, known[i] if i < len(known) else None)
@@ -185,39 +192,51 @@ class Scope:
             self.walk.fault(InferenceError(error.why, location=where))
             value.type = found
 
+    def literal(self, node: Node, tensor: Tensor) -> None:
+        """Types the output of a node that hands out a tensor of its own; many models hold hundreds of those."""
+        (value,) = node.outputs
+        self.walk.elements.put(value, tensor)
+        self.put(value, self.walk.type_of(tensor), node)
+
     def node(self, node: Node) -> None:
         walk = self.walk
-        functions = walk.model.functions
-        function = functions.get((node.domain, node.op_type, node.overload)) if functions else None
+        function = walk.function_of(node)
+        if walk.repeats:
+            walk.elements.forget(node.outputs)
         try:
-            types, known = self.operator(node) if function is None else self.call(node, function)
+            types = self.operator(node) if function is None else self.call(node, function)
         except InferenceError as error:
             walk.fault(error if error.location else InferenceError(error.why, location=location(node)))
-            types, known = NOTHING
+            types = ()
         for i, value in enumerate(node.outputs):
             if value.name:
                 self.put(value, types[i] if i < len(types) else None, node)
-                walk.elements.put(value, known[i] if i < len(known) else None)
 
-    def operator(self, node: Node) -> Outputs:
-        """Types and known elements of the outputs of an operator."""
-        plan = self.plan(node)
+    def operator(self, node: Node) -> Sequence[Type | None]:
+        """The types of the outputs of an operator; what is known of their elements goes where it is found."""
+        walk = self.walk
+        plan = walk.plans.get((node.domain, node.op_type, self.imports.get(node.domain))) or self.plan(node)
         if plan is None:
-            return NOTHING
-        literal = literal_of(node)
-        if literal is not None:
-            return (self.walk.type_of(literal),), (literal,)
-        question = None
-        key = plan.key(node)
-        answer = plan.answers.get(key) if key is not None else None
+            return ()
+        attributes = plan.attributes_key(node)
+        key = None
+        if attributes is not None:
+            key = (attributes, len(node.outputs), *[0 if v is None else v.type for v in node.inputs])
+        answer = None if key is None else plan.recall(key, node, walk.elements)
         if answer is None:
-            question = self.question(node, plan)
-            answer = Answer.of(plan.infer(question))
-            if key is not None and not question.is_special:
-                plan.answers[key] = answer
-        if not answer.may_be_small or (plan.kernel is None and plan.value is None):
-            return answer.types, ()
-        return answer.types, known_outputs(plan, question or self.question(node, plan), answer, node)
+            question = self.question(node, plan, attributes)
+            answer = Answer(plan.infer(question))
+            if key is not None:
+                plan.remember(key, question, answer, node)
+        if answer.may_be_small and plan.finds_elements:
+            self.elements_later(node, plan, attributes, answer)
+        return answer.types
+
+    def elements_later(self, node: Node, plan: Plan, attributes: Key | None, answer: Answer) -> None:
+        def compute() -> Sequence[Known | None]:
+            return known_outputs(plan, self.question(node, plan, attributes), answer, node)
+
+        self.walk.elements.put_later(node.outputs, node.inputs, compute)
 
     def plan(self, node: Node) -> Plan | None:
         """How the node's operator is asked; None when nobody knows the operator."""
@@ -225,38 +244,39 @@ class Scope:
         plans = self.walk.plans
         if key in plans:
             return plans[key]
+        plans[key] = None
         try:
             schema = schema_of(node, self.imports)
         except UnsupportedOperator:
-            schema = None
+            return None
         op = find(node.domain, node.op_type)
-        facet = op.infers.get(schema.since_version) if op is not None and schema is not None else None
-        plan = None
-        if op is not None and schema is not None and facet is not None:
-            plan = Plan(op, schema, plan_of(schema), facet)
-        plans[key] = plan
-        return plan
+        infer = op.infers.get(schema.since_version) if op is not None else None
+        if op is not None and infer is not None:
+            plans[key] = Plan(op, schema.since_version, infer, plan_of(schema))
+        return plans[key]
 
-    def question(self, node: Node, plan: Plan) -> Question:
+    def question(self, node: Node, plan: Plan, attributes: Key | None) -> Question:
         inputs = node.inputs
         return Question(
             node.op_type,
-            plan.schema.since_version,
+            plan.version,
             [None if v is None else v.type for v in inputs],
             [v is not None for v in inputs],
-            plan.attributes.bind(node, self.bindings),
+            plan.bind(node, self.bindings, attributes),
             len(node.outputs),
-            infer_graph=self.subgraph,
-            fresh=self.walk.fresh,
-            values=inputs,
-            elements=self.walk.elements,
+            (),
+            self.subgraph,
+            "",
+            self.walk.fresh,
+            inputs,
+            self.walk.elements,
         )
 
-    def call(self, node: Node, function: Function) -> Outputs:
-        """Types and known elements of the outputs of a call of a model-local function."""
+    def call(self, node: Node, function: Function) -> Sequence[Type | None]:
+        """The types of the outputs of a call of a model-local function."""
         walk = self.walk
         if not walk.may_enter(function.body):
-            return NOTHING
+            return ()
         given: dict[str, Attribute | None] = {**function.attributes, **bound_attributes(node, self.bindings)}
         inner = Scope(walk, function.opset_imports, given)
         for i, formal in enumerate(function.body.inputs):
@@ -270,4 +290,6 @@ class Scope:
                 walk.in_functions[value] = (
                     joined(walk.in_functions[value], value.type) if seen else value.type
                 )
-        return types, [walk.elements.get(v) for v in function.body.outputs]
+        for value, result in zip(node.outputs, function.body.outputs, strict=False):
+            walk.elements.put(value, walk.elements.get(result))
+        return types

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from sardonyx.errors import LimitError
-from sardonyx.interp.program import Program, Run
+from sardonyx.interp.program import Program, refuse_missing_kernels
+from sardonyx.interp.steps import Run
+from sardonyx.io.nesting import nesting_limited
 from sardonyx.ir.graph import Model, Node
 from sardonyx.ops.api import RunLimits, RuntimeValue
 
@@ -16,14 +17,17 @@ class Interpreter:
     """Runs a model's graph.  Feeds are trusted to fit the graph's inputs; a session checks them."""
 
     def __init__(self, model: Model, *, limits: RunLimits | None = None, seed: int | None = None) -> None:
-        """Raises UnsupportedOperator, before anything runs, for a node without kernel.
+        """Raises, before anything runs, UnsupportedOperator for a node without kernel, in functions too, InvalidModel for
+        one that cannot be called, and LimitError for graphs nested deeper than the stack allows.
 
         `seed` makes the random operators that have none of their own repeat themselves.
         """
         self.model = model
         self.limits = limits or RunLimits()
         self.rng = np.random.default_rng(seed)
-        self.program = Program.of(model.graph, model, model.opset_imports)
+        refuse_missing_kernels(model)
+        with nesting_limited():
+            self.program = Program(model.graph, model, model.opset_imports, {}).prepare()
 
     def run(
         self,
@@ -37,10 +41,6 @@ class Interpreter:
         graph = self.model.graph
         inputs = [feeds.get(v.name, self.program.constants.get(v)) for v in graph.inputs]
         run = Run(self.limits, self.rng, observe)
-        with np.errstate(all="ignore"):
-            try:
-                results = self.program.run(inputs, run)
-            except RecursionError:
-                what = "functions and subgraphs are nested deeper than Python's own recursion limit allows"
-                raise LimitError(what, limit="sys.setrecursionlimit") from None
+        with np.errstate(all="ignore"), nesting_limited():
+            results = self.program.run(inputs, run)
         return {value.name: result for value, result in zip(graph.outputs, results, strict=True)}

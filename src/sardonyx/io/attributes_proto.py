@@ -33,7 +33,7 @@ FIELD_OF = {
 }
 TYPE_OF = {name: type for type, name in FIELD_OF.items()}
 ReadGraph: TypeAlias = Callable[[m.GraphProto, str], Graph]
-WriteGraph: TypeAlias = Callable[[Graph], m.GraphProto]
+WriteGraph: TypeAlias = Callable[[Graph, Place], m.GraphProto]
 
 
 class Reading(Protocol):
@@ -92,6 +92,8 @@ def value_from(
     if type is AttributeType.INT or type is AttributeType.FLOAT:
         return cast("int | float", value)
     where = f"{where} attribute {record.name!r}"
+    if type is AttributeType.GRAPH:
+        return graph(cast(m.GraphProto, value), where)
     if type.is_list:
         parts = enumerate(cast("list[object]", value))
         return tuple(scalar_from(v, reading, graph, f"{where}[{i}]") for i, v in parts)
@@ -164,7 +166,7 @@ def scalar_to(value: AttributeValue, graph: WriteGraph, place: Place) -> int | f
         case SparseTensor():
             return sparse_to(value, place)
         case Graph():
-            return graph(value)
+            return graph(value, place)
         case None | tuple():
             raise AssertionError(f"{value!r} is not one value")
     return type_to(value)

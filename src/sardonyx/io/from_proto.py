@@ -30,7 +30,7 @@ def model(record: m.ModelProto, external: External) -> Model:
     if record.graph is None:
         raise InvalidModel("the model has no graph", location="graph")
     reader = GraphReader(external, notes)
-    graph, scope = reader.read_root(record.graph, None, "graph")
+    graph = reader.read_root(record.graph, None, "graph")
     result = Model(graph, ir_version=ir_version(record, notes), opset_imports=imports_of(record, notes))
     result.notes = notes
     for name in ("producer_name", "producer_version", "domain"):
@@ -42,7 +42,7 @@ def model(record: m.ModelProto, external: External) -> Model:
     result.configurations = [configuration_from(c) for c in record.configuration]
     add_functions(result, record.functions, external)
     for i, step in enumerate(record.training_info):
-        result.training.append(training(step, reader, scope, f"training_info[{i}]"))
+        result.training.append(training(step, reader, graph, f"training_info[{i}]"))
     if record.unknown:
         result.unknown = record.unknown
     return result
@@ -103,7 +103,7 @@ def function(record: m.FunctionProto, external: External, notes: list[Note], whe
     body.input = [infos.pop(v.name, v) for v in inputs]
     body.output = [infos.pop(v.name, v) for v in outputs]
     body.value_info = list(infos.values())
-    graph, _ = reader.read_root(body, None, where)
+    graph = reader.read_root(body, None, where)
     result = Function(domain_of(record), record.name, graph, overload=record.overload)
     result.doc = record.doc_string
     result.metadata = metadata_from(record.metadata_props, notes, where)
@@ -120,7 +120,7 @@ def parameters(record: m.FunctionProto, reader: GraphReader, where: str) -> dict
     for one in record.attribute_proto:
         if one.name in result:
             raise InvalidModel(f"attribute parameter {one.name!r} is declared twice", location=where)
-        result[one.name] = attribute_from(one, reader, lambda g, w: reader.read_root(g, None, w)[0], where)
+        result[one.name] = attribute_from(one, reader, lambda g, w: reader.read_root(g, None, w), where)
     return result
 
 
@@ -128,30 +128,33 @@ def refuse_recursion(model: Model) -> None:
     """Raises InvalidModel where functions call each other in a circle (onnx.proto, ModelProto.functions)."""
     done: set[Function] = set()
     for start in model.functions.values():
-        path = [(start, calls(start, model))]
+        path = {start: calls(start, model)}
         while path:
-            current, rest = path[-1]
-            callee = next(rest, None)
+            current = next(reversed(path))
+            callee = next(path[current], None)
             if callee is None:
                 done.add(current)
-                path.pop()
-            elif any(callee is f for f, _ in path):
-                names = " -> ".join(f.name for f, _ in path)
-                raise InvalidModel(
-                    f"functions call each other in a circle: {names} -> {callee.name}", location="functions"
-                )
+                del path[current]
+            elif callee in path:
+                names = " -> ".join(f.name for f in path)
+                what = f"functions call each other in a circle: {names} -> {callee.name}"
+                raise InvalidModel(what, location="functions")
             elif callee not in done:
-                path.append((callee, calls(callee, model)))
+                path[callee] = calls(callee, model)
 
 
-def training(record: m.TrainingInfoProto, reader: GraphReader, main: Scope, where: str) -> TrainingInfo:
+def training(record: m.TrainingInfoProto, reader: GraphReader, main: Graph, where: str) -> TrainingInfo:
     """A training step; its algorithm sees the main graph's values, its initialization sees nothing."""
     result = TrainingInfo()
-    before, after = Scope(), Scope(main)
+    before, around = Scope(), Scope.of(main)
+    after = around
     if record.initialization is not None:
-        result.initialization, before = reader.read_root(record.initialization, None, f"{where}.initialization")
+        result.initialization = reader.read_root(record.initialization, None, f"{where}.initialization")
+        before = Scope.of(result.initialization)
     if record.algorithm is not None:
-        result.algorithm, after = reader.read_root(record.algorithm, main, f"{where}.algorithm")
+        result.algorithm = reader.read_root(record.algorithm, around, f"{where}.algorithm")
+        after = Scope.of(result.algorithm)
+        after.outer = around
     for i, entry in enumerate(record.initialization_binding):
         place = f"{where}.initialization_binding[{i}]"
         result.initialization_binding.append(

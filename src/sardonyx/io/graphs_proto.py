@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from functools import partial
+from itertools import islice
 
 from sardonyx.errors import InvalidModel
 from sardonyx.io.attributes_proto import attribute_from
 from sardonyx.io.devices_proto import annotation_from, node_configuration_from
 from sardonyx.io.metadata_proto import metadata_from
+from sardonyx.io.nesting import nesting_limited
 from sardonyx.io.order import sorted_order
 from sardonyx.io.tensors_proto import External, sparse_from, tensor_from
 from sardonyx.io.types_proto import type_from
 from sardonyx.ir.graph import Attribute, Graph, Node, Note, Value
 from sardonyx.ir.tensors import SparseTensor, Tensor
 from sardonyx.ir.types import SparseTensorType, TensorType, Type
+from sardonyx.ir.walk import values
 from sardonyx.proto import messages as m
+
+SEARCHED = 10_000  # names in sight that are compared with a misspelt one, and
+COMPARED = 200  # characters of the longest: comparing takes the square of that
 
 
 class Scope:
@@ -27,6 +34,13 @@ class Scope:
         self.names: dict[str, Value] = {}
         self.outer = outer
 
+    @classmethod
+    def of(cls, graph: Graph) -> Scope:
+        """What can be named behind the last node of a finished graph."""
+        scope = cls()
+        scope.names = {value.name: value for value in values(graph)}
+        return scope
+
     def find(self, name: str) -> Value | None:
         scope: Scope | None = self
         while scope is not None:
@@ -37,11 +51,14 @@ class Scope:
 
     def near(self, name: str) -> str:
         """A hint that names the nearest value in sight, or nothing."""
-        close = difflib.get_close_matches(name, self.names, 1)
+        names = [n for n in islice(self.names, SEARCHED) if len(n) <= COMPARED]
+        close = difflib.get_close_matches(name, names, 1) if len(name) <= COMPARED else []
         return f"; did you mean {close[0]!r}?" if close else ""
 
 
-RARE = frozenset(("overload", "doc_string", "metadata_props", "device_configurations", "_unknown"))  # on a node
+RARE = frozenset(
+    ("overload", "doc_string", "metadata_props", "device_configurations", "_unknown")
+)  # on a node
 
 
 class Unsorted(Exception):
@@ -59,18 +76,22 @@ class GraphReader:
         self.external = external
         self.notes = notes
         self.in_function = in_function
+        self.begun: list[Graph] = []
+        self.orders: dict[str, list[int]] = {}  # of the nodes of graphs that were found unsorted, by place
 
-    def read_root(self, record: m.GraphProto, outer: Scope | None, where: str) -> tuple[Graph, Scope]:
-        """The graph of a record that no node holds, and what its names mean; raises InvalidModel naming the place."""
+    def read_root(self, record: m.GraphProto, outer: Scope | None, where: str) -> Graph:
+        """The graph of a record that no node holds; raises InvalidModel naming the place."""
         try:
-            return self.read(record, outer, where)
+            with nesting_limited():
+                return self.read(outer, record, where)
         except Unsorted as found:
             raise found.error from None
 
-    def read(self, record: m.GraphProto, outer: Scope | None, where: str) -> tuple[Graph, Scope]:
-        """The graph of a record, and what its names mean."""
+    def read(self, outer: Scope | None, record: m.GraphProto, where: str) -> Graph:
+        """The graph of a record; six stack frames a level, so that the decoder's limit is reached before Python's."""
         scope = Scope(outer)
         graph = Graph(record.name)
+        self.begun.append(graph)
         self.read_inputs(graph, record, scope, where)
         self.read_initializers(graph, record, scope, where)
         types = {v.name: v for v in record.value_info} if record.has("value_info") else {}
@@ -87,7 +108,7 @@ class GraphReader:
             self.notes.append(Note(where, f"value_info {name!r} is about no value of the graph: left out"))
         if record.unknown:
             graph.unknown = record.unknown
-        return graph, scope
+        return graph
 
     def read_inputs(self, graph: Graph, record: m.GraphProto, scope: Scope, where: str) -> None:
         for i, info in enumerate(record.input):
@@ -131,19 +152,24 @@ class GraphReader:
         types: dict[str, m.ValueInfoProto],
         where: str,
     ) -> None:
-        before = dict(scope.names)
-        try:
-            for index, record in enumerate(records):
-                self.read_node(graph, record, scope, types, f"{where}.node", index)
-        except Unsorted as found:
-            graph.clear()
-            scope.names = before
-            if not any(found.name in record.output for record in records):
-                raise
-            order = sorted_order(list(records), where)
+        before, noted, begun = dict(scope.names), len(self.notes), len(self.begun)
+        while True:
+            order = self.orders.get(where)  # of an earlier attempt, be it one of the graph around this one
+            try:
+                for index in range(len(records)) if order is None else order:
+                    self.read_node(graph, records[index], scope, types, f"{where}.node", index)
+            except Unsorted as found:
+                for attempt in (graph, *self.begun[begun:]):
+                    attempt.clear()
+                scope.names = dict(before)
+                del self.notes[noted:], self.begun[begun:]
+                if order is not None or not any(found.name in record.output for record in records):
+                    raise
+                self.orders[where] = sorted_order(list(records), where)
+            else:
+                break
+        if order is not None:
             self.notes.append(Note(where, "nodes stand before the producers of their inputs: sorted"))
-            for index in order:
-                self.read_node(graph, records[index], scope, types, f"{where}.node", index)
 
     def read_node(
         self,
@@ -186,7 +212,7 @@ class GraphReader:
         for one in record.attribute:
             if one.name in result:
                 raise InvalidModel(f"attribute {one.name!r} occurs twice", location=place)
-            result[one.name] = attribute_from(one, self, lambda g, w: self.read(g, scope, w)[0], place)
+            result[one.name] = attribute_from(one, self, partial(self.read, scope), place)
         return result
 
     def read_node_extras(self, node: Node, record: m.NodeProto, scope: Scope, where: str) -> None:

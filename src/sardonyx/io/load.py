@@ -9,12 +9,13 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeAlias, cast, runtime_checkable
+from typing import BinaryIO, Protocol, TypeAlias, runtime_checkable
 
 from sardonyx.errors import DecodeError, InvalidModel
 from sardonyx.io import from_proto
 from sardonyx.io.external import ExternalFiles, Policy
 from sardonyx.io.operator_sets import SetSource, with_operator_sets
+from sardonyx.io.text_files import read_text
 from sardonyx.ir.graph import Model, Note
 from sardonyx.proto.binary import decode
 from sardonyx.proto.messages import ModelProto
@@ -51,16 +52,20 @@ def load(
     What was mended on the way stands on `Model.notes`.
 
     Raises DecodeError, TextError or JsonError for data that are not a model's, InvalidModel for records that
-    cannot be a graph, LimitError beyond `limits`, and OSError for files that cannot be read.
+    cannot be a graph, LimitError beyond `limits`, OSError for files that cannot be read, and TypeError for a source
+    of another kind.
     """
     if isinstance(source, Model):
-        return source
-    with without_collection():
-        model = model_from(source, Policy(policy), base, limits, copy)
+        model = source
+    else:
+        with without_collection():
+            model = model_from(source, Policy(policy), base, limits, copy)
     return with_operator_sets(model, operator_sets) if operator_sets else model
 
 
-def model_from(source: Source, policy: Policy, base: Path_ | None, limits: Limits | None, copy: bool) -> Model:
+def model_from(
+    source: Source, policy: Policy, base: Path_ | None, limits: Limits | None, copy: bool
+) -> Model:
     """The model; its records are gone when this returns."""
     record, path = read(source, limits)
     folder = path if base is None else Path(base) / "model"
@@ -92,11 +97,22 @@ def read(source: Source, limits: Limits | None = None) -> tuple[ModelProto, Path
     if isinstance(source, Serializable):
         return decode(source.SerializeToString(), ModelProto, limits), None
     if isinstance(source, bytes | bytearray | memoryview):
-        return decode(source, ModelProto, limits), None
-    assert hasattr(source, "read"), f"a model cannot be loaded from {type(source).__name__}"
+        return decoded(source, limits), None
+    if isinstance(source, Model) or not hasattr(source, "read"):
+        wanted = "a path, bytes, a binary file object or an object with SerializeToString"
+        raise TypeError(f"a model is loaded from {wanted}, not from {type(source).__name__}")
+    return read_stream(source, limits)
+
+
+def read_stream(source: BinaryIO, limits: Limits | None) -> tuple[ModelProto, Path | None]:
     name = getattr(source, "name", None)
-    path_of_file = Path(name) if isinstance(name, str) else None
-    return decode(cast(BinaryIO, source).read(), ModelProto, limits), path_of_file
+    path = Path(name) if isinstance(name, str) else None
+    data: object = source.read()
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError("the file object is not open for bytes; open it in binary mode, or use sx.from_text")
+    if not data:
+        raise InvalidModel(f"{path or 'the file'} is empty")
+    return decoded(data, limits, str(path or "")), path
 
 
 def read_file(path: Path, limits: Limits | None) -> ModelProto:
@@ -108,17 +124,22 @@ def read_file(path: Path, limits: Limits | None) -> ModelProto:
             from_json,  # the two text forms are rare, and their parsers take time to load
         )
 
-        return from_json(path.read_text("utf-8"), ModelProto)
+        return from_json(read_text(path), ModelProto)
     if path.suffix in (".onnxtxt", ".txt"):
         from sardonyx.proto.text import from_text
 
-        return from_text(path.read_text("utf-8"), ModelProto, source=str(path))
+        return from_text(read_text(path), ModelProto, source=str(path))
+    return decoded(mapped(path), limits, str(path))
+
+
+def decoded(
+    data: bytes | bytearray | memoryview | mmap.mmap, limits: Limits | None, source: str = ""
+) -> ModelProto:
     try:
-        return decode(mapped(path), ModelProto, limits, source=str(path))
+        return decode(data, ModelProto, limits, source=source)
     except DecodeError as error:
-        raise DecodeError(
-            error.why + hint(path), offset=error.offset, path=error.path, source=str(path)
-        ) from None
+        why = error.why + hint(bytes(data[:64]))
+        raise DecodeError(why, offset=error.offset, path=error.path, source=source) from None
 
 
 def mapped(path: Path) -> mmap.mmap | bytes:
@@ -135,12 +156,12 @@ def mapped(path: Path) -> mmap.mmap | bytes:
             return file.read()
 
 
-def hint(path: Path) -> str:
-    """What the user may have meant by a file that is not in the binary form."""
-    with path.open("rb") as file:
-        start = file.read(64)
+def hint(start: bytes) -> str:
+    """What the user may have meant by data that begin so and are not in the binary form."""
     if start.startswith(b"version https://git-lfs"):
         return "; this is a Git LFS pointer: fetch the file itself"
     if start.lstrip().startswith(b"<") or (start.isascii() and b"\x00" not in start and b"\n" in start):
-        return "; the file looks like text: ONNX text is read from files that end in .onnxtxt"
+        return (
+            "; this looks like text: ONNX text is read from files that end in .onnxtxt, and by sx.from_text"
+        )
     return ""

@@ -11,6 +11,7 @@ from sardonyx.errors import InvalidModel
 from sardonyx.io import from_proto
 from sardonyx.io.external import ExternalFiles, Policy
 from sardonyx.io.graphs_proto import domain_of
+from sardonyx.io.text_files import read_text
 from sardonyx.ir.graph import Model, Note
 from sardonyx.ir.operator_set import OperatorDeclaration, OperatorSet, OperatorStatus
 from sardonyx.proto.binary import decode
@@ -32,7 +33,7 @@ def load_operator_set(source: SetSource) -> OperatorSet:
         if path.suffix in (".onnxtxt", ".txt"):
             from sardonyx.proto.text import from_text
 
-            return operator_set_from(from_text(path.read_text("utf-8"), OperatorSetProto, source=str(path)))
+            return operator_set_from(from_text(read_text(path), OperatorSetProto, source=str(path)))
         return operator_set_from(decode(path.read_bytes(), OperatorSetProto, source=str(path)))
     data = source if isinstance(source, bytes) else source.read()
     return operator_set_from(decode(data, OperatorSetProto))
@@ -69,16 +70,25 @@ def declaration_from(record: OperatorProto, index: int) -> OperatorDeclaration:
 
 
 def with_operator_sets(model: Model, sources: Iterable[SetSource]) -> Model:
-    """The model with the functions of those sets whose domains it imports; its own functions come first."""
-    for source in sources:
-        operator_set = load_operator_set(source)
-        imported = model.opset_imports.get(operator_set.domain)
-        if imported is None:
-            continue
-        if imported != operator_set.version:
-            what = f"the document is version {operator_set.version} of {operator_set.domain!r}; the model imports {imported}"
-            raise InvalidModel(what, location="operator_sets")
-        for function in operator_set.functions:
-            model.functions.setdefault(function.key, function)
+    """The model with the functions of those sets whose domains it or one of its functions imports.
+
+    Its own functions come first.  Raises InvalidModel where it imports another version of a set.
+    """
+    waiting = [load_operator_set(source) for source in sources]
+    while ready := [one for one in waiting if is_imported(one, model)]:
+        for one in ready:
+            waiting.remove(one)
+            for function in one.functions:
+                model.functions.setdefault(function.key, function)
     from_proto.refuse_recursion(model)
     return model
+
+
+def is_imported(one: OperatorSet, model: Model) -> bool:
+    """Whether the model or one of its functions imports the set; raises InvalidModel for another version of it."""
+    importers = (model.opset_imports, *(f.opset_imports for f in model.functions.values()))
+    imported = {imports[one.domain] for imports in importers if one.domain in imports}
+    if others := imported - {one.version}:
+        what = f"the document is version {one.version} of {one.domain!r}; the model imports {min(others)}"
+        raise InvalidModel(what, location="operator_sets")
+    return bool(imported)

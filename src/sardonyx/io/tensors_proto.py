@@ -121,7 +121,7 @@ def unsigned_codes(values: Sequence[int] | Array, dtype: DataType) -> Array | No
         return None
     width = 8 if dtype.bits in (2, 4) else dtype.bits  # types of 2 and 4 bits come in whole bytes
     codes = np.asarray(values, np.int64)
-    if not codes.size or codes.min() >= 0 or codes.min() < -(1 << (width - 1)):
+    if not codes.size or not -(1 << (width - 1)) <= codes.min() < 0 or codes.max() >= 1 << width:
         return None
     return codes & ((1 << width) - 1)
 

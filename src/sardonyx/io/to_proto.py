@@ -5,6 +5,7 @@ from __future__ import annotations
 from sardonyx.io.attributes_proto import attribute_to
 from sardonyx.io.devices_proto import annotation_to, configuration_to, node_configuration_to
 from sardonyx.io.metadata_proto import keep_unknown, metadata_to
+from sardonyx.io.nesting import nesting_limited
 from sardonyx.io.tensors_proto import Entries, Place, sparse_to, tensor_to
 from sardonyx.io.types_proto import type_to
 from sardonyx.ir.graph import Function, Graph, Model, Node, TrainingInfo, Value
@@ -20,7 +21,15 @@ def inline(tensor: Tensor) -> Entries | None:
 
 
 def model(model: Model, place: Place = inline) -> m.ModelProto:
-    """The record of a model; `place` tells where each dense tensor's data go, asked once for each in writing order."""
+    """The record of a model; `place` tells where each dense tensor's data go, asked once for each in writing order.
+
+    Raises LimitError for graphs nested deeper than the stack allows.
+    """
+    with nesting_limited():
+        return record_of(model, place)
+
+
+def record_of(model: Model, place: Place) -> m.ModelProto:
     record = m.ModelProto(ir_version=model.ir_version)
     for name in ("producer_name", "producer_version", "domain"):
         if getattr(model, name):
@@ -50,7 +59,9 @@ def graph(graph: Graph, place: Place = inline) -> m.GraphProto:
         record.name = graph.name
     tensors = [(v.name, v.initializer) for v in graph.initializers.values()]
     record.initializer = [tensor_to(t, place, name) for name, t in tensors if isinstance(t, Tensor)]
-    record.sparse_initializer = [sparse_to(t, place, name) for name, t in tensors if isinstance(t, SparseTensor)]
+    record.sparse_initializer = [
+        sparse_to(t, place, name) for name, t in tensors if isinstance(t, SparseTensor)
+    ]
     if graph.doc:
         record.doc_string = graph.doc
     record.input = [value_info(v) for v in graph.inputs]
@@ -99,7 +110,7 @@ def node(node: Node, place: Place = inline) -> m.NodeProto:
     for name, text in (("name", node.name), ("domain", node.domain), ("overload", node.overload)):
         if text:
             record.set(name, text)
-    record.attribute = [attribute_to(a, lambda g: graph(g, place), place) for a in node.attributes.values()]
+    record.attribute = [attribute_to(a, graph, place) for a in node.attributes.values()]
     if node.doc:
         record.doc_string = node.doc
     if node.has_metadata:
@@ -117,7 +128,7 @@ def function(function: Function, place: Place = inline) -> m.FunctionProto:
     record.output = [v.name for v in function.body.outputs]
     record.attribute = [name for name, default in function.attributes.items() if default is None]
     defaults = [default for default in function.attributes.values() if default is not None]
-    record.attribute_proto = [attribute_to(a, lambda g: graph(g, place), place) for a in defaults]
+    record.attribute_proto = [attribute_to(a, graph, place) for a in defaults]
     if function.doc:
         record.doc_string = function.doc
     if function.overload:

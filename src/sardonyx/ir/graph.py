@@ -486,7 +486,7 @@ class Function:
     @property
     def label(self) -> str:
         """The name as messages have it: `domain.name`, and `:overload` where there is one."""
-        return f"{self.domain}.{self.name}{':' + self.overload if self.overload else ''}"
+        return f"{self.domain or 'ai.onnx'}.{self.name}{':' + self.overload if self.overload else ''}"
 
     def __repr__(self) -> str:
         return f"Function({self.label})"

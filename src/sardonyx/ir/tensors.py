@@ -63,7 +63,9 @@ class ArrayStorage:
     values: Array
 
     def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
-        return self.values
+        view = self.values.view()
+        view.flags.writeable = False
+        return view
 
 
 class Tensor:
@@ -92,7 +94,7 @@ class Tensor:
         return cls(dtype, array.shape, ArrayStorage(array), name)
 
     def numpy(self) -> Array:
-        """The elements as an array of `dtype.numpy` and `shape`, read-only where it is a view of a file.
+        """The elements as a read-only array of `dtype.numpy` and `shape`, a view of where they are stored if possible.
 
         Raises InvalidModel for a stored number that is none of the element type's, and ExternalDataError.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sardonyx.ir.graph import Graph, Model, Node, Value
-from sardonyx.ir.walk import roots
+from sardonyx.ir.walk import roots, values
 
 
 def verify(model: Model) -> None:
@@ -49,10 +49,8 @@ def verify_edges(node: Node, known: set[Value]) -> None:
 
 
 def verify_names(graph: Graph) -> None:
-    named = [*graph.inputs, *(v for v in graph.initializers.values() if v not in graph.inputs)]
-    named += [v for node in graph.nodes for v in node.outputs if v.name]
     seen: dict[str, Value] = {}
-    for value in named:
+    for value in values(graph):
         assert seen.setdefault(value.name, value) is value, (
             f"two values of {graph!r} are named {value.name!r}"
         )

@@ -33,8 +33,7 @@ def roots(model: Model) -> Iterator[Graph]:
 
 def values(graph: Graph) -> Iterator[Value]:
     """Every value defined in this graph itself: inputs, initializers, outputs of nodes that somebody wanted."""
-    yield from graph.inputs
-    yield from (v for v in graph.initializers.values() if not any(v is i for i in graph.inputs))
+    yield from dict.fromkeys((*graph.inputs, *graph.initializers.values()))
     for node in graph.nodes:
         yield from (v for v in node.outputs if v.name)
 
@@ -62,9 +61,10 @@ def location(node: Node, graph: Graph | None = None) -> str:
 
 
 def graph_path(graph: Graph | None) -> str:
-    """The prefix that leads to a graph: empty for a main graph, the holding node's place for a subgraph."""
+    """The prefix that leads to a graph: empty for a main graph, the holding node's place for a subgraph, the name of
+    the function for its body."""
     if graph is None or graph.parent is None:
-        return ""
+        return f"{graph.function.label}." if graph is not None and graph.function is not None else ""
     holder = graph.parent
     names = [a.name for a in holder.attributes.values() if any(g is graph for g in a.graphs)]
     return f"{location(holder)}.{names[0] if names else 'graph'}."

@@ -68,7 +68,7 @@ def literal_of(node: Node) -> Tensor | None:
     None for other nodes, and for a Constant of another form or with a fault, which its facets will name.
     """
     attributes = node.attributes
-    if node.op_type != "Constant" or node.domain or len(attributes) != 1 or node.inputs:
+    if node.op_type != "Constant" or node.domain or len(attributes) != 1 or len(node.outputs) != 1:
         return None
     attribute = attributes.get("value")
     found = attribute.value if attribute is not None and attribute.type is AttributeType.TENSOR else None
@@ -103,7 +103,8 @@ class AttributePlan:
         for name, attribute in bound_attributes(node, bindings).items():
             if self.kinds.get(name) is not attribute.type:
                 self.refuse(node, name, attribute)
-            result[name] = plain(attribute.value)
+            value = attribute.value
+            result[name] = value if isinstance(value, int | float) else plain(value)
         for name in self.required:
             if name not in result:
                 raise InvalidModel(f"attribute {name!r} is required and missing", location=location(node))

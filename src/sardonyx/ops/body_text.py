@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from sardonyx.dtypes import DataType
 from sardonyx.ops.inference import Inference
 
+END = (1 << 63) - 1  # behind every element, for Slice
+
 
 def element_type(t: Inference, i: int = 0) -> DataType:
     """The element type of input i; raises InferenceError where it is not known."""

@@ -52,7 +52,7 @@ class Inference:
 
     def tensor(self, i: int) -> TensorType | None:
         """The type of input i as a tensor; raises InferenceError when it is something else."""
-        found = self.type(i)
+        found = self.inputs[i] if i < len(self.inputs) else None
         if found is not None and not isinstance(found, TensorType):
             self.fail(f"input {i} is {found}, not a tensor")
         return found

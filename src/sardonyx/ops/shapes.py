@@ -47,6 +47,8 @@ def broadcast(t: Inference, shapes: Sequence[Shape | None]) -> Shape | None:
     """
     if not shapes or any(s is None for s in shapes):
         return None
+    if shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
     rank = max(len(s) for s in shapes if s is not None)
     padded = [(1,) * (rank - len(s)) + tuple(s) for s in shapes if s is not None]
     return tuple(broadcast_dim(t, column) for column in zip(*padded, strict=True))
@@ -54,6 +56,8 @@ def broadcast(t: Inference, shapes: Sequence[Shape | None]) -> Shape | None:
 
 def broadcast_dim(t: Inference, dims: Sequence[Dim]) -> Dim:
     """The size to which sizes of one axis broadcast: 1 gives way, anything else has to be the same."""
+    if dims.count(dims[0]) == len(dims):
+        return dims[0]
     wide = list(dict.fromkeys(d for d in dims if d != 1))
     numbers = [d for d in wide if isinstance(d, int)]
     if len(numbers) > 1:

@@ -33,6 +33,8 @@ def checked(
     Raises InputError for a name that is unknown or missing and for a value whose type, rank or sizes are not those
     that the model declares; `lengths` learns what each dimension variable stands for.
     """
+    if not isinstance(feeds, Mapping):
+        raise InputError(f"feeds are a dict from input name to value, not {kind(feeds)}", name="feeds")
     known = {v.name: v for v in inputs}
     for name in feeds:
         if name not in known:
@@ -108,13 +110,17 @@ def mapping(value: object, type: MapType, name: str) -> RuntimeValue:
 
 
 def tensor(value: object, dtype: DataType | None, name: str) -> Array:
-    """An array of the element type; Python numbers and lists take it on, arrays must have it."""
-    array = as_array(value, dtype, name)
+    """An array of the element type; Python numbers and lists take it on, arrays must have it.
+
+    It is a read-only view: what a caller gives is not written to.
+    """
+    array = as_array(value, dtype, name).view()
     if dtype is DataType.STRING or (dtype is None and array.dtype.kind in "OSU"):
-        return texts(array, name)
-    if dtype is not None and array.dtype != dtype.numpy:
+        array = texts(array, name)
+    elif dtype is not None and array.dtype != dtype.numpy:
         cure = f"pass x.astype({dtype.numpy.name!r}) if that is meant"
         raise InputError(f"input {name!r} takes {dtype.text}, and is given {array.dtype}; {cure}", name=name)
+    array.flags.writeable = False
     return array
 
 
@@ -123,10 +129,18 @@ def as_array(value: object, dtype: DataType | None, name: str) -> Array:
         return np.asarray(value)
     if isinstance(value, bool | int | float | complex | str | bytes | list | tuple):
         return literal(value, dtype, name)
-    if hasattr(value, "__array__"):
-        return np.asarray(value)
-    if hasattr(value, "__dlpack__"):
-        return cast(Array, np.from_dlpack(value))
+    try:
+        if hasattr(value, "__array__"):
+            return np.asarray(value)
+        if hasattr(value, "__dlpack__"):
+            return cast(Array, np.from_dlpack(value))
+    except (
+        TypeError,
+        ValueError,
+        BufferError,
+        RuntimeError,
+    ) as error:  # whatever the other library refuses with
+        raise InputError(f"input {name!r}: {kind(value)} gives no array: {error}", name=name) from error
     raise InputError(f"input {name!r} takes an array, not {kind(value)}", name=name)
 
 
@@ -138,14 +152,23 @@ def literal(value: object, dtype: DataType | None, name: str) -> Array:
         raise InputError(f"input {name!r}: {error}", name=name) from None
     if dtype is None or dtype is DataType.STRING or natural.size == 0:
         return natural if dtype in (None, DataType.STRING) else natural.astype(wanted_dtype(dtype))
-    result = natural.astype(dtype.numpy) if natural.dtype.kind in "biufc" else natural
-    lossy = dtype.is_integer and not np.array_equal(result.astype(object), natural.astype(object))
-    misfit = natural.dtype.kind not in "biufc" or (natural.dtype.kind == "b") != (dtype is DataType.BOOL)
-    if lossy or misfit:
-        raise InputError(
-            f"input {name!r} takes {dtype.text}, and {brief(value)} is not all of that type", name=name
-        )
-    return result
+    kinds = "b" if dtype is DataType.BOOL else "iufc" if dtype.is_complex else "iuf"
+    if natural.dtype.kind in kinds:
+        with np.errstate(all="ignore"):
+            result = natural.astype(dtype.numpy)
+        if not is_lossy(natural, result, dtype):
+            return result
+    raise InputError(
+        f"input {name!r} takes {dtype.text}, and {brief(value)} is not all of that type", name=name
+    )
+
+
+def is_lossy(natural: Array, result: Array, dtype: DataType) -> bool:
+    """Whether a number has no place in the type: for floats, one that is too large; rounding is no loss."""
+    if dtype.is_integer:
+        return not np.array_equal(result.astype(object), natural.astype(object))
+    wide = result.astype(np.complex128 if dtype.is_complex else np.float64)
+    return bool((np.isfinite(natural) & ~np.isfinite(wide)).any())
 
 
 def wanted_dtype(dtype: DataType | None) -> np.dtype[np.generic]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from sardonyx.interp.interpreter import Interpreter
 from sardonyx.io.external import Policy
 from sardonyx.io.load import Source, load
 from sardonyx.io.operator_sets import SetSource
-from sardonyx.ir.graph import Node, Value
+from sardonyx.ir.graph import Node
 from sardonyx.ir.types import Shape, TensorType, Type
 from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.dims import Lengths
 from sardonyx.runtime.feeds import checked
+from sardonyx.runtime.kinds import described, is_a
 
 Engine = Literal["auto", "reference", "native"]
 
@@ -94,22 +95,23 @@ class Session:
 
         `feeds` takes NumPy and ml_dtypes arrays, anything with `__array__` or `__dlpack__`, Python numbers, strings
         and lists where the declared type leaves nothing open, lists for sequences, dicts for maps, None for an
-        empty optional.
+        empty optional.  What comes out is the caller's own: nothing of it is shared with feeds or weights.
 
         Raises InputError before anything runs, EvaluationError from an operator, OutputError when a result is not
         what the model declares of it, and LimitError.
         """
         lengths = Lengths(self.model.ir_version)
-        values = checked(feeds or {}, self._inputs, lengths)
+        values = checked({} if feeds is None else feeds, self._inputs, lengths)
         wanted = self._wanted(outputs)
         results = self._interpreter.run(values)
         self._hold_outputs(results, lengths)
-        return {name: results[name] for name in wanted}
+        return {name: owned(results[name]) for name in wanted}
 
     def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RuntimeValue]]]:
         """Every node of the run with its results, in order; nodes of subgraphs and functions too."""
         seen: list[tuple[Node, list[RuntimeValue]]] = []
-        values = checked(feeds or {}, self._inputs, Lengths(self.model.ir_version))
+        lengths = Lengths(self.model.ir_version)
+        values = checked({} if feeds is None else feeds, self._inputs, lengths)
         self._interpreter.run(values, lambda node, results: seen.append((node, list(results))))
         return seen
 
@@ -126,13 +128,20 @@ class Session:
         lengths.error, lengths.learns = OutputError, False
         for value in self._outputs:
             result = results[value.name]
-            self._hold_element_type(value, result)
+            if not is_a(result, value.type):
+                what = f"output {value.name!r} is declared {value.type}, and is {described(result)}"
+                raise OutputError(what, name=value.name)
             lengths.hold(result, value.type, f"output {value.name!r}")
         lengths.settle()
 
-    def _hold_element_type(self, value: Value, result: RuntimeValue) -> None:
-        if isinstance(value.type, TensorType) and isinstance(result, np.ndarray):
-            wanted = value.type.dtype.numpy
-            if result.dtype != wanted:
-                what = f"output {value.name!r} is declared {value.type}, and its elements are {result.dtype}"
-                raise OutputError(what, name=value.name)
+
+def owned(value: RuntimeValue) -> RuntimeValue:
+    """The value as one that the caller may write to: feeds and weights are read-only, and so are views of them."""
+    match value:
+        case np.ndarray():
+            return value if value.flags.writeable else value.copy()
+        case list():
+            return [owned(one) for one in value]
+        case dict():
+            return cast(RuntimeValue, {key: owned(one) for key, one in value.items()})
+    return value

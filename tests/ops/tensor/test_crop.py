@@ -18,6 +18,7 @@ CASES = [
         "a window behind the border",
     ),
     Case("Crop", 1, [X], [f32([[[[0, 1, 2], [4, 5, 6]]]])], {"scale": [2, 3]}, "a window in the corner"),
+    Case("Crop", 1, [X], [f32([[[[1, 2, 3]]]])], {"border": [1, 0, 0, 2]}, "bottom"),
     Case("Crop", 1, [X], [np.zeros((1, 1, 3, 0), np.float32)], {"border": [2, 0, 2, 0]}, "nothing left"),
 ]
 
@@ -37,6 +38,7 @@ def test_refuses_what_does_not_fit() -> None:
     refused(Case("Crop", 1, [X[0]], [...], {"scale": [1, 1]}), "input of rank 3")
     refused(Case("Crop", 1, [X], [...], {"border": [1, 1]}), "four and two numbers")
     refused(Case("Crop", 1, [X], [...], {"border": [3, 0, 2, 0]}), "reach out of an image")
+    refused(Case("Crop", 1, [X], [...], {"border": [3, 0, 0, 0], "scale": [1, 2]}), "reach out of an image")
     refused(Case("Crop", 1, [X], [...], {"scale": [4, 1]}), "reach out of an image")
 
 

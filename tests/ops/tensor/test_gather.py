@@ -81,6 +81,7 @@ def test_known_elements_are_picked() -> None:
     assert value(asked("Gather", 13, [ints(3), ints()], {0: data, 1: i64(1)})) == 3
     assert value(asked("Gather", 13, [ints(3), ints(2)], {0: data, 1: i64([-1, 0])})) == [M, N]
     assert value(asked("Gather", 13, [ints(3), ints(1)], {0: data})) is None
+    assert value(asked("Gather", 13, [None, ints(1)], {0: data, 1: i64([1])})) == [3]
     assert value(asked("Gather", 13, [ints(3), ints(1)], {1: i64([0])})) == [None]
     assert value(asked("Gather", 13, [ints(3), ints(5000)], {0: data, 1: i64([0] * 5000)})) is None
     with pytest.raises(InferenceError, match="hold 3"):

@@ -155,6 +155,7 @@ def test_known_elements_take_the_new_shape() -> None:
     assert value(asked("Reshape", 1, [ints(1)], {0: vec(N)}, shape=(1, 1))) == [[N]]
     assert value(asked("Reshape", 13, [ints(2), ints(1)], {0: vec(N, 3)})) == [N, 3]
     assert value(asked("Reshape", 13, [ints(2), ints(None)], {0: vec(N, 3)})) is None
+    assert value(asked("Reshape", 13, [None, ints(1)], {0: vec(N, 3), 1: i64([2])})) is None
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.data())

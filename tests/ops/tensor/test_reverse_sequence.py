@@ -59,6 +59,8 @@ def test_refuses_what_does_not_fit() -> None:
 
 def test_the_type_stays() -> None:
     assert types(asked("ReverseSequence", 10, [floats(N, 3, 2), ints(None)])) == [floats(N, 3, 2)]
+    assert types(asked("ReverseSequence", 10, [floats(N, 3), None])) == [floats(N, 3)]
+    assert types(asked("ReverseSequence", 10, [None, ints(2)])) == [None]
     contradicts(asked("ReverseSequence", 10, [floats(N, 3), ints(2)]), "sizes 2 and 3")
     contradicts(asked("ReverseSequence", 10, [floats(N), ints(2)]), "rank 1")
     contradicts(

@@ -145,6 +145,7 @@ def test_unknown_ends_make_a_size_of_its_own() -> None:
     assert of(N, 0, None) == "new0"
     assert of(N, 0, M - 5) == "new0"  # of unknown sign
     assert of(N, 0, 3, None) == "new0"
+    assert of(M, 0, -N) == "new0"  # with N = 0 it is no end counted from the back
     question = asked("Slice", 10, [floats(N, M), ints(1), ints(1), ints(1)], {3: i64([1])})
     assert shape(question) == (N, symbol("new0"))
     assert shape(asked("Slice", 10, [floats(N, M), ints(None), ints(None), ints(1)], {3: i64([-2])})) == (
@@ -189,6 +190,10 @@ def test_known_elements_are_cut() -> None:
     assert cut(N + 3, MAX) == []
     assert cut(0, N) is None
     assert cut(None, 2) is None
+    assert cut(0, 2, None) is None
+    assert cut(-N - 4, MAX) == [N, 3, M]
+    assert cut(-1, -N - 4, -1) == [M, 3, N]
+    assert cut(-1, -N - 3, -1) is None
     assert value(asked("Slice", 1, [ints(3)], {0: data}, starts=(0,), ends=(1,))) == [N]
     assert value(asked("Slice", 10, [ints(3), ints(1), ints(1)], {0: data})) is None
 

@@ -35,6 +35,10 @@ def test_every_element_type(version: int) -> None:
 
 def test_refuses_what_does_not_fit() -> None:
     refused(Case("SpaceToDepth", 13, [X], [...], {"blocksize": 3}), "multiples of 3")
+    refused(Case("SpaceToDepth", 13, [X[:, :, :1]], [...], {"blocksize": 2}), "multiples of 2")
+    refused(Case("SpaceToDepth", 13, [X[..., :1]], [...], {"blocksize": 2}), "multiples of 2")
+    refused(Case("SpaceToDepth", 13, [X], [...], {"blocksize": 0}), "multiples of 0")
+    refused(Case("SpaceToDepth", 13, [X], [...], {"blocksize": -2}), "multiples of -2")
     refused(Case("SpaceToDepth", 13, [X[0]], [...], {"blocksize": 2}), "where .N, C, H, W.")
     refused(Case("SpaceToDepth", 28, [X], [...], {"blocksize": 2, "mode": "RDC"}), "mode is 'RDC'")
     contradicts(

@@ -12,6 +12,7 @@ HEADS = f32([[[[1], [2]], [[3], [4]]]])  # one sample, two heads, two places
 
 CASES = [
     Case("TensorScatter", 24, [CACHE, TWO], [f32([[[7], [8], [3]], [[9], [0], [6]]])], label="prefill"),
+    Case("TensorScatter", 24, [CACHE, -CACHE], [-CACHE], label="all of it"),
     Case("TensorScatter", 24, [CACHE, ONE, i64([2, 0])], [f32([[[1], [2], [7]], [[8], [5], [6]]])], label="by sample"),
     Case("TensorScatter", 24, [CACHE, TWO, i64([2, 1])], [f32([[[8], [2], [7]], [[4], [9], [0]]])], {"mode": "circular"}),
     Case("TensorScatter", 24, [CACHE, ONE, i64([7, -1])], [f32([[[1], [7], [3]], [[4], [5], [8]]])], {"mode": "circular"}, "far"),

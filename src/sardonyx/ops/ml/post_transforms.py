@@ -19,8 +19,7 @@ NEARLY_ZERO = 1e-7
 
 def transformed(scores: Scores, name: str) -> Scores:
     """scores, result: [N, E]."""
-    if name not in NAMES:
-        raise EvaluationError(f"post_transform is {name!r}, where {', '.join(NAMES)} are known")
+    check(name)
     with np.errstate(all="ignore"):
         if name == "PROBIT":
             return probit(scores)
@@ -35,6 +34,7 @@ def both_classes(scores: Scores, name: str, *, signed: bool) -> Scores:
     signed: scores lie around 0 and the first class has the negative one; else they lie between 0 and 1 and it has the
     rest.  Softmax leaves them alone.
     """
+    check(name)
     with np.errstate(all="ignore"):
         if name == "LOGISTIC":
             return np.hstack([logistic(-scores), logistic(scores)])
@@ -42,6 +42,11 @@ def both_classes(scores: Scores, name: str, *, signed: bool) -> Scores:
             scores = probit(scores)
             return np.hstack([-scores, scores])
         return np.hstack([-scores if signed else 1 - scores, scores])
+
+
+def check(name: str) -> None:
+    if name not in NAMES:
+        raise EvaluationError(f"post_transform is {name!r}, where {', '.join(NAMES)} are known")
 
 
 def logistic(x: Scores) -> Scores:

@@ -13,6 +13,7 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.body_text import END, element_type, vector
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import merge_dims
 
@@ -80,3 +81,36 @@ def evaluate(
     if activation != "none":
         y = y / (1 + np.exp(-y))
     return narrow(y, input.dtype), values[:, :, length:]
+
+
+@op.body(27, opset=15)
+def body(t: Inference) -> str:
+    """A Conv of one group for each channel, of which there have to be a known number; narrow floats work as float."""
+    dtype = element_type(t)
+    sizes = [shape[axis] for i, axis in ((0, 1), (1, 0), (2, 0), (3, 1)) if (shape := t.shape(i)) is not None]
+    groups = next((n for n in sizes if isinstance(n, int)), None)
+    if groups is None:
+        t.fail("the number of channels has to be known")
+    past = "state = Cast <to = 1> (past)" if t.has(3) else "state = ConstantOfShape(state_shape)"
+    bias = "wide_bias = Cast <to = 1> (bias)" if t.has(2) else ""
+    swish = "gate = Sigmoid(sums)  result = Mul(sums, gate)"
+    return f"""(x, weight, bias, past) => ({"y, present" if t.outputs > 1 else "y"}) {{
+      one = {vector([1])}
+      axis = {vector([2])}
+      end = {vector([END])}
+      taps = Shape <start = 2> (weight)
+      before = Sub(taps, one)
+      channels = Shape <end = 2> (x)
+      state_shape = Concat <axis = 0> (channels, before)
+      {past}
+      wide = Cast <to = 1> (x)
+      values = Concat <axis = 2> (state, wide)
+      wide_weight = Cast <to = 1> (weight)
+      {bias}
+      sums = Conv <group = {groups}> (values, wide_weight{", wide_bias" if t.has(2) else ""})
+      {"result = Identity(sums)" if t.attributes["activation"] == "none" else swish}
+      y = Cast <to = {int(dtype)}> (result)
+      length = Shape <start = 2> (x)
+      rest = Slice(values, length, end, axis)
+      present = Cast <to = {int(dtype)}> (rest)
+    }}"""

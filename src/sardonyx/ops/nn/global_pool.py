@@ -16,9 +16,9 @@ from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.lp_pool import power, root
 
-average = Operator("GlobalAveragePool", tolerance="rounding")
-maximum = Operator("GlobalMaxPool")
-lp = Operator("GlobalLpPool", tolerance="rounding")
+average = Operator("GlobalAveragePool", tolerance="rounding", about="the mean of each channel.")
+maximum = Operator("GlobalMaxPool", about="the greatest element of each channel.")
+lp = Operator("GlobalLpPool", tolerance="rounding", about="the Lp norm of each channel.")
 
 
 @average.infer(1, 22)

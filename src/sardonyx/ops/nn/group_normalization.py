@@ -10,8 +10,16 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.body_text import element_type, real, scalar, vector, wide_float
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.nn.normalizing import by_channel, check_channels, stage_one_type, standardized, working
+from sardonyx.ops.nn.normalizing import (
+    by_channel,
+    check_channels,
+    stage_one,
+    stage_one_type,
+    standardized,
+    working,
+)
 from sardonyx.ops.shapes import same_tensor
 
 op = Operator("GroupNormalization", tolerance="rounding")
@@ -64,3 +72,44 @@ def by_group(x: Array, num_groups: int) -> Array:
     for dim in x.shape[2:]:
         elements *= dim
     return x.reshape(x.shape[0], num_groups, elements)
+
+
+@op.body(18, 21, opset=15)
+def body(t: Inference) -> str:
+    """Version 18 scales groups in the type of the statistics, 21 channels in that of x."""
+    dtype = element_type(t)
+    wide, rows = (wide_float(dtype), "by_group") if t.version == 18 else (stage_one(t), "by_channel")
+    scaling = wide if t.version == 18 else dtype
+    return f"""(x, scale, bias) => (y) {{
+      shape = Shape(x)
+      batch = Shape <end = 1> (x)
+      channels = Shape <start = 1, end = 2> (x)
+      spatial = Shape <start = 2> (x)
+      pixels = ReduceProd(spatial)
+      elements = Mul(channels, pixels)
+      groups = {vector([t.integer("num_groups")])}
+      group = Div(elements, groups)
+      by_group = Concat <axis = 0> (batch, groups, group)
+      by_channel = Concat <axis = 0> (batch, channels, pixels)
+      wide = Cast <to = {int(wide)}> (x)
+      grouped = Reshape <allowzero = 1> (wide, by_group)
+      mean = ReduceMean <axes = [2]> (grouped)
+      deviation = Sub(grouped, mean)
+      square = Mul(deviation, deviation)
+      variance = ReduceMean <axes = [2]> (square)
+      epsilon = {scalar(real(t, "epsilon"), wide)}
+      positive = Add(variance, epsilon)
+      root = Sqrt(positive)
+      standard = Div(deviation, root)
+      placed = Reshape <allowzero = 1> (standard, {rows})
+      normalized = Cast <to = {int(scaling)}> (placed)
+      one = {vector([1])}
+      factor = Cast <to = {int(scaling)}> (scale)
+      factors = Unsqueeze(factor, one)
+      scaled = Mul(normalized, factors)
+      shift = Cast <to = {int(scaling)}> (bias)
+      shifts = Unsqueeze(shift, one)
+      shifted = Add(scaled, shifts)
+      whole = Reshape <allowzero = 1> (shifted, shape)
+      y = Cast <to = {int(dtype)}> (whole)
+    }}"""

@@ -9,11 +9,14 @@ from __future__ import annotations
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, real, scalar
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.normalizing import (
     STAGE_ONE,
     check_fitting,
     fitting,
+    inner_axes,
+    stage_one,
     stage_one_type,
     standardized,
     working,
@@ -50,3 +53,26 @@ def eval_17(
     if b is not None:
         y = y + fitting(b, "B", x)
     return y, mean.astype(stash, copy=False), inverse.astype(stash, copy=False)
+
+
+@op.body(17, opset=13)
+def body(t: Inference) -> str:
+    stash = t.integer("stash_type")
+    axes = f"<axes = [{', '.join(map(str, inner_axes(t)))}]>"
+    scaling = (
+        "scaled = Mul(normalized, scale)  y = Add(scaled, bias)" if t.has(2) else "y = Mul(normalized, scale)"
+    )
+    return f"""(x, scale, bias) => ({", ".join(("y", "mean", "inverse")[: t.outputs])}) {{
+      wide = Cast <to = {stash}> (x)
+      mean = ReduceMean {axes} (wide)
+      deviation = Sub(wide, mean)
+      square = Mul(deviation, deviation)
+      variance = ReduceMean {axes} (square)
+      epsilon = {scalar(real(t, "epsilon"), stage_one(t))}
+      positive = Add(variance, epsilon)
+      root = Sqrt(positive)
+      inverse = Reciprocal(root)
+      standard = Mul(deviation, inverse)
+      normalized = Cast <to = {int(element_type(t))}> (standard)
+      {scaling}
+    }}"""

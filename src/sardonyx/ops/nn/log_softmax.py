@@ -43,3 +43,14 @@ def eval_11(x: Array, *, axis: int) -> Array:
 def eval_1(x: Array, *, axis: int) -> Array:
     """x, result: [d0, ..., dk] float; one row is everything from `axis` on."""
     return eval_13(flattened(x, axis), axis=1).reshape(x.shape)
+
+
+@op.body(13, opset=13)
+def body_13(t: Inference) -> str:
+    axes = f"<axes = [{t.integer('axis')}]>"
+    return f"""(x) => (y) {{
+      top = ReduceMax {axes} (x)
+      shifted = Sub(x, top)
+      total = ReduceLogSumExp {axes} (shifted)
+      y = Sub(shifted, total)
+    }}"""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape
 from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.body_text import element_type, scalar, vector, wide_float
 from sardonyx.ops.inference import Inference
 from sardonyx.ops.shapes import merge_dims, merge_shapes
 
@@ -67,3 +69,73 @@ def loss_shape(t: Inference) -> Shape | None:
     expected = None if scores is None else (scores[0], *scores[2:])
     each = merge_shapes(t, [target, expected], "the shapes of targets and inputs")
     return each if reduction == "none" else ()
+
+
+# --- bodies ----------------------------------------------------------------------------------
+
+
+def loss_text(t: Inference) -> str:
+    """The nodes that compute `loss` of `log_prob`, which is of the wide type, `target` and `weight`."""
+    dtype, ignored = element_type(t), ignored_class(t)
+    wide = wide_float(dtype)
+    nodes = [f"zero = {scalar(0, wide)}"]
+    safe = "target"
+    if ignored is not None:  # such a target need not be a class: it is looked up as class 0
+        safe = "safe"
+        nodes += [
+            f"ignored = {scalar(ignored, element_type(t, 1))}",
+            f"first = {scalar(0, element_type(t, 1))}",
+            "is_ignored = Equal(target, ignored)",
+            "safe = Where(is_ignored, first, target)",
+        ]
+    unsqueeze, squeeze = "Unsqueeze({}, one)", "Squeeze({}, one)"
+    if t.version == 12:
+        unsqueeze, squeeze = "Unsqueeze <axes = [1]> ({})", "Squeeze <axes = [1]> ({})"
+    else:
+        nodes.append(f"one = {vector([1])}")
+    nodes += [
+        f"classes = {unsqueeze.format(safe)}",
+        "chosen = GatherElements <axis = 1> (log_prob, classes)",
+        f"single = {squeeze.format('chosen')}",
+        "opposite = Neg(single)",
+        *weights_text(t, wide, safe, ignored is not None),
+        *reduction_text(str(t.attributes["reduction"]), has_weights=t.has(2) or ignored is not None),
+        f"loss = Cast <to = {int(dtype)}> (result)",
+    ]
+    return "\n      ".join(nodes)
+
+
+def ignored_class(t: Inference) -> int | None:
+    """The target that does not count, where targets are of a type that has it."""
+    ignored = t.attributes.get("ignore_index")
+    ends = np.iinfo(element_type(t, 1).numpy)
+    return ignored if isinstance(ignored, int) and ends.min <= ignored <= ends.max else None
+
+
+def weights_text(t: Inference, wide: DataType, safe: str, ignores: bool) -> list[str]:
+    """The nodes of `weights`, where targets have any, and of `losses`."""
+    if not t.has(2) and not ignores:
+        return ["losses = Identity(opposite)"]
+    nodes = ["is_counted = Not(is_ignored)", f"weights = Cast <to = {int(wide)}> (is_counted)"]
+    if t.has(2):
+        nodes = [f"wide_weight = Cast <to = {int(wide)}> (weight)", f"weights = Gather(wide_weight, {safe})"]
+        if ignores:
+            nodes[1:] = [f"all = Gather(wide_weight, {safe})", "weights = Where(is_ignored, zero, all)"]
+    if not ignores:
+        return [*nodes, "losses = Mul(opposite, weights)"]
+    return [*nodes, "weighted = Mul(opposite, weights)", "losses = Where(is_ignored, zero, weighted)"]
+
+
+def reduction_text(reduction: str, has_weights: bool) -> list[str]:
+    """The nodes of `result`."""
+    if reduction == "none":
+        return ["result = Identity(losses)"]
+    if reduction == "sum":
+        return ["result = ReduceSum <keepdims = 0> (losses)"]
+    if not has_weights:
+        return ["result = ReduceMean <keepdims = 0> (losses)"]
+    return [
+        "sum = ReduceSum <keepdims = 0> (losses)",
+        "total = ReduceSum <keepdims = 0> (weights)",
+        "result = Div(sum, total)",
+    ]

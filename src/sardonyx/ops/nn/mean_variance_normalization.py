@@ -13,6 +13,7 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.body_text import element_type, scalar, wide_float
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.normalizing import moments
 from sardonyx.ops.shapes import axes_of, same_tensor
@@ -50,3 +51,24 @@ def eval_1(input: Array, *, across_channels: int, normalize_variance: int) -> Ar
     if normalize_variance:
         return evaluate(input, axes=axes)
     return input - moments(input, axes)[0]
+
+
+@op.body(13, opset=13)
+@op.body(9, opset=9)
+def body(t: Inference) -> str:
+    """Narrow floats are computed as float: in float16 the epsilon would be 0."""
+    dtype = element_type(t)
+    wide = wide_float(dtype)
+    axes = f"<axes = [{', '.join(map(str, t.integers('axes') or ()))}]>"
+    return f"""(x) => (y) {{
+      wide = Cast <to = {int(wide)}> (x)
+      mean = ReduceMean {axes} (wide)
+      deviation = Sub(wide, mean)
+      square = Mul(deviation, deviation)
+      variance = ReduceMean {axes} (square)
+      root = Sqrt(variance)
+      epsilon = {scalar(EPSILON, wide)}
+      divisor = Add(root, epsilon)
+      standard = Div(deviation, divisor)
+      y = Cast <to = {int(dtype)}> (standard)
+    }}"""

@@ -9,8 +9,9 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.body_text import element_type, wide_float
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.nn.losses import class_loss, loss_shape
+from sardonyx.ops.nn.losses import class_loss, loss_shape, loss_text
 
 op = Operator("NegativeLogLikelihoodLoss", tolerance="rounding")
 
@@ -32,3 +33,12 @@ def evaluate(
 ) -> Array:
     """input: [N, C, d1, ..., dk] log-probabilities; target: [N, d1, ..., dk] classes; weight: [C]."""
     return narrow(class_loss(widen(input), target, weight, ignore_index, reduction), input.dtype)
+
+
+@op.body(13, 22, opset=13)
+@op.body(12, opset=12)
+def body(t: Inference) -> str:
+    return f"""(x, target, weight) => (loss) {{
+      log_prob = Cast <to = {int(wide_float(element_type(t)))}> (x)
+      {loss_text(t)}
+    }}"""

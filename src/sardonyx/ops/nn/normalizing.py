@@ -12,6 +12,7 @@ from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
+from sardonyx.ops.body_text import rank_of
 from sardonyx.ops.inference import Inference
 
 STAGE_ONE = {d.value: d for d in (DataType.FLOAT, DataType.FLOAT16, DataType.DOUBLE, DataType.BFLOAT16)}
@@ -97,3 +98,16 @@ def check_fitting(t: Inference, inputs: Sequence[int]) -> None:
         for given, wanted in zip(reversed(shape), reversed(target), strict=False):
             if isinstance(given, int) and isinstance(wanted, int) and given not in (1, wanted):
                 t.fail(f"a size of {given} of input {i} does not broadcast to {wanted}")
+
+
+def stage_one(t: Inference) -> DataType:
+    """The element type that `stash_type` numbers; raises InferenceError unless it is a float of 16 bits or more."""
+    number = t.integer("stash_type")
+    return STAGE_ONE.get(number) or t.fail(f"stash_type is {number}, which is no type to compute in")
+
+
+def inner_axes(t: Inference) -> range:
+    """The axes from `axis` to the last one, counted from the back; raises InferenceError where the rank is needed
+    and not known."""
+    axis = t.integer("axis")
+    return range(axis if axis < 0 else t.axis(axis, rank_of(t)) - rank_of(t), 0)

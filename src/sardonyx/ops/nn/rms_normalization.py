@@ -11,8 +11,17 @@ import numpy as np
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import element_type, real, scalar
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.nn.normalizing import check_fitting, fitting, mean_of, stage_one_type, working
+from sardonyx.ops.nn.normalizing import (
+    check_fitting,
+    fitting,
+    inner_axes,
+    mean_of,
+    stage_one,
+    stage_one_type,
+    working,
+)
 from sardonyx.ops.shapes import axis_of
 
 op = Operator("RMSNormalization", tolerance="rounding")
@@ -38,3 +47,20 @@ def eval_23(x: Array, scale: Array, *, axis: int, epsilon: float, stash_type: in
     normalized = wide / np.sqrt(squares + wide.dtype.type(epsilon))
     rounded = normalized.astype(stash, copy=False).astype(x.dtype, copy=False)
     return rounded.astype(scale.dtype, copy=False) * fitting(scale, "scale", x)
+
+
+@op.body(23, opset=13)
+def body(t: Inference) -> str:
+    axes = f"<axes = [{', '.join(map(str, inner_axes(t)))}]>"
+    return f"""(x, scale) => (y) {{
+      wide = Cast <to = {t.integer("stash_type")}> (x)
+      square = Mul(wide, wide)
+      mean = ReduceMean {axes} (square)
+      epsilon = {scalar(real(t, "epsilon"), stage_one(t))}
+      positive = Add(mean, epsilon)
+      root = Sqrt(positive)
+      quotient = Div(wide, root)
+      rounded = Cast <to = {int(element_type(t))}> (quotient)
+      normalized = Cast <to = {int(element_type(t, 1))}> (rounded)
+      y = Mul(normalized, scale)
+    }}"""

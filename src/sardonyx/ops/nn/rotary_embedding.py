@@ -11,6 +11,7 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.body_text import END, rank_of, vector
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.heads import merge_heads, split_heads
 from sardonyx.ops.shapes import same_tensor
@@ -77,3 +78,63 @@ def angles(cache: Array, position_ids: Array | None, shape: tuple[int, ...], wha
     if cache.shape != shape:
         raise EvaluationError(f"{what} gives angles of shape {list(cache.shape)}; {list(shape)} is wanted")
     return widen(cache)[:, None]
+
+
+# --- body ------------------------------------------------------------------------------------
+
+
+@op.body(23, opset=15)
+def body(t: Inference) -> str:
+    packed = rank_of(t) == 3  # then heads are axis 2 once they are unpacked, else axis 1
+    turned = t.integer("rotary_embedding_dim")
+    places = "cosine_rows = Gather(cos_cache, places)  sine_rows = Gather(sin_cache, places)"
+    rows = "cosine_rows = Identity(cos_cache)  sine_rows = Identity(sin_cache)"
+    parts = "turning = Slice(heads, zero, turned, last)  kept = Slice(heads, turned, end, last)"
+    return f"""(x, cos_cache, sin_cache, places) => (y) {{
+      {unpacking_text(t) if packed else "heads = Identity(x)"}
+      zero = {vector([0])}
+      one = {vector([1])}
+      two = {vector([2])}
+      last = {vector([3])}
+      end = {vector([END])}
+      turned = {vector([turned])}
+      {parts if turned else "turning = Identity(heads)"}
+      {places if t.has(3) else rows}
+      axis = {vector([2 if packed else 1])}
+      cosines = Unsqueeze(cosine_rows, axis)
+      sines = Unsqueeze(sine_rows, axis)
+      {NEIGHBOURS if t.integer("interleaved") else HALVES}
+      {"whole = Concat <axis = 3> (pairs, kept)" if turned else "whole = Identity(pairs)"}
+      shape = Shape(x)
+      y = Reshape <allowzero = 1> (whole, shape)
+    }}"""
+
+
+def unpacking_text(t: Inference) -> str:
+    """The nodes of `heads`, which is x with an axis for its heads."""
+    return f"""
+      tokens = Shape <end = 2> (x)
+      hidden = Shape <start = 2> (x)
+      count = {vector([t.integer("num_heads")])}
+      size = Div(hidden, count)
+      unpacked = Concat <axis = 0> (tokens, count, size)
+      heads = Reshape <allowzero = 1> (x, unpacked)"""
+
+
+TURNS = """
+      near = Mul(cosines, first)
+      far = Mul(sines, second)
+      real = Sub(near, far)
+      side = Mul(sines, first)
+      ahead = Mul(cosines, second)
+      imaginary = Add(side, ahead)"""
+HALVES = f"""first, second = Split <axis = 3> (turning){TURNS}
+      pairs = Concat <axis = 3> (real, imaginary)"""
+NEIGHBOURS = f"""first = Slice(turning, zero, end, last, two)
+      second = Slice(turning, one, end, last, two){TURNS}
+      deeper = Constant <value = int64[1] {{4}}> ()
+      reals = Unsqueeze(real, deeper)
+      imaginaries = Unsqueeze(imaginary, deeper)
+      beside = Concat <axis = 4> (reals, imaginaries)
+      turning_shape = Shape(turning)
+      pairs = Reshape <allowzero = 1> (beside, turning_shape)"""

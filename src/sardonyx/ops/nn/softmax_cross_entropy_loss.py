@@ -11,8 +11,9 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.body_text import element_type, wide_float
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.nn.losses import check_shapes, class_loss, loss_shape
+from sardonyx.ops.nn.losses import check_shapes, class_loss, loss_shape, loss_text
 
 op = Operator("SoftmaxCrossEntropyLoss", tolerance="rounding")
 
@@ -43,3 +44,19 @@ def evaluate(
     log_prob = below - np.log(np.exp(below).sum(axis=1, keepdims=True))
     loss = class_loss(log_prob, labels, weights, ignore_index, reduction)
     return narrow(loss, scores.dtype), narrow(log_prob, scores.dtype)
+
+
+@op.body(13, opset=13)
+@op.body(12, opset=12)
+def body(t: Inference) -> str:
+    dtype = element_type(t)
+    given = f"given = Cast <to = {int(dtype)}> (log_prob)" if t.outputs > 1 else ""
+    return f"""(x, target, weight) => ({"loss, given" if t.outputs > 1 else "loss"}) {{
+      wide = Cast <to = {int(wide_float(dtype))}> (x)
+      top = ReduceMax <axes = [1]> (wide)
+      below = Sub(wide, top)
+      log_total = ReduceLogSumExp <axes = [1]> (below)
+      log_prob = Sub(below, log_total)
+      {given}
+      {loss_text(t)}
+    }}"""

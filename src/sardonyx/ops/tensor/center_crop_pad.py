@@ -9,10 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.body_text import scalar, vector
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import axes_of
 from sardonyx.ops.tensor.zeros import zero
@@ -55,3 +57,29 @@ def overlap(old: int, new: int) -> tuple[slice, slice]:
     cut, added = max(old - new, 0) // 2, max(new - old, 0) // 2
     kept = min(old, new)
     return slice(cut, cut + kept), slice(added, added + kept)
+
+
+@op.body(18, opset=18)
+def body(t: Inference) -> str:
+    """Without `axes` the sizes are those of all axes, in Slice and Pad as here."""
+    axes = t.integers("axes")
+    names = "" if axes is None else f"axes = {vector(axes)}"
+    return f"""(x, shape) => (y) {{
+      {names}
+      zero = {scalar(0, DataType.INT64)}
+      two = {scalar(2, DataType.INT64)}
+      sizes = Shape(x)
+      old = {"Identity(sizes)" if axes is None else "Gather(sizes, axes)"}
+      new = Cast <to = {int(DataType.INT64)}> (shape)
+      surplus = Sub(old, new)
+      spare = Max(surplus, zero)
+      start = Div(spare, two)
+      kept = Min(old, new)
+      end = Add(start, kept)
+      cut = Slice(x, start, end{"" if axes is None else ", axes"})
+      lack = Sub(new, kept)
+      before = Div(lack, two)
+      after = Sub(lack, before)
+      pads = Concat <axis = 0> (before, after)
+      y = Pad(cut, pads{"" if axes is None else ", , axes"})
+    }}"""

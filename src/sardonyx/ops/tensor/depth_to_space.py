@@ -11,6 +11,7 @@ from sardonyx.ir.dims import Dim, dim_mul, exact_div
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import vector
 from sardonyx.ops.inference import Inference, Result
 
 op = Operator("DepthToSpace")
@@ -53,3 +54,24 @@ def evaluate(input: Array, *, blocksize: int, mode: str = "DCR") -> Array:
     else:
         raise EvaluationError(f"mode is {mode!r}, where DCR or CRD is wanted")
     return blocks.reshape(n, left, h * blocksize, w * blocksize)
+
+
+@op.body(28, opset=14)
+def body(t: Inference) -> str:
+    block = t.integer("blocksize")
+    is_dcr = t.attributes["mode"] == "DCR"
+    order = "[0, 3, 4, 1, 5, 2]" if is_dcr else "[0, 1, 4, 2, 5, 3]"
+    return f"""(x) => (y) {{
+      block = {vector([block])}
+      area = {vector([block * block])}
+      shape = Shape(x)
+      n, c, h, w = Split(shape)
+      left = Div(c, area)
+      apart = Concat <axis = 0> (n, {"block, block, left" if is_dcr else "left, block, block"}, h, w)
+      blocks = Reshape <allowzero = 1> (x, apart)
+      beside = Transpose <perm = {order}> (blocks)
+      high = Mul(h, block)
+      wide = Mul(w, block)
+      whole = Concat <axis = 0> (n, left, high, wide)
+      y = Reshape <allowzero = 1> (beside, whole)
+    }}"""

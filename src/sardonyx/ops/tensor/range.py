@@ -18,6 +18,7 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import is_narrow, narrow
+from sardonyx.ops.body_text import element_type, scalar
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import element
 from sardonyx.ops.tensor.elements import LIMIT, vector
@@ -122,3 +123,55 @@ def value(t: Inference) -> Known | None:
         return None
     found = vector([start + i * delta for i in range(steps)])
     return found.astype(dtype.numpy) if found.dtype != object else found
+
+
+@op.body(27, opset=13)
+@op.body(11, opset=11)
+def body(t: Inference) -> str:
+    """Integers are computed in int64, which Mul takes in every operator set."""
+    dtype = element_type(t)
+    stash = stashed(dtype.numpy, t.integer("stash_type", DataType.FLOAT))
+    if stash is None:
+        t.fail(
+            f"stash_type is {t.attributes['stash_type']}, which is not the number of a floating-point type"
+        )
+    wide = DataType.INT64 if dtype in INTEGERS else DataType.of(stash)
+    return f"""(start, limit, delta) => (y) {{
+      first = Cast <to = {int(wide)}> (start)
+      end = Cast <to = {int(wide)}> (limit)
+      step = Cast <to = {int(wide)}> (delta)
+      none = {scalar(0, DataType.INT64)}{WHOLE_STEPS if dtype in INTEGERS else REAL_STEPS}
+      single = Constant <value = int64[1] {{1}}> ()
+      count = Reshape(steps, single)
+      ones = ConstantOfShape <value = int64[1] {{1}}> (count)
+      places = CumSum <exclusive = 1> (ones, none)
+      times = Cast <to = {int(wide)}> (places)
+      ways = Mul(times, step)
+      numbers = Add(first, ways)
+      y = Cast <to = {int(dtype)}> (numbers)
+    }}"""
+
+
+REAL_STEPS = """
+      way = Sub(end, first)
+      ratio = Div(way, step)
+      whole = Ceil(ratio)
+      found = Cast <to = 7> (whole)
+      is_way = Less(none, found)
+      steps = Where(is_way, found, none)"""
+# The way can be longer than the largest int64; as uint64 it is right.
+WHOLE_STEPS = """
+      one = Constant <value = uint64 {1}> ()
+      is_falling = Less(step, none)
+      low = Where(is_falling, end, first)
+      high = Where(is_falling, first, end)
+      is_way = Less(low, high)
+      way = Sub(high, low)
+      length = Cast <to = 13> (way)
+      size = Abs(step)
+      stride = Cast <to = 13> (size)
+      short = Sub(length, one)
+      full = Div(short, stride)
+      all = Add(full, one)
+      found = Cast <to = 7> (all)
+      steps = Where(is_way, found, none)"""

@@ -11,6 +11,7 @@ from sardonyx.ir.dims import Dim, dim_mul, exact_div
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.body_text import vector
 from sardonyx.ops.inference import Inference, Result
 
 op = Operator("SpaceToDepth")
@@ -53,3 +54,23 @@ def evaluate(input: Array, *, blocksize: int, mode: str = "DCR") -> Array:
     else:
         raise EvaluationError(f"mode is {mode!r}, where DCR or CRD is wanted")
     return apart.reshape(n, c * blocksize**2, h // blocksize, w // blocksize)
+
+
+@op.body(28, opset=14)
+def body(t: Inference) -> str:
+    block = t.integer("blocksize")
+    order = "[0, 3, 5, 1, 2, 4]" if t.attributes["mode"] == "DCR" else "[0, 1, 3, 5, 2, 4]"
+    return f"""(x) => (y) {{
+      block = {vector([block])}
+      area = {vector([block * block])}
+      shape = Shape(x)
+      n, c, h, w = Split(shape)
+      rows = Div(h, block)
+      columns = Div(w, block)
+      apart = Concat <axis = 0> (n, c, rows, block, columns, block)
+      blocks = Reshape <allowzero = 1> (x, apart)
+      stacked = Transpose <perm = {order}> (blocks)
+      deep = Mul(c, area)
+      whole = Concat <axis = 0> (n, deep, rows, columns)
+      y = Reshape <allowzero = 1> (stacked, whole)
+    }}"""

@@ -89,39 +89,48 @@ def scaled(x: Array, scales: Sequence[np.float32], mode: str, call: Call) -> Arr
 @op.infer(11, 13, 18, 19)
 def infer_19(t: Inference) -> Result:
     found = t.tensor(0)
-    if found is None or found.shape is None:
-        return found and TensorType(found.dtype)
-    rank = len(found.shape)
-    given = t.integers("axes")
-    chosen = tuple(t.axis(a, rank) for a in given) if given is not None else tuple(range(rank))
-    dims = resized_dims(t, [found.shape[i] for i in chosen])
-    result = list(found.shape)
-    for i, dim in zip(chosen, dims, strict=True):
+    axes = t.integers("axes")
+    if found is None:
+        return None
+    shape = found.shape
+    if shape is None:
+        sizes = t.dims(3) or t.dims(2)
+        if axes is not None or not sizes:
+            return TensorType(found.dtype)
+        shape = (None,) * len(sizes)
+    chosen = range(len(shape)) if axes is None else [t.axis(a, len(shape)) for a in axes]
+    result = list(shape)
+    for i, dim in zip(chosen, resized_dims(t, [shape[i] for i in chosen]), strict=True):
         result[i] = dim
     return TensorType(found.dtype, tuple(result))
 
 
 def resized_dims(t: Inference, dims: Sequence[Dim]) -> Sequence[Dim]:
     """The sizes of the axes that are resized, as far as they can be told."""
-    sizes = t.dims(3) if t.has(3) else None
+    sizes = t.dims(3) if t.has(3) else ()
     if sizes:
         if len(sizes) != len(dims):
             t.fail(f"there are {len(sizes)} sizes for {len(dims)} axes")
-        policy = t.attributes.get("keep_aspect_ratio_policy", "stretch")
-        if policy == "stretch":
-            return [t.new_dim() if n is None else n for n in sizes]
-        numbers = [n for n in (*sizes, *dims) if isinstance(n, int)]
-        if len(numbers) < 2 * len(dims):
-            return (None,) * len(dims)
-        try:
-            return [axis.out for axis in by_sizes(numbers[len(dims) :], numbers[: len(dims)], str(policy))]
-        except EvaluationError as error:
-            t.fail(error.why)
+        policy = str(t.attributes.get("keep_aspect_ratio_policy", "stretch"))
+        return fitted_dims(t, dims, sizes, policy)
     scales = t.constant(2)
     crops = t.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"  # the region counts, too
-    if t.has(3) or scales is None or scales.size == 0 or crops:
+    if sizes is None or scales is None or scales.size == 0 or crops:
         return [t.new_dim() for _ in dims]
     return scaled_dims(t, dims, scales)
+
+
+def fitted_dims(t: Inference, dims: Sequence[Dim], sizes: Sequence[Dim], policy: str) -> Sequence[Dim]:
+    """The sizes that `policy` makes of those that are wanted."""
+    if policy == "stretch":
+        return [t.new_dim() if n is None else n for n in sizes]
+    numbers = [n for n in (*dims, *sizes) if isinstance(n, int)]
+    if len(numbers) < 2 * len(dims):
+        return (None,) * len(dims)
+    try:
+        return [axis.out for axis in by_sizes(numbers[: len(dims)], numbers[len(dims) :], policy)]
+    except EvaluationError as error:
+        t.fail(error.why)
 
 
 @op.eval(11, 13, 18, 19)

@@ -1,0 +1,65 @@
+"""The syntax of names (IR.md, "Names Within a Graph"; onnx.proto, OperatorSetIdProto.domain)."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+
+from sardonyx.proto.messages import (
+    AttributeProtoAttributeType,
+    TensorProtoDataType,
+    TypeProto,
+)
+from sardonyx.proto.record import Payload
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?\Z")
+TOP_LEVEL = frozenset("com edu gov int mil net org".split())  # that end a domain name written forwards
+
+
+def is_identifier(name: str) -> bool:
+    """Whether C90 would take it for an identifier."""
+    return IDENTIFIER.match(name) is not None
+
+
+def is_reverse_domain_name(domain: str) -> bool:
+    """Whether it reads like `com.example.vision`: labels from general to special."""
+    labels = domain.split(".")
+    if len(labels) < 2 or not all(map(LABEL.match, labels)):
+        return False
+    return labels[-1].lower() not in TOP_LEVEL or labels[0].lower() in TOP_LEVEL
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """"; did you mean 'x'?" where a known name is close, else nothing."""
+    close = difflib.get_close_matches(name, list(dict.fromkeys(known))[:10_000], 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def element_type(number: int) -> str:
+    """FLOAT for 1; the number for one without name."""
+    return TensorProtoDataType(number).name if number in set(TensorProtoDataType) else str(number)
+
+
+def attribute_type(number: int) -> str:
+    known = set(AttributeProtoAttributeType)
+    return AttributeProtoAttributeType(number).name if number in known else str(number)
+
+
+def variables_in(type_: TypeProto | None) -> Iterator[str]:
+    """The dimension variables that a type names, inside sequences, maps and optionals too."""
+    while type_ is not None:
+        holder = type_.tensor_type or type_.sparse_tensor_type
+        if holder is not None and holder.shape is not None:
+            yield from (dim.dim_param for dim in holder.shape.dim if dim.has("dim_param"))
+        inner = type_.sequence_type or type_.optional_type
+        type_ = inner.elem_type if inner is not None else type_.map_type.value_type if type_.map_type else None
+
+
+def is_utf8(data: Payload) -> bool:
+    try:
+        bytes(data).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

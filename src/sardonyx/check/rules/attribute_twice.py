@@ -1,0 +1,28 @@
+"""SX235 attribute-twice: a node has two attributes of one name.
+
+Clause: IR.md, "Attributes"; "Names Within a Graph"
+Catalogue: ATT-06
+Why:    readers may take either.
+Bad:    g (float[2] x) => (float[2] y) { y = Softmax <axis = 0, axis = -1> (x) }
+Good:   g (float[2] x) => (float[2] y) { y = Softmax <axis = 0> (x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.context import Context
+from sardonyx.proto.messages import NodeProto
+
+
+@rule("SX235", visits=NodeProto)
+def attribute_twice(node: NodeProto, context: Context) -> Iterator[Finding]:
+    if "attribute" not in node.__dict__:
+        return
+    first: dict[str, int] = {}
+    for i, one in enumerate(node.attribute):
+        if one.name and first.setdefault(one.name, i) != i:
+            yield Finding(
+                f"attribute[{i}].name", f"attribute[{first[one.name]}] has this name, too", "keep one of them"
+            )

@@ -1,0 +1,33 @@
+"""SX212 attribute-type-differs: an attribute has another type than the operator gives it.
+
+Clause: IR.md, "Nodes"; Operators.md
+Catalogue: NOD-14
+Why:    the value stands in a field where readers do not look for it.
+Bad:    g (float[2] x) => (float[2] y) { y = Softmax <axis = 0.0> (x) }
+Good:   g (float[2] x) => (float[2] y) { y = Softmax <axis = 0> (x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.context import Context
+from sardonyx.check.names import attribute_type
+from sardonyx.check.value_fields import FIELDS, kind_of
+from sardonyx.proto.messages import NodeProto
+
+
+@rule("SX212", visits=NodeProto, unless="SX231 SX232")
+def attribute_type_differs(node: NodeProto, context: Context) -> Iterator[Finding]:
+    if "attribute" not in node.__dict__ or context.body is None:
+        return
+    schema = context.body.schema(node)
+    if schema is None:
+        return
+    for i, one in enumerate(node.attribute):
+        formal = schema.attributes.get(one.name)
+        kind = kind_of(one)
+        if formal is not None and kind in FIELDS and attribute_type(kind) != formal.type:
+            says = f"{one.name} is {attribute_type(kind)}; {node.op_type}-{schema.since_version} wants {formal.type}"
+            yield Finding(f"attribute[{i}]", says, f"write the value as {formal.type}")

@@ -1,0 +1,36 @@
+"""SX128 if-branches-differ: a branch of If has inputs, or not as many outputs as the node.
+
+Clause: Operators.md, If
+Catalogue: SUB-16
+Why:    branches take nothing, and each yields one value for every output of the node.
+Bad:    g (float[2] x, bool c) => (float[2] y) {
+          y = If <then_branch = t () => (float[2] p, float[2] r) { p = Abs(x) r = Neg(x) },
+                  else_branch = e () => (float[2] q) { q = Neg(x) }> (c)
+        }
+Good:   g (float[2] x, bool c) => (float[2] y) {
+          y = If <then_branch = t () => (float[2] p) { p = Abs(x) }, else_branch = e () => (float[2] q) { q = Neg(x) }> (c)
+        }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.context import Context
+from sardonyx.check.reading import subgraphs
+from sardonyx.proto.messages import NodeProto
+from sardonyx.schema import canonical
+
+
+@rule("SX128", visits=NodeProto)
+def if_branches_differ(node: NodeProto, context: Context) -> Iterator[Finding]:
+    if node.op_type != "If" or canonical(node.domain):
+        return
+    for path, graph in subgraphs(node):
+        if len(graph.input) and context.ir_version >= 4:
+            says = f"the branch has {len(graph.input)} inputs; If supplies none"
+            yield Finding(f"{path}.input[0]", says, "read outer values by their names")
+        if len(graph.output) != len(node.output):
+            says = f"the branch yields {len(graph.output)} values, the node has {len(node.output)} outputs"
+            yield Finding(path, says, "give the branch an output for each of the node's")

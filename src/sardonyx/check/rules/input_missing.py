@@ -1,0 +1,29 @@
+"""SX204 input-missing: a node lacks an input that its operator requires.
+
+Clause: IR.md, "Optional Inputs and Outputs"; Operators.md
+Catalogue: NOD-05
+Why:    only optional inputs may be left out, or given by the empty name.
+Bad:    g (float[2] x) => (float[2] y) { y = Add(x) }
+Good:   g (float[2] x) => (float[2] y) { y = Add(x, x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.context import Context
+from sardonyx.proto.messages import NodeProto
+
+
+@rule("SX204", visits=NodeProto)
+def input_missing(node: NodeProto, context: Context) -> Iterator[Finding]:
+    schema = context.body.schema(node) if context.body is not None else None
+    if schema is None:
+        return
+    for i, formal in enumerate(schema.inputs):
+        if formal.option == "single" and (i >= len(node.input) or not node.input[i]):
+            at = f"input[{i}]" if i < len(node.input) else "input"
+            says = f"{node.op_type}-{schema.since_version} requires input {i}, {formal.name}"
+            yield Finding(at, says, f"give the value for {formal.name}")
+            return

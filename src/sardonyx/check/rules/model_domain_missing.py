@@ -1,0 +1,24 @@
+"""SX013 model-domain-missing: the model does not name the domain that it belongs to.
+
+Clause: IR.md, "Models", domain
+Catalogue: MOD-04
+Why:    the domain tells models of one name apart.
+Bad:    <domain: ""> g (float[2] x) => (float[2] y) { y = Abs(x) }
+Good:   <domain: "com.example"> g (float[2] x) => (float[2] y) { y = Abs(x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.context import Context
+from sardonyx.proto.messages import ModelProto
+
+
+@rule("SX013", "warning", visits=ModelProto)
+def model_domain_missing(model: ModelProto, context: Context) -> Iterator[Finding]:
+    if not model.domain:
+        yield Finding(
+            "domain", "the model has no domain", 'set domain to a reverse domain name, as "com.example"'
+        )

@@ -1,0 +1,25 @@
+"""SX014 model-domain-not-reversed: the model's domain is no reverse domain name.
+
+Clause: IR.md, "Models", domain
+Catalogue: MOD-05
+Why:    only names that begin with a domain of one's own are sure not to meet those of others.
+Bad:    <domain: "my models"> g (float[2] x) => (float[2] y) { y = Abs(x) }
+Good:   <domain: "com.example.models"> g (float[2] x) => (float[2] y) { y = Abs(x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.context import Context
+from sardonyx.check.names import is_reverse_domain_name
+from sardonyx.proto.messages import ModelProto
+from sardonyx.proto.record import brief
+
+
+@rule("SX014", "warning", visits=ModelProto)
+def model_domain_not_reversed(model: ModelProto, context: Context) -> Iterator[Finding]:
+    if model.domain and not is_reverse_domain_name(model.domain):
+        says = f"{brief(model.domain)} is no reverse domain name"
+        yield Finding("domain", says, 'write it from general to special, as "com.example.models"')

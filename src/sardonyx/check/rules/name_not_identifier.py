@@ -1,0 +1,53 @@
+"""SX130 name-not-identifier: names are no identifiers of C90.
+
+Clause: IR.md, "Names Within a Graph"
+Catalogue: NAM-01
+Why:    tools that make code of models need names that are letters, digits and underscores; others do not mind.
+Bad:    g (float[2] x) => (float[2] "y/out") { "y/out" = Abs(x) }
+Good:   g (float[2] x) => (float[2] y_out) { y_out = Abs(x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.bodies import initializer_names, input_names
+from sardonyx.check.context import Context
+from sardonyx.check.names import is_identifier
+from sardonyx.proto.messages import FunctionProto, GraphProto
+from sardonyx.proto.record import brief
+
+
+@rule("SX130", "warning", visits=(GraphProto, FunctionProto))
+def name_not_identifier(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
+    """Once for each body: exporters break this rule with every name or with none."""
+    others: set[str] = set()
+    first = None
+    for at, name in names_in(graph):
+        if name and not is_identifier(name):
+            first = first or (at, name)
+            others.add(name)
+    if first is not None:
+        more = f", nor are {len(others) - 1} other names here" if len(others) > 1 else ""
+        says = f"{brief(first[1])} is no identifier{more}"
+        yield Finding(first[0], says, "use letters, digits and underscores, a digit not first")
+
+
+def names_in(graph: GraphProto | FunctionProto) -> Iterator[tuple[str, str]]:
+    """Path and name of all that has one: the body, its values, nodes, and their attributes."""
+    yield "name", graph.name
+    for i, node in enumerate(graph.node):
+        values = node.__dict__
+        yield f"node[{i}].name", values.get("name", "")
+        for slot, name in enumerate(values.get("output") or ()):
+            yield f"node[{i}].output[{slot}]", name
+        for j, one in enumerate(values.get("attribute") or ()):
+            yield f"node[{i}].attribute[{j}].name", one.name
+    for i, name in enumerate(input_names(graph)):
+        yield f"input[{i}]", name
+    if isinstance(graph, GraphProto):
+        for where, name in initializer_names(graph):
+            yield str(where), name
+    else:
+        yield from ((f"attribute[{i}]", name) for i, name in enumerate(graph.attribute))

@@ -1,0 +1,39 @@
+"""SX201 operator-unknown: the imported version of an operator set has no operator of this name.
+
+Clause: IR.md, "Operators"; Operators.md
+Catalogue: NOD-02 FUN-23
+Why:    nobody knows what the node does; names count letter for letter.
+Bad:    g (float[2] x) => (float[2] y) { y = Abz(x) }
+Good:   g (float[2] x) => (float[2] y) { y = Abs(x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.bodies import is_known_version
+from sardonyx.check.context import Context
+from sardonyx.check.names import did_you_mean
+from sardonyx.proto.messages import NodeProto
+from sardonyx.proto.record import brief
+from sardonyx.schema import canonical, domains, operators, versions
+
+
+@rule("SX201", visits=NodeProto)
+def operator_unknown(node: NodeProto, context: Context) -> Iterator[Finding]:
+    body, domain = context.body, canonical(node.domain)
+    if body is None or not node.op_type or body.schema(node) is not None or domain not in domains():
+        return
+    version = body.imports.get(domain)
+    if version is None or not is_known_version(domain, version) or body.callee(node) is not None:
+        return
+    if any((domain, node.op_type) == key[:2] for key in body.functions):
+        return  # SX412 says that the overload is at fault
+    known = versions(domain, node.op_type)
+    came = f"; it came with version {known[0]}" if known else did_you_mean(node.op_type, operators(domain))
+    says = f"version {version} of {domain or 'ai.onnx'} has no operator {brief(node.op_type)}{came}"
+    help_ = (
+        f"import version {known[0]} or later" if known else "correct the name, or define a function for it"
+    )
+    yield Finding("", says, help_)

@@ -1,0 +1,32 @@
+"""SX109 value-info-of-nothing: a value_info entry names no value of its graph.
+
+Clause: IR.md, "Graphs", value_info
+Catalogue: GRA-16 FUN-20
+Why:    the entry says nothing, or its name is misspelt and the value meant goes without.  In a function it is an
+        error, as onnx.proto speaks of the function's own values.
+Bad:    g (float[2] x) => (float[2] y) <float[2] b> { a = Abs(x) y = Neg(a) }
+Good:   g (float[2] x) => (float[2] y) <float[2] a> { a = Abs(x) y = Neg(a) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, Severity, rule
+from sardonyx.check.bodies import output_names
+from sardonyx.check.context import Context
+from sardonyx.check.names import did_you_mean
+from sardonyx.proto.messages import FunctionProto, GraphProto
+from sardonyx.proto.record import brief
+
+
+@rule("SX109", "warning", visits=(GraphProto, FunctionProto))
+def value_info_of_nothing(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
+    body = context.body
+    assert body is not None, "a graph or function has a body"
+    severity: Severity = "error" if isinstance(graph, FunctionProto) else "warning"
+    outputs = set(output_names(graph))
+    for i, value in enumerate(graph.value_info):
+        if body.own(value.name) is None and value.name not in outputs:
+            says = f"nothing here makes a value {brief(value.name)}{did_you_mean(value.name, body.writers)}"
+            yield Finding(f"value_info[{i}]", says, "correct the name, or drop the entry", severity)

@@ -1,0 +1,27 @@
+"""SX003 wrong-wire-type: a field has the encoding of another type than its own.
+
+Clause: protobuf encoding, "Unknown Fields"; onnx.proto
+Catalogue: WIR-03
+Why:    readers take such a field for an unknown one: its value is lost, whatever it was meant to be.
+Bad:    <unknown: [hex "2a0178"]> g (float[2] x) => (float[2] y) { y = Abs(x) }
+Good:   <model_version: 1> g (float[2] x) => (float[2] y) { y = Abs(x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.context import Context
+from sardonyx.check.wire_tags import tag_of
+from sardonyx.proto.messages import Record
+
+
+@rule("SX003", visits=Record)
+def wrong_wire_type(record: Record, context: Context) -> Iterator[Finding]:
+    for i, field in enumerate(record.unknown):
+        number, wire = tag_of(field)
+        known = next((f for f in record.FIELDS if f.number == number), None)
+        if known is not None:
+            says = f"{known.name} is a {known.kind}, but comes with wire type {wire}"
+            yield Finding(f"unknown[{i}]", says, f"write {known.name} as a {known.kind}, or leave it out")

@@ -1,0 +1,67 @@
+"""The examples in the docstrings of rules, as documents that can be checked.
+
+An example may begin with lines that make files beside it: `file NAME SIZE` (zero bytes), `link NAME TARGET` (a symbolic
+link), `hard NAME TARGET` (a hard link).  What follows is `hex …` (the bytes of a file; `hex` alone is an empty one),
+`json …` or `text …` (a file of that form), `KIND {…}` (another document, in text), `{…}` (a model with these fields and
+no others), `<…> graph …` (a model whose header gets what it lacks), or a graph alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sardonyx.check.sources import KINDS
+from sardonyx.proto import messages as m
+from sardonyx.proto.binary import encode
+from sardonyx.proto.text import from_text
+
+HEADER = m.ModelProto(
+    ir_version=10,
+    domain="com.example",
+    producer_name="examples",
+    producer_version="1",
+    opset_import=[m.OperatorSetIdProto(domain="", version=21)],
+)
+
+
+def write(example: str, folder: Path) -> tuple[Path, str]:
+    """Makes the files of an example; returns that to check, and its kind."""
+    lines = example.splitlines()
+    while lines and lines[0].split(maxsplit=1)[:1] in (["file"], ["link"], ["hard"]):
+        make(*lines.pop(0).split(), folder=folder)
+    text = "\n".join(lines)
+    word, _, rest = text.partition(" ")
+    if word == "hex":
+        return written(folder / "m.onnx", bytes.fromhex(rest)), "model"
+    if word in ("json", "text"):
+        suffix = {"json": "json", "text": "onnxtxt"}[word]
+        return written(folder / f"m.{suffix}", rest.encode()), "model"
+    if word in KINDS:
+        return written(folder / "d.bin", encode(from_text(rest, KINDS[word]))), word
+    return written(folder / "m.onnx", encode(model(text))), "model"
+
+
+def make(word: str, name: str, what: str, *, folder: Path) -> None:
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    if word == "file":
+        path.write_bytes(b"\0" * int(what))
+    elif word == "link":
+        path.symlink_to(what)
+    else:
+        path.hardlink_to(folder / what)
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def model(text: str) -> m.ModelProto:
+    if text.startswith("{"):
+        return from_text(text, m.ModelProto)
+    record = from_text(text if text.startswith("<") else f"<> {text}", m.ModelProto)
+    for field, value in HEADER.present():
+        if not record.has(field.name):
+            record.set(field.name, value)
+    return record

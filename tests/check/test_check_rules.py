@@ -1,0 +1,42 @@
+"""Every rule: its bad example fires it alone, its good one nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+from check.examples import write
+from sardonyx.check import Diagnostic, check
+from sardonyx.check.pages import page, rules
+from sardonyx.proto.record import Record
+
+CODES = list(rules())
+
+
+def faults(example: str, folder: Path) -> list[Diagnostic]:
+    path, kind = write(example, folder)
+    return list(check(path, kind=kind).diagnostics)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_bad_example_fires_this_rule_alone(code: str, tmp_path: Path) -> None:
+    found = faults(page(code).bad, tmp_path)
+    fired = [d for d in found if d.rule == code]
+    assert [d.severity for d in fired] == [page(code).severity], "\n".join(map(str, found))
+    assert [d for d in found if d.severity != "info" and d.rule != code] == []
+    assert fired[0].message and fired[0].help and fired[0].clause
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_good_example_fires_nothing(code: str, tmp_path: Path) -> None:
+    assert [str(d) for d in faults(page(code).good, tmp_path)] == []
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_rule_takes_the_records_that_it_visits(code: str) -> None:
+    ask = rules()[code].ask
+    hints = get_type_hints(ask)
+    record = next(hint for name, hint in hints.items() if name not in ("return", "context"))
+    assert set(get_args(record) or [record]) == set(rules()[code].visits) or rules()[code].visits in ((), (Record,))

@@ -1,0 +1,65 @@
+import ml_dtypes
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.tensor.questions import N, asked, contradicts, f32, floats, i64, refused, shape, too_large, vec
+from sardonyx.ir.dims import symbol
+
+H, W = symbol("H"), symbol("W")
+SAME = f32([[[1, 0, 0], [0, 1, 0]]])
+SQUARE = i64([1, 1, 2, 2])
+CENTRES = f32([[[[-0.5, -0.5], [0.5, -0.5]], [[-0.5, 0.5], [0.5, 0.5]]]])
+TURNED = f32([[[0, -1, 0], [1, 0, 0]]])
+MOVED = f32([[[2, 0, 10], [0, 3, 20]]])
+SAME_3D = np.concatenate([np.eye(3, dtype=np.float32), np.zeros((3, 1), np.float32)], 1)[None]
+
+CASES = [
+    Case("AffineGrid", 20, [SAME, SQUARE], [CENTRES]),
+    Case("AffineGrid", 20, [SAME, SQUARE], [CENTRES * 2], {"align_corners": 1}),
+    Case("AffineGrid", 20, [SAME, i64([1, 5, 1, 4])], [f32([[[[-0.75, 0], [-0.25, 0], [0.25, 0], [0.75, 0]]]])], label="x is the last axis"),
+    Case("AffineGrid", 20, [SAME, i64([1, 1, 2, 3])], [f32([[[[-1, -1], [0, -1], [1, -1]], [[-1, 1], [0, 1], [1, 1]]]])], {"align_corners": 1}),
+    Case("AffineGrid", 20, [MOVED, SQUARE], [CENTRES * f32([2, 3]) + f32([10, 20])], label="scaled and moved"),
+    Case("AffineGrid", 20, [TURNED, SQUARE], [f32([[[[0.5, -0.5], [0.5, 0.5]], [[-0.5, -0.5], [-0.5, 0.5]]]])], label="turned"),
+    Case("AffineGrid", 20, [SAME_3D, i64([1, 1, 1, 1, 2])], [f32([[[[[-0.5, 0, 0], [0.5, 0, 0]]]]])], label="three axes"),
+    Case("AffineGrid", 20, [np.concatenate([SAME, MOVED]), i64([2, 1, 2, 2])], [np.concatenate([CENTRES, CENTRES * f32([2, 3]) + f32([10, 20])])], label="a map each"),
+    *(Case("AffineGrid", 20, [SAME.astype(d), SQUARE], [CENTRES.astype(d)]) for d in (np.float16, np.float64, ml_dtypes.bfloat16)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize(
+    ("case", "match"),
+    [
+        (Case("AffineGrid", 20, [SAME, i64([1, 1, 2])], [...]), "is wanted"),
+        (Case("AffineGrid", 20, [SAME, i64([2, 1, 2, 2])], [...]), r"theta is \[1, 2, 3\]"),
+        (Case("AffineGrid", 20, [SAME, i64([1, 1, 1, 2, 2])], [...]), "is wanted"),
+        (Case("AffineGrid", 20, [SAME, i64([1, 1, -2, 2])], [...]), "is wanted"),
+    ],
+)
+def test_bad_values_are_refused(case: Case, match: str) -> None:
+    refused(case, match)
+
+
+def test_the_result_has_a_limit() -> None:
+    too_large(Case("AffineGrid", 20, [SAME, i64([1, 1, 1 << 20, 1 << 20])], [...]))
+
+
+def test_inference() -> None:
+    assert shape(asked("AffineGrid", 20, [floats(None, None, None), None], {1: vec(N, 3, H, W)})) == (
+        N,
+        H,
+        W,
+        2,
+    )
+    new = (symbol("new0"), symbol("new1"), symbol("new2"))
+    assert shape(asked("AffineGrid", 20, [floats(N, 3, 4), None])) == (N, *new, 3)
+    assert shape(asked("AffineGrid", 20, [floats(N, None, None), None])) is None
+    contradicts(asked("AffineGrid", 20, [floats(N, 2, 3), None], {1: vec(N, 3, 4, H, W)}), "theta and size")
+    contradicts(asked("AffineGrid", 20, [floats(N, 4, 5), None]), "points of 4 coordinates")
+    contradicts(asked("AffineGrid", 20, [floats(N, 2), None]), "rank 2")
+    contradicts(asked("AffineGrid", 20, [floats(N, 2, 3), None], {1: vec(1, 2, 3)}), "3 entries")

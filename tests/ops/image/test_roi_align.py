@@ -1,0 +1,145 @@
+from collections.abc import Mapping
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases import Case, check
+from ops.tensor.questions import (
+    FLOAT,
+    N,
+    asked,
+    contradicts,
+    f32,
+    floats,
+    i64,
+    ints,
+    refused,
+    shape,
+    too_large,
+)
+from sardonyx.ir.dims import symbol
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import RuntimeValue
+from sardonyx.ops.image import roi_align
+from sardonyx.ops.inference import Inference
+
+R = symbol("R")
+# The pixel at (x, y) is 10 x + 100 y, so every point between pixels is, too.
+SLOPE = (10 * np.arange(4) + 100 * np.arange(4)[:, None]).astype(np.float32)[None, None]
+ROW = f32([[[[0, 0, 8, 0]]]])
+FIRST = i64([0])
+TWO = {"output_height": 2, "output_width": 2}
+OUTPUT = {"coordinate_transformation_mode": "output_half_pixel"}
+BF = ml_dtypes.bfloat16
+
+
+def roi(*corners: float) -> Array:
+    return f32([corners])
+
+
+AS_THEY_ARE: list[tuple[list[RuntimeValue], Array, Mapping[str, object], str]] = [
+    # inputs, result, attributes: without the shift by half a pixel, as version 10 has it
+    ([SLOPE, roi(1, 1, 3, 3), FIRST], f32([[[[165, 175], [265, 275]]]]), TWO, "the middles of four bins"),
+    ([SLOPE, roi(1, 1, 3, 3), FIRST], f32([[[[220]]]]), {}, "one bin"),
+    ([SLOPE, roi(2, 2, 6, 6), FIRST], f32([[[[165, 175], [265, 275]]]]), {**TWO, "spatial_scale": 0.5}, "spatial_scale"),
+    ([SLOPE, roi(1, 1, 1, 1), FIRST], f32([[[[165]]]]), {}, "at least one pixel wide"),
+    ([SLOPE, roi(2, 1, 1, 3), FIRST], f32([[[[225]]]]), {}, "reversed ends count as one pixel"),
+    ([ROW, roi(0, 0, 4, 1), FIRST], f32([[[[2]]]]), {}, "four points: 0, 4, 4, 0"),
+    ([ROW, roi(0, 0, 4, 1), FIRST], f32([[[[8]]]]), {"sampling_ratio": 1}, "one point"),
+    ([ROW, roi(0, 0, 4, 1), FIRST], f32([[[[0]]]]), {"sampling_ratio": 2}, "two points"),
+    ([ROW, roi(0, 0, 4, 1), FIRST], f32([[[[4]]]]), {"mode": "max"}, "the greatest of the weighted pixels"),
+    ([SLOPE, roi(1, 0.5, 2, 1.5), FIRST], f32([[[[60]]]]), {"mode": "max", "sampling_ratio": 1}, "half of 120, not 115"),
+    ([SLOPE, roi(3.5, 0, 4.5, 1), FIRST], f32([[[[80]]]]), {"sampling_ratio": 1}, "up to the size, the border"),
+    ([SLOPE, roi(3.625, 0, 4.625, 1), FIRST], f32([[[[0]]]]), {"sampling_ratio": 1}, "beyond it, nothing"),
+    ([SLOPE, roi(-1.5, 0, -0.5, 1), FIRST], f32([[[[50]]]]), {"sampling_ratio": 1}, "down to -1, the border"),
+    ([SLOPE, roi(-1.625, 0, -0.625, 1), FIRST], f32([[[[0]]]]), {"sampling_ratio": 1}, "below it, nothing"),
+    ([np.concatenate([SLOPE, SLOPE + 1]), f32([[1, 1, 3, 3], [0, 0, 2, 2]]), i64([1, 0])], f32([[[[221]]], [[[110]]]]), {}, "each its image"),
+    ([np.concatenate([SLOPE, SLOPE + 1], 1), roi(1, 1, 3, 3), FIRST], f32([[[[220]], [[221]]]]), {}, "channels"),
+    ([SLOPE, np.zeros((0, 4), np.float32), i64([])], np.zeros((0, 1, 2, 2), np.float32), TWO, "no regions"),
+]  # fmt: skip
+
+CASES = [
+    *(Case("RoiAlign", 10, inputs, [y], a, label) for inputs, y, a, label in AS_THEY_ARE),
+    *(Case("RoiAlign", v, inputs, [y], {**a, **OUTPUT}, label) for v in (16, 22) for inputs, y, a, label in AS_THEY_ARE),
+    *(Case("RoiAlign", v, [SLOPE, roi(1, 1, 3, 3), FIRST], [f32([[[[110, 120], [210, 220]]]])], TWO, "moved by half a pixel") for v in (16, 22)),
+    *(Case("RoiAlign", v, [SLOPE, roi(1, 1, 1, 1), FIRST], [f32([[[[55]]]])], {"sampling_ratio": 2}, "as small as it is") for v in (16, 22)),
+    *(Case("RoiAlign", v, [SLOPE, roi(1, 1, 1, 1), FIRST], [f32([[[[0]]]])], {}, "no points") for v in (16, 22)),
+    *(Case("RoiAlign", v, [SLOPE, roi(0, 0, 1, 1), FIRST], [f32([[[[13.75]]]])], {"sampling_ratio": 2}, "points at -1/4 and 1/4") for v in (16, 22)),
+    *(Case("RoiAlign", v, [ROW, roi(2, 0, 3, 1), FIRST], [f32([[[[8]]]])], {"mode": "max"}, "a pixel itself") for v in (16, 22)),
+    Case("RoiAlign", 22, [SLOPE, f32([[1, 1, 3, 3], [0, 0, 4, 2], [1, 1, 3, 3]]), i64([0, 0, 0])],
+         [f32([[[[165]]], [[[65]]], [[[165]]]])], {}, "regions with other grids"),
+    Case("RoiAlign", 10, [SLOPE.astype(np.float16), roi(1, 1, 3, 3).astype(np.float16), FIRST], [np.array([[[[220]]]], np.float16)]),
+    Case("RoiAlign", 10, [SLOPE.astype(np.float64), roi(1, 1, 3, 3).astype(np.float64), FIRST], [np.array([[[[220.0]]]])]),
+    Case("RoiAlign", 22, [SLOPE.astype(BF), roi(1, 1, 3, 3).astype(BF), FIRST], [np.array([[[[165]]]], BF)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@given(seed=st.integers(0, 30), ratio=st.integers(0, 3), block=st.sampled_from([1, 1 << 22]))
+def test_a_slope_is_read_in_the_middle_of_each_bin(seed: int, ratio: int, block: int) -> None:
+    """Regions inside of the image, however many points, and however many regions are read at a time."""
+    rng = np.random.default_rng(seed)
+    count, height, width = 6, 3, 2
+    low = rng.uniform(0.5, 6, (count, 2))
+    high = low + rng.uniform(0.5, 3, (count, 2))
+    images = rng.integers(0, 2, count)
+    slope = 10 * np.arange(10.0) + 100 * np.arange(10.0)[:, None]
+    x = np.stack([slope, slope + 1])[:, None]
+    step = (high - low) / (width, height)
+    across = low[:, :1] - 0.5 + step[:, :1] * (np.arange(width) + 0.5)
+    down = low[:, 1:] - 0.5 + step[:, 1:] * (np.arange(height) + 0.5)
+    expected = (10 * across[:, None, :] + 100 * down[:, :, None] + images[:, None, None])[:, None]
+    attributes = {"output_height": height, "output_width": width, "sampling_ratio": ratio}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(roi_align, "BLOCK", block)
+        check(Case("RoiAlign", 16, [x, np.concatenate([low, high], 1), images], [expected], attributes))
+
+
+@pytest.mark.parametrize(
+    ("case", "match"),
+    [
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), i64([1])], [...]), "batch_indices reach from 1 to 1"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), i64([-1])], [...]), "batch_indices reach from -1"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), i64([0, 0])], [...]), "are wanted"),
+        (Case("RoiAlign", 22, [SLOPE, f32([[1, 2, 3]]), FIRST], [...]), "are wanted"),
+        (Case("RoiAlign", 22, [SLOPE[0], roi(1, 1, 3, 3), FIRST], [...]), "are wanted"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, np.inf), FIRST], [...]), "not finite"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"mode": "sum"}), "mode is 'sum'"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"output_width": 0}), "output size 1 x 0"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"sampling_ratio": -1}), "sampling_ratio -1"),
+        (Case("RoiAlign", 16, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"coordinate_transformation_mode": "pixel"}), "'pixel'"),
+    ],
+)  # fmt: skip
+def test_bad_values_are_refused(case: Case, match: str) -> None:
+    refused(case, match)
+
+
+def test_the_result_and_what_is_read_have_a_limit() -> None:
+    too_large(Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"output_width": 1 << 40}))
+    too_large(Case("RoiAlign", 22, [SLOPE, roi(0, 0, 1e9, 1e9), FIRST], [...]))
+
+
+def test_inference() -> None:
+    known = [floats(N, 3, None, None), floats(R, 4), ints(R)]
+    assert shape(asked("RoiAlign", 22, known, output_height=7, output_width=5)) == (R, 3, 7, 5)
+    assert shape(asked("RoiAlign", 10, [TensorType(FLOAT), TensorType(FLOAT), ints(9)])) == (9, None, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("question", "match"),
+    [
+        (asked("RoiAlign", 22, [floats(1, 3, 4), floats(R, 4), ints(R)]), "input 0 has rank 3, 4 is wanted"),
+        (asked("RoiAlign", 22, [floats(1, 3, 4, 4), floats(R, 5), ints(R)]), "5 coordinates, 4 are wanted"),
+        (asked("RoiAlign", 22, [floats(1, 3, 4, 4), floats(2, 4), ints(3)]), "rois and batch_indices"),
+    ],
+)
+def test_contradictions_are_found(question: Inference, match: str) -> None:
+    contradicts(question, match)

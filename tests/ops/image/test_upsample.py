@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, shape, strs, too_large
+from sardonyx.ir.dims import symbol
+from sardonyx.ir.types import TensorType
+
+H, W = symbol("H"), symbol("W")
+IMAGE = f32([[[[1, 2], [3, 4]]]])
+TWICE = f32([[[[1, 1, 2, 2], [1, 1, 2, 2], [3, 3, 4, 4], [3, 3, 4, 4]]]])
+BETWEEN = f32([[[[1, 1.5, 2, 2], [2, 2.5, 3, 3], [3, 3.5, 4, 4], [3, 3.5, 4, 4]]]])
+LINE = f32([0, 10, 20, 30])
+HALVES = {"scales": [1.0, 1.0, 2.0, 2.0]}
+FIRST = {"height_scale": 2.0, "width_scale": 2.0}
+
+CASES = [
+    Case("Upsample", 1, [IMAGE], [TWICE], FIRST),
+    Case("Upsample", 1, [IMAGE], [BETWEEN], {**FIRST, "mode": "bilinear"}),
+    Case("Upsample", 1, [IMAGE], [f32([[[[1, 1], [1, 1], [3, 3], [3, 3]]]])], {"height_scale": 2.0, "width_scale": 1.4}),
+    Case("Upsample", 7, [IMAGE], [TWICE], HALVES),
+    Case("Upsample", 7, [IMAGE], [BETWEEN], {**HALVES, "mode": "linear"}),
+    *(Case("Upsample", v, [IMAGE, f32([1, 1, 2, 2])], [TWICE]) for v in (9, 10)),
+    *(Case("Upsample", v, [IMAGE, f32([1, 1, 2, 2])], [BETWEEN], {"mode": "linear"}) for v in (9, 10)),
+    *(Case("Upsample", v, [LINE, f32([1.5])], [f32([0, 0, 10, 20, 20, 30])], label="rounds down") for v in (9, 10)),
+    Case("Upsample", 7, [LINE], [f32([0, 0, 10, 20, 20, 30])], {"scales": [1.5]}, "rounds down"),
+    Case("Upsample", 9, [f32([0, 1, 2]), f32([1.3])], [f32([0, 0, 1])], label="of the same size, but not the same"),
+    Case("Upsample", 9, [LINE, f32([1])], [LINE]),
+    Case("Upsample", 9, [np.array([0, 255], np.uint8), f32([2])], [np.array([0, 127, 255, 255], np.uint8)], {"mode": "linear"}),
+    Case("Upsample", 9, [strs(["a", "b"]), f32([2])], [strs(["a", "a", "b", "b"])]),
+    Case("Upsample", 1, [np.array([[[[True, False]]]])], [np.array([[[[True, True, False, False]]]])], {"height_scale": 1.0, "width_scale": 2.0}),
+    Case("Upsample", 7, [np.array([0, 10], np.float16)], [np.array([0, 5, 10, 10], np.float16)], {"scales": [2.0], "mode": "linear"}),
+    Case("Upsample", 9, [np.array([0, 2j]), f32([2])], [np.array([0, 1j, 2j, 2j])], {"mode": "linear"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize(
+    ("case", "match"),
+    [
+        (Case("Upsample", 9, [LINE, f32([0.5])], [...]), "a scale is 0.5, at least 1 is wanted"),
+        (Case("Upsample", 7, [LINE], [...], {"scales": [0.5]}), "a scale is 0.5"),
+        (Case("Upsample", 1, [IMAGE], [...], {"height_scale": 0.5, "width_scale": 1.0}), "a scale is 0.5"),
+        (Case("Upsample", 1, [LINE], [...], FIRST), "rank 1"),
+        (Case("Upsample", 1, [IMAGE], [...], {**FIRST, "mode": "linear"}), "nearest or bilinear"),
+        (Case("Upsample", 9, [LINE, f32([2])], [...], {"mode": "bilinear"}), "nearest or linear"),
+        (Case("Upsample", 9, [LINE, f32([1, 2])], [...]), "2 scales for 1 axes"),
+        (Case("Upsample", 9, [strs(["a"]), f32([2])], [...], {"mode": "linear"}), "strings cannot be mixed"),
+    ],
+)
+def test_bad_values_are_refused(case: Case, match: str) -> None:
+    refused(case, match)
+
+
+def test_the_result_has_a_limit() -> None:
+    too_large(Case("Upsample", 9, [LINE, f32([1e12])], [...]))
+
+
+def test_symbols_stay_in_the_shape() -> None:
+    first = asked("Upsample", 1, [floats(N, 3, H, W)], height_scale=2.0, width_scale=1.5)
+    assert shape(first) == (N, 3, 2 * H, 3 * W // 2)
+    assert shape(asked("Upsample", 7, [floats(N, H)], scales=(1.0, 3.0))) == (N, 3 * H)
+    assert shape(asked("Upsample", 9, [floats(N, H), None], {1: f32([1, 3])})) == (N, 3 * H)
+    assert shape(asked("Upsample", 10, [floats(N), None])) == (symbol("new0"),)
+    assert shape(asked("Upsample", 7, [TensorType(FLOAT)], scales=(1.0, 3.0))) == (None, None)
+
+
+def test_contradictions_are_found() -> None:
+    contradicts(asked("Upsample", 1, [floats(N, H)], height_scale=2.0, width_scale=1.5), "rank 2")
+    contradicts(asked("Upsample", 7, [floats(N, H)], scales=(2.0,)), "1 scales for 2 axes")

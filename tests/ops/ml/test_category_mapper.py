@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.control.asking import ask
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+
+ML = "ai.onnx.ml"
+PAIRS = {"cats_strings": ["a", "b"], "cats_int64s": [5, 6]}
+
+
+def text(*values: str) -> Array:
+    return np.array(values, object)
+
+
+CASES = [
+    Case("CategoryMapper", 1, [text("b", "a", "z")], [np.array([6, 5, -1])], PAIRS, domain=ML),
+    Case("CategoryMapper", 1, [text("z")], [np.array([9])], {**PAIRS, "default_int64": 9}, domain=ML),
+    Case("CategoryMapper", 1, [np.array([[6, 7]])], [np.array([["b", "_Unused"]], object)], PAIRS, domain=ML),
+    Case("CategoryMapper", 1, [np.array([7])], [text("none")], {**PAIRS, "default_string": "none"}, domain=ML),
+    Case("CategoryMapper", 1, [np.array([5])], [text("b")], {"cats_strings": ["a", "b"], "cats_int64s": [5, 5]}, domain=ML, label="twice"),
+    Case("CategoryMapper", 1, [np.zeros((0, 2), np.int64)], [np.zeros((0, 2), object)], PAIRS, domain=ML, label="empty"),
+    Case("CategoryMapper", 1, [np.array([1])], [text("_Unused")], domain=ML, label="no pairs"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+def test_lists_of_different_length_are_refused() -> None:
+    with pytest.raises(EvaluationError, match="1 cats_strings and 2 cats_int64s are given"):
+        check(
+            Case(
+                "CategoryMapper",
+                1,
+                [text("a")],
+                [...],
+                {"cats_strings": ["a"], "cats_int64s": [5, 6]},
+                domain=ML,
+            )
+        )
+
+
+def test_the_input_tells_the_direction() -> None:
+    strings, numbers = TensorType(DataType.STRING, (2,)), TensorType(DataType.INT64, (2,))
+    assert ask("CategoryMapper", 1, [strings], domain=ML) == [numbers]
+    assert ask("CategoryMapper", 1, [numbers], domain=ML) == [strings]
+    assert ask("CategoryMapper", 1, [None], domain=ML) == [None]

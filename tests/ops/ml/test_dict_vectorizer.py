@@ -1,0 +1,68 @@
+from collections.abc import Mapping
+from typing import cast
+
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.control.asking import ask
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import MapType, TensorType
+from sardonyx.ops.api import RuntimeValue
+
+F, D, ML = np.float32, np.float64, "ai.onnx.ml"
+VOCABULARY = {"string_vocabulary": ["a", "c", "b", "z"]}
+
+
+def case(
+    x: Mapping[str, Array] | Mapping[int, Array], y: Array, label: object = "", **attributes: object
+) -> Case:
+    return Case("DictVectorizer", 1, [cast(RuntimeValue, x)], [y], attributes, domain=ML, label=str(label))
+
+
+CASES = [
+    case(
+        {"a": np.array(4, F), "c": np.array(8, F)},
+        np.array([[4, 8, 0, 0]], F),
+        "the text's own example",
+        **VOCABULARY,
+    ),
+    case({"z": np.array(4, D), "a": np.array(8, D)}, np.array([[8, 0, 0, 4]], D), **VOCABULARY),
+    case({"b": np.array(4)}, np.array([[0, 0, 4, 0]]), **VOCABULARY),
+    case(
+        {"a": np.array(4, F), "q": np.array(8, F)},
+        np.array([[4, 0, 0, 0]], F),
+        "a key without place",
+        **VOCABULARY,
+    ),
+    case({3: np.array("x", object)}, np.array([["", "x"]], object), int64_vocabulary=[1, 3]),
+    case({3: np.array([2], F)}, np.array([[0, 2]], F), "a value of shape [1]", int64_vocabulary=[1, 3]),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "says"),
+    [
+        ({}, "exactly one of"),
+        ({**VOCABULARY, "int64_vocabulary": [1]}, "exactly one of"),
+        ({"string_vocabulary": ["a", "a"]}, "names a key twice"),
+    ],
+)
+def test_bad_vocabularies_are_refused(attributes: dict[str, object], says: str) -> None:
+    with pytest.raises(EvaluationError, match=says):
+        check(case({"a": np.array(1, F)}, np.zeros(0), **attributes))
+
+
+def test_types_of_results() -> None:
+    x = MapType(DataType.STRING, TensorType(DataType.DOUBLE, ()))
+    assert ask("DictVectorizer", 1, [x], {"string_vocabulary": ("a", "b")}, domain=ML) == [
+        TensorType(DataType.DOUBLE, (1, 2))
+    ]
+    assert ask("DictVectorizer", 1, [None], {"string_vocabulary": ("a", "b")}, domain=ML) == [None]

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.control.asking import ask, floats
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+
+F, ML = np.float32, "ai.onnx.ml"
+X = np.array([[1, 2], [-3, 1]], F)
+TWO = {"coefficients": [1.0, 1.0, 0.0, 0.5], "targets": 2}
+
+
+def case(x: Array, y: object, label: object = "", **attributes: object) -> Case:
+    return Case("LinearRegressor", 1, [x], [np.array(y, F)], attributes, domain=ML, label=str(label))
+
+
+CASES = [
+    case(X, [[3], [-2]], coefficients=[1.0, 1.0]),
+    case(X, [[3.25], [-1.75]], coefficients=[1.0, 1.0], intercepts=[0.25]),
+    case(X, [[3, 1], [-2, 0.5]], **TWO),
+    case(X, [[4, 3], [-1, 2.5]], **TWO, intercepts=[1.0, 2.0]),
+    case(X[0], [[3, 1]], "one row", **TWO),
+    case(X[:0], np.zeros((0, 2)), "no rows", **TWO),
+    case(X.astype(np.int64), [[3, 1], [-2, 0.5]], "integers", **TWO),
+    case(X, [[1 / (1 + np.exp(-3)), 1 / (1 + np.exp(-1))], [1 / (1 + np.exp(2)), 1 / (1 + np.exp(-0.5))]], **TWO, post_transform="LOGISTIC"),
+    case(X[:1], [[3]], "one target is not softmaxed", coefficients=[1.0, 1.0], post_transform="SOFTMAX"),
+    case(X[:1], [[0.6744898]], coefficients=[0.25, 0.25], post_transform="PROBIT"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "says"),
+    [
+        ({"coefficients": [1.0, 2.0, 3.0]}, "3 coefficients are given, where rows of 2 features"),
+        (TWO | {"intercepts": [1.0]}, "1 intercepts are given for 2 scores"),
+        ({"targets": 0}, "targets is 0"),
+    ],
+)
+def test_bad_attributes_are_refused(attributes: dict[str, object], says: str) -> None:
+    with pytest.raises(EvaluationError, match=says):
+        check(case(X, [], **attributes))
+
+
+def test_types_of_results() -> None:
+    assert ask("LinearRegressor", 1, [floats("N", 2)], {"targets": 3}, domain=ML) == [floats("N", 3)]
+    assert ask("LinearRegressor", 1, [None], domain=ML) == [floats(None, 1)]

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from cases import Case, check
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+
+F, ML = np.float32, "ai.onnx.ml"
+
+
+def case(x: Array, y: list[object], label: object = "", **attributes: object) -> Case:
+    return Case("Scaler", 1, [x], [np.array(y, F)], attributes, domain=ML, label=str(label))
+
+
+X = np.array([[1, 2], [3, 4]], F)
+
+CASES = [
+    case(X, [[0, 10], [4, 30]], offset=[1.0, 1.0], scale=[2.0, 10.0]),
+    case(X, [[0, 2], [4, 6]], "one for all", offset=[1.0], scale=[2.0]),
+    case(X, [[2, 6], [6, 12]], "no offset", scale=[2.0, 3.0]),
+    case(X, [[0, 0], [2, 2]], "no scale", offset=[1.0, 2.0]),
+    case(X[0], [0, 10], "one row", offset=[1.0, 1.0], scale=[2.0, 10.0]),
+    case(np.array([[3, 5]]), [[3.75, 5]], "integers", offset=[0.5, 0.0], scale=[1.5, 1.0]),
+    case(np.array([[2**24 + 1.0]]), [[1]], "float64 keeps its digits", offset=[2.0**24], scale=[1.0]),
+    case(X.reshape(2, 1, 2), [[[0, 20]], [[6, 40]]], "the last axis", offset=[1.0, 0.0], scale=[3.0, 10.0]),
+    case(np.zeros((2, 0), F), [[], []], "no features", offset=[1.0], scale=[1.0]),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "says"),
+    [
+        ({"offset": [1.0], "scale": [1.0, 2.0]}, "offset has 1 elements and scale 2"),
+        ({"offset": [1.0, 2.0, 3.0]}, "offset has 3 elements"),
+        ({"scale": [1.0, 2.0, 3.0]}, "scale has 3 elements"),
+    ],
+)
+def test_lists_must_fit_the_features(attributes: dict[str, object], says: str) -> None:
+    with pytest.raises(EvaluationError, match=says):
+        check(case(X, [], **attributes))

@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.control.asking import ask, floats
+from ops.ml.trees import Node, Vote, nodes, stump, votes
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.types import TensorType
+
+F, ML = np.float32, "ai.onnx.ml"
+X = np.array([[-1], [1]], F)
+FIVE, SEVEN = {"classlabels_int64s": [5, 6]}, {"classlabels_int64s": [5, 6, 7]}
+STUMP = nodes(stump())
+HIGH = 1 / (1 + np.exp(-0.75))  # the logistic function of 0.75; that of -0.75 is 1 - HIGH
+LOW = 1 / (1 + np.exp(-0.25))
+
+
+def case(
+    labels: list[int] | list[str],
+    scores: object,
+    label: object = "",
+    x: object = X,
+    version: object = 1,
+    **attributes: object,
+) -> Case:
+    assert isinstance(x, np.ndarray) and isinstance(version, int)
+    chosen = np.array(labels, object if labels and isinstance(labels[0], str) else np.int64)
+    return Case(
+        "TreeEnsembleClassifier",
+        version,
+        [x],
+        [chosen, np.array(scores, F)],
+        attributes,
+        domain=ML,
+        label=str(label),
+    )
+
+
+def says(first: dict[int, float], second: dict[int, float]) -> dict[str, object]:
+    """A stump whose leaves vote so: by class, the weight."""
+    found = [Vote(0, 1, c, w) for c, w in first.items()] + [Vote(0, 2, c, w) for c, w in second.items()]
+    return {**STUMP, **votes("class", *found)}
+
+
+POSITIVE = {**says({0: 0.25}, {0: 0.75}), **FIVE}
+MIXED = {**says({0: -0.25}, {0: 0.75}), **FIVE}
+ALL = says({0: 0.5, 1: 0.25, 2: 1}, {0: 2})
+
+CASES = [
+    case([7, 5], [[0.5, 0.25, 1], [2, 0, 0]], "the highest score", **ALL, **SEVEN),
+    case(["c", "a"], [[0.5, 0.25, 1], [2, 0, 0]], **ALL, classlabels_strings=["a", "b", "c"]),
+    case([5, 5], [[1.5, 1, -1], [3, 0.75, -2]], "base values", **ALL, **SEVEN, base_values=[1.0, 0.75, -2.0]),
+    case([5, 7], [[0.5, 0.5, 0], [0, 0, 1]], "the first of equals", **says({1: 0.5, 0: 0.5}, {2: 1}), **SEVEN),
+    case([5, 6], [[-1, 0, 0], [0, -1, -2]], "only classes with a vote", **says({0: -1}, {1: -1, 2: -2}), **SEVEN),
+    case([6, 5], [[0.25, 0.75], [0.75, 0.25]], "two classes, both voted for", **says({0: 0.25, 1: 0.75}, {0: 0.75, 1: 0.25}), **FIVE),
+    case([5, 6], [[0.75, 0.25], [0.25, 0.75]], "one of two", **POSITIVE),
+    case([5, 6], [[0.25, -0.25], [-0.75, 0.75]], "one of two, with signs", **MIXED),
+    case([5, 6], [[1 - LOW, LOW], [1 - HIGH, HIGH]], **POSITIVE, post_transform="LOGISTIC"),
+    case([5, 6], [[LOW, 1 - LOW], [1 - HIGH, HIGH]], **MIXED, post_transform="LOGISTIC"),
+    case([5, 6], [[0.75, 0.25], [0.25, 0.75]], "softmax leaves them", **POSITIVE, post_transform="SOFTMAX"),
+    case([6, 6], [[0.25, 0.75], [-0.25, 1.25]], "its base value", **POSITIVE, base_values=[0.5]),
+    case([6, 6], [[-0.25, 0.25], [-1.25, 1.25]], "its base value", **MIXED, base_values=[0.5]),
+    case([5, 6], [[0, 0.25], [0, 0.75]], "the second of two", **says({1: 0.25}, {1: 0.75}), **FIVE),
+    case([5, 6], [[0, -0.25], [0, 0.75]], "the second of two, with signs", **says({1: -0.25}, {1: 0.75}), **FIVE),
+    case([6, 6], [[0.25, 1], [0.75, 1]], "two base values", **POSITIVE, base_values=[0.0, 1.0]),
+    case([5, 6], [[LOW, 1 - LOW], [1 - HIGH, HIGH]], "both, as CatBoost writes them", **says({0: 0.25, 1: -0.25}, {0: -0.75, 1: 0.75}), **FIVE,
+         post_transform="LOGISTIC"),
+    case([5, 5], [[0.25], [0.75]], "one class", **says({0: 0.25}, {0: 0.75}), classlabels_int64s=[5]),
+    case([5], [[0.75, 0.25]], "one row", X[0], **POSITIVE),
+    case([], np.zeros((0, 2)), "no rows", X[:0], **POSITIVE),
+    case([5, 6], [[0.75, 0.25], [0.25, 0.75]], "float64", X.astype(np.float64), 3, **POSITIVE),
+    case([5, 6], [[0.75, 0.25], [0.25, 0.75]], "integers", X.astype(np.int64), 3, **POSITIVE),
+    case([5, 6], [[0.75, 0.25], [0.25, 0.75]], "deprecated", X, 5, **POSITIVE),
+    case([7, 5], [[np.exp(0.5) / (np.exp(0.5) + np.exp(0.25) + np.e), np.exp(0.25) / (np.exp(0.5) + np.exp(0.25) + np.e),
+                   np.e / (np.exp(0.5) + np.exp(0.25) + np.e)], [np.exp(2) / (np.exp(2) + 2), 1 / (np.exp(2) + 2), 1 / (np.exp(2) + 2)]],
+         **ALL, **SEVEN, post_transform="SOFTMAX"),
+    case([5, 6], [[0.75, 0.25], [0.25, 0.75]], "numbers as tensors", X, 3, **{k: v for k, v in POSITIVE.items() if k not in ("class_weights", "nodes_values")},
+         class_weights_as_tensor=np.array([0.125, 0.625]), nodes_values_as_tensor=np.zeros(3), base_values_as_tensor=np.array([0.125])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        (ALL, "exactly one list of class labels"),
+        ({**ALL, **SEVEN, "classlabels_strings": ["a"]}, "exactly one list of class labels"),
+        ({**ALL, **FIVE}, "the ids of the votes"),
+        ({**ALL, **SEVEN, "base_values": [1.0]}, "base_values has 1 elements"),
+        ({**nodes([Node(0, 0, "BRANCH_LEQ", 0, 0)]), **FIVE}, "leads back to itself"),
+    ],
+)
+def test_bad_attributes_are_refused(attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        check(case([], [], **attributes))
+
+
+def test_types_of_results() -> None:
+    strings = {"classlabels_strings": ("a", "b", "c")}
+    y, z = ask("TreeEnsembleClassifier", 1, [floats("N", 3)], strings, outputs=2, domain=ML)
+    assert y == TensorType(DataType.STRING, floats("N").shape)
+    assert z == floats("N", 3)
+    y, z = ask("TreeEnsembleClassifier", 3, [floats(3)], {"classlabels_int64s": (1, 2)}, outputs=2, domain=ML)
+    assert (y, z) == (TensorType(DataType.INT64, (1,)), floats(1, 2))

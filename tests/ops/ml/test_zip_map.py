@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.control.asking import ask, floats
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError, InferenceError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import MapType, SequenceType
+
+F, ML = np.float32, "ai.onnx.ml"
+
+
+def case(x: Array, y: list[object], label: object = "", **attributes: object) -> Case:
+    return Case("ZipMap", 1, [x], [y], attributes, domain=ML, label=str(label))
+
+
+def f(value: float) -> Array:
+    return np.array(value, F)
+
+
+CASES = [
+    case(np.array([[0.25, 0.75], [1, 0]], F), [{"a": f(0.25), "b": f(0.75)}, {"a": f(1), "b": f(0)}], classlabels_strings=["a", "b"]),
+    case(np.array([0.25, 0.75], F), [{7: f(0.25), 5: f(0.75)}], "one row", classlabels_int64s=[7, 5]),
+    case(np.zeros((0, 1), F), [], "no rows", classlabels_int64s=[7]),
+    case(np.array([[1, 2]], F), [{7: f(2)}], "one label twice", classlabels_int64s=[7, 7]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "says"),
+    [
+        ({"classlabels_int64s": [1, 2]}, "2 class labels are given for rows of 3 elements"),
+        ({}, "exactly one of"),
+        ({"classlabels_int64s": [1, 2, 3], "classlabels_strings": ["a", "b", "c"]}, "exactly one of"),
+    ],
+)
+def test_labels_must_fit_the_columns(attributes: dict[str, object], says: str) -> None:
+    with pytest.raises(EvaluationError, match=says):
+        check(case(np.zeros((1, 3), F), [], **attributes))
+
+
+def test_types_of_results() -> None:
+    attributes = {"classlabels_strings": ("a", "b")}
+    assert ask("ZipMap", 1, [floats("N", 2)], attributes, domain=ML) == [
+        SequenceType(MapType(DataType.STRING, floats()))
+    ]
+    with pytest.raises(InferenceError, match="2 class labels are given for rows of 3"):
+        ask("ZipMap", 1, [floats("N", 3)], attributes, domain=ML)

@@ -38,7 +38,9 @@ def decoder_model() -> Model:
         split = b.constant(f"{i}.heads", np.array([0, 0, 12, 64]))
         q, k, v = (b.Transpose(b.Reshape(p, split), perm=[0, 2, 1, 3]) for p in parts)
         scores = b.Softmax(b.MatMul(q, b.Transpose(k, perm=[0, 1, 3, 2])), axis=-1)
-        mixed = b.Reshape(b.Transpose(b.MatMul(scores, v), perm=[0, 2, 1, 3]), b.constant(f"{i}.join", np.array([0, 0, -1])))
+        mixed = b.Reshape(
+            b.Transpose(b.MatMul(scores, v), perm=[0, 2, 1, 3]), b.constant(f"{i}.join", np.array([0, 0, -1]))
+        )
         x = b.Add(x, b.MatMul(mixed, weight(f"{i}.o", WIDTH, WIDTH)))
         h = b.LayerNormalization(x, weight(f"{i}.norm2", WIDTH))
         h = b.Gelu(b.Add(b.MatMul(h, weight(f"{i}.up", WIDTH, 4 * WIDTH)), weight(f"{i}.up.bias", 4 * WIDTH)))

@@ -23,14 +23,18 @@ def resident(kind):
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith(kind))
 
+def written():
+    with open("/proc/self/io") as counts:
+        return next(int(line.split()[1]) for line in counts if line.startswith("wchar"))
+
 @contextlib.contextmanager
 def measured():
     with open("/proc/self/clear_refs", "w") as clear:
         clear.write("5")  # the peak starts anew
-    before, start = resident("VmRSS"), time.perf_counter()
+    before, wrote, start = resident("VmRSS"), written(), time.perf_counter()
     yield
     seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, "bytes": max(0, resident("VmHWM") - before)}))
+    print(json.dumps({"seconds": seconds, "bytes": max(0, resident("VmHWM") - before), "written": written() - wrote}))
 """
 
 
@@ -45,6 +49,7 @@ class Row:
     low: float
     high: float
     bytes: float
+    written: float  # bytes handed to the system for writing
 
 
 def compare(what: str, programs: Mapping[str, str], *, runs: int = 9) -> list[Row]:
@@ -69,14 +74,18 @@ def run(code: str) -> dict[str, float]:
 
 def row(what: str, tool: str, samples: Sequence[Mapping[str, float]]) -> Row:
     seconds = [s["seconds"] for s in samples]
-    memory = statistics.median(s["bytes"] for s in samples)
-    result = Row(what, tool, len(samples), statistics.median(seconds), min(seconds), max(seconds), memory)
+    memory, wrote = (statistics.median(s.get(key, 0) for s in samples) for key in ("bytes", "written"))
+    result = Row(
+        what, tool, len(samples), statistics.median(seconds), min(seconds), max(seconds), memory, wrote
+    )
     print(json.dumps({**asdict(result), "commit": commit(), "machine": machine()}), flush=True)
     return result
 
 
 def commit() -> str:
-    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=FOLDER, check=False)
+    done = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=FOLDER, check=False
+    )
     return done.stdout.strip()
 
 
@@ -84,6 +93,10 @@ def machine() -> str:
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        names = [
+            line.split(":")[1].strip()
+            for line in info.read_text().splitlines()
+            if line.startswith("model name")
+        ]
         model = names[0] if names else model
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"

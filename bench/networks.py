@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
 from measure import Row, row
 
 RUNS = 3
@@ -31,7 +32,11 @@ def rows() -> list[Row]:
         ours, theirs = one_network(path)
         found += [ours, theirs]
         ratios.append(theirs.seconds / ours.seconds)
-    print(json.dumps({"what": "geometric mean of ratios", "value": math.exp(statistics.fmean(map(math.log, ratios)))}))
+    print(
+        json.dumps(
+            {"what": "geometric mean of ratios", "value": math.exp(statistics.fmean(map(math.log, ratios)))}
+        )
+    )
     return found
 
 

@@ -15,7 +15,10 @@ TARGET = Path(__file__).resolve().parent.parent / "docs/generated/benchmarks.md"
 
 def table(rows: Iterable[Row]) -> str:
     """A Markdown table of the rows, grouped by question; the ratio is that of the first tool to this one."""
-    lines = ["| question | tool | median | lowest to highest | added peak memory | times the first |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| question | tool | median | lowest to highest | added peak memory | written | times the first |",
+        "|---|---|---|---|---|---|---|",
+    ]
     first: dict[str, Row] = {}
     for row in rows:
         base = first.setdefault(row.what, row)
@@ -23,7 +26,10 @@ def table(rows: Iterable[Row]) -> str:
         ratio = "" if base is row else f"{row.seconds / base.seconds:.2f}"
         span = f"{milliseconds(row.low)} to {milliseconds(row.high)}"
         memory = f"{row.bytes / 1e6:.1f} MB" if row.bytes else ""
-        lines.append(f"| {what} | {row.tool} | {milliseconds(row.seconds)} | {span} | {memory} | {ratio} |")
+        wrote = f"{row.written / 1e6:.1f} MB" if row.written > 1e4 else ""
+        lines.append(
+            f"| {what} | {row.tool} | {milliseconds(row.seconds)} | {span} | {memory} | {wrote} | {ratio} |"
+        )
     return "\n".join(lines)
 
 
@@ -37,7 +43,9 @@ def main() -> None:
         ("Networks on the reference engine", networks.__doc__, networks.rows()),
     ]
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    parts = [f"# Benchmarks\n\nWritten by `make bench` on {day} at {commit()}: {machine()}. Medians; tools in turn.\n"]
+    parts = [
+        f"# Benchmarks\n\nWritten by `make bench` on {day} at {commit()}: {machine()}. Medians; tools in turn.\n"
+    ]
     for title, question, rows in sections:
         parts.append(f"## {title}\n\n{question}\n\n{table(rows)}\n")
     TARGET.parent.mkdir(parents=True, exist_ok=True)

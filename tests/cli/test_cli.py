@@ -118,7 +118,7 @@ def test_run_takes_a_literal(path: Path, capsys: Streams) -> None:
 
 def test_run_prints_for_people(path: Path, capsys: Streams) -> None:
     assert call("run", path, "x=[[1, 2]]") == 0
-    assert capsys.readouterr().out == "y: float32[1, 2]\n[[1. 2.]]\n"
+    assert capsys.readouterr().out == "y: float[1,2]\n[[1. 2.]]\n"
 
 
 @pytest.mark.parametrize("name", ["x.npy", "x.pb", "x.json"])

@@ -21,7 +21,7 @@ from sardonyx.io.data_proto import datum_from
 from sardonyx.ir.graph import Model
 from sardonyx.ir.tensors import Array, SparseTensor, Storage
 from sardonyx.ir.types import TensorType
-from sardonyx.ops.registry import find
+from sardonyx.ops.api import RuntimeValue
 from sardonyx.proto import messages as m
 from sardonyx.proto.binary import decode
 from sardonyx.proto.record import Record
@@ -155,21 +155,36 @@ def run_case(case: OfficialCase) -> None:
     """Runs a case on the reference engine and compares by the case's own tolerance; random ones by what is promised."""
     model = case.load()
     interpreter = Interpreter(model)
-    loose = any(is_random(n.domain, n.op_type) for n in model.graph.nodes)
     for inputs, outputs in case.data_sets(model):
         names = [v.name for v in model.graph.inputs if case.kind != "real" or v.initializer is None]
         feeds = dict(zip(names, inputs, strict=False))
         results = list(interpreter.run(feeds).values())  # type: ignore[arg-type]
+        if re.search("bernoulli|training_dropout", case.name):
+            again = list(interpreter.run(feeds).values())  # type: ignore[arg-type]
+            assert_drawn(case, model, inputs, results, again)
         for i, (actual, expected) in enumerate(zip(results, outputs, strict=True)):
-            if loose:
+            if re.search("bernoulli|training_dropout", case.name):
                 assert_fits(type_of(expected), actual, f"{case} output {i}")  # type: ignore[arg-type]
             else:
                 assert_close(actual, expected, case, f"{case} output {i}")
 
 
-def is_random(domain: str, op_type: str) -> bool:
-    op = find(domain, op_type)
-    return op is not None and op.is_random
+def assert_drawn(
+    case: OfficialCase, model: Model, inputs: list[object], results: list[RuntimeValue], again: list[RuntimeValue]
+) -> None:
+    """What is promised of drawn elements: their range, and that a seed repeats them."""
+    x, y = np.asarray(inputs[0]).astype(float), np.asarray(results[0]).astype(float)
+    if "bernoulli" in case.name:
+        assert set(np.unique(y)) <= {0.0, 1.0}, f"{case}: {y}"
+        assert np.all(y[x == 0] == 0), f"{case}: drawn against a probability of 0"
+        assert np.all(y[x == 1] == 1), f"{case}: drawn against a probability of 1"
+    else:
+        ratio = float(np.asarray(inputs[1])) if len(inputs) > 1 else 0.5
+        kept = y != 0
+        np.testing.assert_allclose(y[kept], x[kept] / (1 - ratio), 1e-3, err_msg=str(case))
+        assert ratio > 0 or np.all(kept | (x == 0)), f"{case}: dropped at a ratio of 0"
+    if any("seed" in node.attributes for node in model.graph.nodes):
+        assert np.array_equal(y, np.asarray(again[0]).astype(float)), f"{case}: the seed does not repeat"
 
 
 def assert_close(actual: object, expected: object, case: OfficialCase, where: str) -> None:

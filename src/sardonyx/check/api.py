@@ -19,13 +19,15 @@ NEWEST = 1 << 31  # above every IR version
 class Finding:
     """One fault: `at` is a path from the visited record (`input[1]`; "" for the record itself).
 
-    `severity` is given where it is not the rule's own.
+    `severity` is given where it is not the rule's own.  Of findings of one rule with the same `once`, the first alone
+    is reported.
     """
 
     at: str
     says: str
     help: str
     severity: Severity | None = None
+    once: str = ""
 
 
 @dataclass(frozen=True, slots=True)

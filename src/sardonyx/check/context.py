@@ -34,6 +34,15 @@ class Trail:
             trail = trail.around
 
 
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file of external data as it was found: its size in bytes, or why it cannot be used."""
+
+    size: int
+    why: str = ""
+    is_linked: bool = False
+
+
 @dataclass(slots=True)
 class Document:
     """What is checked, as a whole; `path` is the file in which it stands, if any."""
@@ -45,6 +54,7 @@ class Document:
     functions: Mapping[Identity, m.FunctionProto] = field(default_factory=dict)
     imports: Mapping[str, int] = field(default_factory=dict)
     ir_version: int = NEWEST_IR
+    files: dict[str, DataFile] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.record, m.ModelProto):

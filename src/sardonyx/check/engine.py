@@ -7,7 +7,7 @@ what is left in the order of the fields.  A stack of its own instead of recursio
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
@@ -152,7 +152,17 @@ def kept(found: list[Located]) -> list[Located]:
     hidden = [one.steps for one in found if one.rule.hides]
     result = [one for one in found if not follows(one, places) and not is_inside(one, hidden)]
     result.sort(key=lambda one: (one.steps, one.rule.code))
-    return result
+    return list(first_of_each(result))
+
+
+def first_of_each(found: Iterable[Located]) -> Iterator[Located]:
+    """Drops what says again what the rule has said under the same word."""
+    said: set[tuple[str, str]] = set()
+    for one in found:
+        key = (one.rule.code, one.finding.once)
+        if not one.finding.once or key not in said:
+            said.add(key)
+            yield one
 
 
 def follows(one: Located, places: Mapping[str, list[tuple[Step, ...]]]) -> bool:

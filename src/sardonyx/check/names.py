@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 
@@ -15,6 +14,9 @@ from sardonyx.proto.record import Payload
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?\Z")
+KEY_TYPES = frozenset(  # of maps (onnx.proto, TypeProto.Map)
+    TensorProtoDataType[name] for name in "INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 STRING".split()
+)
 TOP_LEVEL = frozenset("com edu gov int mil net org".split())  # that end a domain name written forwards
 
 
@@ -33,6 +35,8 @@ def is_reverse_domain_name(domain: str) -> bool:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """"; did you mean 'x'?" where a known name is close, else nothing."""
+    import difflib  # loads slowly, and only faults need it
+
     close = difflib.get_close_matches(name, list(dict.fromkeys(known))[:10_000], 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx.check.bodies import Body, Definition, initializer_names
+from sardonyx.check.bodies import Body, Definition, Identity, initializer_names
 from sardonyx.proto import messages as m
+from sardonyx.schema import canonical
 
 
 def subgraphs(node: m.NodeProto) -> Iterator[tuple[str, m.GraphProto]]:
@@ -51,18 +52,25 @@ def in_one_circle(reader: Body, index: int, writer: Body, definition: Definition
 
 
 def cycles(nodes: list[m.NodeProto]) -> list[list[int]]:
-    """The nodes that depend on themselves, as strongly connected groups: Tarjan's algorithm without recursion."""
+    """The nodes that need their own results, directly or through others."""
     writer: dict[str, int] = {}
     for i, node in enumerate(nodes):
         for name in node.output:
             writer.setdefault(name, i)
-    reads = [sorted({writer[n] for n in read_by(node) if n in writer}) for node in nodes]
+    return circles_of([sorted({writer[n] for n in read_by(node) if n in writer}) for node in nodes])
+
+
+def circles_of(reads: list[list[int]]) -> list[list[int]]:
+    """The groups of members that reach themselves, where `reads` says which member reaches which.
+
+    Strongly connected groups by Tarjan's algorithm, with a stack of its own, as chains may be long.
+    """
     number: dict[int, int] = {}
     low: dict[int, int] = {}
     path: list[int] = []
     held: set[int] = set()
     groups: list[list[int]] = []
-    for root in range(len(nodes)):
+    for root in range(len(reads)):
         work = [(root, 0)] if root not in number else []
         while work:
             i, position = work.pop()
@@ -121,3 +129,12 @@ def bodies_of(model: m.ModelProto) -> Iterator[tuple[str, m.GraphProto | m.Funct
             (f"{path}.node[{i}].{at}", graph) for i, node in enumerate(body.node) for at, graph in subgraphs(node)
         ]
         stack += reversed(inner)
+
+
+def called_by(function: m.FunctionProto) -> Iterator[Identity]:
+    """The identities that the nodes of a function name, those in its subgraphs too."""
+    stack: list[m.FunctionProto | m.GraphProto] = [function]
+    while stack:
+        for node in stack.pop().node:
+            yield canonical(node.domain), node.op_type, node.overload
+            stack += [graph for _, graph in subgraphs(node)]

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from sardonyx.dtypes import DataType
-from sardonyx.ir.graph import Graph, Model, Value
+from sardonyx.io.external import ExternalStorage
+from sardonyx.ir.graph import Function, Model, Value
 from sardonyx.ir.tensors import SparseTensor, Tensor
 from sardonyx.ir.walk import graphs, nodes, roots
 
@@ -31,12 +32,13 @@ def summary(model: Model) -> dict[str, Json]:
         "outputs": [port(v) for v in model.graph.outputs],
         "nodes": sum(1 for graph in roots(model) for _ in nodes(graph)),
         "operators": dict(operators(model)),
-        "functions": [signature(f.domain, f.name, f.overload, f.body) for f in model.functions.values()],
+        "functions": [signature(f) for f in model.functions.values()],
         "training_steps": len(model.training),
         "tensors": len(tensors),
         "parameters": sum(size(t) for t in tensors),
         "bytes": sum(nbytes(t) for t in tensors),
         "element_types": dict(Counter(t.dtype.text for t in tensors).most_common()),
+        "external_data": dict(Counter(locations(tensors)).most_common()),
         "notes": [str(note) for note in model.notes],
     }
 
@@ -54,10 +56,10 @@ def operators(model: Model) -> Iterable[tuple[str, int]]:
     return sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def signature(domain: str, name: str, overload: str, body: Graph) -> str:
-    inputs = ", ".join(v.name for v in body.inputs)
-    outputs = ", ".join(v.name for v in body.outputs)
-    return f"{domain}.{name}{':' + overload if overload else ''}({inputs}) => ({outputs})"
+def signature(function: Function) -> str:
+    inputs = ", ".join(v.name for v in function.body.inputs)
+    outputs = ", ".join(v.name for v in function.body.outputs)
+    return f"{function.label}({inputs}) => ({outputs})"
 
 
 def weights(model: Model) -> Iterable[Tensor | SparseTensor]:
@@ -71,6 +73,13 @@ def weights(model: Model) -> Iterable[Tensor | SparseTensor]:
                 yield from (
                     a.value for a in node.attributes.values() if isinstance(a.value, Tensor | SparseTensor)
                 )
+
+
+def locations(tensors: Iterable[Tensor | SparseTensor]) -> Iterable[str]:
+    """The data file of each tensor that has one."""
+    for tensor in tensors:
+        parts = (tensor.values, tensor.indices) if isinstance(tensor, SparseTensor) else (tensor,)
+        yield from (p.storage.location for p in parts if isinstance(p.storage, ExternalStorage))
 
 
 def size(tensor: Tensor | SparseTensor) -> int:

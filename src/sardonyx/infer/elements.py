@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -15,6 +16,8 @@ from sardonyx.ops.inference import Known
 
 DEPTH = 16  # of what waits for what waits; Python's stack is shared with subgraphs inside subgraphs
 MOST = 4096  # elements; what is larger computes no shape
+AXES = 32
+INT = frozenset((int,))
 
 
 class Pending:
@@ -95,33 +98,28 @@ def constant(tensor: Tensor) -> Known | None:
         return None
 
 
-def is_small(type: Type | None) -> bool:
-    """Whether a type is known to hold few elements."""
-    if not isinstance(type, TensorType) or type.shape is None:
+def is_small(found: Type | None) -> bool:
+    """Whether a type is known to hold few elements, along no more axes than any NumPy has."""
+    if not isinstance(found, TensorType) or found.shape is None or len(found.shape) > AXES:
         return False
-    count = 1
-    for dim in type.shape:
-        if not isinstance(dim, int):
-            return False
-        count *= dim
-    return count <= MOST
+    return INT.issuperset(map(type, found.shape)) and math.prod(found.shape) <= MOST  # type: ignore[arg-type]
 
 
-def may_be_small(type: Type | None) -> bool:
+def may_be_small(found: Type | None) -> bool:
     """Whether values of that type may be tensors of which elements are known: a size is, if all of its dims are."""
-    if isinstance(type, TensorType):
-        return type.shape is None or is_small(type)
-    return type is None
+    if isinstance(found, TensorType):
+        return found.shape is None or is_small(found)
+    return found is None
 
 
-def numbers(found: Known, type: Type | None) -> Known:
+def numbers(found: Known, wanted: Type | None) -> Known:
     """Known elements as an array of the element type when all of them are numbers."""
-    if found.dtype != np.object_ or not isinstance(type, TensorType):
+    if found.dtype != np.object_ or not isinstance(wanted, TensorType):
         return found
     plain = found.reshape(-1).tolist()
     if not all(isinstance(e, int | float) for e in plain):
         return found
     try:
-        return found.astype(type.dtype.numpy)
+        return found.astype(wanted.dtype.numpy)
     except OverflowError:
         return found

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import numpy as np
 
 from sardonyx.infer.elements import Elements, may_be_small
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.graph import Node, Value
-from sardonyx.ir.types import Type
+from sardonyx.ir.types import TensorType, Type
 from sardonyx.ops.api import InferFacet, Kernel, Operator, ValueFacet
 from sardonyx.ops.bind import AttributePlan, Bindings
-from sardonyx.ops.inference import Inference, Known, Result, Result
+from sardonyx.ops.inference import Inference, Known, Result
 
 Key = tuple[Hashable, ...]
+ATTRIBUTE = attrgetter("name", "type", "value", "ref")
+TYPE = attrgetter("type")
 
 
 @dataclass(slots=True)
@@ -49,8 +52,15 @@ class Answer:
     __slots__ = ("may_be_small", "types")
 
     def __init__(self, found: Result) -> None:
-        self.types: Sequence[Type | None] = found if isinstance(found, Sequence) else (found,)
-        self.may_be_small = any(map(may_be_small, self.types))
+        if isinstance(found, TensorType):
+            self.types: Sequence[Type | None] = (found,)
+            self.may_be_small = may_be_small(found)
+        else:
+            self.types = found if isinstance(found, Sequence) else (found,)
+            self.may_be_small = any(map(may_be_small, self.types))
+
+
+Answers = dict[Key | None, Answer | tuple[int, ...]]
 
 
 class Plan:
@@ -58,7 +68,9 @@ class Plan:
 
     __slots__ = ("answers", "attributes", "bound", "finds_elements", "infer", "kernel", "value", "version")
 
-    def __init__(self, op: Operator, version: int, infer: InferFacet, attributes: AttributePlan) -> None:
+    def __init__(
+        self, op: Operator, version: int, infer: InferFacet, attributes: AttributePlan, answers: Answers
+    ) -> None:
         self.version = version
         self.attributes = attributes
         self.infer = infer
@@ -66,45 +78,34 @@ class Plan:
         computes_shapes = self.value is not None or op.elementwise
         self.kernel: Kernel | None = op.kernels.get(version) if computes_shapes and not op.is_random else None
         self.finds_elements = self.value is not None or self.kernel is not None
-        self.answers: dict[Key, Answer | tuple[int, ...]] = {}
-        self.bound: dict[
-            Key, Mapping[str, object]
-        ] = {}  # attributes as facets take them, by `attributes_key`
-
-    def attributes_key(self, node: Node) -> Key | None:
-        """The node's attributes; None where a call decides them, or where there is a fault in them."""
-        key: list[Hashable] = []
-        kinds = self.attributes.kinds
-        for name, attribute in node.attributes.items():
-            if attribute.ref or kinds.get(name) is not attribute.type:
-                return None
-            key.append(name)
-            key.append(attribute.value)
-        return tuple(key)
+        self.answers = answers
+        self.bound: dict[Hashable, Mapping[str, object]] = {}
 
     def bind(self, node: Node, bindings: Bindings, key: Key | None) -> Mapping[str, object]:
-        """See `AttributePlan.bind`; nodes of one `attributes_key` share what it gives."""
+        """See `AttributePlan.bind`; nodes with the same attributes share what it gives."""
         if key is None:
             return self.attributes.bind(node, bindings)
-        found = self.bound.get(key)
+        found = self.bound.get(key[0])
         if found is None:
-            found = self.bound[key] = self.attributes.bind(node, bindings)
+            found = self.bound[key[0]] = self.attributes.bind(node, bindings)
         return found
 
-    def recall(self, key: Key, node: Node, elements: Elements) -> Answer | None:
+    def recall(self, key: Key | None, node: Node, elements: Elements) -> Answer | None:
         """The answer to an earlier question like this one.
 
         For a key whose answers depend on elements of inputs as well, those inputs are on record.
         """
+        if key is None:
+            return None
         found = self.answers.get(key)
         if isinstance(found, tuple):
             found = self.answers.get(extended(key, found, node, elements))
         assert not isinstance(found, tuple), "a key is extended once"
         return found
 
-    def remember(self, key: Key, question: Question, answer: Answer, node: Node) -> None:
+    def remember(self, key: Key | None, question: Question, answer: Answer, node: Node) -> None:
         """Keeps an answer for nodes that ask the same."""
-        if question.is_unique:
+        if key is None or question.is_unique:
             return
         if question.asked:
             before = self.answers.get(key)
@@ -112,6 +113,20 @@ class Plan:
             self.answers[key] = asked
             key = extended(key, asked, node, question.elements)
         self.answers[key] = answer
+
+
+def key_of(node: Node, *, is_called: bool) -> Key | None:
+    """Attributes and input types, which the answer depends on.
+
+    None in the body of a function (`is_called`) where attributes refer to those of the call.
+    """
+    attributes = tuple(map(ATTRIBUTE, node.attributes.values()))
+    if is_called and any(ref for *_, ref in attributes):
+        return None
+    inputs = node.inputs
+    if None in inputs:
+        return attributes, len(node.outputs), *[0 if v is None else v.type for v in inputs]
+    return attributes, len(node.outputs), *map(TYPE, inputs)
 
 
 def extended(key: Key, asked: Sequence[int], node: Node, elements: Elements) -> Key:

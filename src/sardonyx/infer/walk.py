@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
+from operator import attrgetter
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import InferenceError, LimitError, UnsupportedOperator
 from sardonyx.infer.elements import Elements
 from sardonyx.infer.folding import known_outputs
 from sardonyx.infer.merge import joined, merged
-from sardonyx.infer.question import Answer, Key, Plan, Question
+from sardonyx.infer.question import Answer, Answers, Key, Plan, Question, key_of
 from sardonyx.io.load import without_collection
 from sardonyx.ir.dims import Expr, symbol
 from sardonyx.ir.graph import Attribute, Function, Graph, Model, Node, Value
@@ -21,6 +23,7 @@ from sardonyx.ops.bind import Bindings, bound_attributes, literal_of, plan_of, s
 from sardonyx.ops.inference import Known
 from sardonyx.ops.registry import find
 
+TENSOR = attrgetter("dtype", "shape")
 MOST_REPEATS = 1 << 18  # of nodes: how many are looked at again, in functions and subgraphs, in one inference
 
 
@@ -58,6 +61,9 @@ class Walk:
     declared: dict[Value, Type | None] = field(default_factory=dict)
     in_functions: dict[Value, Type | None] = field(default_factory=dict)
     plans: dict[tuple[str, str, int | None], Plan | None] = field(default_factory=dict)
+    answers: dict[Key, Answers] = field(
+        default_factory=dict
+    )  # of operators that share a facet and its defaults
     tensor_types: dict[tuple[DataType, tuple[int, ...]], TensorType] = field(default_factory=dict)
     taken: frozenset[str] | None = None
     symbols: int = 0
@@ -127,7 +133,7 @@ class Walk:
         self.errors.append(error)
 
     def type_of(self, tensor: Tensor) -> TensorType:
-        key = (tensor.dtype, tensor.shape)
+        key = TENSOR(tensor)
         found = self.tensor_types.get(key)
         if found is None:
             found = self.tensor_types[key] = TensorType(*key)
@@ -162,7 +168,7 @@ class Scope:
                 walk.elements.put(value, value.initializer)
         for node in graph.nodes:
             literal = literal_of(node)
-            if literal is None or walk.function_of(node) is not None:
+            if literal is None or walk.function_of(node):
                 self.node(node)
             else:
                 self.literal(node, literal)
@@ -200,7 +206,7 @@ class Scope:
 
     def node(self, node: Node) -> None:
         walk = self.walk
-        function = walk.function_of(node)
+        function = walk.function_of(node) if walk.model.functions else None
         if walk.repeats:
             walk.elements.forget(node.outputs)
         try:
@@ -208,33 +214,39 @@ class Scope:
         except InferenceError as error:
             walk.fault(error if error.location else InferenceError(error.why, location=location(node)))
             types = ()
-        for i, value in enumerate(node.outputs):
-            if value.name:
-                self.put(value, types[i] if i < len(types) else None, node)
+        outputs = node.outputs
+        if len(outputs) == 1 == len(types):
+            self.put(outputs[0], types[0], node)
+        else:
+            for value, found in zip(outputs, chain(types, repeat(None)), strict=False):
+                if value.name:
+                    self.put(value, found, node)
 
     def operator(self, node: Node) -> Sequence[Type | None]:
         """The types of the outputs of an operator; what is known of their elements goes where it is found."""
-        walk = self.walk
-        plan = walk.plans.get((node.domain, node.op_type, self.imports.get(node.domain))) or self.plan(node)
-        if plan is None:
+        plan = self.walk.plans.get((node.domain, node.op_type, self.imports.get(node.domain)))
+        if plan is None and (plan := self.plan(node)) is None:
             return ()
-        attributes = plan.attributes_key(node)
-        key = None
-        if attributes is not None:
-            key = (attributes, len(node.outputs), *[0 if v is None else v.type for v in node.inputs])
-        answer = None if key is None else plan.recall(key, node, walk.elements)
-        if answer is None:
-            question = self.question(node, plan, attributes)
-            answer = Answer(plan.infer(question))
-            if key is not None:
-                plan.remember(key, question, answer, node)
+        key = key_of(node, is_called=bool(self.bindings))
+        answer = plan.answers.get(key)
+        if type(answer) is not Answer:
+            answer = self.ask(node, plan, key)
         if answer.may_be_small and plan.finds_elements:
-            self.elements_later(node, plan, attributes, answer)
+            self.elements_later(node, plan, key, answer)
         return answer.types
 
-    def elements_later(self, node: Node, plan: Plan, attributes: Key | None, answer: Answer) -> None:
+    def ask(self, node: Node, plan: Plan, key: Key | None) -> Answer:
+        """The answer of a node's operator, which may be known if elements of inputs are looked at."""
+        answer = plan.recall(key, node, self.walk.elements)
+        if answer is None:
+            question = self.question(node, plan, key)
+            answer = Answer(plan.infer(question))
+            plan.remember(key, question, answer, node)
+        return answer
+
+    def elements_later(self, node: Node, plan: Plan, key: Key | None, answer: Answer) -> None:
         def compute() -> Sequence[Known | None]:
-            return known_outputs(plan, self.question(node, plan, attributes), answer, node)
+            return known_outputs(plan, self.question(node, plan, key), answer, node)
 
         self.walk.elements.put_later(node.outputs, node.inputs, compute)
 
@@ -252,17 +264,20 @@ class Scope:
         op = find(node.domain, node.op_type)
         infer = op.infers.get(schema.since_version) if op is not None else None
         if op is not None and infer is not None:
-            plans[key] = Plan(op, schema.since_version, infer, plan_of(schema))
+            attributes = plan_of(schema)
+            alike = (infer, schema.since_version, *attributes.defaults.items())
+            answers = self.walk.answers.setdefault(alike, {})
+            plans[key] = Plan(op, schema.since_version, infer, attributes, answers)
         return plans[key]
 
-    def question(self, node: Node, plan: Plan, attributes: Key | None) -> Question:
+    def question(self, node: Node, plan: Plan, key: Key | None) -> Question:
         inputs = node.inputs
         return Question(
             node.op_type,
             plan.version,
             [None if v is None else v.type for v in inputs],
             [v is not None for v in inputs],
-            plan.bind(node, self.bindings, attributes),
+            plan.bind(node, self.bindings, key),
             len(node.outputs),
             (),
             self.subgraph,

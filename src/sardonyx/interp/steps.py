@@ -113,9 +113,8 @@ class Step:
                 raise
             raise meant from error
         results = [as_value(one) for one in (result if isinstance(result, tuple) else (result,))]
-        assert len(results) >= len(self.writes), (
-            f"{self.node!r} gave {len(results)} of {len(self.writes)} outputs"
-        )
+        if len(results) < len(self.writes):
+            raise self.too_few(len(results))
         for value, one in zip(self.writes, results, strict=False):
             if value is not None:
                 values[value] = one
@@ -123,6 +122,12 @@ class Step:
             run.observe(self.node, results)
         for value in self.dead:
             values.pop(value, None)  # absent when a subgraph was given fewer inputs than it lists
+
+    def too_few(self, count: int) -> EvaluationError:
+        what = f"{count} results come out, {len(self.writes)} outputs are asked for"
+        variadic = self.schema is not None and any(p.option == "variadic" for p in self.schema.outputs)
+        assert variadic, f"{self.node!r}: {what}"  # else the kernel forgets one
+        return EvaluationError(what, location=location(self.node))
 
     def refusal(self, error: Exception, inputs: Sequence[RuntimeValue]) -> Exception:
         """What a failed call means: an error at this node, or the error itself where it knows its place or is ours."""

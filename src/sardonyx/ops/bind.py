@@ -67,12 +67,12 @@ def literal_of(node: Node) -> Tensor | None:
 
     None for other nodes, and for a Constant of another form or with a fault, which its facets will name.
     """
-    attributes = node.attributes
-    if node.op_type != "Constant" or node.domain or len(attributes) != 1 or len(node.outputs) != 1:
+    if node.op_type != "Constant" or node.domain or len(node.outputs) != 1:
         return None
-    attribute = attributes.get("value")
-    found = attribute.value if attribute is not None and attribute.type is AttributeType.TENSOR else None
-    return found if isinstance(found, Tensor) else None
+    attribute = node.attributes.get("value")
+    if attribute is None or len(node.attributes) != 1 or not isinstance(attribute.value, Tensor):
+        return None
+    return attribute.value
 
 
 def bound_attributes(node: Node, bindings: Bindings) -> dict[str, Attribute]:

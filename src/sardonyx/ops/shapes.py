@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
@@ -27,6 +28,7 @@ def same_tensor(t: Inference) -> Result:
     return None if found is None else TensorType(found.dtype, found.shape)
 
 
+@cache
 def broadcasting(dtype: DataType | None = None) -> Callable[[Inference], Result]:
     """Output 0 has the shape to which all inputs broadcast, and elements of `dtype` or of the first typed input."""
 
@@ -86,6 +88,8 @@ def merge_shapes(t: Inference, shapes: Sequence[Shape | None], what: str) -> Sha
 
 def merge_dims(t: Inference, dims: Sequence[Dim], what: str) -> Dim:
     """One size that has to be the same as each of `dims`: a number if there is one, else the first expression."""
+    if dims and dims.count(dims[0]) == len(dims):
+        return dims[0]
     numbers = sorted({d for d in dims if isinstance(d, int)})
     if len(numbers) > 1:
         t.fail(f"{what} contradict each other: sizes {numbers[0]} and {numbers[1]}")

@@ -32,14 +32,14 @@ CASES = [
     Case("MaxPool", 22, [-LINE], [f32([[[-1, -2, -4]]])], {"kernel_shape": [2], "strides": [2], "pads": [1, 0]}, "pads are not zeros"),
     Case("MaxPool", 10, [LINE], [f32([[[2, 5, 4]]])], {"kernel_shape": [2], "dilations": [2]}, "dilations"),
     Case("MaxPool", 10, [LINE], [f32([[[3, 5, 4]]])], {"kernel_shape": [2], "strides": [2], "ceil_mode": 1}, "ceil_mode"),
-    Case(
-        "MaxPool", 12, [LINE], [f32([[[1, 5, -INF]]]), i64([[[0, 3, -1]]])],
+    *(Case(
+        "MaxPool", v, [LINE], [f32([[[1, 5, -INF]]]), i64([[[0, 3, -1]]])],
         {"kernel_shape": [1], "strides": [3], "pads": [0, 1], "ceil_mode": 1}, "a window of padding alone",
-    ),
-    Case(
-        "MaxPool", 22, [LINE], [f32([[[1, 5]]]), i64([[[0, 3]]])],
+    ) for v in (10, 11)),
+    *(Case(
+        "MaxPool", v, [LINE], [f32([[[1, 5]]]), i64([[[0, 3]]])],
         {"kernel_shape": [1], "strides": [3], "pads": [0, 1], "ceil_mode": 1}, "no window starts in the padding at the end",
-    ),
+    ) for v in (12, 22)),
     Case("MaxPool", 22, [LINE], [f32([[[5]]])], {"kernel_shape": [4], "strides": [2], "auto_pad": "VALID", "ceil_mode": 1}, "VALID has no part of a window"),
     Case("MaxPool", 22, [IMAGE], [f32([[[[5, 6], [8, 9]]]]), i64([[[[4, 5], [7, 8]]]])], {"kernel_shape": [2, 2]}),
     Case(
@@ -115,20 +115,19 @@ def test_both_outputs_have_the_shape_of_the_windows() -> None:
 
 
 def test_ceil_mode_differs_by_version() -> None:
-    attributes = {"kernel_shape": (2,), "strides": (3,), "pads": (0, 1)}
-    assert shape(asked("MaxPool", 12, [floats(1, 1, 6)], None, 1, ceil_mode=1, **attributes)) == (1, 1, 3)
-    assert shape(asked("MaxPool", 22, [floats(1, 1, 6)], None, 1, ceil_mode=1, **attributes)) == (1, 1, 2)
-    assert shape(asked("MaxPool", 12, [floats(1, 1, H)], None, 1, ceil_mode=1, **attributes)) == (
-        1,
-        1,
-        (H + 1) // 3 + 1,
-    )
-    wanted = dim_min((H + 1) // 3 + 1, (H + 2) // 3)
-    assert shape(asked("MaxPool", 22, [floats(1, 1, H)], None, 1, ceil_mode=1, **attributes)) == (
-        1,
-        1,
-        wanted,
-    )
+    ends = {11: (3, (H + 1) // 3 + 1), 12: (2, dim_min((H + 1) // 3 + 1, (H + 2) // 3))}
+    for version, (number, expression) in ends.items():
+        for size, wanted in ((6, number), (H, expression)):
+            question = asked(
+                "MaxPool",
+                version,
+                [floats(1, 1, size)],
+                kernel_shape=(2,),
+                strides=(3,),
+                pads=(0, 1),
+                ceil_mode=1,
+            )
+            assert shape(question) == (1, 1, wanted)
 
 
 def test_an_unknown_rank_is_that_of_the_kernel() -> None:

@@ -1,7 +1,7 @@
 """Find the type and the symbolic shape of every value; print them, or write the model with them.
 
-  sardonyx infer m.onnx
-  sardonyx infer m.onnx -o typed.onnx
+sardonyx infer m.onnx
+sardonyx infer m.onnx -o typed.onnx
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 from sardonyx.cli.sources import add_model, load_model
+from sardonyx.cli.streams import printable
 from sardonyx.errors import InferenceError
 from sardonyx.infer.walk import infer
 from sardonyx.io.save import save
@@ -35,20 +37,29 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None and not errors:
         save(model, args.out)
     elif args.json:
-        types = {path: str(value.type) if value.type else None for path, value in named(model)}
-        sys.stdout.write(json.dumps({"types": types, "contradictions": [str(e) for e in errors]}, indent=1) + "\n")
+        types = {place + v.name: str(v.type) if v.type else None for place, v in placed(model)}
+        report = {"types": types, "contradictions": [str(e) for e in errors]}
+        sys.stdout.write(json.dumps(report, indent=1) + "\n")
     else:
-        for path, value in named(model):
-            sys.stdout.write(f"{path}: {value.type or '?'}\n")
+        print_types(model)
     for error in errors:
-        sys.stderr.write(f"sardonyx: {error}\n")
+        sys.stderr.write(f"sardonyx: {args.model}: {printable(str(error))}\n")
     return 1 if errors else 0
 
 
-def named(model: Model) -> Iterator[tuple[str, Value]]:
-    """Every value with its name, after the place of the graph that it belongs to."""
-    names = {f.body: f"{f.domain}.{f.name}{':' + f.overload if f.overload else ''} " for f in model.functions.values()}
+def print_types(model: Model) -> None:
+    """A line a value; those of subgraphs and functions indented under the place of their graph."""
+    for place, found in groupby(placed(model), key=lambda pair: pair[0]):
+        if place:
+            sys.stdout.write(f"{printable(place.removesuffix('.'))}:\n")
+        for _, value in found:
+            line = printable(f"{value.name}: {value.type or '?'}")
+            sys.stdout.write(f"{'  ' if place else ''}{line}\n")
+
+
+def placed(model: Model) -> Iterator[tuple[str, Value]]:
+    """Every value after the place of its graph, which is empty for the main graph."""
     for root in roots(model):
         for graph in graphs(root):
-            prefix = names.get(root, "") + graph_path(graph)
-            yield from ((prefix + value.name, value) for value in values(graph))
+            place = graph_path(graph)
+            yield from ((place, value) for value in values(graph))

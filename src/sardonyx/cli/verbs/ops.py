@@ -3,6 +3,7 @@
 sardonyx ops                          every operator, its versions and which of them run
 sardonyx ops Conv                     its signature in every version
 sardonyx ops --missing                operator versions without a kernel
+sardonyx ops export ai.onnx 18        the operator set as text; --json as JSON
 sardonyx ops export ai.onnx 18 -o ai.onnx.18.onnxopset
 """
 
@@ -18,8 +19,10 @@ from sardonyx.cli.summary import Json
 from sardonyx.errors import InputError
 from sardonyx.io.publish import operator_set_to, published, save_operator_set
 from sardonyx.ops.registry import find
+from sardonyx.proto.json import to_json
 from sardonyx.proto.text import to_text
 from sardonyx.schema import AttributeSchema, OpSchema, Parameter, domains, exact, operators, versions
+from sardonyx.schema.signature import Default
 
 HELP = "list operators, or export an operator set"
 
@@ -51,8 +54,10 @@ def export(args: argparse.Namespace) -> int:
     if len(args.name) != 3 or not args.name[2].isdigit():
         raise InputError("export takes a domain and a version, as in: export ai.onnx 18", name="export")
     document = published(args.name[1], int(args.name[2]))
-    if args.out is None:
-        sys.stdout.write(to_text(operator_set_to(document)))
+    if args.out is None and args.json:
+        sys.stdout.write(to_json(operator_set_to(document), indent=1) + "\n")
+    elif args.out is None:
+        sys.stdout.write(to_text(operator_set_to(document)).rstrip("\n") + "\n")
     else:
         save_operator_set(document, args.out)
     return 0
@@ -68,7 +73,7 @@ def named(text: str) -> tuple[str, str]:
     known = [name for place in domains() for name in operators(place)]
     close = difflib.get_close_matches(name, known, 3)
     raise InputError(
-        f"no operator {text!r}" + (f"; did you mean {', '.join(close)}?" if close else ""), name=text
+        f"there is no operator {text!r}" + (f"; did you mean {', '.join(close)}?" if close else ""), name=text
     )
 
 
@@ -104,8 +109,8 @@ def show(domain: str, name: str, *, as_json: bool) -> int:
             json.dumps([described(s, s.since_version in running) for s in schemas], indent=1) + "\n"
         )
         return 0
-    for schema in schemas:
-        sys.stdout.write(signature(schema, schema.since_version in running))
+    texts = (signature(s, s.since_version in running) for s in schemas)
+    sys.stdout.write("\n\n".join(texts) + "\n")
     return 0
 
 
@@ -118,7 +123,7 @@ def signature(schema: OpSchema, runs: bool) -> str:
     lines += [f"  output {parameter(p)}" for p in schema.outputs]
     lines += [f"  attribute {attribute(a)}" for a in schema.attributes.values()]
     lines += [f"  {name}: {', '.join(types)}" for name, types in schema.type_constraints.items()]
-    return "\n".join(lines) + "\n\n"
+    return "\n".join(lines)
 
 
 def parameter(p: Parameter) -> str:
@@ -126,8 +131,15 @@ def parameter(p: Parameter) -> str:
 
 
 def attribute(a: AttributeSchema) -> str:
-    tail = " (required)" if a.required else "" if a.default is None else f" = {a.default!r}"
+    tail = " (required)" if a.required else "" if a.default is None else f" = {json.dumps(plain(a.default))}"
     return f"{a.name}: {a.type}{tail}"
+
+
+def plain(value: Default | None) -> Json:
+    """A default as JSON has it, strings as text."""
+    if isinstance(value, tuple):
+        return [plain(one) for one in value]
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def described(schema: OpSchema, runs: bool) -> dict[str, Json]:
@@ -136,8 +148,11 @@ def described(schema: OpSchema, runs: bool) -> dict[str, Json]:
         "since_version": schema.since_version,
         "deprecated": schema.deprecated,
         "runs": runs,
-        "inputs": [parameter(p) for p in schema.inputs],
-        "outputs": [parameter(p) for p in schema.outputs],
-        "attributes": [attribute(a) for a in schema.attributes.values()],
+        "inputs": [{"name": p.name, "type": p.type, "option": p.option} for p in schema.inputs],
+        "outputs": [{"name": p.name, "type": p.type, "option": p.option} for p in schema.outputs],
+        "attributes": [
+            {"name": a.name, "type": a.type, "required": a.required, "default": plain(a.default)}
+            for a in schema.attributes.values()
+        ],
         "type_constraints": {name: list(types) for name, types in schema.type_constraints.items()},
     }

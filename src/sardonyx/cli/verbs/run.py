@@ -9,16 +9,17 @@ sardonyx run m.onnx --random 0 --dim N=4
 from __future__ import annotations
 
 import argparse
-import json
+import difflib
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from sardonyx.cli import results
-from sardonyx.cli.feeds import random_feeds, read_feeds
+from sardonyx.cli.feeds import read_feeds
+from sardonyx.cli.progress import progress
+from sardonyx.cli.random_feeds import random_feeds
 from sardonyx.cli.sources import add_model, load_model
 from sardonyx.errors import InputError
 from sardonyx.ops.api import RuntimeValue
@@ -47,9 +48,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", action="append", metavar="NAME", help="only this output; may be repeated")
     parser.add_argument(
-        "-o", "--out", type=Path, metavar="PATH", help="save to .npz, .npy, or a folder of .pb files"
+        "-o",
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="save to .npz, .npy, .json, .pb, or a folder of .pb files",
     )
-    parser.add_argument("--engine", default="auto", help="auto or reference")
+    parser.add_argument("--engine", default="auto", choices=["auto", "reference"], help="what runs the model")
     parser.add_argument(
         "--seed", type=int, help="makes random operators without a seed of their own repeatable"
     )
@@ -58,9 +63,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.dim and args.random is None:
+        raise InputError("--dim gives random inputs their sizes: add --random SEED", name="--dim")
     if args.repeat < 1:
         raise InputError(f"--repeat {args.repeat}: at least one run is needed", name="--repeat")
     session = Session(load_model(args), engine=args.engine, seed=args.seed)
+    refuse_unknown(args.output or (), [port.name for port in session.outputs])
     feeds = read_feeds(args.inputs, session.inputs)
     if args.random is not None:
         feeds.update(random_feeds(session.inputs, feeds, args.random, sizes(args.dim)))
@@ -68,6 +76,14 @@ def run(args: argparse.Namespace) -> int:
         outputs, seconds = timed(session, feeds, args.output, args.repeat, advance)
     report(outputs, seconds, args)
     return 0
+
+
+def refuse_unknown(wanted: Sequence[str], names: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(map(repr, names))}"
+            raise InputError(f"the model has no output {name!r}; {hint}", name=name)
 
 
 def sizes(words: Sequence[str]) -> Mapping[str, int]:
@@ -98,25 +114,11 @@ def timed(
     return outputs, seconds
 
 
-@contextmanager
-def progress(total: int) -> Iterator[Callable[[], None]]:
-    """A bar on the error stream for work of several runs, when somebody watches."""
-    if total == 1 or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("running", total=total)
-        yield lambda: bar.advance(task)
-
-
 def report(outputs: Mapping[str, RuntimeValue], seconds: Sequence[float], args: argparse.Namespace) -> None:
     if args.out is not None:
         results.save(outputs, args.out)
     if args.json:
-        sys.stdout.write(json.dumps({name: results.as_json(v) for name, v in outputs.items()}) + "\n")
+        sys.stdout.write(results.json_text(outputs))
     elif args.out is None:
         for name, value in outputs.items():
             sys.stdout.write(results.printed(name, value) + "\n")

@@ -57,7 +57,7 @@ def infer(t: Inference) -> Result:
 
 @op.eval(16, 20, 22)
 def eval_22(x: Array, grid: Array, *, call: Call, mode: str, padding_mode: str, align_corners: int) -> Array:
-    """x: [N, C, *spatial], grid: [N, *out, axes] with coordinates from the last axis to the first, result: [N, C, *out].
+    """x: [N, C, *spatial], grid: [N, *out, axes], coordinates from the last axis to the first, result: [N, C, *out].
 
     Integers and bool are interpolated in float64, integers lose their fraction; strings are for nearest mode alone.
     """

@@ -2,13 +2,13 @@
 
 Spec: ai.onnx RoiAlign-10, -16, -22.  Version 10 takes coordinates as they are, which 16 calls output_half_pixel, and
 regions of less than a pixel as one pixel wide; half_pixel, the default from 16 on, moves them by half a pixel.  22 adds
-bfloat16.  Points up to one pixel outside of the image read its border, those beyond read 0.  Mode max takes the greatest
-of the weighted pixels themselves, not of their sums: so do the official cases and every runtime.
+bfloat16.  Points up to one pixel outside of the image read its border, those beyond read 0.  Mode max takes the
+greatest of the weighted pixels themselves, not of their sums: so has the official case it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,42 +55,14 @@ class Axis:
     bin: Array  # [R] float
     count: Array  # [R] int64
 
-    def points(self, rois: Array, bins: int, size: int) -> Array:
-        """Where the points of some regions lie, which have equal counts: [rois, bins * count]."""
-        count = int(self.count[rois[0]])
-        share = (np.arange(bins * count) + 0.5) / max(count, 1)
-        return self.start[rois, None] + self.bin[rois, None] * share.astype(self.start.dtype)
+    def points(self, regions: Array, bins: int) -> Array:
+        """Where the points of some regions lie, which have equal counts: [regions, bins * count]."""
+        count = int(self.count[regions[0]])
+        share = (np.arange(bins * count) + 0.5) / count
+        return self.start[regions, None] + self.bin[regions, None] * share.astype(self.start.dtype)
 
 
-@op.eval(10)
-def eval_10(
-    x: Array,
-    rois: Array,
-    batch_indices: Array,
-    *,
-    call: Call,
-    mode: str,
-    output_height: int,
-    output_width: int,
-    sampling_ratio: int,
-    spatial_scale: float,
-) -> Array:
-    """x: [N, C, H, W], rois: [R, 4] as x1, y1, x2, y2, batch_indices: [R], result: [R, C, output_height, output_width]."""
-    return eval_22(
-        x,
-        rois,
-        batch_indices,
-        call=call,
-        mode=mode,
-        output_height=output_height,
-        output_width=output_width,
-        sampling_ratio=sampling_ratio,
-        spatial_scale=spatial_scale,
-        coordinate_transformation_mode="output_half_pixel",
-    )
-
-
-@op.eval(16, 22)
+@op.eval(10, 16, 22)
 def eval_22(
     x: Array,
     rois: Array,
@@ -102,43 +74,44 @@ def eval_22(
     output_width: int,
     sampling_ratio: int,
     spatial_scale: float,
-    coordinate_transformation_mode: str,
+    coordinate_transformation_mode: str = "output_half_pixel",
 ) -> Array:
-    """x: [N, C, H, W], rois: [R, 4] as x1, y1, x2, y2, batch_indices: [R], result: [R, C, output_height, output_width]."""
-    if mode not in ("avg", "max") or coordinate_transformation_mode not in (
-        "half_pixel",
-        "output_half_pixel",
-    ):
-        what = f"mode is {mode!r} and coordinate_transformation_mode {coordinate_transformation_mode!r}"
-        raise EvaluationError(f"{what}: avg or max, and half_pixel or output_half_pixel are wanted")
+    """x: [N, C, H, W], rois: [R, 4] as x1, y1, x2, y2, batch_indices: [R], result: [R, C, *output size]."""
+    if mode not in ("avg", "max"):
+        raise EvaluationError(f"mode is {mode!r}, avg or max is wanted")
+    if coordinate_transformation_mode not in ("half_pixel", "output_half_pixel"):
+        what = f"coordinate_transformation_mode is {coordinate_transformation_mode!r}"
+        raise EvaluationError(f"{what}, half_pixel or output_half_pixel is wanted")
     if min(output_height, output_width) < 1 or sampling_ratio < 0:
         what = f"output size {output_height} x {output_width}, sampling_ratio {sampling_ratio}"
         raise EvaluationError(f"{what}: sizes of at least 1 and a ratio of at least 0 are wanted")
     check(x, rois, batch_indices)
-    result_type = x.dtype
-    x, corners = widen(x), widen(rois) * widen(rois).dtype.type(spatial_scale)
+    wide, corners = widen(x), widen(rois)
+    corners = corners * corners.dtype.type(spatial_scale)
     half_pixel = coordinate_transformation_mode == "half_pixel"
     rows = axis(corners[:, 1], corners[:, 3], output_height, sampling_ratio, half_pixel)
     columns = axis(corners[:, 0], corners[:, 2], output_width, sampling_ratio, half_pixel)
-    claim(call, (len(rois), x.shape[1], output_height, output_width), x.dtype, "RoiAlign result")
-    result = np.zeros((len(rois), x.shape[1], output_height, output_width), x.dtype)
-    for image, some in alike(batch_indices, rows, columns, x.shape[1] * output_height * output_width):
-        grid = (int(rows.count[some[0]]), int(columns.count[some[0]]))
-        if min(grid) == 0:
-            continue  # an empty region reads nothing
-        claim(
-            call,
-            (len(some), x.shape[1], output_height * grid[0], output_width * grid[1]),
-            x.dtype,
-            "RoiAlign grid",
-        )
-        down = rows.points(some, output_height, x.shape[2])
-        across = columns.points(some, output_width, x.shape[3])
-        values = read(x[image : image + 1], down, across, np.add if mode == "avg" else np.maximum)
-        values = values.reshape(x.shape[1], len(some), output_height, grid[0], output_width, grid[1])
-        pooled = values.mean((3, 5)) if mode == "avg" else values.max((3, 5))
-        result[some] = pooled.swapaxes(0, 1)
-    return narrow(result, result_type)
+    shape = (len(rois), x.shape[1], output_height, output_width)
+    claim(call, shape, wide.dtype, "RoiAlign result")
+    result = np.zeros(shape, wide.dtype)
+    for image, regions in alike(batch_indices, rows, columns, x.shape[1] * output_height * output_width):
+        result[regions] = pooled(wide[image : image + 1], regions, rows, columns, shape, mode, call)
+    return narrow(result, x.dtype)
+
+
+def pooled(
+    x: Array, regions: Array, rows: Axis, columns: Axis, shape: Sequence[int], mode: str, call: Call
+) -> Array | float:
+    """The bins of some regions of x [1, C, H, W], which have equal counts: [regions, C, output height, output width]."""
+    _, channels, height, width = shape
+    down, across = int(rows.count[regions[0]]), int(columns.count[regions[0]])
+    if min(down, across) == 0:
+        return 0.0  # an empty region has no points
+    claim(call, (len(regions), channels, height * down, width * across), x.dtype, "what RoiAlign reads")
+    points = rows.points(regions, height), columns.points(regions, width)
+    values = read(x, *points, np.add if mode == "avg" else np.maximum)
+    values = values.reshape(channels, len(regions), height, down, width, across)
+    return (values.mean((3, 5)) if mode == "avg" else values.max((3, 5))).swapaxes(0, 1)
 
 
 def check(x: Array, rois: Array, batch_indices: Array) -> None:

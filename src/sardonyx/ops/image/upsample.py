@@ -1,7 +1,8 @@
 """Upsample: an array of larger sizes, the first elements on one another; replaced by Resize.
 
 Spec: ai.onnx Upsample-1, -7, -9, -10.  Version 1 scales the height and the width of images and calls its modes nearest
-and bilinear; 7 scales every axis, and its modes are nearest and linear; 9 takes the scales as an input; 10 deprecates it.
+and bilinear; 7 scales every axis, and its modes are nearest and linear; 9 takes the scales as an input; 10 is
+deprecated.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.attention_bias import Reach, attention_bias
+from sardonyx.ops.nn.attention_body import body
 from sardonyx.ops.nn.heads import (
     check_heads,
     dot_products,
@@ -30,6 +31,7 @@ from sardonyx.ops.nn.heads import (
 from sardonyx.ops.shapes import merge_dims
 
 op = Operator("Attention", tolerance="rounding")
+op.body(23, 24, 25, opset=15)(body)
 UNKNOWN: tuple[Dim, ...] = (None, None, None, None)
 
 

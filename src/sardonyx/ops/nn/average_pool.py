@@ -1,8 +1,8 @@
 """AveragePool: the mean of the elements below each window.
 
-Spec: ai.onnx AveragePool-1, -7, -10, -11, -19, -22.  Version 7 adds count_include_pad, 10 ceil_mode, 19 dilations,
-22 bfloat16 and the rule that no window starts in the padding at the end.  11 rounds the size of SAME down in one place
-and up in another; up is what the versions around it say.
+Spec: ai.onnx AveragePool-1, -7, -10, -11, -19, -22.  Version 7 adds count_include_pad, 10 ceil_mode, 19 dilations, and
+from PyTorch the rule that no window starts in the padding at the end; 22 adds bfloat16.  11 rounds the size of SAME
+down in one place and up in another; up is what the versions around it say.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from sardonyx.ops.nn.windows import covered, padded
 
 op = Operator("AveragePool", tolerance="rounding")
 
+INSIDE = {19, 22}  # versions in which no window starts in the padding at the end
+
 
 @op.infer(1, 7, 10, 11, 19, 22)
 def infer(t: Inference) -> Result:
     found = t.tensor(0)
-    return found and TensorType(found.dtype, pooling_shape(t))
+    return found and TensorType(found.dtype, pooling_shape(t, inside=t.version in INSIDE))
 
 
 @op.eval(1, 7, 10, 11, 19, 22)
@@ -51,7 +53,7 @@ def eval_22(
         pads=pads,
         auto_pad=auto_pad,
         dilations=dilations,
-        rounding=pooling_rounding(call.version, ceil_mode),
+        rounding=pooling_rounding(ceil_mode, inside=call.version in INSIDE),
     )
     sums = reduced(padded(x, windows, 0, call), windows, np.add)
     counts = np.ones((), x.dtype)

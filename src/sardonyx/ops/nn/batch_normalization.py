@@ -1,9 +1,9 @@
 """BatchNormalization: each channel brought to mean 0 and variance 1 over the whole batch, then scaled and shifted.
 
-Spec: ai.onnx BatchNormalization-1, -6, -7, -9, -14, -15.  What tells training from inference differs: `is_test` in 1 and
-6, in 7 and 9 whether outputs beside Y are asked for, `training_mode` from 14 on.  Up to 9 training also gives saved_mean
-and saved_var, the batch's own; up to 7 `spatial` 0 takes statistics for each element of an instance.  15 lets the
-parameters have types of their own.
+Spec: ai.onnx BatchNormalization-1, -6, -7, -9, -14, -15.  What tells training from inference differs: `is_test` in 1
+and 6, in 7 and 9 whether outputs beside Y are asked for, `training_mode` from 14 on.  Up to 9 training also gives
+saved_mean and saved_var, the batch's own; up to 7 `spatial` 0 takes statistics for each element of an instance.
+15 lets the parameters have types of their own.
 """
 
 from __future__ import annotations

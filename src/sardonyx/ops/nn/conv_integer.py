@@ -38,7 +38,7 @@ def eval_10(
     pads: tuple[int, ...] | None = None,
     dilations: tuple[int, ...] | None = None,
 ) -> Array:
-    """x: [N, C, *spatial], w: [M, C/group, *kernel], w_zero_point: scalar or [M], result: [N, M, *out] int32, wrapped."""
+    """x: [N, C, *spatial], w: [M, C/group, *kernel], w_zero_point: scalar or [M], result: [N, M, *out], wrapped."""
     windows = convolution_windows(
         x,
         w,

@@ -1,8 +1,8 @@
 """ConvTranspose: each element of the input spreads a kernel over the output, where the kernels add up.
 
-Spec: ai.onnx ConvTranspose-1, -11, -22.  Where output_shape makes the padding odd, version 1 puts the larger half at the
-start for SAME_UPPER and else at the end; from 11 on it is at the end for SAME_UPPER and else at the start.  In version 1
-output_shape may have the batch and the channels in front.  22 adds bfloat16.
+Spec: ai.onnx ConvTranspose-1, -11, -22.  Where output_shape makes the padding odd, version 1 puts the larger half at
+the start for SAME_UPPER and else at the end; from 11 on it is at the end for SAME_UPPER and else at the start.  In
+version 1 output_shape may have the batch and the channels in front.  22 adds bfloat16.
 """
 
 from __future__ import annotations

@@ -52,12 +52,9 @@ def convolution_windows(
     return place(x.shape[2:], w.shape[2:], strides=strides, pads=pads, dilations=dilations, auto_pad=auto_pad)
 
 
-def convolve(x: Array, w: Array, windows: Windows, group: int, call: Call, fill: float = 0) -> Array:
-    """x [N, C, *spatial] with w [M, C/group, *kernel] -> [N, M, *out]; both float32, or both float64.
-
-    fill: what stands in the padding.
-    """
-    x = padded(x, windows, fill, call)
+def convolve(x: Array, w: Array, windows: Windows, group: int, call: Call) -> Array:
+    """x [N, C, *spatial] with w [M, C/group, *kernel] -> [N, M, *out]; both float32, or both float64."""
+    x = padded(x, windows, 0, call)
     if w.shape[1] == 1 and group > 1:
         return depthwise(x, w, windows)
     result = np.empty((x.shape[0], w.shape[0], *windows.out), x.dtype)
@@ -65,27 +62,36 @@ def convolve(x: Array, w: Array, windows: Windows, group: int, call: Call, fill:
         return result
     kernels = w.reshape(group, w.shape[0] // group, math.prod(w.shape[1:]))
     grouped = result.reshape(x.shape[0], group, kernels.shape[1], math.prod(windows.out))
-    if math.prod(windows.kernel) == 1:
-        below = gathered(x, windows).reshape(x.shape[0], group, kernels.shape[2], grouped.shape[3])
-        np.matmul(kernels, below, out=grouped)
-        return result
-    rank = len(windows.out)
     view = gathered(x, windows)
-    inner = math.prod(windows.out[1:])
-    buffer = np.empty(0, x.dtype)
-    for images, rows in blocks(view.shape, rank):
-        part = view[(images, *whole(1 + rank), rows)]
-        if buffer.size < part.size:
-            buffer = np.empty(part.size, x.dtype)
-        columns = buffer[: part.size].reshape(part.shape)
-        np.copyto(columns, part)
-        below = columns.reshape(part.shape[0], group, kernels.shape[2], math.prod(part.shape[-rank:]))
-        np.matmul(kernels, below, out=grouped[images, ..., rows.start * inner : rows.stop * inner])
+    if math.prod(windows.kernel) == 1:
+        below = view.reshape(x.shape[0], group, kernels.shape[2], grouped.shape[3])
+        np.matmul(kernels, below, out=grouped)
+    else:
+        multiply_columns(kernels, view, grouped, windows)
     return result
 
 
+def multiply_columns(kernels: Array, view: Array, result: Array, windows: Windows) -> None:
+    """The matrix product of kernels [group, m, k] and columns [k, windows] of each group, block by block.
+
+    view: what lies below the windows, [N, C, *kernel, *out]; result: [N, group, m, windows], which is written to.
+    """
+    rank = len(windows.out)
+    inner = math.prod(windows.out[1:])
+    buffer = np.empty(0, view.dtype)
+    for images, rows in blocks(view.shape, rank):
+        part = view[(images, *whole(1 + rank), rows)]
+        if buffer.size < part.size:
+            buffer = np.empty(part.size, view.dtype)
+        columns = buffer[: part.size].reshape(part.shape)
+        np.copyto(columns, part)
+        first, last = rows.start * inner, rows.stop * inner
+        below = columns.reshape(part.shape[0], kernels.shape[0], kernels.shape[2], last - first)
+        np.matmul(kernels, below, out=result[images, ..., first:last])
+
+
 def blocks(shape: Sequence[int], rank: int) -> Iterator[tuple[slice, slice]]:
-    """Slices of images and of windows along the first spatial axis that have about `BLOCK` elements [N, C, *kernel, *out]."""
+    """Slices of the images and of the first spatial axis of [N, C, *kernel, *out] with about `BLOCK` elements each."""
     count, rows = shape[0], shape[2 + rank]
     image = math.prod(shape[1:])
     if image <= BLOCK:

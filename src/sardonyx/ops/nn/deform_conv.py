@@ -1,7 +1,7 @@
 """DeformConv: a convolution whose taps are moved by offsets, with linear interpolation between elements.
 
-Spec: ai.onnx DeformConv-19, -22.  Both mean the same; 22 adds bfloat16.  An element outside of the input counts as zero,
-also where it is one of those that a point lies between.
+Spec: ai.onnx DeformConv-19, -22.  Both mean the same; 22 adds bfloat16.  An element outside of the input counts as
+zero, also where it is one of those that a point lies between.
 """
 
 from __future__ import annotations

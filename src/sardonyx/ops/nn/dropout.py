@@ -1,8 +1,8 @@
 """Dropout: in training, elements set to zero at random and the others scaled up; in inference, the data as they are.
 
 Spec: ai.onnx Dropout-1, -6, -7, -10, -12, -13, -22.  Versions 1 and 6 train unless `is_test` is set, 7 and 10 have
-inference alone, from 12 on the input training_mode tells.  The mask has the type of the data up to 7, then bool.  13 adds
-bfloat16, 22 the 8-bit floats.
+inference alone, from 12 on the input training_mode tells.  The mask has the type of the data up to 7, then bool.
+13 adds bfloat16, 22 the 8-bit floats.
 """
 
 from __future__ import annotations

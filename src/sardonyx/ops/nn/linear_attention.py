@@ -20,6 +20,7 @@ from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.body_text import element_type, real, scalar, vector
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.heads import grouped, merge_heads, split_heads, ungrouped
+from sardonyx.ops.nn.heads_text import unpacked
 from sardonyx.ops.shapes import merge_dims
 
 op = Operator("LinearAttention", tolerance="rounding")
@@ -156,17 +157,20 @@ def body(t: Inference) -> str:
     q_heads, heads, scale = t.integer("q_num_heads"), t.integer("kv_num_heads"), real(t, "scale")
     rule, dtype = str(t.attributes["update_rule"]), element_type(t)
     given = ["fade"] * rule.startswith("gated") + ["rate"] * rule.endswith("delta")
-    scans = ["scaled", "key_heads", "value_heads", *(f"{name}s" for name in given)]
+    scans = ["scaled", "keys", "values", *(f"{name}s" for name in given)]
     present = f"present = Cast <to = {int(element_type(t, 3) if t.has(3) else dtype)}> (state)"
     return f"""(query, key, value, past, decay, beta) => ({"y, present" if t.outputs > 1 else "y"}) {{
       last = {vector([-1])}
       second_last = {vector([-2])}
-      {heads_text("query", [heads, q_heads // heads])}
-      {heads_text("key", [heads])}
-      {heads_text("value", [heads])}
+      {unpacked("query", [heads, q_heads // heads])}
+      {unpacked("key", [heads])}
+      {unpacked("value", [heads])}
+      queries = Cast <to = 1> (query_heads)
+      keys = Cast <to = 1> (key_heads)
+      values = Cast <to = 1> (value_heads)
       {f"scale = {scalar(scale, DataType.FLOAT)}" if scale else ROOT_OF_SIZE}
-      scaled = Mul(query_heads, scale)
-      {heads_text("decay", [heads]) + "  fades = Exp(decay_heads)" if "fade" in given else ""}
+      scaled = Mul(queries, scale)
+      {unpacked("decay", [heads]) + DECAYS if "fade" in given else ""}
       {RATES if "rate" in given else ""}
       {"start = Cast <to = 1> (past)" if t.has(3) else start_text(heads)}
       state, reads = Scan <
@@ -182,23 +186,13 @@ def body(t: Inference) -> str:
     }}"""
 
 
-def heads_text(name: str, counts: Sequence[int]) -> str:
-    """The nodes of `name`_heads: the input as float [batch, length, *counts, size]."""
-    return f"""
-      {name}_tokens = Shape <end = 2> ({name})
-      {name}_row = Shape <start = 2> ({name})
-      {name}_count = {vector([math.prod(counts)])}
-      {name}_size = Div({name}_row, {name}_count)
-      {name}_counts = {vector(counts)}
-      {name}_shape = Concat <axis = 0> ({name}_tokens, {name}_counts, {name}_size)
-      {name}_wide = Cast <to = 1> ({name})
-      {name}_heads = Reshape <allowzero = 1> ({name}_wide, {name}_shape)"""
-
-
 ROOT_OF_SIZE = """
       real_size = Cast <to = 1> (key_size)
       root = Sqrt(real_size)
       scale = Reciprocal(root)"""
+DECAYS = """
+      logs = Cast <to = 1> (decay_heads)
+      fades = Exp(logs)"""
 RATES = """
       matrix = Constant <value = int64[2] {3, 4}> ()
       wide_beta = Cast <to = 1> (beta)
@@ -218,17 +212,17 @@ def token_text(given: Sequence[str]) -> str:
     """The graph of one token: the next state, and what the query reads of it."""
     fading = "column = Unsqueeze(fade, last)  faded = Mul(state, column)"
     writing = """
-          key_row = Unsqueeze(k, second_last)
-          known = MatMul(key_row, faded)
-          new = Sub(value_row, known)
+          k_row = Unsqueeze(k, second_last)
+          known = MatMul(k_row, faded)
+          new = Sub(v_row, known)
           written = Mul(rate, new)"""
     inputs = ", ".join(f"float[] {name}" for name in ("state", "q", "k", "v", *given))
     return f"""({inputs}) => (float[] next, float[] read) {{
           {fading if "fade" in given else "faded = Identity(state)"}
-          value_row = Unsqueeze(v, second_last)
-          {writing if "rate" in given else "written = Identity(value_row)"}
-          key_column = Unsqueeze(k, last)
-          added = Mul(key_column, written)
+          v_row = Unsqueeze(v, second_last)
+          {writing if "rate" in given else "written = Identity(v_row)"}
+          k_column = Unsqueeze(k, last)
+          added = Mul(k_column, written)
           next = Add(faded, added)
           read = MatMul(q, next)
         }}"""

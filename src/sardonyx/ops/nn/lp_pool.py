@@ -1,7 +1,7 @@
 """LpPool: the Lp norm of the elements below each window, the p-th root of the sum of |x|^p.
 
-Spec: ai.onnx LpPool-1, -2, -11, -18, -22.  Version 1 has p as a float and no default for kernel_shape, 18 adds dilations
-and ceil_mode, 22 bfloat16.
+Spec: ai.onnx LpPool-1, -2, -11, -18, -22.  Version 1 has p as a float and no default for kernel_shape, 18 adds
+dilations and ceil_mode, 22 bfloat16 and the rule that no window starts in the padding at the end.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from sardonyx.ops.nn.windows import padded
 
 op = Operator("LpPool", tolerance="rounding")
 
+INSIDE = {22}  # versions in which no window starts in the padding at the end
+
 
 @op.infer(1, 2, 11, 18, 22)
 def infer(t: Inference) -> Result:
     found = t.tensor(0)
-    return found and TensorType(found.dtype, pooling_shape(t))
+    return found and TensorType(found.dtype, pooling_shape(t, inside=t.version in INSIDE))
 
 
 @op.eval(1, 2, 11, 18, 22)
@@ -50,7 +52,7 @@ def eval_22(
         pads=pads,
         auto_pad=auto_pad,
         dilations=dilations,
-        rounding=pooling_rounding(call.version, ceil_mode),
+        rounding=pooling_rounding(ceil_mode, inside=call.version in INSIDE),
     )
     return root(reduced(padded(power(x, p), windows, 0, call), windows, np.add), p)
 

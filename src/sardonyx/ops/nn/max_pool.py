@@ -1,7 +1,7 @@
 """MaxPool: the greatest element below each window, and where it lies.
 
 Spec: ai.onnx MaxPool-1, -8, -10, -11, -12, -22.  Version 8 adds Indices and storage_order, 10 dilations and ceil_mode,
-12 the 8-bit integers, 22 bfloat16 and the rule that no window starts in the padding at the end.
+12 the 8-bit integers, and from PyTorch the rule that no window starts in the padding at the end; 22 adds bfloat16.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from sardonyx.ops.nn.windows import Windows, padded, taps
 
 op = Operator("MaxPool")
 
+INSIDE = {12, 22}  # versions in which no window starts in the padding at the end
+
 
 @op.infer(1, 8, 10, 11, 12, 22)
 def infer(t: Inference) -> Result:
-    shape = pooling_shape(t)
+    shape = pooling_shape(t, inside=t.version in INSIDE)
     found = t.tensor(0)
     return [found and TensorType(found.dtype, shape), TensorType(DataType.INT64, shape)][: t.outputs]
 
@@ -54,7 +56,7 @@ def eval_22(
         pads=pads,
         auto_pad=auto_pad,
         dilations=dilations,
-        rounding=pooling_rounding(call.version, ceil_mode),
+        rounding=pooling_rounding(ceil_mode, inside=call.version in INSIDE),
     )
     wide = widen(x)
     wide = padded(wide, windows, lowest(wide.dtype), call)

@@ -14,11 +14,11 @@ from sardonyx.ops.inference import Inference
 from sardonyx.ops.nn.windows import Rounding, Windows, along_axis, place, window_dims
 
 
-def pooling_rounding(version: int, ceil_mode: int) -> Rounding:
-    """Version 22 leaves out the windows that would start in the padding at the end; those before it have them."""
+def pooling_rounding(ceil_mode: int, *, inside: bool) -> Rounding:
+    """How windows are counted; `inside` is whether the version forbids them to start in the padding at the end."""
     if not ceil_mode:
         return "floor"
-    return "ceil-inside" if version >= 22 else "ceil"
+    return "ceil-inside" if inside else "ceil"
 
 
 def pooling_windows(
@@ -55,7 +55,7 @@ def reduced(x: Array, windows: Windows, combine: np.ufunc) -> Array:
     return x
 
 
-def pooling_shape(t: Inference) -> Shape | None:
+def pooling_shape(t: Inference, *, inside: bool) -> Shape | None:
     """[N, C, *out] by the node's attributes."""
     kernel = t.integers("kernel_shape")
     shape = t.shape(0)
@@ -63,7 +63,7 @@ def pooling_shape(t: Inference) -> Shape | None:
         return None if kernel is None else (None,) * (2 + len(kernel))
     if len(shape) < 2:
         t.fail(f"the input has rank {len(shape)}, [N, C, ...] is wanted")
-    rounding = pooling_rounding(t.version, t.integer("ceil_mode", 0))
+    rounding = pooling_rounding(t.integer("ceil_mode", 0), inside=inside)
     if kernel is None:
         return (*shape[:2], *(None for _ in shape[2:]))
     return (*shape[:2], *window_dims(t, shape[2:], kernel, rounding))

@@ -14,6 +14,7 @@ from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.body_text import END, rank_of, vector
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.heads import merge_heads, split_heads
+from sardonyx.ops.nn.heads_text import unpacked
 from sardonyx.ops.shapes import same_tensor
 
 op = Operator("RotaryEmbedding", tolerance="rounding")
@@ -89,16 +90,16 @@ def body(t: Inference) -> str:
     turned = t.integer("rotary_embedding_dim")
     places = "cosine_rows = Gather(cos_cache, places)  sine_rows = Gather(sin_cache, places)"
     rows = "cosine_rows = Identity(cos_cache)  sine_rows = Identity(sin_cache)"
-    parts = "turning = Slice(heads, zero, turned, last)  kept = Slice(heads, turned, end, last)"
+    parts = "turning = Slice(x_heads, zero, turned, last)  kept = Slice(x_heads, turned, end, last)"
     return f"""(x, cos_cache, sin_cache, places) => (y) {{
-      {unpacking_text(t) if packed else "heads = Identity(x)"}
+      {unpacked("x", [t.integer("num_heads")]) if packed else "x_heads = Identity(x)"}
       zero = {vector([0])}
       one = {vector([1])}
       two = {vector([2])}
       last = {vector([3])}
       end = {vector([END])}
       turned = {vector([turned])}
-      {parts if turned else "turning = Identity(heads)"}
+      {parts if turned else "turning = Identity(x_heads)"}
       {places if t.has(3) else rows}
       axis = {vector([2 if packed else 1])}
       cosines = Unsqueeze(cosine_rows, axis)
@@ -108,17 +109,6 @@ def body(t: Inference) -> str:
       shape = Shape(x)
       y = Reshape <allowzero = 1> (whole, shape)
     }}"""
-
-
-def unpacking_text(t: Inference) -> str:
-    """The nodes of `heads`, which is x with an axis for its heads."""
-    return f"""
-      tokens = Shape <end = 2> (x)
-      hidden = Shape <start = 2> (x)
-      count = {vector([t.integer("num_heads")])}
-      size = Div(hidden, count)
-      unpacked = Concat <axis = 0> (tokens, count, size)
-      heads = Reshape <allowzero = 1> (x, unpacked)"""
 
 
 TURNS = """

@@ -92,7 +92,7 @@ def per_axis(name: str, values: Sequence[int] | None, count: int, *, least: int)
         return (least,) * count
     if len(values) != count:
         raise EvaluationError(f"{name} {list(values)} has {len(values)} entries, {count} are wanted")
-    if any(v < least for v in values):
+    if count and min(values) < least:
         raise EvaluationError(f"{name} {list(values)} has an entry below {least}")
     return tuple(values)
 

@@ -11,14 +11,18 @@ import numpy as np
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import known_equal
 from sardonyx.ir.graph import Graph
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.body_text import element_type, real, scalar, vector
 from sardonyx.ops.control.bodies import run_body
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.heads import PRECISIONS, check_heads, dot_products, softmax, softmax_type, weighted_sums
+from sardonyx.ops.nn.heads_text import product
+from sardonyx.ops.nn.heads_text import softmax as softmax_text
 from sardonyx.ops.shapes import merge_dims, merge_shapes
 
 op = Operator("FlexAttention", "ai.onnx.preview", tolerance="rounding")
@@ -96,3 +100,48 @@ def modified(call: Call, graph: Graph | None, x: Array, what: str) -> Array:
             f"{what} makes {found} of {x.dtype}{list(x.shape)}; type and shape have to stay"
         )
     return result
+
+
+@op.body(1, opset=16)
+def body(t: Inference) -> str:
+    dtype = element_type(t)
+    wide = DataType.DOUBLE if dtype is DataType.DOUBLE else DataType.FLOAT
+    q, k = t.shape(0), t.shape(1)
+    grouped = q is None or k is None or not known_equal(q[1], k[1])
+    return f"""(q, k, v) => (y) {{
+      front = {vector([0])}
+      wide_query = Cast <to = {int(wide)}> (q)
+      wide_key = Cast <to = {int(wide)}> (k)
+      columns = Transpose <perm = [0, 1, 3, 2]> (wide_key)
+      {product("wide_query", "columns", "products", is_grouped=grouped)}
+      {scale_text(t, wide)}
+      scores = Mul(products, scale)
+      precise = Cast <to = {int(score_type(t, dtype))}> (scores)
+      {modified_text(t, "score_mod", "precise", "chosen")}
+      {softmax_text("chosen", "shares", score_type(t, dtype))}
+      {modified_text(t, "prob_mod", "shares", "weights")}
+      wide_weights = Cast <to = {int(wide)}> (weights)
+      wide_value = Cast <to = {int(wide)}> (v)
+      {product("wide_weights", "wide_value", "sums", is_grouped=grouped)}
+      y = Cast <to = {int(dtype)}> (sums)
+    }}"""
+
+
+def scale_text(t: Inference, wide: DataType) -> str:
+    if "scale" in t.attributes:
+        return f"scale = {scalar(real(t, 'scale'), wide)}"
+    return f"""
+      size = Shape <start = 3> (q)
+      real_size = Cast <to = {int(wide)}> (size)
+      root = Sqrt(real_size)
+      scale = Reciprocal(root)"""
+
+
+def modified_text(t: Inference, name: str, x: str, result: str) -> str:
+    """The nodes of `result`: what the subgraph makes of x; a Scan of one step calls it, as nothing else does just once."""
+    if name not in t.attributes:
+        return f"{result} = Identity({x})"
+    return f"""
+      {result}_given = Unsqueeze({x}, front)
+      {result}_made = Scan <body: graph = @{name}, num_scan_inputs: int = 1> ({result}_given)
+      {result} = Squeeze({result}_made, front)"""

@@ -1,12 +1,13 @@
 """Resize: an array of other sizes, each element read from the input or mixed from its neighbours there.
 
 Spec: ai.onnx Resize-10, -11, -13, -18, -19.  Version 10 takes scales alone, lays the first elements on one another
-(asymmetric), and in nearest mode rounds positions down, or up on axes that shrink; the text leaves this open, the cases
-of its release do not.  11 adds sizes, cubic, coordinate_transformation_mode and its kin; 13 lets inputs be left out and
-drops tf_half_pixel_for_nn; 18 adds axes, antialias and keep_aspect_ratio_policy; 19 adds half_pixel_symmetric.
+(asymmetric), and in nearest mode rounds positions down, or up on axes that shrink; the text leaves this open, the
+cases of its release do not.  11 adds sizes, cubic, coordinate_transformation_mode and its kin; 13 lets inputs be left
+out and drops tf_half_pixel_for_nn, which a case of its release still uses; 18 adds axes, antialias and
+keep_aspect_ratio_policy; 19 adds half_pixel_symmetric.
 
-Positions use the scales as they are given, not those of the rounded sizes; align_corners, too, works with the length
-before rounding.  So have the official cases it.
+Positions use the scales as they are given, not those of the rounded sizes, and align_corners, too, works with the
+length before rounding: so have the official cases it.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ MODES = {
         "align_corners",
         "tf_crop_and_resize",
     },
-    13: {"asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners", "tf_crop_and_resize"},
 }
-MODES[18] = MODES[13]
-MODES[19] = MODES[13] | {"half_pixel_symmetric"}
+MODES[13] = MODES[11]
+MODES[18] = MODES[11] - {"tf_half_pixel_for_nn"}
+MODES[19] = MODES[18] | {"half_pixel_symmetric"}
 
 
 @op.infer(10)
@@ -151,7 +152,7 @@ def eval_19(
     axes: tuple[int, ...] | None = None,
     keep_aspect_ratio_policy: str = "stretch",
 ) -> Array:
-    """x: [d0, ..., dk], roi: all starts, then all ends, scales or sizes: one for each of `axes`, which are all by default.
+    """x: [d0, ..., dk], roi: all starts, then all ends, scales or sizes: one for each of `axes`, by default all.
 
     An empty roi, scales or sizes is one left out.
     """

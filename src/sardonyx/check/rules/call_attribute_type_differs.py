@@ -1,0 +1,36 @@
+"""SX411 call-attribute-type-differs: a call passes an attribute of another type than the function's default.
+
+Clause: IR.md, "Nodes"; "Functions"
+Catalogue: FUN-17
+Why:    the operators of the body want the type of the default.
+Bad:    <opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F <a = 0.5> (x) }
+        <domain: "com.example", opset_import: ["": 21]> F <a: int = 0> (v) => (w) { w = Softmax <axis: int = @a> (v) }
+Good:   <opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F <a = 0> (x) }
+        <domain: "com.example", opset_import: ["": 21]> F <a: int = 0> (v) => (w) { w = Softmax <axis: int = @a> (v) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.context import Context
+from sardonyx.check.names import attribute_type
+from sardonyx.check.value_fields import kind_of
+from sardonyx.proto.messages import NodeProto
+from sardonyx.proto.record import brief
+
+
+@rule("SX411", visits=NodeProto, since=9, unless="SX231 SX232")
+def call_attribute_type_differs(node: NodeProto, context: Context) -> Iterator[Finding]:
+    callee = context.body.callee(node) if context.body is not None else None
+    if callee is None:
+        return
+    defaults = {one.name: kind_of(one) for one in callee.attribute_proto}
+    for i, one in enumerate(node.attribute):
+        wanted = defaults.get(one.name, 0)
+        if wanted and kind_of(one) not in (0, wanted):
+            says = (
+                f"{brief(one.name)} is {attribute_type(kind_of(one))}, its default {attribute_type(wanted)}"
+            )
+            yield Finding(f"attribute[{i}]", says, f"write the value as {attribute_type(wanted)}")

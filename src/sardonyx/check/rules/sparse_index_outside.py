@@ -1,0 +1,35 @@
+"""SX327 sparse-index-outside: an index of a sparse tensor lies outside its shape.
+
+Clause: onnx.proto, SparseTensorProto.indices
+Catalogue: SPT-08
+Why:    the value has no place in the tensor.
+Bad:    g () => (float[2] y) { y = Constant <sparse_value: sparse_tensor = {dims: [2], values: float[1] {5}, indices: int64[1] {2}}> () }
+Good:   g () => (float[2] y) { y = Constant <sparse_value: sparse_tensor = {dims: [2], values: float[1] {5}, indices: int64[1] {1}}> () }
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.context import Context
+from sardonyx.check.tensors import LARGEST, int64_elements
+from sardonyx.proto.messages import SparseTensorProto
+
+
+@rule("SX327", visits=SparseTensorProto, unless="SX323 SX325 SX328")
+def sparse_index_outside(sparse: SparseTensorProto, context: Context) -> Iterator[Finding]:
+    indices = int64_elements(sparse.indices) if sparse.indices is not None else None
+    if indices is None or indices.ndim not in (1, 2) or not indices.size:
+        return
+    sizes = [min(math.prod(sparse.dims), LARGEST)] if indices.ndim == 1 else list(sparse.dims)
+    table = indices.reshape(len(indices), -1)
+    if table.shape[1] == len(sizes):
+        outside = ((table < 0) | (table >= np.array(sizes, np.int64))).any(axis=1)
+        if outside.any():
+            i = int(np.argmax(outside))
+            says = f"index {i}, {table[i].tolist()}, lies outside {list(sparse.dims)}"
+            yield Finding("indices", says, "correct the index or dims")

@@ -1,0 +1,34 @@
+"""SX302 tensor-count-differs: a tensor holds more or fewer elements than its dimensions say.
+
+Clause: IR.md, "Tensor Definition"; onnx.proto, TensorProto
+Catalogue: TEN-03 TEN-04 ATT-12 SPT-11
+Why:    readers would stop short, read past the end, or ignore data.
+Bad:    tensor {dims: [3], data_type: 1, float_data: [1.0, 2.0]}
+Good:   tensor {dims: [2], data_type: 1, float_data: [1.0, 2.0]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.context import Context
+from sardonyx.check.tensors import count_of, data_fields, dtype_of, entries_of, is_external
+from sardonyx.dtypes import DataType, nbytes
+from sardonyx.proto.messages import TensorProto
+
+
+@rule("SX302", visits=TensorProto, unless="SX300 SX301 SX305 SX306 SX307")
+def tensor_count_differs(tensor: TensorProto, context: Context) -> Iterator[Finding]:
+    dtype, count, fields = dtype_of(tensor), count_of(tensor), data_fields(tensor)
+    if dtype is None or count is None or is_external(tensor) or not fields:
+        return
+    field = fields[0]
+    if field == "raw_data" and dtype is DataType.STRING:
+        return
+    wanted = nbytes(dtype, count) if field == "raw_data" else entries_of(dtype, count)
+    found = len(getattr(tensor, field))
+    if found != wanted:
+        unit = "bytes" if field == "raw_data" else "entries"
+        says = f"{dtype.name}{list(tensor.dims)} takes {wanted} {unit}, {field} has {found}"
+        yield Finding("", says, "correct dims or the data")

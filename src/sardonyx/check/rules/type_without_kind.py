@@ -1,0 +1,22 @@
+"""SX365 type-without-kind: a type does not say whether it is a tensor, a sequence or what else.
+
+Clause: IR.md, "Standard data types"; onnx.proto, TypeProto.value
+Catalogue: TYP-07 TYP-09
+Why:    such a type says nothing; a value whose type is not known has no type at all.
+Bad:    g (? x) => (float[2] y) { y = Abs(x) }
+Good:   g (float[2] x) => (float[2] y) { y = Abs(x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx.check.api import Finding, rule
+from sardonyx.check.context import Context
+from sardonyx.proto.messages import TypeProto
+
+
+@rule("SX365", visits=TypeProto)
+def type_without_kind(type_: TypeProto, context: Context) -> Iterator[Finding]:
+    if type_.which("value") is None:
+        yield Finding("", "none of tensor_type, sequence_type and so on is set", "set one, or drop the type")

@@ -1,0 +1,80 @@
+"""TfIdfVectorizer: how often n-grams of a pool are found in rows of tokens, weighted if asked for.
+
+Spec: ai.onnx TfIdfVectorizer-9.  Tokens of an n-gram stand 1 to max_skip_count + 1 places apart, all at the same distance;
+single tokens count once.  Each n-gram has its own weight and its place in the result; where two have the same place
+they are added up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.ml.lookup import texts
+from sardonyx.ops.text.ngrams import Pool
+
+op = Operator("TfIdfVectorizer", tolerance="rounding")
+MODES = ("TF", "IDF", "TFIDF")
+
+
+@op.eval(9)
+def evaluate(
+    X: Array,
+    *,
+    max_gram_length: int,
+    max_skip_count: int,
+    min_gram_length: int,
+    mode: str,
+    ngram_counts: tuple[int, ...],
+    ngram_indexes: tuple[int, ...],
+    pool_int64s: tuple[int, ...] | None = None,
+    pool_strings: tuple[str, ...] | None = None,
+    weights: tuple[float, ...] | None = None,
+    call: Call,
+) -> Array:
+    """X: [C] or [N, C] int32, int64 or strings; result: [max(ngram_indexes) + 1] or [N, ...] float32."""
+    if X.ndim > 2:
+        raise EvaluationError(f"X has shape {list(X.shape)}, where [C] or [N, C] is wanted")
+    if mode not in MODES:
+        raise EvaluationError(f"mode is {mode!r}, where {', '.join(MODES)} are known")
+    tokens = pool_tokens(X, pool_int64s, pool_strings)
+    pool = Pool.of(tokens, ngram_counts, min_gram_length, max_gram_length, len(ngram_indexes))
+    places = np.array(ngram_indexes, np.int64)
+    if (places < 0).any():
+        raise EvaluationError(f"ngram_indexes has {places.min()}, where places are wanted")
+    scale = np.ones(len(places)) if not weights or mode == "TF" else np.array(weights, np.float64)
+    if len(scale) != len(places):
+        raise EvaluationError(f"weights has {len(scale)} elements for {len(places)} n-grams")
+    rows = X.reshape(1, -1) if X.ndim < 2 else X
+    width = int(places.max(initial=-1)) + 1
+    claim(call, (len(rows), width), np.float64, "TfIdfVectorizer result")
+    found, counts = pool.counts(rows, max_skip_count)
+    row, ngram = np.divmod(found, max(1, len(places)))
+    amount = np.minimum(counts, 1) if mode == "IDF" else counts
+    flat = np.bincount(row * width + places[ngram], amount * scale[ngram], minlength=len(rows) * width)
+    result = flat.reshape(len(rows), width).astype(np.float32)
+    return result if X.ndim == 2 else result[0]
+
+
+def pool_tokens(X: Array, int64s: tuple[int, ...] | None, strings: tuple[str, ...] | None) -> Array:
+    if bool(int64s) == bool(strings):
+        raise EvaluationError("exactly one of pool_int64s and pool_strings is wanted")
+    if bool(strings) != (X.dtype.kind == "O"):
+        raise EvaluationError(f"X has elements of {DataType.of(X.dtype).name}, which the pool has not")
+    return texts(strings) if strings else np.array(int64s, np.int64)
+
+
+@op.infer(9)
+def infer(t: Inference) -> Result:
+    shape, places = t.shape(0), t.integers("ngram_indexes")
+    assert places is not None, "ngram_indexes is required"
+    if shape is None:
+        return TensorType(DataType.FLOAT)
+    if len(shape) > 2:
+        t.fail(f"input 0 has rank {len(shape)}, where [C] or [N, C] is wanted")
+    return TensorType(DataType.FLOAT, (*(shape[:1] if len(shape) == 2 else ()), max(places, default=-1) + 1))

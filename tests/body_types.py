@@ -1,14 +1,18 @@
-"""Bodies as functions of a model: every node is one that the body's operator set has, on types that it allows."""
+"""Bodies as functions of a model: nodes that their operator set has, on types that it allows; sizes that nobody knows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
-from cases import Case, inference_of, model_of
+import pytest
+
+from cases import Case, assert_same, inference_of, model_of
+from sardonyx.errors import InferenceError
 from sardonyx.infer.walk import infer
+from sardonyx.interp.interpreter import Interpreter
 from sardonyx.ir.graph import Node
 from sardonyx.ir.types import OptionalType, SequenceType, TensorType, Type
-from sardonyx.ir.walk import nodes
+from sardonyx.ir.walk import graphs, nodes, values
 from sardonyx.ops.bind import Bindings, attributes_of, schema_of
 from sardonyx.ops.bodies import body_of, parsed
 from sardonyx.ops.registry import find
@@ -28,10 +32,52 @@ def check_body_types(case: Case) -> None:
     assert function is not None, f"{case} has no body"
     model.functions[case.domain, case.op, ""] = function
     infer(model)
+    names = [value.name for graph in graphs(function.body) for value in values(graph)]
+    assert len(set(names)) == len(names), f"{case}: a name stands for two values of the body"
+    read = {value.name for inner in nodes(function.body) for value in inner.inputs if value is not None}
+    read |= {value.name for graph in graphs(function.body) for value in graph.outputs}
     for inner in nodes(function.body):  # attributes by reference are not looked into: they are the caller's
+        assert any(value.name in read for value in inner.outputs), (
+            f"{case}: nobody reads what {inner!r} makes"
+        )
         check_node(
             inner, function.opset_imports, {**function.attributes, **node.attributes}, f"{case}: {inner!r}"
         )
+
+
+def check_body_without_sizes(case: Case, needed: Container[str]) -> None:
+    """Asserts that a body which is told element types and ranks alone computes what the kernel does.
+
+    needed: operators whose bodies refuse that.
+    """
+    model = model_of(case)
+    (node,) = model.graph.nodes
+    schema = schema_of(node, model.opset_imports)
+    op = find(case.domain, case.op)
+    assert op is not None, f"{case} has no operator"
+    if op.is_random:
+        return
+    infer(model)  # what subgraphs result in can decide the body
+    inference = inference_of(case, node, schema, model, known=False)
+    inference.inputs = [without_sizes(type) for type in inference.inputs]
+    if case.op in needed:
+        with pytest.raises(InferenceError, match="has to be known"):
+            body_of(op, inference)
+        return
+    function = body_of(op, inference)
+    assert function is not None, f"{case} has no body"
+    feeds = {f"x{i}": value for i, value in enumerate(case.inputs) if value is not None or i in case.types}
+    wanted = Interpreter(model_of(case)).run(feeds)
+    model.functions[case.domain, case.op, ""] = function
+    for name, found in Interpreter(model).run(feeds).items():
+        if wanted[name] is not None:
+            assert_same(found, wanted[name], exact=False, where=f"{case}: body, {name}")
+
+
+def without_sizes(type: Type | None) -> Type | None:
+    if not isinstance(type, TensorType) or type.shape is None:
+        return type
+    return TensorType(type.dtype, (None,) * len(type.shape))
 
 
 def check_node(node: Node, imports: Mapping[str, int], bindings: Bindings, where: str) -> None:

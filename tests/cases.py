@@ -65,7 +65,9 @@ def check(case: Case) -> None:
     check_body(case, model, feeds, results)
 
 
-def check_body(case: Case, model: Model, feeds: Mapping[str, RuntimeValue], results: Sequence[RuntimeValue]) -> None:
+def check_body(
+    case: Case, model: Model, feeds: Mapping[str, RuntimeValue], results: Sequence[RuntimeValue]
+) -> None:
     """An operator with a body computes by it what its kernel does."""
     (node,) = model.graph.nodes
     schema = schema_of(node, model.opset_imports)

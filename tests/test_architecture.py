@@ -31,7 +31,9 @@ def room_of(path: Path) -> str:
 
 
 def sources() -> list[Path]:
-    return [p for p in sorted(SRC.rglob("*.py")) if p.parent != SRC or p.name == "errors.py"]  # less the facade
+    return [
+        p for p in sorted(SRC.rglob("*.py")) if p.parent != SRC or p.name == "errors.py"
+    ]  # less the facade
 
 
 def test_every_folder_is_a_room_of_the_order() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import sardonyx
 
 NAMES = """
-    Builder DataType DecodeError EvaluationError ExternalDataError InferenceError InputError InvalidModel JsonError LimitError
-    Limits Model OperatorSet OutputError Policy RunLimits SardonyxError Session SparseTensor Tensor TextError UnsupportedOperator
-    from_json from_text infer load load_operator_set save save_operator_set to_json to_text
+    Builder DataType DecodeError Diagnostic EvaluationError ExternalDataError InferenceError InputError InvalidModel JsonError LimitError
+    Limits Model OperatorSet OutputError Policy Report RunLimits SardonyxError Session SparseTensor Tensor TextError UnsupportedOperator
+    check from_json from_text infer load load_operator_set save save_operator_set to_json to_text
 """.split()
 
 
@@ -30,7 +30,10 @@ def test_every_name_is_there_and_documented() -> None:
 def test_the_stub_names_the_same_homes() -> None:
     stub = ast.parse(Path(sardonyx.__file__).with_suffix(".pyi").read_text())
     said = {
-        alias.asname: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names
+        alias.asname: node.module
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
     }
     assert sorted(map(str, said)) == NAMES
     for name, home in said.items():

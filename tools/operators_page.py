@@ -33,7 +33,8 @@ def row(domain: str, name: str, known: tuple[int, ...]) -> str:
     op = find(domain, name)
     marks = ", ".join(f"{v}" if op and v in op.kernels else f"({v})" for v in known)
     title = f"{domain}.{name}" if domain else name
-    return f"| {title} | {marks} | {facets(op, domain, known) if op else ''} | {about(op) if op else ''} |\n"
+    line = about(op).replace("|", "\\|") if op else ""
+    return f"| {title} | {marks} | {facets(op, domain, known) if op else ''} | {line} |\n"
 
 
 def about(op: Operator) -> str:

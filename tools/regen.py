@@ -7,12 +7,15 @@ from pathlib import Path
 
 import import_schemas
 import make_records
+import operators_page
+import rules_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def generated() -> dict[Path, str]:
-    return {**make_records.files(), **import_schemas.files()}
+    writers = (make_records, import_schemas, operators_page, rules_pages)
+    return {path: content for writer in writers for path, content in writer.files().items()}
 
 
 def main(check: bool) -> int:

@@ -25,7 +25,9 @@ def files() -> dict[Path, str]:
 
 
 def row(one: Page) -> str:
-    return f"| [{one.code}](#{one.code.lower()}-{one.name}) {one.name} | {one.severity} | {cell(one.title)} |\n"
+    return (
+        f"| [{one.code}](#{one.code.lower()}-{one.name}) {one.name} | {one.severity} | {cell(one.title)} |\n"
+    )
 
 
 def cell(text: str) -> str:

@@ -37,8 +37,12 @@ def main(pattern: str, folder: Path | None) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pattern", nargs="?", default="", help="a regular expression that case names are searched for")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "pattern", nargs="?", default="", help="a regular expression that case names are searched for"
+    )
     parser.add_argument("--data", type=Path, help="a folder of stored cases")
     options = parser.parse_args()
     sys.exit(main(options.pattern, options.data))

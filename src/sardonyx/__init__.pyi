@@ -1,3 +1,6 @@
+from sardonyx.check.api import Diagnostic as Diagnostic
+from sardonyx.check.api import Report as Report
+from sardonyx.check.checking import check as check
 from sardonyx.dtypes import DataType as DataType
 from sardonyx.errors import DecodeError as DecodeError
 from sardonyx.errors import EvaluationError as EvaluationError

@@ -2,7 +2,7 @@
 
 An example may begin with lines that make files beside it: `file NAME SIZE` (zero bytes), `link NAME TARGET` (a symbolic
 link), `hard NAME TARGET` (a hard link).  What follows is `hex …` (the bytes of a file; `hex` alone is an empty one),
-`json …` or `text …` (a file of that form), `KIND {…}` (another document, in text), `{…}` (a model with these fields and
+`deep N` (a model with sequences nested N deep), `json …` or `text …` (a file of that form), `KIND {…}` (another document, in text), `{…}` (a model with these fields and
 no others), `<…> graph …` (a model whose header gets what it lacks), or a graph alone.
 """
 
@@ -33,12 +33,25 @@ def write(example: str, folder: Path) -> tuple[Path, str]:
     word, _, rest = text.partition(" ")
     if word == "hex":
         return written(folder / "m.onnx", bytes.fromhex(rest)), "model"
+    if word == "deep":
+        return written(folder / "m.onnx", encode(nested(int(rest)))), "model"
     if word in ("json", "text"):
         suffix = {"json": "json", "text": "onnxtxt"}[word]
         return written(folder / f"m.{suffix}", rest.encode()), "model"
     if word in KINDS:
         return written(folder / "d.bin", encode(from_text(rest, KINDS[word]))), word
     return written(folder / "m.onnx", encode(model(text))), "model"
+
+
+def nested(depth: int) -> m.ModelProto:
+    """A model whose input is a sequence of sequences, so many deep."""
+    record = model("g (seq(float[2]) x) => (bool y) { y = OptionalHasElement(x) }")
+    assert record.graph is not None, "the text has one"
+    inner = record.graph.input[0].type
+    for _ in range(depth):
+        inner = m.TypeProto(sequence_type=m.TypeProtoSequence(elem_type=inner))
+    record.graph.input[0].type = inner
+    return record
 
 
 def make(word: str, name: str, what: str, *, folder: Path) -> None:

@@ -39,4 +39,7 @@ def test_a_rule_takes_the_records_that_it_visits(code: str) -> None:
     ask = rules()[code].ask
     hints = get_type_hints(ask)
     record = next(hint for name, hint in hints.items() if name not in ("return", "context"))
-    assert set(get_args(record) or [record]) == set(rules()[code].visits) or rules()[code].visits in ((), (Record,))
+    assert set(get_args(record) or [record]) == set(rules()[code].visits) or rules()[code].visits in (
+        (),
+        (Record,),
+    )

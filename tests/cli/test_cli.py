@@ -68,7 +68,9 @@ def test_a_missing_file_is_wrong_use(tmp_path: Path, capsys: Streams) -> None:
 
 
 def test_the_module_runs_as_a_program(path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "sardonyx", "show", path], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "sardonyx", "show", path], capture_output=True, text=True, check=True
+    )
     assert "float[N,2]" in done.stdout
 
 
@@ -78,7 +80,13 @@ def test_the_module_runs_as_a_program(path: Path) -> None:
 def test_show_tells_what_a_model_is(path: Path, capsys: Streams) -> None:
     assert call("show", path) == 0
     out = capsys.readouterr().out
-    for fact in ("x: float[N,2]", "y: float[N,2]", "2 Identity", "ai.onnx 21", "2 elements in 1 tensors (float 1), 8 B"):
+    for fact in (
+        "x: float[N,2]",
+        "y: float[N,2]",
+        "2 Identity",
+        "ai.onnx 21",
+        "2 elements in 1 tensors (float 1), 8 B",
+    ):
         assert fact in out
 
 
@@ -103,7 +111,9 @@ def test_show_reads_standard_input(path: Path, capsys: Streams, monkeypatch: pyt
 
 
 def test_show_lists_what_was_mended(tmp_path: Path, capsys: Streams) -> None:
-    (tmp_path / "m.onnx").write_bytes(encode(record("g (float[2] x) => (float[2] y) { y = Neg(a)  a = Abs(x) }")))
+    (tmp_path / "m.onnx").write_bytes(
+        encode(record("g (float[2] x) => (float[2] y) { y = Neg(a)  a = Abs(x) }"))
+    )
     assert call("show", tmp_path / "m.onnx") == 0
     assert "sorted" in capsys.readouterr().out
 
@@ -143,7 +153,11 @@ def test_run_takes_and_makes_a_folder_of_messages(path: Path, tmp_path: Path) ->
     (tmp_path / "data/input_0.pb").write_bytes(encode(record_))
     assert call("run", path, tmp_path / "data", "-o", tmp_path / "out") == 0
     found = decode((tmp_path / "out/output_0.pb").read_bytes(), m.TensorProto)
-    assert (found.name, found.dims, bytes(found.raw_data)) == ("y", [1, 2], np.array([1, 2], np.float32).tobytes())
+    assert (found.name, found.dims, bytes(found.raw_data)) == (
+        "y",
+        [1, 2],
+        np.array([1, 2], np.float32).tobytes(),
+    )
 
 
 def test_run_makes_random_inputs_that_repeat(path: Path, capsys: Streams) -> None:

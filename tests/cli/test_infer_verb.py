@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from models import model, record
 
 import sardonyx as sx
+from models import model, record
 from sardonyx.cli.main import main
 from sardonyx.proto.binary import encode
 

@@ -1,19 +1,48 @@
-"""Our inference beside onnx.shape_inference: what one knows and the other does not."""
+"""Our inference beside onnx.shape_inference, and beside what really comes out when a model runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
+import numpy as np
 
+from cases import assert_fits
 from sardonyx.infer.walk import infer
+from sardonyx.interp.interpreter import Interpreter
 from sardonyx.io import from_proto
 from sardonyx.io.types_proto import type_from
-from sardonyx.ir.dims import Dim
-from sardonyx.ir.graph import Model
+from sardonyx.ir.dims import Dim, Expr, evaluate, symbol
+from sardonyx.ir.graph import Graph, Model, Node, Value
+from sardonyx.ir.tensors import SparseTensor
 from sardonyx.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx.ir.walk import values
+from sardonyx.ops.api import RuntimeValue
 from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode
+from sardonyx.proto.binary import decode, encode
+
+Lines = list[str]
+Number = TypeVar("Number", bound=int)
+
+
+def read(data: bytes) -> Model:
+    from conformance.official import NoFiles
+
+    return from_proto.model(decode(data, m.ModelProto), NoFiles())
+
+
+# --- beside the other one --------------------------------------------------------------------
+
+
+def compared(data: bytes) -> tuple[Lines, bool]:
+    """Differences by value name, and whether the other side had anything to say."""
+    found = theirs(data)
+    mine = ours(read(data))
+    lines = [
+        f"{name}: {d}" for name, other in (found or {}).items() for d in differences(mine.get(name), other)
+    ]
+    return lines, found is not None
 
 
 def theirs(data: bytes) -> dict[str, Type | None] | None:
@@ -41,8 +70,6 @@ def without_hints(data: bytes) -> bytes:
     record.graph.value_info = []
     for output in record.graph.output:
         output.clear("type")
-    from sardonyx.proto.binary import encode
-
     return encode(record)
 
 
@@ -59,7 +86,7 @@ def differences(mine: Type | None, other: Type | None) -> Iterator[str]:
             yield from shape_differences(mine, other)
     elif isinstance(mine, SequenceType | OptionalType) and type(mine) is type(other):
         yield from differences(mine.elem, other.elem)
-    elif type(mine) is not type(other):
+    elif mine != other:
         yield f"contradicts: {mine} for {other}"
 
 
@@ -67,11 +94,9 @@ def shape_differences(mine: TensorType, other: TensorType) -> Iterator[str]:
     assert other.shape is not None
     if mine.shape is None:
         yield f"less: {mine} for {other}"
-    elif len(mine.shape) != len(other.shape):
+    elif len(mine.shape) != len(other.shape) or any(map(contradicts, mine.shape, other.shape)):
         yield f"contradicts: {mine} for {other}"
-    elif any(contradicts(a, b) for a, b in zip(mine.shape, other.shape, strict=True)):
-        yield f"contradicts: {mine} for {other}"
-    elif any(knows_less(a, b) for a, b in zip(mine.shape, other.shape, strict=True)):
+    elif any(map(knows_less, mine.shape, other.shape)):
         yield f"less: {mine} for {other}"
 
 
@@ -80,22 +105,119 @@ def contradicts(mine: Dim, other: Dim) -> bool:
 
 
 def knows_less(mine: Dim, other: Dim) -> bool:
+    """Whether the other one has a number, or a symbol of the model, where mine has neither."""
     if isinstance(other, int):
         return not isinstance(mine, int)
-    return other is not None and not str(other).startswith("unk__") and mine is None
+    if other is None or str(other).startswith("unk__"):
+        return False
+    return mine is None or (
+        isinstance(mine, Expr) and any(name.startswith("unk_") for name in mine.symbols())
+    )
 
 
-def read(data: bytes) -> Model:
-    from conformance.official import NoFiles
-
-    return from_proto.model(decode(data, m.ModelProto), NoFiles())
+# --- with variables for sizes ----------------------------------------------------------------
 
 
-def compared(data: bytes) -> tuple[list[str], bool]:
-    """Differences by value name, and whether the other side had anything to say."""
-    found = theirs(data)
-    mine = ours(read(data))
-    lines = [f"{name}: {d}" for name, other in (found or {}).items() for d in differences(mine.get(name), other)]
-    return lines, found is not None
+def with_variables(model: Model, *, shared: bool) -> dict[str, int]:
+    """Puts a variable for every length of the inputs of a model whose inputs have numbers; returns their values.
+
+    `shared`: one variable for all equal lengths; else one for each axis.
+    """
+    lengths: dict[str, int] = {}
+    for i, value in enumerate(model.graph.inputs):
+        if (
+            value.initializer is not None
+            or not isinstance(value.type, TensorType)
+            or value.type.shape is None
+        ):
+            continue
+        dims: list[Dim] = []
+        for axis, dim in enumerate(value.type.shape):
+            name = f"L{dim}" if shared else f"L{i}_{axis}"
+            if isinstance(dim, int):
+                lengths[name] = dim
+            dims.append(symbol(name) if isinstance(dim, int) else dim)
+        value.type = TensorType(value.type.dtype, tuple(dims))
+    return lengths
 
 
+# --- beside what comes out -------------------------------------------------------------------
+
+
+@dataclass
+class Observer:
+    """Holds what every node of a run hands out against the inferred types.
+
+    A variable that inference made up has to mean one length as long as its graph runs: it is learnt where it stands
+    alone, and forgotten when the graph begins again.
+    """
+
+    lengths: Mapping[str, int]
+    learnt: dict[Graph | None, dict[str, int]] = field(default_factory=dict)
+    ran: dict[Graph | None, set[Node]] = field(default_factory=dict)
+    faults: Lines = field(default_factory=list)
+    evaluated: int = 0  # sizes that were expressions and could be worked out
+
+    def __call__(self, node: Node, results: Sequence[RuntimeValue]) -> None:
+        ran = self.ran.setdefault(node.graph, set())
+        if node in ran:
+            ran.clear()
+            self.learnt.pop(node.graph, None)
+        ran.add(node)
+        for value, result in zip(node.outputs, results, strict=False):
+            if value.name and value.type is not None:
+                self.hold(value, value.type, result, node)
+
+    def hold(self, value: Value, found: Type, result: RuntimeValue, node: Node) -> None:
+        where = f"{node.op_type} {value.name!r}"
+        try:
+            assert_fits(found, result, where)
+        except AssertionError as error:
+            self.faults.append(str(error))
+            return
+        if (
+            isinstance(found, TensorType)
+            and found.shape is not None
+            and isinstance(result, np.ndarray | SparseTensor)
+        ):
+            for dim, length in zip(found.shape, result.shape, strict=True):
+                if isinstance(dim, Expr) and not self.agrees(dim, int(length), node.graph):
+                    self.faults.append(f"{where}: {found} for shape {result.shape}, where {self.known()}")
+
+    def agrees(self, dim: Expr, length: int, graph: Graph | None) -> bool:
+        known = self.known()
+        names = dim.symbols()
+        (name, *others) = names or ("",)
+        if not others and name.startswith("unk_") and name not in known and dim == symbol(name):
+            self.learnt.setdefault(graph, {})[name] = length
+        wanted = evaluate(dim, known)
+        self.evaluated += wanted is not None
+        return wanted is None or wanted == length
+
+    def known(self) -> dict[str, int]:
+        result = dict(self.lengths)
+        for found in self.learnt.values():
+            result.update(found)
+        return result
+
+
+def observed(model: Model, feeds: Mapping[str, RuntimeValue], lengths: Mapping[str, int]) -> Observer:
+    """Runs a model whose types are inferred; lengths of variables in its inputs are read off the feeds."""
+    observer = Observer({**lengths, **lengths_of(model, feeds)})
+    Interpreter(model, seed=1).run(feeds, observer)
+    return observer
+
+
+def lengths_of(model: Model, feeds: Mapping[str, RuntimeValue]) -> dict[str, int]:
+    result: dict[str, int] = {}
+    for value in model.graph.inputs:
+        fed = feeds.get(value.name)
+        if (
+            isinstance(fed, np.ndarray)
+            and isinstance(value.type, TensorType)
+            and value.type.shape is not None
+        ):
+            for dim, length in zip(value.type.shape, fed.shape, strict=True):
+                if isinstance(dim, Expr) and len(dim.symbols()) == 1 and dim == symbol(*dim.symbols()):
+                    result[str(dim)] = length
+    return result

@@ -144,7 +144,9 @@ def folder_cases(root: Path) -> Iterator[OfficialCase]:
     seen: set[bytes] = set()
     for model in sorted(root.rglob("model.onnx")):
         data = sorted(model.parent.glob("test_data_set_*/*.pb"))
-        digest = hashlib.sha1(b"".join(p.read_bytes() for p in (model, *data)), usedforsecurity=False).digest()
+        digest = hashlib.sha1(
+            b"".join(p.read_bytes() for p in (model, *data)), usedforsecurity=False
+        ).digest()
         if data and digest not in seen:
             seen.add(digest)
             name = "/".join(model.relative_to(root).parts[:1] + model.parent.parts[-1:])
@@ -170,7 +172,11 @@ def run_case(case: OfficialCase) -> None:
 
 
 def assert_drawn(
-    case: OfficialCase, model: Model, inputs: list[object], results: list[RuntimeValue], again: list[RuntimeValue]
+    case: OfficialCase,
+    model: Model,
+    inputs: list[object],
+    results: list[RuntimeValue],
+    again: list[RuntimeValue],
 ) -> None:
     """What is promised of drawn elements: their range, and that a seed repeats them."""
     x, y = np.asarray(inputs[0]).astype(float), np.asarray(results[0]).astype(float)

@@ -14,7 +14,11 @@ from sardonyx.ir.tensors import Array
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"
 FOLDERS = sorted(p.name for p in MODELS.glob("*") if (p / "model.onnx").exists())
-VENDOR = {"com.microsoft", "com.microsoft.nchwc", "org.pytorch.aten"}  # operators that no specification defines
+VENDOR = {
+    "com.microsoft",
+    "com.microsoft.nchwc",
+    "org.pytorch.aten",
+}  # operators that no specification defines
 
 # The other runtime fuses quantised layers into integer arithmetic, and so differs from its own answer without
 # fusion by up to two steps of the output's scale; the operators' definitions give the unfused one.

@@ -95,12 +95,14 @@ def test_symbols_on_outputs_are_hints() -> None:
 
 
 def test_what_is_declared_stays_where_nothing_is_inferred() -> None:
-    found = types(model('g (float[N] x) => (float[K,3] y) { y = com.x.Foo(x) }', more='"com.x": 1'))
+    found = types(model("g (float[N] x) => (float[K,3] y) { y = com.x.Foo(x) }", more='"com.x": 1'))
     assert found["y"] == "float[K,3]"
 
 
 def test_numbers_that_contradict_each_other_are_refused() -> None:
-    with pytest.raises(InferenceError, match=r"'Identity' output 'y': the model declares length 3 on axis 0, .* make 2"):
+    with pytest.raises(
+        InferenceError, match=r"'Identity' output 'y': the model declares length 3 on axis 0, .* make 2"
+    ):
         types(model("g (float[2] x) => (float[3] y) { y = Identity(x) }"))
     with pytest.raises(InferenceError, match=r"declares elements of int64, its operators make float"):
         types(model("g (float[2] x) => (int64[2] y) { y = Identity(x) }"))
@@ -147,19 +149,24 @@ def test_a_type_is_merged_field_by_field() -> None:
 
 
 def test_values_of_branches_are_typed() -> None:
-    found = types(model("""
+    found = types(
+        model("""
         g (bool c, float[N] x) => (float[] y) {
           y = If(c) <then_branch = t () => (float[] p) { a = Neg(x)  p = Concat<axis = 0>(a, a) }, else_branch = e () => (float[] q) { q = Abs(x) }>
-        }"""))
+        }""")
+    )
     assert (found["a"], found["p"], found["q"]) == ("float[N]", "float[2*N]", "float[N]")
     assert found["y"].startswith("float[unk_")  # a size that only the condition decides
 
 
 def test_a_known_condition_decides() -> None:
-    assert y("""
+    assert (
+        y("""
         g (float[N] x) => (float[] y) <bool c = {1}> {
           y = If(c) <then_branch = t () => (float[] p) { p = Concat<axis = 0>(x, x) }, else_branch = e () => (float[] q) { q = Abs(x) }>
-        }""") == "float[2*N]"
+        }""")
+        == "float[2*N]"
+    )
 
 
 def test_bodies_of_functions_are_typed_and_hand_elements_through() -> None:
@@ -175,7 +182,9 @@ def test_bodies_of_functions_are_typed_and_hand_elements_through() -> None:
 
 
 def test_a_function_called_with_different_types_keeps_what_they_share() -> None:
-    one = record("g (float[N,4] x, float[N,5] z) => (float[] y, float[] w) { y = l.f(x)  w = l.f(z) }", more='"l": 1')
+    one = record(
+        "g (float[N,4] x, float[N,5] z) => (float[] y, float[] w) { y = l.f(x)  w = l.f(z) }", more='"l": 1'
+    )
     one.functions = [function('<domain: "l", opset_import: ["": 21]> f (a) => (b) { b = Neg(a) }')]
     found = sx.load(one)
     assert types(found)["w"] == "float[N,5]"
@@ -187,7 +196,9 @@ def test_functions_that_multiply_end() -> None:
     one = record("g (float[N] x) => (float[] y) { y = l.f0(x) }", more='"l": 1')
     one.functions = [
         *(
-            function(f'<domain: "l", opset_import: ["l": 1]> f{i} (a) => (c) {{ b = l.f{i + 1}(a)  c = l.f{i + 1}(b) }}')
+            function(
+                f'<domain: "l", opset_import: ["l": 1]> f{i} (a) => (c) {{ b = l.f{i + 1}(a)  c = l.f{i + 1}(b) }}'
+            )
             for i in range(30)
         ),
         function('<domain: "l", opset_import: ["": 21]> f30 (a) => (b) { b = Neg(a) }'),
@@ -198,7 +209,9 @@ def test_functions_that_multiply_end() -> None:
 def test_training_graphs_are_typed() -> None:
     one = record("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
     graph = m.GraphProto(
-        name="t", node=[m.NodeProto(op_type="Sub", input=["w", "y"], output=["w2"])], output=[m.ValueInfoProto(name="w2")]
+        name="t",
+        node=[m.NodeProto(op_type="Sub", input=["w", "y"], output=["w2"])],
+        output=[m.ValueInfoProto(name="w2")],
     )
     one.training_info = [m.TrainingInfoProto(algorithm=graph)]
     found = sx.infer(sx.load(one))

@@ -146,7 +146,9 @@ def test_a_value_of_a_branch_is_not_visible_outside() -> None:
 
 
 def test_a_second_definition_is_refused() -> None:
-    refused(record("g (float[2] x) => (float[2] y) { y = Abs(x)  y = Neg(x) }"), r"node\[1\] \(Neg\): writes 'y'")
+    refused(
+        record("g (float[2] x) => (float[2] y) { y = Abs(x)  y = Neg(x) }"), r"node\[1\] \(Neg\): writes 'y'"
+    )
     refused(record("g (float[2] x) => (float[2] x) { x = Abs(x) }"), "writes 'x'")
 
 
@@ -218,7 +220,10 @@ def with_tensor(tensor: m.TensorProto) -> m.ModelProto:
 @pytest.mark.parametrize(
     ("tensor", "match"),
     [
-        (m.TensorProto(dims=[3], data_type=1, raw_data=bytes(8)), r"float\[3\] takes 12 bytes, raw_data has 8"),
+        (
+            m.TensorProto(dims=[3], data_type=1, raw_data=bytes(8)),
+            r"float\[3\] takes 12 bytes, raw_data has 8",
+        ),
         (m.TensorProto(dims=[3], data_type=1, float_data=[1.0]), "takes 3 entries, float_data has 1"),
         (m.TensorProto(dims=[1], data_type=1, int32_data=[1]), "belong in float_data, not in int32_data"),
         (m.TensorProto(dims=[1], data_type=8, raw_data=b"a"), "strings cannot stand in raw_data"),
@@ -228,7 +233,10 @@ def with_tensor(tensor: m.TensorProto) -> m.ModelProto:
         (m.TensorProto(dims=[-1], data_type=1), "negative"),
         (m.TensorProto(dims=[1 << 40, 1 << 40], data_type=1), "multiply past"),
         (m.TensorProto(dims=[2], data_type=1), "there are none"),
-        (m.TensorProto(dims=[1], data_type=1, raw_data=bytes(4), data_location=7), "neither DEFAULT nor EXTERNAL"),
+        (
+            m.TensorProto(dims=[1], data_type=1, raw_data=bytes(4), data_location=7),
+            "neither DEFAULT nor EXTERNAL",
+        ),
     ],
 )
 def test_a_tensor_whose_data_do_not_fit_is_refused(tensor: m.TensorProto, match: str) -> None:
@@ -251,7 +259,11 @@ def test_bit_patterns_with_their_sign_extended_are_read_and_noted() -> None:
 
 
 def test_a_number_outside_of_its_type_is_named_when_it_is_read() -> None:
-    tensor = read(with_tensor(m.TensorProto(dims=[1], data_type=3, int32_data=[300]))).graph.initializers["w"].initializer
+    tensor = (
+        read(with_tensor(m.TensorProto(dims=[1], data_type=3, int32_data=[300])))
+        .graph.initializers["w"]
+        .initializer
+    )
     assert tensor is not None
     with pytest.raises(InvalidModel, match=r"tensor 'w': int32_data\[0\] is 300"):
         tensor.numpy()
@@ -309,11 +321,15 @@ def test_what_a_record_says_stands_in_the_record_written_from_the_model() -> Non
     node.metadata_props = [m.StringStringEntryProto(key="k", value="v")]
     dims = [m.ShardedDimProto(axis=0, simple_sharding=[m.SimpleShardedDimProto(dim_param="N", num_shards=2)])]
     groups = [m.IntIntListEntryProto(key=-1, value=[0, 1])]
-    spec = m.ShardingSpecProto(tensor_name="x", device=[-1], index_to_device_group_map=groups, sharded_dim=dims)
+    spec = m.ShardingSpecProto(
+        tensor_name="x", device=[-1], index_to_device_group_map=groups, sharded_dim=dims
+    )
     config = m.NodeDeviceConfigurationProto(configuration_id="two", sharding_spec=[spec], pipeline_stage=1)
     node.device_configurations = [config]
     scale = m.StringStringEntryProto(key="SCALE_TENSOR", value="w")
-    one.graph.quantization_annotation = [m.TensorAnnotation(tensor_name="x", quant_parameter_tensor_names=[scale])]
+    one.graph.quantization_annotation = [
+        m.TensorAnnotation(tensor_name="x", quant_parameter_tensor_names=[scale])
+    ]
     one.training_info = [
         m.TrainingInfoProto(
             algorithm=m.GraphProto(
@@ -334,7 +350,9 @@ def test_what_a_record_says_stands_in_the_record_written_from_the_model() -> Non
 def test_a_binding_names_values_of_both_graphs() -> None:
     one = record("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
     graph = m.GraphProto(
-        name="t", node=[m.NodeProto(op_type="Sub", input=["w", "y"], output=["w2"])], output=[m.ValueInfoProto(name="w2")]
+        name="t",
+        node=[m.NodeProto(op_type="Sub", input=["w", "y"], output=["w2"])],
+        output=[m.ValueInfoProto(name="w2")],
     )
     binding = m.StringStringEntryProto(key="w", value="w2")
     one.training_info = [m.TrainingInfoProto(algorithm=graph, update_binding=[binding])]

@@ -34,7 +34,17 @@ def test_path_bytes_file_record_and_foreign_message_are_the_same_model(tmp_path:
     path = tmp_path / "m.onnx"
     path.write_bytes(DATA)
     with path.open("rb") as file:
-        sources: list[Source] = [path, str(path), DATA, bytearray(DATA), memoryview(DATA), io.BytesIO(DATA), file, record(TEXT), Foreign()]
+        sources: list[Source] = [
+            path,
+            str(path),
+            DATA,
+            bytearray(DATA),
+            memoryview(DATA),
+            io.BytesIO(DATA),
+            file,
+            record(TEXT),
+            Foreign(),
+        ]
         texts = {sx.to_text(sx.load(source)) for source in sources}
     assert len(texts) == 1
 
@@ -134,7 +144,9 @@ def test_a_missing_file_is_what_python_calls_it(tmp_path: Path) -> None:
 def test_external_data_lie_beside_the_model_or_at_base(tmp_path: Path) -> None:
     b = sx.Builder(opset=21)
     x = b.input("x", sx.DataType.FLOAT, [1024])
-    sx.save(b.model(y=b.Add(x, b.constant("w", np.ones(1024, np.float32)))), tmp_path / "m.onnx", external="w.bin")
+    sx.save(
+        b.model(y=b.Add(x, b.constant("w", np.ones(1024, np.float32)))), tmp_path / "m.onnx", external="w.bin"
+    )
     for found in (
         sx.load(tmp_path / "m.onnx"),
         sx.load((tmp_path / "m.onnx").read_bytes(), base=tmp_path),
@@ -175,3 +187,51 @@ def test_a_pipe_can_be_read(tmp_path: Path) -> None:
 
 def test_model_proto_is_read_from_its_own_record() -> None:
     assert sx.load(m.ModelProto(**dict(record(TEXT).__dict__))).graph.name == "g"
+
+
+@pytest.mark.parametrize("source", [None, 3, ["m.onnx"]])
+def test_what_is_no_source_is_a_type_error_that_says_what_is(source: object) -> None:
+    with pytest.raises(TypeError, match=r"a model is loaded from a path, bytes, .*, not from"):
+        sx.load(source)  # type: ignore[arg-type]
+
+
+def test_a_file_open_for_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.onnxtxt").write_text(sx.to_text(sx.load(DATA)))
+    with (tmp_path / "m.onnxtxt").open() as file, pytest.raises(TypeError, match=r"sx\.from_text"):
+        sx.load(file)  # type: ignore[arg-type]
+
+
+def test_an_empty_file_object_says_so() -> None:
+    with pytest.raises(InvalidModel, match="the file is empty"):
+        sx.load(io.BytesIO())
+
+
+def test_text_in_bytes_says_what_to_do() -> None:
+    with pytest.raises(DecodeError, match=r"looks like text: .* by sx\.from_text"):
+        sx.load(sx.to_text(sx.load(DATA)).encode())
+
+
+@pytest.mark.parametrize("name", ["m.onnxtxt", "m.json"])
+def test_a_text_file_in_another_encoding_is_a_decode_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"{ \xff }")
+    with pytest.raises(DecodeError, match=r"byte 2: the file is not UTF-8 text") as caught:
+        sx.load(tmp_path / name)
+    assert caught.value.offset == 2
+
+
+def test_the_mark_of_some_editors_before_text_is_skipped(tmp_path: Path) -> None:
+    for name, text in (("m.onnxtxt", sx.to_text(sx.load(DATA))), ("m.json", sx.to_json(sx.load(DATA)))):
+        (tmp_path / name).write_text(text, "utf-8-sig")
+        assert sx.load(tmp_path / name).graph.name == "g"
+
+
+def test_a_pipe_with_other_content_is_not_waited_for_again(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    if os.fork() == 0:
+        with path.open("wb") as pipe:
+            pipe.write(b"some text\nand more of it")
+        os._exit(0)
+    with pytest.raises(DecodeError, match="looks like text"):
+        sx.load(path)
+    os.wait()

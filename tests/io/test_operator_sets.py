@@ -21,7 +21,12 @@ CALL = "g (float[N] x) => (float[N] y) { y = com.example.Square(x) }"
 
 
 def document(**fields: object) -> m.OperatorSetProto:
-    plain: dict[str, object] = {"magic": "ONNXOPSET", "ir_version": 10, "domain": "com.example", "opset_version": 3}
+    plain: dict[str, object] = {
+        "magic": "ONNXOPSET",
+        "ir_version": 10,
+        "domain": "com.example",
+        "opset_version": 3,
+    }
     one = m.OperatorSetProto(**{**plain, **fields})
     one.operator = [m.OperatorProto(op_type="Square", since_version=2, status=0, doc_string="x times x")]
     one.functions = [function(SQUARE)]
@@ -54,7 +59,9 @@ def test_another_version_is_refused() -> None:
 
 
 def test_a_model_that_does_not_import_the_domain_stays_as_it_is() -> None:
-    found = sx.load(record("g (float[1] x) => (float[1] y) { y = Abs(x) }"), operator_sets=[encode(document())])
+    found = sx.load(
+        record("g (float[1] x) => (float[1] y) { y = Abs(x) }"), operator_sets=[encode(document())]
+    )
     assert found.functions == {}
 
 
@@ -104,3 +111,29 @@ def test_an_exported_set_is_read_by_protobuf() -> None:
     found = onnx_operators_ml_pb2.OperatorSetProto.FromString(data)
     assert (found.magic, found.domain, found.opset_version) == ("ONNXOPSET", "ai.onnx.ml", 5)
     assert {o.op_type for o in found.operator} >= {"TreeEnsemble", "Scaler"}
+
+
+def test_a_set_serves_a_model_that_is_loaded_already() -> None:
+    found = sx.load(record(CALL, more='"com.example": 3'))
+    session = sx.Session(found, operator_sets=[encode(document())])
+    assert session.run({"x": np.array([3.0], np.float32)})["y"] == 9
+
+
+def test_a_set_may_rely_on_another_one_in_any_order() -> None:
+    outer = document(domain="com.outer", opset_version=1)
+    outer.operator = [m.OperatorProto(op_type="Fourth", since_version=1)]
+    body = "(x) => (y) { s = com.example.Square(x)  y = com.example.Square(s) }"
+    outer.functions = [function(f'<domain: "com.outer", opset_import: ["com.example": 3]> Fourth {body}')]
+    one = record("g (float[N] x) => (float[N] y) { y = com.outer.Fourth(x) }", more='"com.outer": 1')
+    for sets in ([document(), outer], [outer, document()]):
+        session = sx.Session(one, operator_sets=[encode(s) for s in sets])
+        assert session.run({"x": np.array([3.0], np.float32)})["y"] == 81
+
+
+def test_another_version_than_a_function_imports_is_refused() -> None:
+    one = record("g (float[N] x) => (float[N] y) { y = l.f(x) }", more='"l": 1')
+    one.functions = [
+        function('<domain: "l", opset_import: ["com.example": 2]> f (x) => (y) { y = com.example.Square(x) }')
+    ]
+    with pytest.raises(InvalidModel, match=r"version 3 of 'com\.example'; the model imports 2"):
+        sx.load(one, operator_sets=[encode(document())])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from body_types import check_body_types
+from body_types import check_body_types, check_body_without_sizes
 from cases import Case
 from sardonyx.ops.registry import find, signature
 from sardonyx.schema import AttributeSchema, OpSchema, domains, exact, operators, versions, withdrawn
@@ -51,12 +51,20 @@ def cases() -> tuple[Case, ...]:
 
 
 def test_every_version_has_a_kernel() -> None:
-    missing = {key(s) for s in schemas() if (op := find(s.domain, s.name)) is None or s.since_version not in op.kernels}
+    missing = {
+        key(s)
+        for s in schemas()
+        if (op := find(s.domain, s.name)) is None or s.since_version not in op.kernels
+    }
     assert missing == WITHOUT_KERNEL
 
 
 def test_every_version_has_an_infer_facet() -> None:
-    missing = {key(s) for s in schemas() if (op := find(s.domain, s.name)) is None or s.since_version not in op.infers}
+    missing = {
+        key(s)
+        for s in schemas()
+        if (op := find(s.domain, s.name)) is None or s.since_version not in op.infers
+    }
     assert missing == WITHOUT_KERNEL
 
 
@@ -77,7 +85,11 @@ def test_every_version_that_is_a_function_has_a_body() -> None:
 
 def test_bodies_fit_into_models_of_their_operators_set() -> None:
     """Those of the oldest operators need a set that has broadcasting and Where."""
-    newer = {key(s) for s in schemas() if body_opset(s) > max(s.since_version, OLDEST_SET_OF_BODIES.get(s.domain, 0))}
+    newer = {
+        key(s)
+        for s in schemas()
+        if body_opset(s) > max(s.since_version, OLDEST_SET_OF_BODIES.get(s.domain, 0))
+    }
     assert newer == set()
 
 
@@ -96,6 +108,14 @@ def test_nodes_of_bodies_are_what_their_operator_set_allows() -> None:
             check_body_types(case)
 
 
+def test_bodies_hold_for_sizes_that_only_a_run_tells() -> None:
+    """But for these: the one has a text for each number of axes, the other a Conv with a group for each channel."""
+    for case in cases():
+        schema = signature(case.domain, case.op, case.version)
+        if schema is not None and body_opset(schema):
+            check_body_without_sizes(case, needed={"AffineGrid", "CausalConvWithState"})
+
+
 def test_facets_name_only_versions_that_exist() -> None:
     known = {key(s) for s in schemas()}
     for domain in domains():
@@ -112,12 +132,19 @@ def test_every_kernel_takes_or_ignores_every_attribute() -> None:
         if op is None or schema.since_version not in op.kernels:
             continue
         kernel = op.kernels[schema.since_version]
-        lost = {a.name for a in schema.attributes.values() if isinstance(a, AttributeSchema)} - kernel.keywords
+        lost = {
+            a.name for a in schema.attributes.values() if isinstance(a, AttributeSchema)
+        } - kernel.keywords
         assert lost <= kernel.ignores, f"{key(schema)}: {sorted(lost - kernel.ignores)}"
 
 
 def test_every_operator_says_in_a_line_what_it_does() -> None:
     from operators_page import about
 
-    silent = {name for d in domains() for name in operators(d) if (op := find(d, name)) is not None and not about(op)}
+    silent = {
+        name
+        for d in domains()
+        for name in operators(d)
+        if (op := find(d, name)) is not None and not about(op)
+    }
     assert silent == set()

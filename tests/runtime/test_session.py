@@ -51,8 +51,10 @@ def test_an_engine_that_does_not_exist_says_which_do() -> None:
 
 
 def test_an_operator_without_kernel_is_named_before_anything_runs() -> None:
-    with pytest.raises(UnsupportedOperator, match=r"node\[0\] 'here' \(Nonesuch\): com\.x\.Nonesuch-1") as caught:
-        session('g (float[2] x) => (float[2] y) { [here] y = com.x.Nonesuch(x) }', more='"com.x": 1')
+    with pytest.raises(
+        UnsupportedOperator, match=r"node\[0\] 'here' \(Nonesuch\): com\.x\.Nonesuch-1"
+    ) as caught:
+        session("g (float[2] x) => (float[2] y) { [here] y = com.x.Nonesuch(x) }", more='"com.x": 1')
     assert (caught.value.domain, caught.value.op_type, caught.value.version) == ("com.x", "Nonesuch", 1)
 
 
@@ -80,7 +82,9 @@ def test_a_missing_input_is_named_with_its_type() -> None:
 
 
 def test_an_initializer_is_a_default_that_a_feed_replaces() -> None:
-    found = session("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Identity(w) }", ir=3)
+    found = session(
+        "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Identity(w) }", ir=3
+    )
     assert [p.has_default for p in found.inputs] == [False, True]
     assert found.run({"x": zeros(2)})["y"].tolist() == [1, 2]  # type: ignore[union-attr]
     assert found.run({"x": zeros(2), "w": zeros(2)})["y"].tolist() == [0, 0]  # type: ignore[union-attr]
@@ -96,7 +100,9 @@ def test_a_constant_cannot_be_fed() -> None:
 
 
 def test_an_array_of_another_type_is_refused_with_the_cure() -> None:
-    with pytest.raises(InputError, match=r"input 'x' takes float, and is given float64; pass x\.astype\('float32'\)"):
+    with pytest.raises(
+        InputError, match=r"input 'x' takes float, and is given float64; pass x\.astype\('float32'\)"
+    ):
         session(IDENTITY).run({"x": np.zeros((1, 2))})
 
 
@@ -169,7 +175,9 @@ def test_numbers_are_no_strings() -> None:
 
 
 def test_a_wrong_rank_is_refused() -> None:
-    with pytest.raises(InputError, match=r"input 'x' is declared float\[N,2\], of rank 2, and has shape \[2\]"):
+    with pytest.raises(
+        InputError, match=r"input 'x' is declared float\[N,2\], of rank 2, and has shape \[2\]"
+    ):
         session(IDENTITY).run({"x": zeros(2)})
 
 
@@ -194,12 +202,16 @@ def test_up_to_ir_version_3_a_name_belongs_to_its_declaration() -> None:
 
 def test_outputs_are_held_to_the_names_of_inputs() -> None:
     found = session("g (float[N] x) => (float[N] z) { z = Concat<axis = 0>(x, x) }")
-    with pytest.raises(OutputError, match="dimension 'N' is 2 in input 'x' axis 0, and 4 in output 'z' axis 0"):
+    with pytest.raises(
+        OutputError, match="dimension 'N' is 2 in input 'x' axis 0, and 4 in output 'z' axis 0"
+    ):
         found.run({"x": zeros(2)})
 
 
 def test_names_that_only_outputs_have_are_not_compared_among_them() -> None:
-    found = session("g (float[2] x) => (float[K] y, float[K] z) { y = Identity(x)  z = Concat<axis = 0>(x, x) }")
+    found = session(
+        "g (float[2] x) => (float[K] y, float[K] z) { y = Identity(x)  z = Concat<axis = 0>(x, x) }"
+    )
     assert set(found.run({"x": zeros(2)})) == {"y", "z"}
 
 
@@ -210,14 +222,16 @@ def test_an_expression_is_held_to_its_value() -> None:
 
 
 def test_a_name_that_looks_like_an_expression_is_one_length_too() -> None:
-    found = session('g (float["batch-size"] x, float["batch-size"] y) => (float[M] z) { z = Concat<axis = 0>(x, y) }')
+    found = session(
+        'g (float["batch-size"] x, float["batch-size"] y) => (float[M] z) { z = Concat<axis = 0>(x, y) }'
+    )
     with pytest.raises(InputError, match="dimension 'batch-size' is 2"):
         found.run({"x": zeros(2), "y": zeros(3)})
 
 
 def test_a_result_of_another_element_type_than_declared_is_named() -> None:
     found = session("g (float[2] x) => (int64[2] y) { y = Identity(x) }")
-    with pytest.raises(OutputError, match=r"output 'y' is declared int64\[2\], and its elements are float32"):
+    with pytest.raises(OutputError, match=r"output 'y' is declared int64\[2\], and is float"):
         found.run({"x": zeros(2)})
 
 

@@ -41,6 +41,7 @@ class Rule:
     until: int
     unless: frozenset[str]
     hides: bool
+    needs: str
     ask: Ask
     module: str
 
@@ -57,18 +58,31 @@ def rule(
     until: int = NEWEST,
     unless: str = "",
     hides: bool = False,
+    needs: str = "",
 ) -> Callable[[F], F]:
     """Registers a rule for the records of some classes; `Record` alone stands for all of them.
 
     The rule holds for IR versions `since` to `until`.  `unless` lists codes, separated by blanks: a finding of this
     rule is left out where one of theirs lies at the same place, inside it or around it, as it would follow from it.
     `hides` is for features that a version lacks: nothing else is said about what lies inside such a finding.
+    `needs` names a field without which a record cannot break the rule: it is not asked about such records.
     """
 
     def register(function: F) -> F:
         classes = visits if isinstance(visits, tuple) else (visits,)
         known = frozenset(unless.split())
-        one = Rule(code, severity, classes, since, until, known, hides, cast(Ask, function), function.__module__)
+        one = Rule(
+            code,
+            severity,
+            classes,
+            since,
+            until,
+            known,
+            hides,
+            needs,
+            cast(Ask, function),
+            function.__module__,
+        )
         REGISTERED.append(one)
         return function
 

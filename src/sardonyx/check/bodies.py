@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+from sardonyx.check.value_fields import kind_of
 from sardonyx.proto import messages as m
 from sardonyx.schema import OpSchema, canonical, domains, latest, lookup
 
@@ -14,14 +15,14 @@ Identity: TypeAlias = tuple[str, str, str]  # domain, name, overload
 
 
 class Definition(NamedTuple):
-    """Where a name is made: the field of the body, its index, and of a node the output."""
+    """Where a name is made: the field of the body, the position in it, and of a node the output."""
 
     field: str
-    index: int
+    position: int
     slot: int = 0
 
     def __str__(self) -> str:
-        return f"{self.field}[{self.index}]" + (f".output[{self.slot}]" if self.field == "node" else "")
+        return f"{self.field}[{self.position}]" + (f".output[{self.slot}]" if self.field == "node" else "")
 
 
 @dataclass(slots=True)
@@ -42,6 +43,8 @@ class Body:
     initializers: dict[str, Definition] = field(default_factory=dict)
     writers: dict[str, Definition] = field(default_factory=dict)
     circles: list[list[int]] | None = None
+    circle_of: dict[int, int] = field(default_factory=dict)
+    ranks: dict[str, int | None] | None = None
     schemas: dict[tuple[str, str], OpSchema | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -67,7 +70,7 @@ class Body:
         if name in self.inputs or name in self.initializers:
             return True
         writer = self.writers.get(name)
-        if writer is not None and writer.index < before:
+        if writer is not None and writer.position < before:
             return True
         return self.outer is not None and self.outer.sees(name, self.holder)
 
@@ -100,6 +103,36 @@ class Body:
             version = self.imports.get(domain, 0)
             self.schemas[key] = lookup(domain, node.op_type, version) if version > 0 else None
         return self.schemas[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Formals:
+    """What a function declares: its attributes, the types of their defaults, and those that its operators require."""
+
+    declared: frozenset[str]
+    defaults: Mapping[str, int]
+    required: Mapping[str, str]  # attribute without default -> the operator that requires it
+
+
+def formals_of(function: m.FunctionProto) -> Formals:
+    imports = imports_of(function.opset_import)
+    required: dict[str, str] = {}
+    for node in function.node:
+        references = [one for one in node.__dict__.get("attribute") or () if one.ref_attr_name]
+        version = imports.get(canonical(node.domain), 0) if references else 0
+        schema = lookup(node.domain, node.op_type, version) if version > 0 else None
+        if schema is None:
+            continue
+        for one in references:
+            formal = schema.attributes.get(one.name)
+            if formal is not None and formal.required:
+                required.setdefault(one.ref_attr_name, node.op_type)
+    plain = frozenset(function.attribute)
+    return Formals(
+        plain | {one.name for one in function.attribute_proto},
+        {one.name: kind_of(one) for one in function.attribute_proto},
+        {name: op_type for name, op_type in required.items() if name in plain},
+    )
 
 
 def imports_of(records: Sequence[m.OperatorSetIdProto]) -> dict[str, int]:

@@ -46,7 +46,8 @@ def check(
         return Report((undecodable(error),))
     folder = path if base is None else Path(base) / "model"
     document = Document(record, folder, Policy(policy), declared(operator_sets))
-    found = Walk(document, by_class(rules().values(), document.ir_version)).run()
+    with without_collection():
+        found = Walk(document, by_class(rules().values(), document.ir_version)).run()
     return Report(tuple(diagnostic(one) for one in found if one.rule.code in chosen))
 
 
@@ -68,7 +69,11 @@ def diagnostic(one: Located) -> Diagnostic:
 
 
 UNDECODABLE: tuple[tuple[type[SardonyxError], str, str], ...] = (
-    (DecodeError, "SX001", "export or copy the file again: its bytes are damaged, or not those of such a document"),
+    (
+        DecodeError,
+        "SX001",
+        "export or copy the file again: its bytes are damaged, or not those of such a document",
+    ),
     (TextError, "SX006", "correct the text at this place"),
     (JsonError, "SX007", "correct the JSON at this place"),
     (LimitError, "SX008", "raise the limit if you trust the file"),

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from sardonyx.check.bodies import Body, Identity, imports_of, key_of
+from sardonyx.check.bodies import Body, Formals, Identity, formals_of, imports_of, key_of
+from sardonyx.check.names import did_you_mean
 from sardonyx.io.external import Policy
 from sardonyx.ops.api import OPERATORS
 from sardonyx.proto import messages as m
 from sardonyx.proto.record import Field, Record
+from sardonyx.schema import OpSchema
 
 R = TypeVar("R", bound=Record)
 NEWEST_IR = int(max(m.Version))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which takes twice as long to make
 class Trail:
     """How a record was reached: the record around it, its field there and its index in a list."""
 
@@ -43,7 +47,7 @@ class DataFile:
     is_linked: bool = False
 
 
-@dataclass(slots=True)
+@dataclass
 class Document:
     """What is checked, as a whole; `path` is the file in which it stands, if any."""
 
@@ -55,6 +59,9 @@ class Document:
     imports: Mapping[str, int] = field(default_factory=dict)
     ir_version: int = NEWEST_IR
     files: dict[str, DataFile] = field(default_factory=dict)
+    comparisons: int = (
+        100_000  # of names that may still be made: a document of wrong names must not take for ever
+    )
 
     def __post_init__(self) -> None:
         if isinstance(self.record, m.ModelProto):
@@ -73,18 +80,66 @@ class Document:
 
     def declares(self, domain: str, op_type: str) -> bool:
         """Whether a local function, an operator-set document or a registered operator has this name."""
-        if any((domain, op_type) == key[:2] for key in self.functions):
-            return True
-        return (domain, op_type) in self.declared or (domain, op_type) in OPERATORS
+        name = (domain, op_type)
+        return name in self.overloads or name in self.declared or name in OPERATORS
+
+    @cached_property
+    def overloads(self) -> Mapping[tuple[str, str], list[str]]:
+        """The overloads of the functions of each domain and name."""
+        result: dict[tuple[str, str], list[str]] = {}
+        for domain, name, overload in self.functions:
+            result.setdefault((domain, name), []).append(overload)
+        return result
+
+    @cached_property
+    def formals(self) -> Mapping[Identity, Formals]:
+        """What each function declares."""
+        return {key: formals_of(function) for key, function in self.functions.items()}
+
+    @cached_property
+    def state(self) -> Mapping[str, m.TensorProto | None]:
+        """The initializers of the main graph; None for sparse ones."""
+        return initializers(self.model.graph) if self.model is not None else {}
+
+    @cached_property
+    def outputs(self) -> Mapping[str, m.ValueInfoProto]:
+        """The outputs of the main graph."""
+        graph = self.model.graph if self.model is not None else None
+        return {value.name: value for value in graph.output} if graph is not None else {}
+
+    @cached_property
+    def configurations(self) -> frozenset[str]:
+        return frozenset(c.name for c in self.model.configuration) if self.model is not None else frozenset()
+
+
+def initializers(graph: m.GraphProto | None) -> dict[str, m.TensorProto | None]:
+    """The initializers of a graph by name; None for sparse ones."""
+    if graph is None:
+        return {}
+    result: dict[str, m.TensorProto | None] = {tensor.name: tensor for tensor in graph.initializer}
+    return result | {one.values.name: None for one in graph.sparse_initializer if one.values is not None}
 
 
 @dataclass(slots=True)
 class Context:
-    """The surroundings of the records of one body; `trail` is that of the record being visited."""
+    """The surroundings of the records of one body.
+
+    `trail` is that of the record being visited; `schema` and `callee` say what it means if it is a node: the operator
+    of the standard, or the local function, or neither.
+    """
 
     document: Document
     body: Body | None
     trail: Trail
+    schema: OpSchema | None = None
+    callee: m.FunctionProto | None = None
+
+    def visit(self, trail: Trail) -> None:
+        """Moves on to another record."""
+        self.trail = trail
+        if isinstance(trail.record, m.NodeProto) and self.body is not None:
+            self.schema = self.body.schema(trail.record)
+            self.callee = self.body.callee(trail.record)
 
     @property
     def ir_version(self) -> int:
@@ -94,6 +149,14 @@ class Context:
     def is_root(self) -> bool:
         """Whether the visited record is the document itself."""
         return self.trail.around is None
+
+    def near(self, name: str, known: Iterable[str]) -> str:
+        """ "; did you mean 'x'?" where a known name is close, else nothing."""
+        if len(name) > 100 or self.document.comparisons <= 0:
+            return ""
+        few = list(dict.fromkeys(islice(known, 1000)))
+        self.document.comparisons -= len(few)
+        return did_you_mean(name, few)
 
     def around(self, message: type[R]) -> R | None:
         """The nearest record of a class around the visited one."""

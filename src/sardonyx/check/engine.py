@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import cast
 
 from sardonyx.check.api import Finding, Rule
@@ -21,15 +20,16 @@ from sardonyx.proto.record import Field, Record
 STEP = re.compile(r"(\w+)(?:\[(\d+)\])?\Z")
 UNKNOWN = 1 << 30  # where unknown fields stand among the known ones: last
 Step = tuple[int, int]  # number of a field, index in it
+Path = tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A finding with its rule and place: `steps` from the document, `scope` those of the visited record."""
+    """A finding with its rule and its place: `steps` from the document on, `trail` to the visited record."""
 
     rule: Rule
     finding: Finding
-    steps: tuple[Step, ...]
+    steps: Path
     trail: Trail
 
 
@@ -40,6 +40,7 @@ class Walk:
     document: Document
     rules: Mapping[type[Record], Sequence[Rule]]
     found: list[Located] = field(default_factory=list)
+    main: Body | None = None  # as algorithms of training steps see it
 
     def run(self) -> list[Located]:
         """All findings, in the order of the document's fields."""
@@ -51,7 +52,7 @@ class Walk:
             self.visit(trail, context)
             inner: list[Trail] = []
             values = trail.record.__dict__
-            for one in children(type(trail.record)):
+            for one in CHILDREN[type(trail.record)]:
                 value = values.get(one.name)
                 if value is None:
                     continue
@@ -64,8 +65,11 @@ class Walk:
         return kept(self.found)
 
     def visit(self, trail: Trail, context: Context) -> None:
-        context.trail = trail
-        for rule in self.rules.get(type(trail.record), ()):
+        context.visit(trail)
+        values = trail.record.__dict__
+        for rule in self.rules[type(trail.record)]:
+            if rule.needs and rule.needs not in values:
+                continue
             for finding in rule.ask(trail.record, context):
                 steps = (*steps_to(trail), *steps_of(type(trail.record), finding.at))
                 self.found.append(Located(rule, finding, steps, trail))
@@ -94,8 +98,9 @@ class Walk:
         name = trail.field.name if trail.field is not None else ""
         imports = document.imports
         if name == "algorithm" and document.model is not None and document.model.graph is not None:
-            main = Body(document.model.graph, "main", imports, functions)
-            return Body(record, "algorithm", imports, functions, main, len(document.model.graph.node))
+            if self.main is None:
+                self.main = Body(document.model.graph, "main", imports, functions)
+            return Body(record, "algorithm", imports, functions, self.main, len(document.model.graph.node))
         return Body(record, "initialization" if name == "initialization" else "main", imports, functions)
 
 
@@ -107,9 +112,9 @@ def node_index(trail: Trail) -> int:
     return 0
 
 
-@cache
-def children(message: type[Record]) -> tuple[Field, ...]:
-    return tuple(f for f in message.FIELDS if f.message is not None)
+CHILDREN: dict[type[Record], tuple[Field, ...]] = {
+    message: tuple(f for f in message.FIELDS if f.message is not None) for message in m.MESSAGES
+}
 
 
 def by_class(rules: Iterable[Rule], ir_version: int) -> dict[type[Record], list[Rule]]:
@@ -122,12 +127,12 @@ def by_class(rules: Iterable[Rule], ir_version: int) -> dict[type[Record], list[
     return result
 
 
-def steps_to(trail: Trail) -> tuple[Step, ...]:
+def steps_to(trail: Trail) -> Path:
     steps = [(t.field.number, t.index) for t in trail.outwards() if t.field is not None]
     return tuple(reversed(steps))
 
 
-def steps_of(message: type[Record] | None, at: str) -> tuple[Step, ...]:
+def steps_of(message: type[Record] | None, at: str) -> Path:
     """A finding's path as steps; an assertion holds rules to paths that exist."""
     steps: list[Step] = []
     for part in at.split(".") if at else ():
@@ -146,13 +151,20 @@ def steps_of(message: type[Record] | None, at: str) -> tuple[Step, ...]:
 
 def kept(found: list[Located]) -> list[Located]:
     """What does not follow from something else that was found, each once, in order."""
-    places: dict[str, list[tuple[Step, ...]]] = {}
+    at: dict[str, set[Path]] = {}
+    around: dict[str, set[Path]] = {}
     for one in found:
-        places.setdefault(one.rule.code, []).append(one.steps)
-    hidden = [one.steps for one in found if one.rule.hides]
-    result = [one for one in found if not follows(one, places) and not is_inside(one, hidden)]
+        at.setdefault(one.rule.code, set()).add(one.steps)
+        around.setdefault(one.rule.code, set()).update(prefixes(one.steps))
+    hidden = {one.steps for one in found if one.rule.hides}
+    result = [one for one in found if not follows(one, at, around) and not is_inside(one, hidden)]
     result.sort(key=lambda one: (one.steps, one.rule.code))
     return list(first_of_each(result))
+
+
+def prefixes(steps: Path) -> Iterator[Path]:
+    """The place itself and all that are around it."""
+    return (steps[:length] for length in range(len(steps) + 1))
 
 
 def first_of_each(found: Iterable[Located]) -> Iterator[Located]:
@@ -165,15 +177,14 @@ def first_of_each(found: Iterable[Located]) -> Iterator[Located]:
             yield one
 
 
-def follows(one: Located, places: Mapping[str, list[tuple[Step, ...]]]) -> bool:
+def follows(one: Located, at: Mapping[str, set[Path]], around: Mapping[str, set[Path]]) -> bool:
     """Whether a finding of a rule that explains this one lies at its place, inside it or around it."""
-    for code in one.rule.unless:
-        for other in places.get(code, ()):
-            length = min(len(one.steps), len(other))
-            if one.steps[:length] == other[:length]:
-                return True
-    return False
+    return any(
+        one.steps in around[code] or any(steps in at[code] for steps in prefixes(one.steps))
+        for code in one.rule.unless
+        if code in at
+    )
 
 
-def is_inside(one: Located, hidden: Iterable[tuple[Step, ...]]) -> bool:
-    return not one.rule.hides and any(one.steps[: len(steps)] == steps for steps in hidden)
+def is_inside(one: Located, hidden: set[Path]) -> bool:
+    return not one.rule.hides and bool(hidden) and any(steps in hidden for steps in prefixes(one.steps))

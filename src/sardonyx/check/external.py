@@ -41,7 +41,13 @@ def flaw(location: str) -> str:
         return "starts with a drive"
     if "\\" in location:
         return "has a backslash"
-    return "has a NUL character" if "\0" in location else ""
+    if "\0" in location:
+        return "has a NUL character"
+    try:
+        os.fsencode(location)
+    except UnicodeEncodeError:
+        return "cannot be the name of a file"
+    return ""
 
 
 def leaves(location: str) -> bool:

@@ -24,7 +24,11 @@ def location(trail: Trail, at: str) -> str:
 
 def step(trail: Trail) -> str:
     assert trail.field is not None, "the document itself has no name"
-    return f"{trail.field.name}[{trail.index}]{titled(trail.record)}" if trail.field.repeated else trail.field.name
+    return (
+        f"{trail.field.name}[{trail.index}]{titled(trail.record)}"
+        if trail.field.repeated
+        else trail.field.name
+    )
 
 
 def inside(record: Record | None, part: str) -> Record | None:

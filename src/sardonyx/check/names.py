@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from sardonyx.proto.messages import (
     AttributeProtoAttributeType,
@@ -14,6 +14,8 @@ from sardonyx.proto.record import Payload
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?\Z")
+ELEMENT_TYPES = {int(one): one.name for one in TensorProtoDataType}
+ATTRIBUTE_TYPES = {int(one): one.name for one in AttributeProtoAttributeType}
 KEY_TYPES = frozenset(  # of maps (onnx.proto, TypeProto.Map)
     TensorProtoDataType[name] for name in "INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 STRING".split()
 )
@@ -33,22 +35,21 @@ def is_reverse_domain_name(domain: str) -> bool:
     return labels[-1].lower() not in TOP_LEVEL or labels[0].lower() in TOP_LEVEL
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """"; did you mean 'x'?" where a known name is close, else nothing."""
+def did_you_mean(name: str, known: list[str]) -> str:
+    """ "; did you mean 'x'?" where a known name is close, else nothing."""
     import difflib  # loads slowly, and only faults need it
 
-    close = difflib.get_close_matches(name, list(dict.fromkeys(known))[:10_000], 1)
+    close = difflib.get_close_matches(name, known, 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def element_type(number: int) -> str:
     """FLOAT for 1; the number for one without name."""
-    return TensorProtoDataType(number).name if number in set(TensorProtoDataType) else str(number)
+    return ELEMENT_TYPES.get(number, str(number))
 
 
 def attribute_type(number: int) -> str:
-    known = set(AttributeProtoAttributeType)
-    return AttributeProtoAttributeType(number).name if number in known else str(number)
+    return ATTRIBUTE_TYPES.get(number, str(number))
 
 
 def variables_in(type_: TypeProto | None) -> Iterator[str]:
@@ -58,7 +59,9 @@ def variables_in(type_: TypeProto | None) -> Iterator[str]:
         if holder is not None and holder.shape is not None:
             yield from (dim.dim_param for dim in holder.shape.dim if dim.has("dim_param"))
         inner = type_.sequence_type or type_.optional_type
-        type_ = inner.elem_type if inner is not None else type_.map_type.value_type if type_.map_type else None
+        type_ = (
+            inner.elem_type if inner is not None else type_.map_type.value_type if type_.map_type else None
+        )
 
 
 def is_utf8(data: Payload) -> bool:

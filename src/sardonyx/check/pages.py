@@ -35,7 +35,11 @@ class Page:
 
     def text(self) -> str:
         """The page for a terminal."""
-        rows = [f"{self.code} {self.name} ({self.severity}): {self.title}", f"Clause: {self.clause}", f"Why: {self.why}"]
+        rows = [
+            f"{self.code} {self.name} ({self.severity}): {self.title}",
+            f"Clause: {self.clause}",
+            f"Why: {self.why}",
+        ]
         return "\n\n".join([*rows, f"Bad:\n\n{indented(self.bad)}", f"Good:\n\n{indented(self.good)}"]) + "\n"
 
 
@@ -65,7 +69,9 @@ def page(code: str) -> Page:
     title, _, rest = doc.partition("\n\n")
     found = TITLE.match(" ".join(title.split()))
     assert found is not None, f"{one.module} does not begin with `SXnnn its-name: what is wrong`"
-    assert found[1] == code and found[2] == name_of(one), f"the docstring of {one.module} is that of {found[0]!r}"
+    assert found[1] == code and found[2] == name_of(one), (
+        f"the docstring of {one.module} is that of {found[0]!r}"
+    )
     parts = sections(rest)
     assert tuple(parts) == HEADINGS, f"{one.module} has the headings {tuple(parts)}, wanted {HEADINGS}"
     catalogue = tuple(parts["Catalogue"].split())

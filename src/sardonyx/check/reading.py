@@ -40,6 +40,7 @@ def circles(body: Body) -> list[list[int]]:
     """The groups of nodes of a body that need their own results; found once."""
     if body.circles is None:
         body.circles = cycles(body.record.node)
+        body.circle_of = {i: number for number, group in enumerate(body.circles) for i in group}
     return body.circles
 
 
@@ -48,7 +49,9 @@ def in_one_circle(reader: Body, index: int, writer: Body, definition: Definition
     while reader is not writer:
         assert reader.outer is not None, "the writer's body is the reader's or around it"
         reader, index = reader.outer, reader.holder
-    return any(index in group and definition.index in group for group in circles(writer))
+    circles(writer)
+    circle = writer.circle_of.get(index)
+    return circle is not None and circle == writer.circle_of.get(definition.position)
 
 
 def cycles(nodes: list[m.NodeProto]) -> list[list[int]]:
@@ -87,9 +90,10 @@ def circles_of(reads: list[list[int]]) -> list[list[int]]:
             if position < len(reads[i]):
                 work += [(i, position + 1), (reads[i][position], 0)]
             elif low[i] == number[i]:
-                group = path[path.index(i) :]
-                del path[-len(group) :]
-                held -= set(group)
+                group = [path.pop()]
+                while group[-1] != i:
+                    group.append(path.pop())
+                held.difference_update(group)
                 if len(group) > 1 or i in reads[i]:
                     groups.append(sorted(group))
     return sorted(groups)
@@ -126,7 +130,9 @@ def bodies_of(model: m.ModelProto) -> Iterator[tuple[str, m.GraphProto | m.Funct
         path, body = stack.pop()
         yield path, body
         inner: list[tuple[str, m.GraphProto | m.FunctionProto]] = [
-            (f"{path}.node[{i}].{at}", graph) for i, node in enumerate(body.node) for at, graph in subgraphs(node)
+            (f"{path}.node[{i}].{at}", graph)
+            for i, node in enumerate(body.node)
+            for at, graph in subgraphs(node)
         ]
         stack += reversed(inner)
 

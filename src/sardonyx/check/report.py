@@ -10,7 +10,7 @@ from typing import TypeAlias
 from sardonyx.check.api import Diagnostic, Report
 from sardonyx.check.pages import page
 
-Json: TypeAlias = "str | int | bool | None | Mapping[str, Json] | Sequence[Json]"
+Json: TypeAlias = "str | int | bool | Mapping[str, Json] | Sequence[Json] | None"
 Checked: TypeAlias = Sequence[tuple[str, Report]]  # name of a file, its report
 SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias, cast, get_args
+from typing import BinaryIO, Literal, TypeAlias, get_args
 
 from sardonyx.errors import DecodeError, TextError
 from sardonyx.io import to_proto
@@ -37,7 +37,9 @@ def read(source: Source, kind: DocumentKind | None, limits: Limits | None) -> tu
     """
     if isinstance(source, Record):
         if type(source) not in KINDS.values():
-            raise ValueError(f"a {type(source).__name__} cannot be checked alone; wanted one of {', '.join(KINDS)}")
+            raise ValueError(
+                f"a {type(source).__name__} cannot be checked alone; wanted one of {', '.join(KINDS)}"
+            )
         return source, None
     if isinstance(source, Model):
         return to_proto.model(source), None
@@ -50,7 +52,7 @@ def read(source: Source, kind: DocumentKind | None, limits: Limits | None) -> tu
         return decoded(bytes(source) if isinstance(source, bytearray) else source, kind, limits), None
     if not hasattr(source, "read"):
         raise ValueError(f"{type(source).__name__} is no model; wanted a path, bytes, a file or a record")
-    return decoded(cast(BinaryIO, source).read(), kind, limits), None
+    return decoded(source.read(), kind, limits), None
 
 
 def decoded(data: Payload | Buffer, kind: DocumentKind | None, limits: Limits | None) -> Record:
@@ -66,7 +68,8 @@ def read_file(path: Path, kind: DocumentKind | None, limits: Limits | None) -> R
     """The record in a file, by its suffix: `.json`, `.onnxtxt` and `.txt`, else the binary form."""
     message = KINDS[kind or kind_of(path)]
     if path.suffix == ".json":
-        from sardonyx.proto.json import from_json  # the text forms are rare, and their parsers take time to load
+        # The text forms are rare, and their parsers take time to load.
+        from sardonyx.proto.json import from_json
 
         return from_json(text_of(path), message)
     if path.suffix in (".onnxtxt", ".txt"):

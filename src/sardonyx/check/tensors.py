@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +19,24 @@ LARGEST = (1 << 63) - 1
 def dtype_of(tensor: TensorProto) -> DataType | None:
     """The element type; None where it is undefined or none that exists."""
     number = tensor.data_type
-    return DataType(number) if number and number in set(DataType) else None
+    return DataType.numbered(number) if 0 < number <= max(DataType) else None
 
 
 def count_of(tensor: TensorProto) -> int | None:
     """The number of elements; None where the dimensions make no sense."""
-    dims = tensor.dims
-    if any(n < 0 for n in dims):
-        return None
-    count = math.prod(dims)
-    return count if count <= LARGEST else None
+    return None if any(n < 0 for n in tensor.dims) else product(tensor.dims)
+
+
+def product(dims: Sequence[int]) -> int | None:
+    """The product of sizes; None where it passes 64 bits, which may be by far."""
+    if 0 in dims:
+        return 0
+    count = 1
+    for n in dims:
+        count *= n
+        if count > LARGEST:
+            return None
+    return count
 
 
 def is_external(tensor: TensorProto) -> bool:
@@ -50,13 +58,11 @@ def entries_of(dtype: DataType, count: int) -> int:
 
 
 def int64_elements(tensor: TensorProto) -> NDArray[np.int64] | None:
-    """The elements of an INT64 tensor that holds as many as its dimensions say, in its shape; else None."""
+    """The elements of an INT64 tensor that has some, as many as its dimensions say, in its shape; else None."""
     count = count_of(tensor)
-    if tensor.data_type != DataType.INT64 or count is None or is_external(tensor):
+    if tensor.data_type != DataType.INT64 or not count or is_external(tensor):
         return None
     fields = data_fields(tensor)
-    if not count and not fields:
-        return np.zeros(tensor.dims, np.int64)
     if fields == ["raw_data"] and len(tensor.raw_data) == 8 * count:
         flat = np.frombuffer(tensor.raw_data, "<i8")
     elif fields == ["int64_data"] and len(tensor.int64_data) == count:
@@ -74,13 +80,18 @@ def is_default(tensor: TensorProto, count: int) -> NDArray[np.bool_] | None:
         return None
     if fields == ["string_data"]:
         return np.array([not len(one) for one in tensor.string_data], bool)
+    if dtype is DataType.STRING:
+        return None
     if fields == ["raw_data"] and dtype.bits % 8 == 0 and len(tensor.raw_data) == count * dtype.bits // 8:
         width = dtype.bits // 8
         values = np.frombuffer(tensor.raw_data, np.uint8).reshape(count, width)
         if dtype.is_float or dtype.is_complex:  # -0.0 is zero, too
             return np.asarray(np.frombuffer(tensor.raw_data, dtype.numpy.newbyteorder("<")) == 0)
         return np.asarray(~values.any(axis=1))
-    if fields[0] in ("float_data", "double_data", "int64_data", "int32_data", "uint64_data") and not dtype.is_complex:
+    if (
+        fields[0] in ("float_data", "double_data", "int64_data", "int32_data", "uint64_data")
+        and not dtype.is_complex
+    ):
         found = np.asarray(getattr(tensor, fields[0]))
         return np.asarray(found == 0) if len(found) == count else None
     return None

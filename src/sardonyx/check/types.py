@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sardonyx.check.bodies import Body
 from sardonyx.check.names import element_type
-from sardonyx.proto.messages import GraphProto, TensorProto, TypeProto
+from sardonyx.proto.messages import FunctionProto, GraphProto, TensorProto, TypeProto
 
 
 def misfit(type_: TypeProto | None, tensor: TensorProto) -> str:
@@ -29,15 +29,22 @@ def misfit(type_: TypeProto | None, tensor: TensorProto) -> str:
 def rank_of(body: Body | None, name: str) -> int | None:
     """The rank that a body, or one around it, declares for a value; None where nothing is said."""
     while body is not None:
-        record = body.record
-        infos = [*record.input, *record.output] if isinstance(record, GraphProto) else []
-        for info in (*infos, *record.value_info):
-            if info.name == name and info.type is not None:
-                holder = info.type.tensor_type or info.type.sparse_tensor_type
-                return len(holder.shape.dim) if holder is not None and holder.shape is not None else None
-        if isinstance(record, GraphProto):
-            for tensor in record.initializer:
-                if tensor.name == name:
-                    return len(tensor.dims)
+        if body.ranks is None:
+            body.ranks = ranks_in(body.record)
+        if name in body.ranks:
+            return body.ranks[name]
         body = body.outer if body.own(name) is None else None
     return None
+
+
+def ranks_in(record: GraphProto | FunctionProto) -> dict[str, int | None]:
+    """The ranks of all values whose types a body states."""
+    result: dict[str, int | None] = {}
+    if isinstance(record, GraphProto):
+        result |= {tensor.name: len(tensor.dims) for tensor in record.initializer}
+    infos = [*record.input, *record.output] if isinstance(record, GraphProto) else []
+    for info in (*record.value_info, *infos):
+        holder = (info.type.tensor_type or info.type.sparse_tensor_type) if info.type is not None else None
+        if holder is not None and holder.shape is not None:
+            result[info.name] = len(holder.shape.dim)
+    return result

@@ -12,6 +12,7 @@ import numpy as np
 from sardonyx.errors import InputError
 from sardonyx.io.data_proto import datum_from
 from sardonyx.io.external import ExternalFiles, Policy
+from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import MapType, OptionalType, SequenceType, SparseTensorType
 from sardonyx.proto import messages as m
 from sardonyx.proto.binary import decode
@@ -73,9 +74,22 @@ def read_folder(path: Path, ports: Sequence[Port]) -> Mapping[str, object]:
 
 
 def read_archive(path: Path) -> Mapping[str, object]:
+    content = read_numpy(path)
+    if isinstance(content, np.ndarray):
+        raise InputError(f"{path} holds one array, as .npy files do, and no names", name=str(path))
+    return content
+
+
+def read_numpy(path: Path) -> Array | dict[str, Array]:
+    """The array of a `.npy`, or the arrays of a `.npz`, whatever the file is called."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        with path.open("rb") as file:
+            content = np.load(file, allow_pickle=False)
+            return (
+                content
+                if isinstance(content, np.ndarray)
+                else {name: content[name] for name in content.files}
+            )
     except NOT_NUMPY as error:
         raise InputError(f"{path}: {error}", name=str(path)) from None
 
@@ -84,10 +98,7 @@ def read_value(text: str, port: Port | None, name: str) -> object:
     """The value of one input: of a file by its ending, else of a literal."""
     path = Path(text)
     if path.suffix == ".npy":
-        try:
-            return np.load(path, allow_pickle=False)
-        except NOT_NUMPY as error:
-            raise InputError(f"{path}: {error}", name=name) from None
+        return read_numpy(path)
     if path.suffix == ".pb":
         kind = RECORDS.get(type(port.type) if port else object, m.TensorProto)
         record = decode(path.read_bytes(), kind, source=text)

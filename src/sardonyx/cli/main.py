@@ -6,6 +6,7 @@ Exit codes: 0 all is well, 1 the model or its data are at fault, 2 the command w
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import os
 import pkgutil
@@ -40,18 +41,28 @@ def verb(name: str) -> Verb:
     return cast(Verb, importlib.import_module(f"{PACKAGE}.{name}"))
 
 
+def help_of(name: str) -> str:
+    """What a verb is for, read from its source: loading all verbs for a list of them takes too long."""
+    for statement in ast.parse((FOLDER / f"{name}.py").read_text("utf-8")).body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id="HELP")], value=ast.Constant(value=str(text))):
+                return text
+    raise AssertionError(f"the verb {name} has no HELP")
+
+
 def parser(chosen: str | None) -> argparse.ArgumentParser:
-    """The parser of the command line; verbs other than the chosen one are loaded only for the list of all."""
+    """The parser of the command line; only the chosen verb is loaded."""
     top = argparse.ArgumentParser(prog="sardonyx", description="Read, inspect and run ONNX models.")
     top.add_argument("--version", action="store_true", help="print the version and leave")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", title="verbs")
-    for name in names():
-        if chosen is not None and name != chosen:
-            continue
-        module = verb(name)
-        one = verbs.add_parser(name, help=module.HELP, description=module.__doc__, allow_abbrev=False)
-        one.formatter_class = argparse.RawDescriptionHelpFormatter
-        module.arguments(one)
+    if chosen is None:
+        for name in names():
+            verbs.add_parser(name, help=help_of(name))
+        return top
+    module = verb(chosen)
+    one = verbs.add_parser(chosen, description=module.__doc__, allow_abbrev=False)
+    one.formatter_class = argparse.RawDescriptionHelpFormatter
+    module.arguments(one)
     return top
 
 

@@ -121,7 +121,9 @@ class DataType(enum.IntEnum):
         """The element type with the number that a model file writes; ValueError for a number that none has."""
         member = _BY_NUMBER.get(number)
         if member is None:
-            raise ValueError(f"{number} is not the number of an element type; they go from 0 to {max(_BY_NUMBER)}")
+            raise ValueError(
+                f"{number} is not the number of an element type; they go from 0 to {max(_BY_NUMBER)}"
+            )
         return member
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class Elements:
         if depth > DEPTH:
             self.settle(pending)
 
-    def forget(self, values: Sequence[Value]) -> None:
+    def forget(self, values: Iterable[Value]) -> None:
         for value in values:
             self.found.pop(value, None)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 
 import numpy as np
 
@@ -13,12 +12,11 @@ from sardonyx.ir.dims import Dim
 from sardonyx.ir.graph import Node, Value
 from sardonyx.ir.types import TensorType, Type
 from sardonyx.ops.api import InferFacet, Kernel, Operator, ValueFacet
-from sardonyx.ops.bind import AttributePlan, Bindings
+from sardonyx.ops.bind import plan_of
 from sardonyx.ops.inference import Inference, Known, Result
+from sardonyx.schema import OpSchema
 
 Key = tuple[Hashable, ...]
-ATTRIBUTE = attrgetter("name", "type", "value", "ref")
-TYPE = attrgetter("type")
 
 
 @dataclass(slots=True)
@@ -66,39 +64,45 @@ Answers = dict[Key | None, Answer | tuple[int, ...]]
 class Plan:
     """An operator in one version, ready to be asked about many nodes."""
 
-    __slots__ = ("answers", "attributes", "bound", "finds_elements", "infer", "kernel", "value", "version")
+    __slots__ = ("answers", "attributes", "finds_elements", "infer", "kernel", "value", "version")
 
     def __init__(
-        self, op: Operator, version: int, infer: InferFacet, attributes: AttributePlan, answers: Answers
+        self, op: Operator, schema: OpSchema, infer: InferFacet, answers: dict[Key, Answers]
     ) -> None:
-        self.version = version
-        self.attributes = attributes
+        """`answers` of all plans: operators that share a facet and its defaults share what it answers."""
+        version = self.version = schema.since_version
+        self.attributes = plan_of(schema)
         self.infer = infer
         self.value: ValueFacet | None = op.values.get(version)
         computes_shapes = self.value is not None or op.elementwise
         self.kernel: Kernel | None = op.kernels.get(version) if computes_shapes and not op.is_random else None
         self.finds_elements = self.value is not None or self.kernel is not None
-        self.answers = answers
-        self.bound: dict[Hashable, Mapping[str, object]] = {}
+        self.answers = answers.setdefault((infer, version, *self.attributes.defaults.items()), {})
 
-    def bind(self, node: Node, bindings: Bindings, key: Key | None) -> Mapping[str, object]:
-        """See `AttributePlan.bind`; nodes with the same attributes share what it gives."""
-        if key is None:
-            return self.attributes.bind(node, bindings)
-        found = self.bound.get(key[0])
-        if found is None:
-            found = self.bound[key[0]] = self.attributes.bind(node, bindings)
-        return found
+    def key(self, node: Node) -> Key | None:
+        """What the answer depends on: the number of outputs, input types, attributes.
+
+        None where a call decides attributes, and where they have a fault, for which no other node's answer will do.
+        """
+        key: list[Hashable] = [len(node.outputs)]
+        for value in node.inputs:
+            key.append(0 if value is None else value.type)
+        if node.attributes:
+            kinds = self.attributes.kinds
+            for name, attribute in node.attributes.items():
+                if attribute.ref or kinds.get(name) is not attribute.type:
+                    return None
+                key.append(name)
+                key.append(attribute.value)
+        return tuple(key)
 
     def recall(self, key: Key | None, node: Node, elements: Elements) -> Answer | None:
         """The answer to an earlier question like this one.
 
         For a key whose answers depend on elements of inputs as well, those inputs are on record.
         """
-        if key is None:
-            return None
         found = self.answers.get(key)
-        if isinstance(found, tuple):
+        if key is not None and isinstance(found, tuple):
             found = self.answers.get(extended(key, found, node, elements))
         assert not isinstance(found, tuple), "a key is extended once"
         return found
@@ -113,20 +117,6 @@ class Plan:
             self.answers[key] = asked
             key = extended(key, asked, node, question.elements)
         self.answers[key] = answer
-
-
-def key_of(node: Node, *, is_called: bool) -> Key | None:
-    """Attributes and input types, which the answer depends on.
-
-    None in the body of a function (`is_called`) where attributes refer to those of the call.
-    """
-    attributes = tuple(map(ATTRIBUTE, node.attributes.values()))
-    if is_called and any(ref for *_, ref in attributes):
-        return None
-    inputs = node.inputs
-    if None in inputs:
-        return attributes, len(node.outputs), *[0 if v is None else v.type for v in inputs]
-    return attributes, len(node.outputs), *map(TYPE, inputs)
 
 
 def extended(key: Key, asked: Sequence[int], node: Node, elements: Elements) -> Key:

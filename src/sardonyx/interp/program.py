@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sardonyx.errors import EvaluationError, InvalidModel
-from sardonyx.interp.signature import refuse_counts
+from sardonyx.interp.signature import refuse_counts, takes_containers
 from sardonyx.interp.steps import Frame, Run, Step, as_value
 from sardonyx.ir.graph import Function, Graph, Model, Node, Value
 from sardonyx.ir.walk import captured, location, nodes
@@ -108,6 +108,7 @@ def bind_kernel(step: Step, program: Program) -> None:
     node = step.node
     schema = step.schema = schema_of(node, program.imports)
     refuse_counts(node, schema)
+    step.is_strict = takes_containers(schema)
     kernel = kernel_of(node, schema)
     attributes = attributes_of(node, schema, program.bindings)
     taken = step.attributes = taken_attributes(kernel, attributes, node, schema.since_version)

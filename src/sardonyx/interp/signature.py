@@ -25,9 +25,9 @@ def refuse_counts(node: Node, schema: OpSchema) -> None:
             raise InvalidModel(
                 f"input {i} {parameter.name!r} is required and missing", location=location(node)
             )
-    if len(inputs) < schema.min_inputs:
-        what = f"{name} takes at least {schema.min_inputs} inputs, {len(inputs)} are given"
-        raise InvalidModel(what, location=location(node))
+        if parameter.option == "variadic" and max(len(inputs) - i, 0) < parameter.min_arity:
+            what = f"{name} takes at least {i + parameter.min_arity} inputs, {len(inputs)} are given"
+            raise InvalidModel(what, location=location(node))
     if schema.max_inputs is not None and len(inputs) > schema.max_inputs:
         what = f"{name} takes at most {schema.max_inputs} inputs, {len(inputs)} are given"
         raise InvalidModel(what, location=location(node))
@@ -43,6 +43,11 @@ def trimmed(node: Node) -> list[bool]:
     while given and not given[-1]:
         given.pop()
     return given
+
+
+def takes_containers(schema: OpSchema) -> bool:
+    """Whether an input must be a sequence or a map: Python would count the rows of a tensor as elements of one."""
+    return any(all(t.startswith(("seq(", "map(")) for t in schema.allowed(p)) for p in schema.inputs)
 
 
 def misfit(schema: OpSchema, inputs: Sequence[RuntimeValue]) -> str:

@@ -80,16 +80,18 @@ Call: TypeAlias = Callable[[Frame, list[RuntimeValue]], Evaluated]
 class Step:
     """One node, ready to be called."""
 
-    __slots__ = ("attributes", "call", "dead", "kernel", "node", "reads", "schema", "writes")
+    __slots__ = ("attributes", "call", "dead", "is_strict", "kernel", "node", "reads", "schema", "writes")
 
     def __init__(self, node: Node) -> None:
         """The rest is for the maker to fill in: `kernel`, for one that needs nothing but inputs and attributes, or
-        `call`; `schema` of an operator; `dead`, the values of this frame that nobody reads afterwards."""
+        `call`; `schema` of an operator; `is_strict`, whether inputs are held to it before each call; `dead`, the values
+        of this frame that nobody reads afterwards."""
         self.node = node
         self.kernel: Eval | None = None
         self.call: Call | None = None
         self.attributes: Mapping[str, object] = {}
         self.schema: OpSchema | None = None
+        self.is_strict = False
         self.dead: tuple[Value, ...] = ()
         reads, writes = list(node.inputs), [v if v.name else None for v in node.outputs]
         while reads and reads[-1] is None:
@@ -102,6 +104,8 @@ class Step:
         run, values = frame.run, frame.values
         run.count()
         inputs = [None if v is None else values[v] if v in values else frame[v] for v in self.reads]
+        if self.is_strict and self.schema is not None and (why := misfit(self.schema, inputs)):
+            raise EvaluationError(why, location=location(self.node))
         try:
             if self.kernel is not None:
                 result = self.kernel(*inputs, **self.attributes)

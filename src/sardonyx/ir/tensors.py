@@ -156,7 +156,11 @@ class SparseTensor:
         """Where each stored value stands among the elements in order: int64 [nnz]."""
         indices = self.indices.numpy().astype(np.int64)
         sizes = np.array(self.shape if indices.ndim == 2 else (math.prod(self.shape),), np.int64)
-        rows = indices.reshape(len(indices), -1) if indices.size else np.zeros((len(indices), len(sizes)), np.int64)
+        rows = (
+            indices.reshape(len(indices), -1)
+            if indices.size
+            else np.zeros((len(indices), len(sizes)), np.int64)
+        )
         outside = np.flatnonzero(((rows < 0) | (rows >= sizes)).any(axis=1))
         if len(outside):
             which = f"index {rows[outside[0]].tolist()} of stored value {outside[0]}"

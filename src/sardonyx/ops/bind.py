@@ -67,12 +67,12 @@ def literal_of(node: Node) -> Tensor | None:
 
     None for other nodes, and for a Constant of another form or with a fault, which its facets will name.
     """
-    if node.op_type != "Constant" or node.domain or len(node.outputs) != 1:
+    attributes = node.attributes
+    if node.op_type != "Constant" or len(attributes) != 1 or node.domain or not node.outputs:
         return None
-    attribute = node.attributes.get("value")
-    if attribute is None or len(node.attributes) != 1 or not isinstance(attribute.value, Tensor):
-        return None
-    return attribute.value
+    attribute = attributes.get("value")
+    found = attribute.value if attribute is not None else None
+    return found if isinstance(found, Tensor) else None
 
 
 def bound_attributes(node: Node, bindings: Bindings) -> dict[str, Attribute]:

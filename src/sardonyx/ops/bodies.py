@@ -32,7 +32,9 @@ def parsed(domain: str, name: str, version: int, opset: int, text: str) -> Funct
     own = f', "{domain}": {version}' if domain else ""
     header = f'<domain: "{domain or "ai.onnx"}", opset_import: ["": {opset}{own}]>'
     record = from_text(f"{header} {name} {f'<{attributes}>' if attributes else ''} {text}", FunctionProto)
-    function = from_proto.function(record, ExternalFiles(None, Policy.STRICT), [], f"body of {name}-{version}")
+    function = from_proto.function(
+        record, ExternalFiles(None, Policy.STRICT), [], f"body of {name}-{version}"
+    )
     for one in schema.attributes.values():
         if one.default is not None:
             function.attributes[one.name] = Attribute(one.name, AttributeType[one.type], one.default)

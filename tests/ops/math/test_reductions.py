@@ -105,7 +105,10 @@ def every_case() -> Iterator[Case]:
             yield Case(op, version, [X, i64([0])], [f32([columns])], {"noop_with_empty_axes": 1}, "not none")
 
 
-@pytest.mark.parametrize("case", list(every_case()), ids=str)
+CASES = list(every_case())
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
     check(case)
 

@@ -12,7 +12,9 @@ HALVES = np.full((2, 2, 2), 0.25, F)
 CASES = [
     Case("Softmax", 13, [ROW], [PART]),
     Case("Softmax", 13, [ROW.T], [PART.T], {"axis": 0}),
-    Case("Softmax", 13, [np.zeros((2, 2, 2), F)], [np.full((2, 2, 2), 0.5, F)], {"axis": 1}, "one axis alone"),
+    Case(
+        "Softmax", 13, [np.zeros((2, 2, 2), F)], [np.full((2, 2, 2), 0.5, F)], {"axis": 1}, "one axis alone"
+    ),
     Case("Softmax", 13, [np.array([1000, 1000], F)], [np.array([0.5, 0.5], F)], label="no overflow"),
     Case("Softmax", 13, [np.zeros((2, 0), F)], [np.zeros((2, 0), F)], label="empty"),
     Case("Softmax", 11, [np.zeros((2, 2, 2), F)], [HALVES], {"axis": 1}, "rows from axis on"),

@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case
+from cases import Case, check
 from ops.random.draws import assert_repeatable, drawn
 from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, ints, refused, too_large, types
 from sardonyx.dtypes import DataType
@@ -11,6 +11,15 @@ from sardonyx.ir.types import TensorType
 
 FLOATS = [(1, np.float32), (10, np.float16), (11, np.float64)]
 BFLOAT16 = (16, ml_dtypes.bfloat16)
+CASES = [  # what is drawn is checked below; its type and shape by `check`
+    *(Case("RandomNormal", version, [], [...], {"shape": [2, 3], "seed": 1.0}) for version in (1, 22)),
+    *(Case("RandomNormalLike", version, [f32([1, 2])], [...]) for version in (1, 22)),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
 
 
 @pytest.mark.parametrize("version", [1, 22])

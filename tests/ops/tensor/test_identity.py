@@ -15,6 +15,7 @@ CASES = [
     Case("Identity", 14, [[f32([1]), f32([2, 3])]], [[f32([1]), f32([2, 3])]], label="sequence"),
     Case("Identity", 16, [f32([1])], [f32([1])], label="optional with value", types={0: MAYBE}),
     Case("Identity", 16, [None], [None], label="optional without value", types={0: MAYBE}),
+    *(Case("Identity", version, [i64([4, 5])], [i64([4, 5])]) for version in (19, 21, 23, 24)),
     Case("Identity", 25, [TABLE], [TABLE], label="map"),
 ]
 

@@ -18,7 +18,7 @@ from sardonyx.proto.messages import NodeProto
 
 @rule("SX210", visits=NodeProto)
 def attribute_missing(node: NodeProto, context: Context) -> Iterator[Finding]:
-    schema = context.body.schema(node) if context.body is not None else None
+    schema = context.schema
     if schema is None:
         return
     given = {one.name for one in node.attribute} if "attribute" in node.__dict__ else frozenset()

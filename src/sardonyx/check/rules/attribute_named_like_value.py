@@ -17,10 +17,8 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX213", "warning", visits=NodeProto)
+@rule("SX213", "warning", visits=NodeProto, needs="attribute")
 def attribute_named_like_value(node: NodeProto, context: Context) -> Iterator[Finding]:
-    if "attribute" not in node.__dict__:
-        return
     values = {*node.input, *node.output}
     for i, one in enumerate(node.attribute):
         if one.name and one.name in values:

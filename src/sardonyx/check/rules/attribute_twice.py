@@ -16,10 +16,8 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX235", visits=NodeProto)
+@rule("SX235", visits=NodeProto, needs="attribute")
 def attribute_twice(node: NodeProto, context: Context) -> Iterator[Finding]:
-    if "attribute" not in node.__dict__:
-        return
     first: dict[str, int] = {}
     for i, one in enumerate(node.attribute):
         if one.name and first.setdefault(one.name, i) != i:

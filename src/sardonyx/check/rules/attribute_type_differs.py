@@ -18,11 +18,9 @@ from sardonyx.check.value_fields import FIELDS, kind_of
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX212", visits=NodeProto, unless="SX231 SX232")
+@rule("SX212", visits=NodeProto, unless="SX231 SX232", needs="attribute")
 def attribute_type_differs(node: NodeProto, context: Context) -> Iterator[Finding]:
-    if "attribute" not in node.__dict__ or context.body is None:
-        return
-    schema = context.body.schema(node)
+    schema = context.schema
     if schema is None:
         return
     for i, one in enumerate(node.attribute):

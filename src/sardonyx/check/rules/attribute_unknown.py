@@ -13,20 +13,17 @@ from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
-from sardonyx.check.names import did_you_mean
 from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX211", visits=NodeProto, unless="SX230")
+@rule("SX211", visits=NodeProto, unless="SX230", needs="attribute")
 def attribute_unknown(node: NodeProto, context: Context) -> Iterator[Finding]:
-    if "attribute" not in node.__dict__ or context.body is None:
-        return
-    schema = context.body.schema(node)
+    schema = context.schema
     if schema is None:
         return
     for i, one in enumerate(node.attribute):
         if one.name not in schema.attributes:
-            near = did_you_mean(one.name, schema.attributes)
+            near = context.near(one.name, schema.attributes)
             says = f"{node.op_type}-{schema.since_version} has no attribute {brief(one.name)}{near}"
             yield Finding(f"attribute[{i}]", says, "correct the name, or drop the attribute")

@@ -19,7 +19,7 @@ from sardonyx.dtypes import DataType
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX309", visits=TensorProto, unless="SX302 SX305")
+@rule("SX309", visits=TensorProto, unless="SX302 SX305", needs="raw_data")
 def bool_byte_invalid(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     if tensor.data_type != DataType.BOOL or not tensor.has("raw_data"):
         return

@@ -21,7 +21,7 @@ from sardonyx.proto.record import brief
 
 @rule("SX409", visits=NodeProto, since=8)
 def call_arity(node: NodeProto, context: Context) -> Iterator[Finding]:
-    callee = context.body.callee(node) if context.body is not None else None
+    callee = context.callee
     if callee is None:
         return
     for field in ("input", "output"):

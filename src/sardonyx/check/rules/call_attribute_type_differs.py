@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
+from sardonyx.check.bodies import key_of
 from sardonyx.check.context import Context
 from sardonyx.check.names import attribute_type
 from sardonyx.check.value_fields import kind_of
@@ -21,12 +22,12 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX411", visits=NodeProto, since=9, unless="SX231 SX232")
+@rule("SX411", visits=NodeProto, since=9, unless="SX231 SX232", needs="attribute")
 def call_attribute_type_differs(node: NodeProto, context: Context) -> Iterator[Finding]:
-    callee = context.body.callee(node) if context.body is not None else None
+    callee = context.callee
     if callee is None:
         return
-    defaults = {one.name: kind_of(one) for one in callee.attribute_proto}
+    defaults = context.document.formals[key_of(callee)].defaults
     for i, one in enumerate(node.attribute):
         wanted = defaults.get(one.name, 0)
         if wanted and kind_of(one) not in (0, wanted):

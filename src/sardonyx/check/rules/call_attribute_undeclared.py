@@ -14,19 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
+from sardonyx.check.bodies import key_of
 from sardonyx.check.context import Context
-from sardonyx.check.names import did_you_mean
 from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX410", visits=NodeProto, since=8)
+@rule("SX410", visits=NodeProto, since=8, needs="attribute")
 def call_attribute_undeclared(node: NodeProto, context: Context) -> Iterator[Finding]:
-    callee = context.body.callee(node) if context.body is not None else None
+    callee = context.callee
     if callee is None:
         return
-    declared = {*callee.attribute, *(one.name for one in callee.attribute_proto)}
+    declared = context.document.formals[key_of(callee)].declared
     for i, one in enumerate(node.attribute):
         if one.name and one.name not in declared:
-            says = f"{brief(callee.name)} declares no attribute {brief(one.name)}{did_you_mean(one.name, declared)}"
+            says = f"{brief(callee.name)} declares no attribute {brief(one.name)}{context.near(one.name, declared)}"
             yield Finding(f"attribute[{i}]", says, "correct the name, or drop the attribute")

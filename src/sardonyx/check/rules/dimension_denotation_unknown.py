@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
-from sardonyx.check.names import did_you_mean
 from sardonyx.proto.messages import TensorShapeProtoDimension
 from sardonyx.proto.record import brief
 
@@ -22,8 +21,8 @@ WORDS = (
 ).split()
 
 
-@rule("SX135", "warning", visits=TensorShapeProtoDimension)
+@rule("SX135", "warning", visits=TensorShapeProtoDimension, needs="denotation")
 def dimension_denotation_unknown(dim: TensorShapeProtoDimension, context: Context) -> Iterator[Finding]:
     if dim.denotation and dim.denotation not in WORDS:
-        says = f"{brief(dim.denotation)} is no denotation of dimensions{did_you_mean(dim.denotation, WORDS)}"
+        says = f"{brief(dim.denotation)} is no denotation of dimensions{context.near(dim.denotation, WORDS)}"
         yield Finding("denotation", says, f"write one of {', '.join(WORDS)}")

@@ -23,9 +23,9 @@ def element_type_too_new(
 ) -> Iterator[Finding]:
     """Once for each type."""
     number = holder.data_type if isinstance(holder, TensorProto) else holder.elem_type
-    if number < DataType.BFLOAT16 or number not in set(DataType):
+    if not DataType.BFLOAT16 <= number <= max(DataType):
         return
-    dtype = DataType(number)
+    dtype = DataType.numbered(number)
     if dtype.ir_version > context.ir_version:
         field = "data_type" if isinstance(holder, TensorProto) else "elem_type"
         says = f"{dtype.name} came with IR version {dtype.ir_version}; the model says {context.ir_version}"

@@ -17,7 +17,7 @@ import numpy as np
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
 from sardonyx.check.tensors import dtype_of
-from sardonyx.dtypes import DataType
+from sardonyx.dtypes import DataType, field_of
 from sardonyx.proto.messages import TensorProto
 
 
@@ -27,7 +27,7 @@ def entry_out_of_range(tensor: TensorProto, context: Context) -> Iterator[Findin
     field = next(
         (f for f in ("int32_data", "uint64_data") if tensor.has(f) and len(getattr(tensor, f))), None
     )
-    if dtype is None or field is None or dtype in (DataType.INT32, DataType.UINT64, DataType.STRING):
+    if dtype is None or field != field_of(dtype) or dtype in (DataType.INT32, DataType.UINT64):
         return
     low, high = entry_limits(dtype)
     entries = np.asarray(getattr(tensor, field))

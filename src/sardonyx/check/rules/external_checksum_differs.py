@@ -21,7 +21,7 @@ from sardonyx.proto.messages import TensorProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX348", visits=TensorProto)
+@rule("SX348", visits=TensorProto, needs="external_data")
 def external_checksum_differs(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     stated = entry(tensor, "checksum") if is_external(tensor) else None
     location = location_of(tensor) if stated else None

@@ -21,7 +21,7 @@ from sardonyx.proto.messages import TensorProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX345", visits=TensorProto, unless="SX300 SX301 SX344 SX346 SX349 SX351")
+@rule("SX345", visits=TensorProto, unless="SX300 SX301 SX344 SX346 SX349 SX351", needs="external_data")
 def external_data_beyond_file(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     location, wanted = (location_of(tensor), bytes_of(tensor)) if is_external(tensor) else (None, None)
     file = data_file(context.document, location) if location else None

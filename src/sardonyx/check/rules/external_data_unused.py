@@ -17,7 +17,7 @@ from sardonyx.check.tensors import is_external
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX353", visits=TensorProto, unless="SX355")
+@rule("SX353", visits=TensorProto, unless="SX355", needs="external_data")
 def external_data_unused(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     if tensor.external_data and not is_external(tensor):
         yield Finding(

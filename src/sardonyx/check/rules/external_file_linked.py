@@ -22,7 +22,7 @@ from sardonyx.check.tensors import is_external
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX354", visits=TensorProto)
+@rule("SX354", visits=TensorProto, needs="external_data")
 def external_file_linked(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     """Once for each file."""
     location = location_of(tensor) if is_external(tensor) else None

@@ -19,7 +19,7 @@ from sardonyx.check.tensors import is_external
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX350", visits=TensorProto)
+@rule("SX350", visits=TensorProto, needs="external_data")
 def external_file_missing(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     """Once for each file."""
     location = location_of(tensor) if is_external(tensor) else None

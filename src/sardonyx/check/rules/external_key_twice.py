@@ -19,7 +19,7 @@ from sardonyx.proto.messages import TensorProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX349", visits=TensorProto)
+@rule("SX349", visits=TensorProto, needs="external_data")
 def external_key_twice(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     first: dict[str, int] = {}
     for i, one in enumerate(tensor.external_data):

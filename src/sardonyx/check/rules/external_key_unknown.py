@@ -16,17 +16,16 @@ from collections.abc import Iterator
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
 from sardonyx.check.external import KEYS
-from sardonyx.check.names import did_you_mean
 from sardonyx.check.tensors import is_external
 from sardonyx.proto.messages import TensorProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX347", "warning", visits=TensorProto)
+@rule("SX347", "warning", visits=TensorProto, needs="external_data")
 def external_key_unknown(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     for i, one in enumerate(tensor.external_data):
         if is_external(tensor) and one.key not in KEYS:
-            says = f"{brief(one.key)} is no key of external data{did_you_mean(one.key, KEYS)}"
+            says = f"{brief(one.key)} is no key of external data{context.near(one.key, KEYS)}"
             yield Finding(
                 f"external_data[{i}].key", says, "drop the entry; metadata_props are for private facts"
             )

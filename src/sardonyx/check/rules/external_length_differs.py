@@ -21,7 +21,7 @@ from sardonyx.check.tensors import bytes_of, is_external
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX346", visits=TensorProto, unless="SX300 SX301 SX349 SX351")
+@rule("SX346", visits=TensorProto, unless="SX300 SX301 SX349 SX351", needs="external_data")
 def external_length_differs(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     if not is_external(tensor):
         return

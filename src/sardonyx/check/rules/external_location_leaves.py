@@ -20,7 +20,7 @@ from sardonyx.proto.messages import TensorProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX342", visits=TensorProto)
+@rule("SX342", visits=TensorProto, needs="external_data")
 def external_location_leaves(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     location = entry(tensor, "location") if is_external(tensor) else None
     if location and leaves(location):

@@ -20,7 +20,7 @@ from sardonyx.proto.messages import TensorProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX341", visits=TensorProto, unless="SX342")
+@rule("SX341", visits=TensorProto, unless="SX342", needs="external_data")
 def external_location_not_relative(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     location = entry(tensor, "location") if is_external(tensor) else None
     if location and (why := flaw(location)):

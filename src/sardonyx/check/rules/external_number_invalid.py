@@ -21,7 +21,7 @@ from sardonyx.proto.messages import TensorProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX344", visits=TensorProto)
+@rule("SX344", visits=TensorProto, needs="external_data")
 def external_number_invalid(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     if is_external(tensor):
         for i, one in enumerate(tensor.external_data):

@@ -21,7 +21,7 @@ from sardonyx.proto.messages import TensorProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX352", "warning", visits=TensorProto)
+@rule("SX352", "warning", visits=TensorProto, needs="external_data")
 def external_offset_unaligned(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     """Once for each file."""
     offset = number(entry(tensor, "offset")) if is_external(tensor) else None

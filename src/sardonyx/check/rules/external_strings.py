@@ -19,7 +19,7 @@ from sardonyx.dtypes import DataType
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX351", visits=TensorProto)
+@rule("SX351", visits=TensorProto, needs="data_location")
 def external_strings(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     if is_external(tensor) and tensor.data_type == DataType.STRING:
         yield Finding("data_location", "the elements are STRING", "store them in string_data")

@@ -20,7 +20,7 @@ from sardonyx.check.tensors import data_fields, is_external
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX343", visits=TensorProto)
+@rule("SX343", visits=TensorProto, needs="data_location")
 def external_with_inline_data(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     fields = data_fields(tensor)
     if is_external(tensor) and fields:

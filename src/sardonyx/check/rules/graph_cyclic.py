@@ -37,5 +37,5 @@ def is_in_order(body: Body, i: int, node: NodeProto) -> bool:
     names = read_by(node) if "attribute" in node.__dict__ else node.input
     writers = body.writers
     return not any(
-        name in writers and writers[name].index >= i and not body.sees(name, i) for name in names if name
+        name in writers and writers[name].position >= i and not body.sees(name, i) for name in names if name
     )

@@ -23,7 +23,7 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.schema import canonical
 
 
-@rule("SX128", visits=NodeProto)
+@rule("SX128", visits=NodeProto, needs="attribute")
 def if_branches_differ(node: NodeProto, context: Context) -> Iterator[Finding]:
     if node.op_type != "If" or canonical(node.domain):
         return

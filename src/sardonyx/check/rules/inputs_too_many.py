@@ -18,7 +18,7 @@ from sardonyx.proto.messages import NodeProto
 
 @rule("SX203", visits=NodeProto)
 def inputs_too_many(node: NodeProto, context: Context) -> Iterator[Finding]:
-    schema = context.body.schema(node) if context.body is not None else None
+    schema = context.schema
     if schema is not None and schema.max_inputs is not None and len(node.input) > schema.max_inputs:
         says = f"{node.op_type}-{schema.since_version} takes {schema.max_inputs}, the node gives {len(node.input)}"
         yield Finding(f"input[{schema.max_inputs}]", says, "drop the inputs that are too many")

@@ -25,11 +25,11 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.schema import canonical
 
 
-@rule("SX129", visits=NodeProto, unless="SX127")
+@rule("SX129", visits=NodeProto, unless="SX127", needs="attribute")
 def loop_body_differs(node: NodeProto, context: Context) -> Iterator[Finding]:
-    if node.op_type not in ("Loop", "Scan") or canonical(node.domain) or context.body is None:
+    if node.op_type not in ("Loop", "Scan") or canonical(node.domain):
         return
-    schema = context.body.schema(node)
+    schema = context.schema
     if schema is None:
         return
     extra = (

@@ -20,7 +20,13 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto
 
 
-@rule("SX059", "warning", visits=(GraphProto, NodeProto, FunctionProto, ValueInfoProto, TensorProto), until=9)
+@rule(
+    "SX059",
+    "warning",
+    visits=(GraphProto, NodeProto, FunctionProto, ValueInfoProto, TensorProto),
+    until=9,
+    needs="metadata_props",
+)
 def metadata_before_ir_10(
     holder: GraphProto | NodeProto | FunctionProto | ValueInfoProto | TensorProto, context: Context
 ) -> Iterator[Finding]:

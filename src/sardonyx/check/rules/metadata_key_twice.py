@@ -26,12 +26,12 @@ from sardonyx.proto.record import brief
 HOLDERS = (ModelProto, GraphProto, NodeProto, FunctionProto, ValueInfoProto, TensorProto)
 
 
-@rule("SX020", visits=HOLDERS)
+@rule("SX020", visits=HOLDERS, needs="metadata_props")
 def metadata_key_twice(
     holder: ModelProto | GraphProto | NodeProto | FunctionProto | ValueInfoProto | TensorProto,
     context: Context,
 ) -> Iterator[Finding]:
-    if not holder.has("metadata_props") or (context.ir_version < 10 and not isinstance(holder, ModelProto)):
+    if context.ir_version < 10 and not isinstance(holder, ModelProto):
         return
     first: dict[str, int] = {}
     for i, entry in enumerate(holder.metadata_props):

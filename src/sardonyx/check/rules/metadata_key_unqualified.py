@@ -27,14 +27,15 @@ STANDARD = frozenset("model_author model_license author company converted_from l
 
 
 @rule(
-    "SX021", "warning", visits=(ModelProto, GraphProto, NodeProto, FunctionProto, ValueInfoProto, TensorProto)
+    "SX021",
+    "warning",
+    visits=(ModelProto, GraphProto, NodeProto, FunctionProto, ValueInfoProto, TensorProto),
+    needs="metadata_props",
 )
 def metadata_key_unqualified(
     holder: ModelProto | GraphProto | NodeProto | FunctionProto | ValueInfoProto | TensorProto,
     context: Context,
 ) -> Iterator[Finding]:
-    if not holder.has("metadata_props"):
-        return
     for i, entry in enumerate(holder.metadata_props):
         if "." not in entry.key.strip(".") and entry.key not in STANDARD:
             says = f"{brief(entry.key)} is no key of the standard, and not qualified by a domain"

@@ -18,10 +18,16 @@ from sardonyx.proto.messages import FunctionProto, GraphProto
 
 @rule("SX119", visits=(GraphProto, FunctionProto))
 def node_name_twice(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
-    first: dict[str, int] = {}
+    """An algorithm of a training step is joined to the main graph, so that their names count together."""
+    body = context.body
+    first: dict[str, str] = {}
+    if body is not None and body.kind == "algorithm" and body.outer is not None:
+        first |= {
+            node.name: f"node[{i}] of the main graph"
+            for i, node in enumerate(body.outer.record.node)
+            if node.name
+        }
     for i, node in enumerate(graph.node):
         name = node.__dict__.get("name")
-        if name and first.setdefault(name, i) != i:
-            yield Finding(
-                f"node[{i}].name", f"node[{first[name]}] has the same name", "rename one of the two nodes"
-            )
+        if name and (other := first.setdefault(name, f"node[{i}]")) != f"node[{i}]":
+            yield Finding(f"node[{i}].name", f"{other} has the same name", "rename one of the two nodes")

@@ -18,7 +18,7 @@ from sardonyx.proto.messages import NodeProto
 
 @rule("SX214", visits=NodeProto)
 def operator_deprecated(node: NodeProto, context: Context) -> Iterator[Finding]:
-    schema = context.body.schema(node) if context.body is not None else None
+    schema = context.schema
     if schema is not None and schema.deprecated:
         says = f"{node.op_type} is deprecated since version {schema.since_version} of {schema.domain or 'ai.onnx'}"
         yield Finding("", says, "use its successor, or import an earlier version of the set")

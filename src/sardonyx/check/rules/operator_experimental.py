@@ -18,7 +18,7 @@ from sardonyx.proto.messages import NodeProto
 
 @rule("SX217", "info", visits=NodeProto)
 def operator_experimental(node: NodeProto, context: Context) -> Iterator[Finding]:
-    schema = context.body.schema(node) if context.body is not None else None
+    schema = context.schema
     if schema is not None and schema.status != "common":
         yield Finding(
             "", f"{node.op_type}-{schema.since_version} is {schema.status}", "use stable operators instead"

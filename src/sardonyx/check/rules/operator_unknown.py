@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.bodies import is_known_version
 from sardonyx.check.context import Context
-from sardonyx.check.names import did_you_mean
 from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 from sardonyx.schema import canonical, domains, operators, versions
@@ -23,15 +22,15 @@ from sardonyx.schema import canonical, domains, operators, versions
 @rule("SX201", visits=NodeProto)
 def operator_unknown(node: NodeProto, context: Context) -> Iterator[Finding]:
     body, domain = context.body, canonical(node.domain)
-    if body is None or not node.op_type or body.schema(node) is not None or domain not in domains():
+    if body is None or not node.op_type or context.schema is not None or domain not in domains():
         return
     version = body.imports.get(domain)
-    if version is None or not is_known_version(domain, version) or body.callee(node) is not None:
+    if version is None or not is_known_version(domain, version) or context.callee is not None:
         return
-    if any((domain, node.op_type) == key[:2] for key in body.functions):
+    if (domain, node.op_type) in context.document.overloads:
         return  # SX412 says that the overload is at fault
     known = versions(domain, node.op_type)
-    came = f"; it came with version {known[0]}" if known else did_you_mean(node.op_type, operators(domain))
+    came = f"; it came with version {known[0]}" if known else context.near(node.op_type, operators(domain))
     says = f"version {version} of {domain or 'ai.onnx'} has no operator {brief(node.op_type)}{came}"
     help_ = (
         f"import version {known[0]} or later" if known else "correct the name, or define a function for it"

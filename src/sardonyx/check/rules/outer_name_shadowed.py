@@ -1,7 +1,7 @@
 """SX121 outer-name-shadowed: an input or initializer of a nested graph has a name that is visible from outside.
 
 Clause: IR.md (1.23), "Nodes": unique definition
-Catalogue: SUB-02
+Catalogue: SUB-02 TRN-06
 Why:    a reader of the name cannot tell whether it gets the outer or the inner value.
 Bad:    g (float[2] x, bool c) => (float[2] y) {
           k = Abs(x)

@@ -1,7 +1,7 @@
 """SX120 outer-name-taken: a node of a nested graph writes a name that is visible from outside.
 
 Clause: IR.md, "Nodes": outer names
-Catalogue: SUB-01 FUN-24
+Catalogue: SUB-01 FUN-24 TRN-06
 Why:    a reader of the name cannot tell whether it gets the outer or the inner value.
 Bad:    g (float[2] x, bool c) => (float[2] y) {
           k = Abs(x)

@@ -18,9 +18,9 @@ from sardonyx.proto.messages import NodeProto
 
 @rule("SX208", visits=NodeProto)
 def output_not_computed(node: NodeProto, context: Context) -> Iterator[Finding]:
-    if node.op_type != "BatchNormalization" or context.body is None:
+    if node.op_type != "BatchNormalization":
         return
-    schema = context.body.schema(node)
+    schema = context.schema
     if schema is None or schema.since_version not in (1, 6, 14, 15):
         return  # versions 7 and 9 have no mode: they train where these outputs are named
     attributes = {one.name: one for one in node.attribute}

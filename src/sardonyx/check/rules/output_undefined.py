@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.bodies import output_names
 from sardonyx.check.context import Context
-from sardonyx.check.names import did_you_mean
 from sardonyx.proto.messages import FunctionProto, GraphProto
 from sardonyx.proto.record import brief
 
@@ -27,5 +26,5 @@ def output_undefined(graph: GraphProto | FunctionProto, context: Context) -> Ite
         if not name or body.own(name) is not None:
             continue
         if body.outer is None or not body.outer.sees(name, body.holder):
-            says = f"nothing here makes {brief(name)}{did_you_mean(name, (*body.writers, *body.inputs))}"
+            says = f"nothing here makes {brief(name)}{context.near(name, (*body.writers, *body.inputs))}"
             yield Finding(f"output[{i}]", says, "correct the name, or add the node that makes the value")

@@ -18,7 +18,7 @@ from sardonyx.proto.messages import NodeProto
 
 @rule("SX205", visits=NodeProto)
 def outputs_too_many(node: NodeProto, context: Context) -> Iterator[Finding]:
-    schema = context.body.schema(node) if context.body is not None else None
+    schema = context.schema
     if schema is not None and schema.max_outputs is not None and len(node.output) > schema.max_outputs:
         says = f"{node.op_type}-{schema.since_version} has {schema.max_outputs}, the node takes {len(node.output)}"
         yield Finding(f"output[{schema.max_outputs}]", says, "drop the outputs that are too many")

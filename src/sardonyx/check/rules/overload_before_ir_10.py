@@ -20,7 +20,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import FunctionProto, NodeProto
 
 
-@rule("SX057", visits=(NodeProto, FunctionProto), until=9)
+@rule("SX057", visits=(NodeProto, FunctionProto), until=9, needs="overload")
 def overload_before_ir_10(holder: NodeProto | FunctionProto, context: Context) -> Iterator[Finding]:
     if holder.overload:
         says = f"overloads came with IR version 10; the model says {context.ir_version}"

@@ -17,8 +17,8 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX215", "warning", visits=NodeProto, since=10, unless="SX412")
+@rule("SX215", "warning", visits=NodeProto, since=10, unless="SX412", needs="overload")
 def overload_of_standard_operator(node: NodeProto, context: Context) -> Iterator[Finding]:
-    if node.overload and context.body is not None and context.body.schema(node) is not None:
+    if node.overload and context.schema is not None:
         says = f"{node.op_type} is an operator of {node.domain or 'ai.onnx'}, and has no overload {brief(node.overload)}"
         yield Finding("overload", says, "drop the overload, or define the function that is meant")

@@ -23,10 +23,10 @@ from sardonyx.schema import canonical
 @rule("SX412", "warning", visits=NodeProto, since=10)
 def overload_undefined(node: NodeProto, context: Context) -> Iterator[Finding]:
     body = context.body
-    if body is None or not body.functions or body.callee(node) is not None or body.schema(node) is not None:
+    if body is None or not body.functions or context.callee is not None or context.schema is not None:
         return
-    name = (canonical(node.domain), node.op_type)
-    known = [overload for *key, overload in body.functions if tuple(key) == name]
+    known = context.document.overloads.get((canonical(node.domain), node.op_type))
     if known:
-        says = f"{brief(node.op_type)} has no overload {brief(node.overload)}, but {', '.join(map(brief, known))}"
+        others = ", ".join(map(brief, known[:8]))
+        says = f"{brief(node.op_type)} has no overload {brief(node.overload)}, but {others}"
         yield Finding("overload", says, "name one of these, or add the function")

@@ -14,19 +14,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
+from sardonyx.check.bodies import key_of
 from sardonyx.check.context import Context
 from sardonyx.check.names import attribute_type
-from sardonyx.check.value_fields import FIELDS, kind_of
+from sardonyx.check.value_fields import FIELDS
 from sardonyx.proto.messages import AttributeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX239", visits=AttributeProto, since=9)
+@rule("SX239", visits=AttributeProto, since=9, needs="ref_attr_name")
 def reference_type_differs(one: AttributeProto, context: Context) -> Iterator[Finding]:
     if not one.ref_attr_name or context.body is None or context.body.function is None:
         return
-    for formal in context.body.function.attribute_proto:
-        if formal.name == one.ref_attr_name and one.type in FIELDS and kind_of(formal) not in (0, one.type):
-            wanted = attribute_type(kind_of(formal))
-            says = f"it is {attribute_type(one.type)}, the default of {brief(formal.name)} is {wanted}"
-            yield Finding("type", says, "give both the type that the operator wants")
+    defaults = context.document.formals[key_of(context.body.function)].defaults
+    wanted = defaults.get(one.ref_attr_name, 0)
+    if wanted and one.type in FIELDS and wanted != one.type:
+        found = attribute_type(one.type)
+        says = f"it is {found}, the default of {brief(one.ref_attr_name)} is {attribute_type(wanted)}"
+        yield Finding("type", says, "give both the type that the operator wants")

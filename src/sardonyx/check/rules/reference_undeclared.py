@@ -14,19 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
+from sardonyx.check.bodies import key_of
 from sardonyx.check.context import Context
-from sardonyx.check.names import did_you_mean
 from sardonyx.proto.messages import AttributeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX238", visits=AttributeProto, since=8, unless="SX404")
+@rule("SX238", visits=AttributeProto, since=8, unless="SX404", needs="ref_attr_name")
 def reference_undeclared(one: AttributeProto, context: Context) -> Iterator[Finding]:
     if not one.ref_attr_name or context.body is None or context.body.function is None:
         return
     function = context.body.function
-    declared = {*function.attribute, *(a.name for a in function.attribute_proto)}
+    declared = context.document.formals[key_of(function)].declared
     if one.ref_attr_name not in declared:
-        near = did_you_mean(one.ref_attr_name, declared)
+        near = context.near(one.ref_attr_name, declared)
         says = f"{brief(function.name)} declares no attribute {brief(one.ref_attr_name)}{near}"
         yield Finding("ref_attr_name", says, "correct the name, or declare the attribute")

@@ -9,14 +9,13 @@ Good:   g () => (float[2] y) { y = Constant <sparse_value: sparse_tensor = {dims
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
-from sardonyx.check.tensors import LARGEST, int64_elements
+from sardonyx.check.tensors import LARGEST, int64_elements, product
 from sardonyx.proto.messages import SparseTensorProto
 
 
@@ -25,7 +24,10 @@ def sparse_index_outside(sparse: SparseTensorProto, context: Context) -> Iterato
     indices = int64_elements(sparse.indices) if sparse.indices is not None else None
     if indices is None or indices.ndim not in (1, 2) or not indices.size:
         return
-    sizes = [min(math.prod(sparse.dims), LARGEST)] if indices.ndim == 1 else list(sparse.dims)
+    if any(n < 0 for n in sparse.dims):
+        return
+    total = product(sparse.dims)
+    sizes = [LARGEST if total is None else total] if indices.ndim == 1 else list(sparse.dims)
     table = indices.reshape(len(indices), -1)
     if table.shape[1] == len(sizes):
         outside = ((table < 0) | (table >= np.array(sizes, np.int64))).any(axis=1)

@@ -18,11 +18,9 @@ from sardonyx.proto.messages import TensorProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX310", visits=TensorProto)
+@rule("SX310", visits=TensorProto, needs="string_data")
 def string_element_not_utf8(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     """The first of a tensor."""
-    if not tensor.has("string_data"):
-        return
     for i, text in enumerate(tensor.string_data):
         if why := flaw_of_text(bytes(text)):
             yield Finding(f"string_data[{i}]", f"{brief(bytes(text))} {why}", "write plain UTF-8")

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
-from sardonyx.proto.messages import Record
-from sardonyx.proto.record import brief
+from sardonyx.proto.record import Record, brief
 
 
 @rule("SX002", visits=Record)

@@ -13,15 +13,14 @@ from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
-from sardonyx.check.names import did_you_mean
 from sardonyx.proto.messages import TypeProto
 from sardonyx.proto.record import brief
 
 WORDS = ("TENSOR", "IMAGE", "AUDIO", "TEXT")
 
 
-@rule("SX136", "warning", visits=TypeProto)
+@rule("SX136", "warning", visits=TypeProto, needs="denotation")
 def type_denotation_unknown(type_: TypeProto, context: Context) -> Iterator[Finding]:
     if type_.denotation and type_.denotation not in WORDS:
-        says = f"{brief(type_.denotation)} is no denotation of types{did_you_mean(type_.denotation, WORDS)}"
+        says = f"{brief(type_.denotation)} is no denotation of types{context.near(type_.denotation, WORDS)}"
         yield Finding("denotation", says, f"write one of {', '.join(WORDS)}")

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import NEWEST_IR, Context
 from sardonyx.check.wire_tags import tag_of
-from sardonyx.proto.messages import Record
+from sardonyx.proto.record import Record
 
 
-@rule("SX004", "info", visits=Record)
+@rule("SX004", "info", visits=Record, needs="_unknown")
 def unknown_field(record: Record, context: Context) -> Iterator[Finding]:
     for i, field in enumerate(record.unknown):
         number, _ = tag_of(field)

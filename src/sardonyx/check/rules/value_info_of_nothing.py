@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from sardonyx.check.api import Finding, Severity, rule
 from sardonyx.check.bodies import output_names
 from sardonyx.check.context import Context
-from sardonyx.check.names import did_you_mean
 from sardonyx.proto.messages import FunctionProto, GraphProto
 from sardonyx.proto.record import brief
 
@@ -28,5 +27,5 @@ def value_info_of_nothing(graph: GraphProto | FunctionProto, context: Context) -
     outputs = set(output_names(graph))
     for i, value in enumerate(graph.value_info):
         if body.own(value.name) is None and value.name not in outputs:
-            says = f"nothing here makes a value {brief(value.name)}{did_you_mean(value.name, body.writers)}"
+            says = f"nothing here makes a value {brief(value.name)}{context.near(value.name, body.writers)}"
             yield Finding(f"value_info[{i}]", says, "correct the name, or drop the entry", severity)

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
 from sardonyx.check.wire_tags import tag_of
-from sardonyx.proto.messages import Record
+from sardonyx.proto.record import Record
 
 
-@rule("SX003", visits=Record)
+@rule("SX003", visits=Record, needs="_unknown")
 def wrong_wire_type(record: Record, context: Context) -> Iterator[Finding]:
     for i, field in enumerate(record.unknown):
         number, wire = tag_of(field)

@@ -9,7 +9,7 @@ import argparse
 import sys
 
 from sardonyx.check import Report, check
-from sardonyx.check.api import Diagnostic
+from sardonyx.check.api import Severity
 from sardonyx.check.pages import page, rules
 from sardonyx.check.report import to_json, to_sarif
 from sardonyx.check.sources import KINDS
@@ -17,18 +17,25 @@ from sardonyx.errors import InputError
 from sardonyx.io.external import Policy
 
 HELP = "report every fault of a model"
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", nargs="*", help="files to check, or - for standard input")
-    parser.add_argument("--kind", choices=list(KINDS), help="what the files hold, where neither magic nor name tell")
+    parser.add_argument(
+        "--kind", choices=list(KINDS), help="what the files hold, where neither magic nor name tell"
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON")
     form.add_argument("--sarif", action="store_true", help="print the report as SARIF 2.1.0")
     for name, what in (("select", "report only"), ("ignore", "leave out")):
         parser.add_argument(
-            f"--{name}", action="append", default=[], metavar="RULES", help=f"{what} these codes or names, by commas"
+            f"--{name}",
+            action="append",
+            default=[],
+            metavar="RULES",
+            help=f"{what} these codes or names, by commas",
         )
     parser.add_argument("--strict", action="store_true", help="warnings fail, too")
     parser.add_argument("--explain", metavar="RULE", help="print the page of a rule and leave")
@@ -39,7 +46,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="links that external data may lie behind",
     )
     parser.add_argument(
-        "--operator-set", action="append", default=[], metavar="FILE", help="a document that declares operators"
+        "--operator-set",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a document that declares operators",
     )
 
 
@@ -58,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         for name, report in checked:
             print_report(name, report)
-    fails = ("error", "warning") if args.strict else ("error",)
+    fails = SEVERITIES[:2] if args.strict else SEVERITIES[:1]
     return int(any(report.of(s) for _, report in checked for s in fails))
 
 
@@ -83,7 +94,9 @@ def listed(words: list[str]) -> list[str]:
 def explain(word: str) -> int:
     code = next((c for c in rules() if word.upper() == c or word == page(c).name), None)
     if code is None:
-        raise InputError(f"there is no rule {word!r}; rules are named like SX110 or value-defined-twice", name="explain")
+        raise InputError(
+            f"there is no rule {word!r}; rules are named like SX110 or value-defined-twice", name="explain"
+        )
     sys.stdout.write(page(code).text())
     return 0
 
@@ -95,19 +108,14 @@ def print_report(name: str, report: Report) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     for one in report.diagnostics:
-        console.print(Text(f"{name}: ") + line(one))
+        place = f"{name}: {one.location}: " if one.location else f"{name}: "
+        severity = (one.severity, COLOURS[one.severity])
+        console.print(Text.assemble(place, severity, f": {one.rule} {one.name}: {one.message}"))
         console.print(Text(f"    help: {one.help}", style="dim"))
     console.print(Text(f"{name}: {counted(report)}"))
 
 
-def line(one: Diagnostic) -> "Text":  # noqa: F821, UP037
-    from rich.text import Text
-
-    place = f"{one.location}: " if one.location else ""
-    return Text.assemble(place, (one.severity, COLOURS[one.severity]), f" {one.rule} {one.name}: {one.message}")
-
-
 def counted(report: Report) -> str:
-    counts = [(len(report.of(s)), s) for s in ("error", "warning", "info")]  # type: ignore[arg-type]
+    counts = [(len(report.of(s)), s) for s in SEVERITIES]
     found = [f"{n} {'note' if s == 'info' else s}{'s' * (n > 1)}" for n, s in counts if n]
     return ", ".join(found) if found else "no fault found"

@@ -84,7 +84,6 @@ def body(t: Inference) -> str:
     count = len(names)
     nodes = "".join(axis_text(t, i, names, dtype) for i in range(count))
     return f"""(theta, size) => (grid) {{
-      zero = {scalar(0, DataType.INT64)}
       one = {scalar(1, DataType.INT64)}
       two = {scalar(2, DataType.INT64)}
       at_two = {vector([2])}

@@ -25,8 +25,6 @@ def body(t: Inference) -> str:
     if not 0 <= mode < len(STAGES):
         t.fail(f"qk_matmul_output_mode is {mode}; 0 to 3 are wanted")
     return f"""(q, k, v, mask, past_key, past_value, valid) => ({", ".join(outputs)}) {{
-      zero = {scalar(0, wide)}
-      lowest = {scalar(-math.inf, wide)}
       {heads_first(t)}
       {presents(t)}
       {scores(t, wide)}
@@ -138,7 +136,11 @@ def has_bias(t: Inference) -> bool:
 
 def has_reach(t: Inference) -> bool:
     """Whether places decide which keys a query may look at."""
-    return bool(t.integer("is_causal")) or t.has(6) or max(window(t, "left"), window(t, "right")) >= 0
+    return bool(t.integer("is_causal")) or t.has(6) or has_window(t)
+
+
+def has_window(t: Inference) -> bool:
+    return max(window(t, "left"), window(t, "right")) >= 0
 
 
 def window(t: Inference, side: str) -> int:
@@ -149,7 +151,9 @@ def biased(t: Inference, wide: DataType) -> str:
     """The nodes of `biased`, and of `bias`, what the mask and the reach of the queries add to scores."""
     if not has_bias(t):
         return "biased = Identity(capped)"
-    nodes = [mask_text(t, wide)] if t.has(3) else []
+    nodes = [f"lowest = {scalar(-math.inf, wide)}", f"zero = {scalar(0, wide)}"]
+    if t.has(3):
+        nodes.append(mask_text(t, wide))
     if has_reach(t):
         nodes += [reach_text(t), "reach_bias = Where(is_in_reach, zero, lowest)"]
     names = ["mask_bias"] * t.has(3) + ["reach_bias"] * has_reach(t)
@@ -188,7 +192,11 @@ def masks_every_key(t: Inference) -> bool:
 
 def reach_text(t: Inference) -> str:
     """The nodes of `is_in_reach`: for [batch or 1, 1, queries, keys], whether the query may look at the key."""
-    nodes, limits = [PLACES.format(before_text(t))], []
+    nodes, limits = [KEY_PLACES], []
+    if t.has(6):
+        nodes.append(f"inner = {vector([1, 2, 3])}  lengths = Unsqueeze(valid, inner)")
+    if t.integer("is_causal") or has_window(t):
+        nodes.append(PLACES.format(before_text(t)))
     if t.integer("is_causal"):
         limits.append("LessOrEqual(key_places, places)")
     if (left := window(t, "left")) >= 0:
@@ -205,15 +213,16 @@ def reach_text(t: Inference) -> str:
     return "\n      ".join([*nodes, f"is_in_reach = Identity(all_{len(limits) - 1})"])
 
 
-PLACES = """
-      none = Constant <value = int64 {{0}}> ()
-      step = Constant <value = int64 {{1}}> ()
-      query_length = Shape <start = 2, end = 3> (queries)
-      query_count = Squeeze(query_length)
+KEY_PLACES = """
+      none = Constant <value = int64 {0}> ()
+      step = Constant <value = int64 {1}> ()
       key_length = Shape <start = 2, end = 3> (present_key)
       key_count = Squeeze(key_length)
+      key_places = Range(none, key_count, step)"""
+PLACES = """
+      query_length = Shape <start = 2, end = 3> (queries)
+      query_count = Squeeze(query_length)
       query_places = Range(none, query_count, step)
-      key_places = Range(none, key_count, step)
       column = Constant <value = int64[1] {{1}}> ()
       query_column = Unsqueeze(query_places, column)
       {}
@@ -223,6 +232,5 @@ PLACES = """
 def before_text(t: Inference) -> str:
     """The nodes of `before`: how many keys are before the first query."""
     if t.has(6):
-        inner = vector([1, 2, 3])
-        return f"inner = {inner}  lengths = Unsqueeze(valid, inner)  before = Sub(lengths, query_count)"
+        return "before = Sub(lengths, query_count)"
     return "before = Shape <start = 2, end = 3> (past_key)" if t.has(4) else "before = Identity(none)"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim, dim_sub
 from sardonyx.ir.tensors import Array
@@ -91,17 +92,10 @@ def body(t: Inference) -> str:
     groups = next((n for n in sizes if isinstance(n, int)), None)
     if groups is None:
         t.fail("the number of channels has to be known")
-    past = "state = Cast <to = 1> (past)" if t.has(3) else "state = ConstantOfShape(state_shape)"
+    past = "state = Cast <to = 1> (past)" if t.has(3) else ZEROS
     bias = "wide_bias = Cast <to = 1> (bias)" if t.has(2) else ""
     swish = "gate = Sigmoid(sums)  result = Mul(sums, gate)"
     return f"""(x, weight, bias, past) => ({"y, present" if t.outputs > 1 else "y"}) {{
-      one = {vector([1])}
-      axis = {vector([2])}
-      end = {vector([END])}
-      taps = Shape <start = 2> (weight)
-      before = Sub(taps, one)
-      channels = Shape <end = 2> (x)
-      state_shape = Concat <axis = 0> (channels, before)
       {past}
       wide = Cast <to = 1> (x)
       values = Concat <axis = 2> (state, wide)
@@ -110,7 +104,24 @@ def body(t: Inference) -> str:
       sums = Conv <group = {groups}> (values, wide_weight{", wide_bias" if t.has(2) else ""})
       {"result = Identity(sums)" if t.attributes["activation"] == "none" else swish}
       y = Cast <to = {int(dtype)}> (result)
-      length = Shape <start = 2> (x)
-      rest = Slice(values, length, end, axis)
-      present = Cast <to = {int(dtype)}> (rest)
+      {present_text(dtype) if t.outputs > 1 else ""}
     }}"""
+
+
+ZEROS = """
+      one = Constant <value = int64[1] {1}> ()
+      taps = Shape <start = 2> (weight)
+      before = Sub(taps, one)
+      channels = Shape <end = 2> (x)
+      state_shape = Concat <axis = 0> (channels, before)
+      state = ConstantOfShape(state_shape)"""
+
+
+def present_text(dtype: DataType) -> str:
+    """The nodes of `present`, all values but as many as the input has."""
+    return f"""
+      length = Shape <start = 2> (x)
+      end = {vector([END])}
+      axis = {vector([2])}
+      rest = Slice(values, length, end, axis)
+      present = Cast <to = {int(dtype)}> (rest)"""

@@ -90,7 +90,7 @@ def body(t: Inference) -> str:
       groups = {vector([t.integer("num_groups")])}
       group = Div(elements, groups)
       by_group = Concat <axis = 0> (batch, groups, group)
-      by_channel = Concat <axis = 0> (batch, channels, pixels)
+      {"" if t.version == 18 else "by_channel = Concat <axis = 0> (batch, channels, pixels)"}
       wide = Cast <to = {int(wide)}> (x)
       grouped = Reshape <allowzero = 1> (wide, by_group)
       mean = ReduceMean <axes = [2]> (grouped)

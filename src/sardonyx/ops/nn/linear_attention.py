@@ -210,15 +210,15 @@ def start_text(heads: int) -> str:
 
 def token_text(given: Sequence[str]) -> str:
     """The graph of one token: the next state, and what the query reads of it."""
-    fading = "column = Unsqueeze(fade, last)  faded = Mul(state, column)"
+    fading = "column = Unsqueeze(fade, last)  faded = Mul(before, column)"
     writing = """
           k_row = Unsqueeze(k, second_last)
           known = MatMul(k_row, faded)
           new = Sub(v_row, known)
           written = Mul(rate, new)"""
-    inputs = ", ".join(f"float[] {name}" for name in ("state", "q", "k", "v", *given))
+    inputs = ", ".join(f"float[] {name}" for name in ("before", "q", "k", "v", *given))
     return f"""({inputs}) => (float[] next, float[] read) {{
-          {fading if "fade" in given else "faded = Identity(state)"}
+          {fading if "fade" in given else "faded = Identity(before)"}
           v_row = Unsqueeze(v, second_last)
           {writing if "rate" in given else "written = Identity(v_row)"}
           k_column = Unsqueeze(k, last)

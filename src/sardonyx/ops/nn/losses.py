@@ -78,11 +78,12 @@ def loss_text(t: Inference) -> str:
     """The nodes that compute `loss` of `log_prob`, which is of the wide type, `target` and `weight`."""
     dtype, ignored = element_type(t), ignored_class(t)
     wide = wide_float(dtype)
-    nodes = [f"zero = {scalar(0, wide)}"]
+    nodes = []
     safe = "target"
     if ignored is not None:  # such a target need not be a class: it is looked up as class 0
         safe = "safe"
         nodes += [
+            f"zero = {scalar(0, wide)}",
             f"ignored = {scalar(ignored, element_type(t, 1))}",
             f"first = {scalar(0, element_type(t, 1))}",
             "is_ignored = Equal(target, ignored)",

@@ -90,16 +90,10 @@ def body(t: Inference) -> str:
     turned = t.integer("rotary_embedding_dim")
     places = "cosine_rows = Gather(cos_cache, places)  sine_rows = Gather(sin_cache, places)"
     rows = "cosine_rows = Identity(cos_cache)  sine_rows = Identity(sin_cache)"
-    parts = "turning = Slice(x_heads, zero, turned, last)  kept = Slice(x_heads, turned, end, last)"
     return f"""(x, cos_cache, sin_cache, places) => (y) {{
       {unpacked("x", [t.integer("num_heads")]) if packed else "x_heads = Identity(x)"}
-      zero = {vector([0])}
-      one = {vector([1])}
-      two = {vector([2])}
-      last = {vector([3])}
-      end = {vector([END])}
-      turned = {vector([turned])}
-      {parts if turned else "turning = Identity(x_heads)"}
+      {SLICES if turned or t.integer("interleaved") else ""}
+      {f"turned = {vector([turned])}{PARTS}" if turned else "turning = Identity(x_heads)"}
       {places if t.has(3) else rows}
       axis = {vector([2 if packed else 1])}
       cosines = Unsqueeze(cosine_rows, axis)
@@ -111,6 +105,13 @@ def body(t: Inference) -> str:
     }}"""
 
 
+SLICES = f"""
+      zero = {vector([0])}
+      end = {vector([END])}
+      last = {vector([3])}"""
+PARTS = """
+      turning = Slice(x_heads, zero, turned, last)
+      kept = Slice(x_heads, turned, end, last)"""
 TURNS = """
       near = Mul(cosines, first)
       far = Mul(sines, second)
@@ -120,9 +121,12 @@ TURNS = """
       imaginary = Add(side, ahead)"""
 HALVES = f"""first, second = Split <axis = 3> (turning){TURNS}
       pairs = Concat <axis = 3> (real, imaginary)"""
-NEIGHBOURS = f"""first = Slice(turning, zero, end, last, two)
+NEIGHBOURS = f"""
+      one = {vector([1])}
+      two = {vector([2])}
+      first = Slice(turning, zero, end, last, two)
       second = Slice(turning, one, end, last, two){TURNS}
-      deeper = Constant <value = int64[1] {{4}}> ()
+      deeper = {vector([4])}
       reals = Unsqueeze(real, deeper)
       imaginaries = Unsqueeze(imaginary, deeper)
       beside = Concat <axis = 4> (reals, imaginaries)

@@ -109,7 +109,6 @@ def body(t: Inference) -> str:
     q, k = t.shape(0), t.shape(1)
     grouped = q is None or k is None or not known_equal(q[1], k[1])
     return f"""(q, k, v) => (y) {{
-      front = {vector([0])}
       wide_query = Cast <to = {int(wide)}> (q)
       wide_key = Cast <to = {int(wide)}> (k)
       columns = Transpose <perm = [0, 1, 3, 2]> (wide_key)
@@ -142,6 +141,7 @@ def modified_text(t: Inference, name: str, x: str, result: str) -> str:
     if name not in t.attributes:
         return f"{result} = Identity({x})"
     return f"""
-      {result}_given = Unsqueeze({x}, front)
+      {result}_front = {vector([0])}
+      {result}_given = Unsqueeze({x}, {result}_front)
       {result}_made = Scan <body: graph = @{name}, num_scan_inputs: int = 1> ({result}_given)
-      {result} = Squeeze({result}_made, front)"""
+      {result} = Squeeze({result}_made, {result}_front)"""

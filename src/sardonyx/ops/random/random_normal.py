@@ -14,8 +14,14 @@ from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import narrow
 from sardonyx.ops.random.drawing import drawn_type, floats, infer_drawn, infer_like, room
 
-random_normal = Operator("RandomNormal", tolerance="random")
-random_normal_like = Operator("RandomNormalLike", tolerance="random")
+random_normal = Operator(
+    "RandomNormal", tolerance="random", about="numbers drawn from a normal distribution."
+)
+random_normal_like = Operator(
+    "RandomNormalLike",
+    tolerance="random",
+    about="numbers drawn from a normal distribution, in the shape of another tensor.",
+)
 random_normal.infer(1, 22)(infer_drawn)
 random_normal_like.infer(1, 22)(infer_like)
 

@@ -14,8 +14,12 @@ from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import narrow
 from sardonyx.ops.random.drawing import drawn_type, floats, infer_drawn, infer_like, room
 
-random_uniform = Operator("RandomUniform", tolerance="random")
-random_uniform_like = Operator("RandomUniformLike", tolerance="random")
+random_uniform = Operator("RandomUniform", tolerance="random", about="numbers drawn evenly between two ends.")
+random_uniform_like = Operator(
+    "RandomUniformLike",
+    tolerance="random",
+    about="numbers drawn evenly between two ends, in the shape of another tensor.",
+)
 random_uniform.infer(1, 22)(infer_drawn)
 random_uniform_like.infer(1, 22)(infer_like)
 

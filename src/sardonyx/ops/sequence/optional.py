@@ -16,9 +16,9 @@ from sardonyx.ir.types import OptionalType, TensorType, Type
 from sardonyx.ops.api import Operator, RuntimeValue
 from sardonyx.ops.inference import Inference, Result
 
-optional = Operator("Optional")
-has_element = Operator("OptionalHasElement")
-get_element = Operator("OptionalGetElement")
+optional = Operator("Optional", about="a value that may be missing, made of an element or of none.")
+has_element = Operator("OptionalHasElement", about="whether a value that may be missing is there.")
+get_element = Operator("OptionalGetElement", about="the element of a value that may be missing.")
 
 
 @optional.infer(15, 28)

@@ -49,7 +49,8 @@ def body(coefficients: Sequence[float]) -> BodyFacet:
     def text(t: Inference) -> str:
         """Angles count from the peak, where every term is positive; integers are cut off from what is float32 first."""
         dtype = told_type(t)
-        terms = [cosine(k, factor) for k, factor in enumerate(coefficients) if k]
+        count = len(coefficients)
+        terms = [cosine(k, coefficients[k]) for k in reversed(range(1, count))]
         real = DataType.FLOAT if dtype.is_integer else dtype
         return f"""(size) => (y) {{
       one = {scalar(1, DataType.INT64)}
@@ -66,8 +67,8 @@ def body(coefficients: Sequence[float]) -> BodyFacet:
       divisor = Cast <to = {int(DataType.DOUBLE)}> (parts)
       turns = Div(dividend, divisor)
       angles = Mul(pi, turns)
-      sum_0 = {scalar(coefficients[0], DataType.DOUBLE)}{"".join(terms)}
-      real = Cast <to = {int(real)}> (sum_{len(coefficients) - 1})
+      sum_{count} = {scalar(coefficients[0], DataType.DOUBLE)}{"".join(terms)}
+      real = Cast <to = {int(real)}> (sum_1)
       y = Cast <to = {int(dtype)}> (real)
     }}"""
 
@@ -75,14 +76,14 @@ def body(coefficients: Sequence[float]) -> BodyFacet:
 
 
 def cosine(k: int, factor: float) -> str:
-    """The nodes that add factor * cos(k * angles)."""
+    """The nodes that add factor * cos(k * angles); from the last k on, by which the peak is 1 to the last bit."""
     return f"""
       times_{k} = {scalar(k, DataType.DOUBLE)}
       angles_{k} = Mul(times_{k}, angles)
       cosine_{k} = Cos(angles_{k})
       factor_{k} = {scalar(factor, DataType.DOUBLE)}
       term_{k} = Mul(factor_{k}, cosine_{k})
-      sum_{k} = Add(sum_{k - 1}, term_{k})"""
+      sum_{k} = Add(sum_{k + 1}, term_{k})"""
 
 
 ABOUT = {

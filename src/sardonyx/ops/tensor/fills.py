@@ -19,8 +19,10 @@ from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.inference import Inference, Result
 
-constant_fill = Operator("ConstantFill")
-given_tensor_fill = Operator("GivenTensorFill")
+constant_fill = Operator(
+    "ConstantFill", about="a tensor of one value, by the shape of a tensor, its elements or an attribute."
+)
+given_tensor_fill = Operator("GivenTensorFill", about="a tensor of the values that an attribute lists.")
 CONSTANTS = (DataType.FLOAT, DataType.INT32, DataType.INT64, DataType.BOOL)
 
 

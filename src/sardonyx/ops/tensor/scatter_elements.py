@@ -18,8 +18,14 @@ from sardonyx.ops.tensor.elements import elements, settled
 from sardonyx.ops.tensor.indexing import along, from_front
 from sardonyx.ops.tensor.scattering import scattered
 
-op = Operator("ScatterElements", tolerance="rounding")
-scatter = Operator("Scatter")
+op = Operator(
+    "ScatterElements",
+    tolerance="rounding",
+    about="entries of one axis replaced or combined with others, each by an index at its own place.",
+)
+scatter = Operator(
+    "Scatter", about="entries of one axis replaced, each by an index; replaced by ScatterElements."
+)
 
 
 @scatter.infer(9, 11)

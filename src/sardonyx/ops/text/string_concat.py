@@ -1,6 +1,6 @@
-"""StringConcat: strings joined by element, with broadcasting.
+"""StringConcat: the strings of one tensor with those of another put behind them.
 
-Spec: ai.onnx StringConcat-20.
+Spec: ai.onnx StringConcat-20, with multidirectional broadcasting.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 
 from sardonyx.dtypes import DataType
 from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import Operator
+from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.shapes import broadcasting
 
 op = Operator("StringConcat", elementwise=True)
@@ -17,8 +17,20 @@ op.infer(20)(broadcasting(DataType.STRING))
 
 
 @op.eval(20)
-def evaluate(X: Array, Y: Array) -> Array:
-    """X, Y: strings of shapes that broadcast to that of the result."""
-    result: Array = np.empty(np.broadcast_shapes(X.shape, Y.shape), object)
-    result[...] = np.add(X, Y)
+def eval_20(X: Array, Y: Array, *, call: Call) -> Array:
+    """X, Y, result: strings of shapes that broadcast to one.
+
+    Raises LimitError when the result would have more elements or characters than the limit allows bytes.
+    """
+    shape = np.broadcast_shapes(X.shape, Y.shape)
+    claim(call, shape, X.dtype, "StringConcat result")
+    claim(call, (characters(X, shape) + characters(Y, shape),), np.uint8, "the text of StringConcat's result")
+    result = np.empty(shape, object)
+    np.add(X, Y, out=result)
     return result
+
+
+def characters(x: Array, shape: tuple[int, ...]) -> int:
+    """How many characters the elements of x have after x was broadcast to `shape`."""
+    copies = int(np.prod(shape, dtype=object)) // max(x.size, 1)
+    return copies * sum(map(len, x.reshape(-1).tolist()))

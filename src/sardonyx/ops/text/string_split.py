@@ -1,14 +1,18 @@
-"""StringSplit: strings cut at a delimiter, the pieces along a new last axis.
+"""StringSplit: each string cut into substrings, which lie along a new last axis.
 
-Spec: ai.onnx StringSplit-20.  A delimiter that is met k times leaves k + 1 pieces, of which some may be empty.  Without
-one, runs of white space (as str.split knows it) delimit, after that at both ends is taken away.
+Spec: ai.onnx StringSplit-20.  Without a delimiter a string is cut at runs of whitespace, and whitespace at its two ends
+is dropped first, also where `maxsplit` leaves a rest uncut; whitespace is what `str.isspace` says.  The text has no
+meaning for a negative `maxsplit`: it sets no limit, as runtimes read it.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from sardonyx.dtypes import DataType
+from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
@@ -20,24 +24,33 @@ op = Operator("StringSplit")
 @op.infer(20)
 def infer(t: Inference) -> Result:
     shape = t.shape(0)
-    pieces = None if shape is None else (*shape, t.new_dim())
-    return [TensorType(DataType.STRING, pieces), TensorType(DataType.INT64, shape)]
+    if shape is None:
+        return TensorType(DataType.STRING), TensorType(DataType.INT64)
+    return TensorType(DataType.STRING, (*shape, longest(t, shape))), TensorType(DataType.INT64, shape)
+
+
+def longest(t: Inference, shape: tuple[Dim, ...]) -> Dim:
+    """The size of the new axis: 0 for no strings, 1 where nothing may be cut, else what the data decide."""
+    if any(isinstance(d, int) and d == 0 for d in shape):
+        return 0
+    uncut = t.attributes.get("maxsplit") == 0 and t.attributes.get("delimiter")
+    return 1 if uncut and all(isinstance(d, int) for d in shape) else t.new_dim()
 
 
 @op.eval(20)
-def evaluate(X: Array, *, delimiter: str = "", maxsplit: int = -1, call: Call) -> tuple[Array, Array]:
-    """X: strings; results: the pieces, [*X, most pieces], filled up with empty strings, and their numbers, [*X] int64.
-
-    A negative maxsplit is no limit.
-    """
-    if delimiter:
-        pieces = [text.split(delimiter, maxsplit) for text in X.reshape(-1).tolist()]
-    else:
-        pieces = [text.strip().split(None, maxsplit) for text in X.reshape(-1).tolist()]
-    most = max(map(len, pieces), default=0)
-    claim(call, (*X.shape, most), np.dtype(object), "StringSplit result")
-    result: Array = np.full((len(pieces), most), "", object)
-    for row, found in zip(result, pieces, strict=True):
-        row[: len(found)] = found
-    counts = np.array([len(found) for found in pieces], np.int64)
+def eval_20(X: Array, *, maxsplit: int | None = None, delimiter: str = "", call: Call) -> tuple[Array, Array]:
+    """X: strings; result: substrings [*X.shape, most], filled up with "", and their numbers, int64 of X's shape."""
+    cut = partial(substrings, delimiter=delimiter, maxsplit=-1 if maxsplit is None else maxsplit)
+    parts = list(map(cut, X.reshape(-1).tolist()))
+    counts = np.array(list(map(len, parts)), np.int64)
+    most = int(counts.max(initial=0))
+    claim(call, (len(parts), most), np.dtype(object), "StringSplit result")
+    result = np.full((len(parts), most), "", object)
+    if parts:
+        result[np.arange(most) < counts[:, None]] = [part for one in parts for part in one]
     return result.reshape(*X.shape, most), counts.reshape(X.shape)
+
+
+def substrings(text: str, delimiter: str, maxsplit: int) -> list[str]:
+    """The pieces of one string, after at most `maxsplit` cuts from the left (negative: any number)."""
+    return text.split(delimiter, maxsplit) if delimiter else text.strip().split(None, maxsplit)

@@ -38,10 +38,12 @@ def evaluate(
     call: Call,
 ) -> Array:
     """X: [C] or [N, C] int32, int64 or strings; result: [max(ngram_indexes) + 1] or [N, ...] float32."""
-    if X.ndim > 2:
+    if X.ndim not in (1, 2):
         raise EvaluationError(f"X has shape {list(X.shape)}, where [C] or [N, C] is wanted")
     if mode not in MODES:
         raise EvaluationError(f"mode is {mode!r}, where {', '.join(MODES)} are known")
+    if max_skip_count < 0:
+        raise EvaluationError(f"max_skip_count is {max_skip_count}, where 0 or more is wanted")
     tokens = pool_tokens(X, pool_int64s, pool_strings)
     pool = Pool.of(tokens, ngram_counts, min_gram_length, max_gram_length, len(ngram_indexes))
     places = np.array(ngram_indexes, np.int64)
@@ -50,7 +52,7 @@ def evaluate(
     scale = np.ones(len(places)) if not weights or mode == "TF" else np.array(weights, np.float64)
     if len(scale) != len(places):
         raise EvaluationError(f"weights has {len(scale)} elements for {len(places)} n-grams")
-    rows = X.reshape(1, -1) if X.ndim < 2 else X
+    rows = np.atleast_2d(X)
     width = int(places.max(initial=-1)) + 1
     claim(call, (len(rows), width), np.float64, "TfIdfVectorizer result")
     found, counts = pool.counts(rows, max_skip_count)
@@ -75,6 +77,6 @@ def infer(t: Inference) -> Result:
     assert places is not None, "ngram_indexes is required"
     if shape is None:
         return TensorType(DataType.FLOAT)
-    if len(shape) > 2:
+    if len(shape) not in (1, 2):
         t.fail(f"input 0 has rank {len(shape)}, where [C] or [N, C] is wanted")
-    return TensorType(DataType.FLOAT, (*(shape[:1] if len(shape) == 2 else ()), max(places, default=-1) + 1))
+    return TensorType(DataType.FLOAT, (*shape[:-1], max(places, default=-1) + 1))

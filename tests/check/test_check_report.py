@@ -1,0 +1,123 @@
+"""What the command prints: text, JSON, SARIF; pages; exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rules_pages
+from check.examples import model
+from sardonyx.check import check
+from sardonyx.check.pages import page, rules
+from sardonyx.check.report import to_sarif
+from sardonyx.cli.main import main
+from sardonyx.proto.binary import encode
+
+GOOD = "g (float[2] x) => (float[2] y) { y = Abs(x) }"
+BAD = "g (float[2] x) => (float[2] y) { y = Abz(x) }"
+ODD = '<domain: ""> g (float[2] x) => (float[2] y) { y = Abs(x) }'
+Streams = pytest.CaptureFixture[str]
+
+
+def saved(text: str, folder: Path) -> str:
+    path = folder / "m.onnx"
+    path.write_bytes(encode(model(text)))
+    return str(path)
+
+
+def call(*words: str) -> int:
+    return main(["check", *words])
+
+
+def test_a_good_model_exits_with_0(tmp_path: Path, capsys: Streams) -> None:
+    path = saved(GOOD, tmp_path)
+    assert call(path) == 0
+    assert capsys.readouterr().out == f"{path}: no fault found\n"
+
+
+def test_a_bad_model_exits_with_1_and_tells_place_rule_and_cure(tmp_path: Path, capsys: Streams) -> None:
+    path = saved(BAD, tmp_path)
+    assert call(path) == 1
+    first, cure, count = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{path}: graph.node[0] (Abz): error: SX201 operator-unknown: ")
+    assert cure.startswith("    help: ")
+    assert count == f"{path}: 1 error"
+
+
+def test_a_warning_fails_only_under_strict(tmp_path: Path) -> None:
+    path = saved(ODD, tmp_path)
+    assert call(path) == 0
+    assert call(path, "--strict") == 1
+    assert call(path, "--strict", "--ignore", "SX013") == 0
+
+
+def test_wrong_use_exits_with_2(tmp_path: Path, capsys: Streams) -> None:
+    assert call() == 2
+    assert call(str(tmp_path / "none.onnx")) == 2
+    assert call(saved(GOOD, tmp_path), "--select", "SX9999") == 2
+    assert call("--explain", "SX9999") == 2
+    assert "SX9999" in capsys.readouterr().err
+
+
+def test_explain_prints_the_page(capsys: Streams) -> None:
+    assert call("--explain", "value-defined-twice") == 0
+    assert capsys.readouterr().out == page("SX110").text()
+
+
+def test_json_holds_every_field(tmp_path: Path, capsys: Streams) -> None:
+    path = saved(BAD, tmp_path)
+    assert call(path, "--json") == 1
+    (document,) = json.loads(capsys.readouterr().out)
+    assert (document["source"], document["ok"]) == (path, False)
+    (found,) = document["diagnostics"]
+    assert set(found) == {"rule", "name", "severity", "location", "message", "help", "clause"}
+    assert (found["rule"], found["severity"], found["location"]) == ("SX201", "error", "graph.node[0] (Abz)")
+
+
+def test_sarif_has_the_structure_of_2_1_0(tmp_path: Path, capsys: Streams) -> None:
+    assert call(saved(BAD, tmp_path), "--sarif") == 1
+    assert_sarif(json.loads(capsys.readouterr().out))
+
+
+def test_sarif_of_faults_of_every_rank_has_the_structure_of_2_1_0() -> None:
+    text = '<domain: "", unknown: [hex "9a060178"]> g (float[2] x) => (float[2] y) { y = Abz(x) }'
+    log = json.loads(to_sarif([("a b.onnx", check(model(text)))], "1.0"))
+    assert_sarif(log)
+    (run,) = log["runs"]
+    assert sorted(r["level"] for r in run["results"]) == ["error", "note", "warning"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": "a%20b.onnx"}
+
+
+def assert_sarif(log: dict[str, Any]) -> None:
+    """What sections 3.13 to 3.28 and 3.49 of SARIF 2.1.0 require of the objects that we write."""
+    assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-schema-2.1.0.json")
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "sardonyx" and driver["version"]
+    for descriptor in driver["rules"]:
+        assert descriptor["id"] and descriptor["shortDescription"]["text"] and descriptor["help"]["text"]
+        assert descriptor["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
+    assert len({d["id"] for d in driver["rules"]}) == len(driver["rules"])
+    for result in run["results"]:
+        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("none", "note", "warning", "error")
+        assert result["message"]["text"]
+        for location in result["locations"]:
+            assert location["physicalLocation"]["artifactLocation"]["uri"]
+            assert all(one["fullyQualifiedName"] for one in location["logicalLocations"])
+
+
+def test_the_page_of_rules_has_a_section_for_each() -> None:
+    (text,) = rules_pages.files().values()
+    for code in rules():
+        assert f"\n## {code} {page(code).name}\n" in text
+    assert text.count("\n## ") == len(rules())
+
+
+def test_names_that_do_not_print_are_escaped(tmp_path: Path, capsys: Streams) -> None:
+    assert call(saved('g (float[2] x) => (float[2] y) { [b"a\\x1b\\x0ab"] y = Abs(z) }', tmp_path)) == 1
+    assert '"a\\u001b\\nb"' in capsys.readouterr().out

@@ -1,0 +1,147 @@
+"""Graphs in graphs: as deep as the decoder lets them be, and never slower for being unsorted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import only, read, record
+from sardonyx.errors import LimitError
+from sardonyx.ir.verify import verify
+from sardonyx.proto import messages as m
+from sardonyx.proto.binary import encode
+
+LEVELS = 127  # graphs in one another, the main one not counted; the decoder's limit is 128
+
+
+def nested(levels: int, *, is_sorted: bool = True) -> m.ModelProto:
+    """If in If, `levels` deep; each graph makes a value for its own use, in the wrong order if it is not sorted."""
+    graph: m.GraphProto | None = None
+    for i in range(levels, -1, -1):
+        use = m.NodeProto(op_type="Neg", input=[f"a{i}"], output=[f"b{i}"])
+        nodes = [m.NodeProto(op_type="Abs", input=["x"], output=[f"a{i}"])]
+        nodes.insert(len(nodes) if is_sorted else 0, use)
+        if graph is not None:
+            orelse = m.GraphProto(
+                name="e",
+                node=[m.NodeProto(op_type="Neg", input=["x"], output=[f"e{i}"])],
+                output=[m.ValueInfoProto(name=f"e{i}")],
+            )
+            branches = [
+                m.AttributeProto(name="then_branch", type=5, g=graph),
+                m.AttributeProto(name="else_branch", type=5, g=orelse),
+            ]
+            nodes.insert(0, m.NodeProto(op_type="If", input=["c"], output=[f"y{i}"], attribute=branches))
+        output = f"b{i}" if graph is None else f"y{i}"
+        graph = m.GraphProto(name=f"g{i}", node=nodes, output=[m.ValueInfoProto(name=output)])
+    assert graph is not None
+    dim = m.TensorShapeProtoDimension(dim_value=1)
+    kinds = {
+        "c": m.TypeProtoTensor(elem_type=9, shape=m.TensorShapeProto()),
+        "x": m.TypeProtoTensor(elem_type=1, shape=m.TensorShapeProto(dim=[dim])),
+    }
+    graph.input = [m.ValueInfoProto(name=n, type=m.TypeProto(tensor_type=t)) for n, t in kinds.items()]
+    return m.ModelProto(ir_version=10, opset_import=[m.OperatorSetIdProto(version=21)], graph=graph)
+
+
+def test_the_deepest_model_that_decodes_is_loaded_run_and_saved(tmp_path: Path) -> None:
+    found = sx.load(encode(nested(LEVELS)))
+    out = sx.Session(found).run({"c": True, "x": np.ones(1, np.float32)})
+    assert np.asarray(out["y0"]).tolist() == [-1]
+    sx.save(found, tmp_path / "m.onnx")
+    assert sx.to_json(sx.load(tmp_path / "m.onnx")) == sx.to_json(found)
+    assert sx.to_json(sx.from_json(sx.to_json(found))) == sx.to_json(found)
+    assert sx.to_text(sx.from_text(sx.to_text(found))) == sx.to_text(found)
+
+
+def test_one_level_more_is_refused() -> None:
+    with pytest.raises(LimitError, match="limit `nesting`"):
+        sx.load(encode(nested(LEVELS + 1)))
+
+
+def test_a_record_deeper_than_the_stack_is_refused() -> None:
+    with pytest.raises(LimitError, match="nested deeper than Python's own recursion limit"):
+        sx.load(nested(400))
+
+
+def test_a_model_deeper_than_the_stack_is_refused_when_it_is_saved(tmp_path: Path) -> None:
+    b = sx.Builder(opset=21)
+    x = b.input("x", sx.DataType.FLOAT, [1])
+    graph = b.graph
+    for i in range(400):
+        inner = sx.Builder(opset=21)
+        inner.output(inner.Neg(x), f"y{i}")
+        outer = sx.Builder(opset=21, graph=graph)
+        orelse = sx.Builder(opset=21)
+        orelse.output(orelse.Neg(x), f"z{i}")
+        outer.If(x, then_branch=inner.graph, else_branch=orelse.graph)
+        graph = inner.graph
+    with pytest.raises(LimitError, match="nested deeper"):
+        sx.save(b.model(), tmp_path / "m.onnx")
+    with pytest.raises(LimitError, match="nested deeper"):
+        sx.Session(b.model())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_graphs_that_are_all_unsorted_are_each_sorted_once() -> None:
+    found = sx.load(encode(nested(40, is_sorted=False)))  # twice for every level would take days
+    assert len(found.notes) == 41
+    assert {note.message for note in found.notes} == {
+        "nodes stand before the producers of their inputs: sorted"
+    }
+    verify(found)
+
+
+def test_nothing_is_left_of_a_branch_that_was_read_before_the_graph_was_sorted() -> None:
+    found = read(
+        record("""
+        g (bool c, float[2] x) => (float[2] y) {
+          y = If(c) <then_branch = t () => (float[2] p) { p = Neg(x) }, else_branch = e () => (float[2] q) { q = Abs(a) }>
+          a = Exp(x)
+        }""")
+    )
+    x = found.graph.inputs[1]
+    assert sorted(node.op_type for node, _ in x.uses) == ["Exp", "Neg"]
+    assert only(found.graph, "If").attributes["else_branch"].graphs[0].parent is not None
+
+
+def test_what_an_abandoned_attempt_noted_is_noted_once() -> None:
+    one = record("g (float[2] x) => (float[2] y) { b = Abs(x)  y = Neg(a)  a = Abs(x) }")
+    assert one.graph is not None
+    one.graph.node[0].metadata_props = [m.StringStringEntryProto(key="k", value=v) for v in "ab"]
+    assert [str(note).partition(": ")[2] for note in read(one).notes] == [
+        "metadata key 'k' occurs twice: the last value counts",
+        "nodes stand before the producers of their inputs: sorted",
+    ]
+
+
+def test_a_long_chain_of_functions_is_looked_through_once() -> None:
+    one = record("g (float[1] x) => (float[1] y) { y = l.f0(x) }", more='"l": 1')
+    imports = [m.OperatorSetIdProto(domain="l", version=1)]
+    one.functions = [
+        m.FunctionProto(
+            name=f"f{i}",
+            domain="l",
+            input=["a"],
+            output=["b"],
+            opset_import=imports,
+            node=[m.NodeProto(domain="l", op_type=f"f{(i + 1) % 5000}", input=["a"], output=["b"])],
+        )
+        for i in range(5000)
+    ]
+    with pytest.raises(sx.InvalidModel, match=r"circle: f0 -> f1 .* -> f0$"):
+        sx.load(one)
+
+
+def test_no_near_name_is_looked_for_among_monstrous_ones() -> None:
+    long = "x" * 100_000
+    one = record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
+    assert one.graph is not None
+    one.graph.input[0].name = long
+    one.graph.node[0].input = [long[:-1] + "y"]
+    with pytest.raises(sx.InvalidModel) as caught:
+        read(one)
+    assert "did you mean" not in str(caught.value)

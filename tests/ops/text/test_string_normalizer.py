@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+
+from cases import Case, check
+from ops.control.asking import ask
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError, InferenceError
+from sardonyx.ir.dims import dim_max, symbol
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+
+
+def text(*values: object) -> Array:
+    return np.array(values, object)
+
+
+def case(x: Array, y: Array, label: object = "", **attributes: object) -> Case:
+    return Case("StringNormalizer", 10, [x], [y], attributes, str(label))
+
+
+WEEK = text("Monday", "tuesday", "MONDAY")
+
+CASES = [
+    case(WEEK, WEEK, "nothing to do"),
+    case(WEEK, text("tuesday"), stopwords=["monday"]),
+    case(WEEK, text("tuesday", "MONDAY"), stopwords=["Monday"], is_case_sensitive=1),
+    case(WEEK, text("monday", "tuesday", "monday"), case_change_action="LOWER"),
+    case(WEEK, text("TUESDAY"), stopwords=["monday"], case_change_action="UPPER"),
+    case(WEEK, text("monday"), stopwords=["Monday", "tuesday"], is_case_sensitive=1, case_change_action="LOWER"),
+    case(text("Monday"), text(""), "none is left", stopwords=["monday"]),
+    case(text(["Monday"]), text([""]), "none is left of two axes", stopwords=["monday"]),
+    case(text(["Monday", "x"]), text(["x"]), "two axes", stopwords=["monday"]),
+    case(np.zeros(0, object), text(""), "empty"),
+    case(text("Ärger", "ß", "Σ"), text("ÄRGER", "SS", "Σ"), "Unicode", case_change_action="UPPER"),
+    case(text("IĞDIR", "İ"), text("ığdır", "i"), "Turkish", case_change_action="LOWER", locale="tr_TR"),
+    case(text("iğdır"), text("İĞDIR"), "Turkish", case_change_action="UPPER", locale="tr_TR"),
+    case(text("I\u0307"), text("i"), "Turkish, a dot on its own", case_change_action="LOWER", locale="az"),
+    case(text("ISI", "x"), text("x"), "Turkish", stopwords=["ısı"], locale="tr_TR"),
+    case(text("ISI", "x"), text("ISI", "x"), "English", stopwords=["ısı"], locale="en_US"),
+    case(text("Straße", "ΣΑΣ", "x"), text("x"), "full folding", stopwords=["STRASSE", "σασ"]),
+    case(text("I"), text("i"), "other languages", case_change_action="LOWER", locale="en_US"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (1, 1, 1), ()])
+def test_other_shapes_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(EvaluationError, match=r"\[C\] or \[1, C\] is wanted"):
+        check(case(np.full(shape, "a", object), text()))
+    with pytest.raises(InferenceError, match=r"\[C\] and \[1, C\] are allowed"):
+        ask("StringNormalizer", 10, [TensorType(DataType.STRING, shape)])
+
+
+def test_locales_with_rules_that_are_missing_are_refused() -> None:
+    with pytest.raises(EvaluationError, match="'lt_LT' has casing rules"):
+        check(case(WEEK, WEEK, locale="lt_LT", case_change_action="UPPER"))
+    check(case(WEEK, WEEK, locale="lt_LT", is_case_sensitive=1))  # no case is asked about
+
+
+def test_unknown_actions_are_refused() -> None:
+    with pytest.raises(EvaluationError, match="case_change_action is 'TITLE'"):
+        check(case(WEEK, WEEK, case_change_action="TITLE"))
+
+
+def test_only_stop_words_change_the_size() -> None:
+    n = symbol("N")
+    x = TensorType(DataType.STRING, (1, n))
+    assert ask("StringNormalizer", 10, [x]) == [TensorType(DataType.STRING, (1, dim_max(n, 1)))]
+    stopped = ask("StringNormalizer", 10, [x], {"stopwords": ("a",)})
+    assert stopped == [TensorType(DataType.STRING, (1, symbol("new0")))]
+    assert ask("StringNormalizer", 10, [None]) == [TensorType(DataType.STRING)]

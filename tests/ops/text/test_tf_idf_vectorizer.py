@@ -1,0 +1,127 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases import Case, check
+from ops.control.asking import ask, floats
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError, InferenceError, LimitError
+from sardonyx.ir.dims import symbol
+from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
+
+F = np.float32
+# 1-grams 5 and 6, the 2-gram 5 6; their places are 2, 0 and 1.
+POOL = {
+    "mode": "TF",
+    "min_gram_length": 1,
+    "max_gram_length": 2,
+    "max_skip_count": 0,
+    "ngram_counts": [0, 2],
+    "ngram_indexes": [2, 0, 1],
+    "pool_int64s": [5, 6, 5, 6],
+}
+TEXTS = {k: v for k, v in POOL.items() if k != "pool_int64s"} | {"pool_strings": ["a", "b", "a", "b"]}
+WEIGHTS = {"weights": [10.0, 20.0, 30.0]}
+X = np.array([5, 6, 5, 6, 5])
+
+
+def case(x: Array, y: object, label: object = "", **attributes: object) -> Case:
+    return Case("TfIdfVectorizer", 9, [x], [np.array(y, F)], attributes, str(label))
+
+
+CASES = [
+    case(X, [2, 2, 3], **POOL),
+    case(X, [2, 2, 3], "TF has no weights", **POOL | WEIGHTS),
+    case(X, [20, 30, 10], "IDF", **POOL | WEIGHTS | {"mode": "IDF"}),
+    case(X, [40, 60, 30], "TFIDF", **POOL | WEIGHTS | {"mode": "TFIDF"}),
+    case(X, [1, 1, 1], "IDF, weights 1", **POOL | {"mode": "IDF"}),
+    case(np.array([[5, 6], [6, 6]]), [[1, 1, 1], [2, 0, 0]], "rows", **POOL),
+    case(X, [0, 2, 0], "2-grams alone", **POOL | {"min_gram_length": 2}),
+    case(X, [2, 0, 3], "1-grams alone", **POOL | {"max_gram_length": 1}),
+    case(X, [2, 3, 3], "1-grams count once whatever is skipped", **POOL | {"max_skip_count": 3}),
+    case(np.array([5, 0, 6]), [1, 0, 1], "no skip", **POOL),
+    case(np.array([5, 0, 6]), [1, 1, 1], "one skip", **POOL | {"max_skip_count": 1}),
+    case(X, [2, 2, 0, 0, 3], "places without n-gram", **POOL | {"ngram_indexes": [4, 0, 1]}),
+    case(X, [5, 2], "one place for two", **POOL | {"ngram_indexes": [0, 0, 1]}),
+    case(X, [30, 30], "one place for two", **POOL | WEIGHTS | {"ngram_indexes": [0, 0, 1], "mode": "IDF"}),
+    case(X, [70, 60], "one place for two", **POOL | WEIGHTS | {"ngram_indexes": [0, 0, 1], "mode": "TFIDF"}),
+    case(X, [3, 2, 3], "one n-gram twice", **POOL | {"pool_int64s": [5, 5, 5, 6]}),
+    case(np.array(["b", "a", "b", "z"], object), [2, 1, 1], "strings", **TEXTS),
+    case(np.array([5, 6], np.int32), [1, 1, 1], "int32", **POOL),
+    case(np.zeros((2, 0), np.int64), [[0, 0, 0], [0, 0, 0]], "no tokens", **POOL),
+    case(np.zeros((0, 2), np.int64), np.zeros((0, 3)), "no rows", **POOL),
+    case(np.array([1, 2, 3, 1, 2, 4]), [1, 1, 2], "3-grams", **POOL | {"max_gram_length": 3, "ngram_counts": [0, 0, 2],
+         "ngram_indexes": [2, 0, 1], "pool_int64s": [1, 2, 1, 2, 3, 1, 2, 4]}),
+    # The text's own example: with two skips [94, 12] and [17, 28] are 2-grams.
+    case(np.array([94, 17, 36, 12, 28]), [1, 1], "two skips", **POOL | {"min_gram_length": 2, "max_skip_count": 2, "ngram_counts": [0, 0],
+         "ngram_indexes": [0, 1], "pool_int64s": [94, 12, 17, 28]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case) -> None:
+    check(case)
+
+
+@given(st.lists(st.integers(0, 2), max_size=12), st.integers(0, 3))
+def test_n_grams_are_counted_at_every_distance(tokens: list[int], skips: int) -> None:
+    pool = [(a,) for a in range(3)] + [(a, b) for a in range(2) for b in range(3)] + [(0, 1, 0), (2, 2, 1)]
+    found: Counter[tuple[int, ...]] = Counter((t,) for t in tokens)
+    for n in (2, 3):
+        for distance in range(1, skips + 2):
+            for start in range(len(tokens) - (n - 1) * distance):
+                found[tuple(tokens[start : start + n * distance : distance])] += 1
+    attributes = {
+        "max_gram_length": 3,
+        "max_skip_count": skips,
+        "ngram_counts": [0, 3, 15],
+        "ngram_indexes": list(range(len(pool))),
+        "pool_int64s": [t for gram in pool for t in gram],
+    }
+    x = np.array(tokens, np.int64)
+    check(case(x, [found[gram] for gram in pool], **POOL | attributes))
+
+
+@pytest.mark.parametrize(
+    ("x", "changed", "says"),
+    [
+        (X, {"mode": "DF"}, "mode is 'DF'"),
+        (X, {"min_gram_length": 0}, "min_gram_length is 0"),
+        (X, {"max_gram_length": 3}, "ngram_counts knows lengths from 1 to 2"),
+        (X, {"min_gram_length": 2, "max_gram_length": 1}, "min_gram_length is 2 and max_gram_length 1"),
+        (X, {"ngram_counts": [0, 3]}, "at no 2-grams"),
+        (X, {"ngram_counts": [0, 9]}, "cuts a pool of 4 tokens"),
+        (X, {"ngram_counts": [-2, 2]}, "cuts a pool of 4 tokens"),
+        (X, {"ngram_indexes": [0, 1]}, "ngram_indexes has 2 elements for 3 n-grams"),
+        (X, {"ngram_indexes": [0, 1, -1]}, "ngram_indexes has -1"),
+        (X, {"mode": "IDF", "weights": [1.0]}, "weights has 1 elements"),
+        (X, {"pool_strings": ["a"]}, "exactly one of pool_int64s and pool_strings"),
+        (np.array(["a"], object), {}, "X has elements of STRING"),
+        (np.zeros((1, 1, 1), np.int64), {}, r"X has shape \[1, 1, 1\]"),
+        (np.array(5), {}, r"X has shape \[\]"),
+        (X, {"max_skip_count": -1}, "max_skip_count is -1"),
+    ],
+)
+def test_bad_values_are_refused(x: Array, changed: dict[str, object], says: str) -> None:
+    with pytest.raises(EvaluationError, match=says):
+        check(case(x, [], **POOL | changed))
+
+
+def test_a_result_that_is_too_large_is_refused() -> None:
+    with pytest.raises(LimitError, match="TfIdfVectorizer result"):
+        check(case(X, [], **POOL | {"ngram_indexes": [0, 1, 2**40]}))
+
+
+def test_types_of_results() -> None:
+    n = symbol("N")
+    x = TensorType(DataType.INT64, (n, 7))
+    assert ask("TfIdfVectorizer", 9, [x], {"ngram_indexes": (0, 4)}) == [floats("N", 5)]
+    assert ask("TfIdfVectorizer", 9, [TensorType(DataType.STRING, (n,))], {"ngram_indexes": (0, 4)}) == [
+        floats(5)
+    ]
+    with pytest.raises(InferenceError, match="rank 3"):
+        ask("TfIdfVectorizer", 9, [TensorType(DataType.INT64, (n, n, n))], {"ngram_indexes": (0, 4)})

@@ -1,0 +1,67 @@
+"""README.md: its Python runs, and its verbs are there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import record
+from sardonyx.cli.main import names
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", TEXT, re.S)
+
+
+def test_the_python_runs_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "examples/digits").mkdir(parents=True)
+    for name in ("digits.onnx", "test.npz"):
+        shutil.copy(ROOT / "examples/digits" / name, tmp_path / "examples/digits" / name)
+    found = blocks("python")
+    assert found
+    for block in found:
+        command = [sys.executable, "-W", "error", "-c", block]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "float[N,64]" in done.stdout
+        accuracy = float(done.stdout.splitlines()[1])
+        assert accuracy >= 0.97
+    assert (tmp_path / "copy.data").exists()
+
+
+def test_the_verbs_of_the_table_are_the_verbs() -> None:
+    table = re.findall(r"^\| `sardonyx (\w+)", TEXT, re.M)
+    assert sorted(table) == sorted(names())
+
+
+def test_the_options_of_the_table_exist() -> None:
+    for line in re.findall(r"^\| `sardonyx .*$", TEXT, re.M):
+        verb = re.findall(r"sardonyx (\w+)", line)[0]
+        done = subprocess.run(
+            [sys.executable, "-m", "sardonyx", verb, "--help"], capture_output=True, text=True, check=True
+        )
+        for option in re.findall(r"--[a-z-]+", line):
+            assert option in done.stdout, f"{verb} has no {option}"
+
+
+def test_the_pages_that_it_names_are_there() -> None:
+    for page in re.findall(r"\]\(([^)#:]+)\)", TEXT):
+        assert (ROOT / page).exists(), page
+
+
+def test_the_message_that_it_shows_is_the_message() -> None:
+    shown = re.findall(r"InputError: (.*)", TEXT)[0]
+    found = sx.Session(record("g (float[N] x, float[N] y) => (float[N] z) { z = Add(x, y) }"))
+    with pytest.raises(sx.InputError) as caught:
+        found.run({"x": np.zeros(2, np.float32), "y": np.zeros(3, np.float32)})
+    assert str(caught.value) == shown

@@ -45,7 +45,8 @@ def as_json(value: RuntimeValue) -> Json:
         if value.dtype.kind == "c":
             value = np.stack([value.real, value.imag], axis=-1)
         elif value.dtype.kind not in "biuOU":
-            value = value.astype(np.int64 if DataType.of(value.dtype).is_integer else np.float64)
+            with np.errstate(invalid="ignore"):  # of NaN
+                value = value.astype(np.int64 if DataType.of(value.dtype).is_integer else np.float64)
         return scalars(value.tolist())
     if isinstance(value, SparseTensor):
         return as_json(value.numpy())

@@ -10,6 +10,7 @@ import numpy as np
 from sardonyx.dtypes import DataType
 from sardonyx.errors import InvalidModel
 from sardonyx.io.tensors_proto import External, set_data, sparse_from, sparse_to, tensor_from
+from sardonyx.io.types_proto import data_type
 from sardonyx.ir.graph import Note
 from sardonyx.ir.tensors import Array, SparseTensor, Tensor
 from sardonyx.proto import messages as m
@@ -59,13 +60,19 @@ def map_from(record: m.MapProto, external: External, where: str) -> Datum:
     if record.values is None:
         raise InvalidModel("the map has no values", location=where)
     values = elements(record.values, external, f"{where}.values")
+    kind = data_type(record.key_type, where)
+    if not kind.is_integer and kind is not DataType.STRING:
+        raise InvalidModel(f"keys are {kind.text}, which should be integers or strings", location=where)
     texts = [bytes(k).decode("utf-8", "surrogateescape") for k in record.string_keys]
-    keys: list[str] | list[int] = (
-        texts if record.key_type == DataType.STRING else [int(k) for k in record.keys]
-    )
+    keys: list[str] | list[int] = texts if kind is DataType.STRING else [int(k) for k in record.keys]
     if len(keys) != len(values):
         raise InvalidModel(f"{len(keys)} keys stand against {len(values)} values", location=where)
-    return cast(Datum, dict(zip(keys, values, strict=True)))
+    result = dict(zip(keys, values, strict=True))
+    if len(result) < len(keys):
+        raise InvalidModel(
+            f"a key occurs twice: {len(keys)} are {len(result)} different ones", location=where
+        )
+    return cast(Datum, result)
 
 
 def optional_from(record: m.OptionalProto, external: External, where: str) -> Datum:

@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sardonyx.ops.text.re2 import automaton
@@ -31,6 +31,8 @@ def matches(pattern: str, text: str) -> bool:
     return Matcher(compiled(pattern), 10**8).matches(text)
 
 
+# Backtracking hangs on some patterns: the examples are the same ones each time.
+@settings(derandomize=True, max_examples=200, deadline=None)
 @given(PATTERNS, st.lists(st.text("abc1 \n_", max_size=6), min_size=1, max_size=8))
 def test_it_agrees_with_backtracking(pattern: str, texts: list[str]) -> None:
     expected = re.compile(pattern, re.ASCII)

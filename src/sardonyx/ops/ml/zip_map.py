@@ -44,4 +44,5 @@ def infer(t: Inference) -> Result:
     assert isinstance(labels, tuple), f"{given[0]} is no list"
     if isinstance(length, int) and length != len(labels):
         t.fail(f"{len(labels)} class labels are given for rows of {length} elements")
-    return SequenceType(MapType(LABELS[given[0]], TensorType(DataType.FLOAT, ())))
+    # The specification names the element type alone, and files declare scalars as well as vectors of one.
+    return SequenceType(MapType(LABELS[given[0]], TensorType(DataType.FLOAT)))

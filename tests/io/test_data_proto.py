@@ -1,0 +1,130 @@
+"""Stored data: what models take and give, to messages of onnx-data.proto and back."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from models import NoFiles
+from sardonyx.dtypes import DataType
+from sardonyx.errors import InvalidModel
+from sardonyx.io.data_proto import DataRecord, Datum, datum_from, datum_to
+from sardonyx.ir.tensors import RawStorage, SparseTensor, Tensor
+from sardonyx.proto import messages as m
+from sardonyx.proto.binary import decode, encode
+
+F = np.float32
+A, B = np.array([[1, 2]], F), np.array([3, 4], np.int64)
+
+
+def again(value: Datum) -> Datum:
+    """The value after a way through the binary form."""
+    record = datum_to(value, "v")
+    return datum_from(decode(encode(record), type(record)), NoFiles())
+
+
+def plain(value: object) -> object:
+    """The value as Python's own objects, arrays with their element type."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.name, value.tolist()
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        A,
+        np.array(1.5, F),
+        np.zeros((0, 3), F),
+        np.array([1, -2], ml_dtypes.int4),
+        np.array([1.5], ml_dtypes.bfloat16),
+        np.array([1 + 2j], np.complex64),
+        np.array(["a", "ü", "\udcff"], object),
+        [],
+        [A, A],
+        [[A], [A, A]],
+        {1: A, -2: A},
+        {"a": B, "ü": B},
+        [{1: A}, {2: A}],
+        None,
+        [None, None],
+    ],
+    ids=repr,
+)
+def test_a_value_comes_back(value: Datum) -> None:
+    assert plain(again(value)) == plain(value)
+
+
+def test_a_sparse_tensor_comes_back() -> None:
+    values, indices = Tensor.of(np.array([5], F), name="v"), Tensor.of(np.array([2]))
+    found = again(SparseTensor(values, indices, (4,)))
+    assert isinstance(found, SparseTensor)
+    assert found.numpy().tolist() == [0, 0, 5, 0]
+
+
+def test_an_optional_holds_what_its_message_holds() -> None:
+    tensor = m.TensorProto(dims=[1], data_type=1, float_data=[7.0])
+    inner = m.OptionalProto(elem_type=1, tensor_value=tensor)
+    found = datum_from(m.OptionalProto(elem_type=5, optional_value=inner), NoFiles())
+    assert isinstance(found, np.ndarray)
+    assert found.tolist() == [7]
+    assert datum_from(m.OptionalProto(elem_type=1), NoFiles()) is None
+
+
+def test_the_wheel_reads_what_is_written() -> None:
+    from onnx import MapProto, SequenceProto, TensorProto, numpy_helper
+
+    tensor = TensorProto.FromString(encode(datum_to(A, "x")))
+    assert tensor.name == "x"
+    assert numpy_helper.to_array(tensor).tolist() == A.tolist()
+    sequence = SequenceProto.FromString(encode(datum_to([A, A])))
+    assert [x.tolist() for x in numpy_helper.to_list(sequence)] == [A.tolist()] * 2
+    by_number: dict[int, Datum] = {1: A}
+    mapping = MapProto.FromString(encode(datum_to(by_number)))
+    assert {k: v.tolist() for k, v in numpy_helper.to_dict(mapping).items()} == {1: A.tolist()}
+
+
+def values(count: int) -> m.SequenceProto:
+    one = m.TensorProto(dims=[1], data_type=1, float_data=[1.0])
+    return m.SequenceProto(elem_type=1, tensor_values=[one] * count)
+
+
+@pytest.mark.parametrize(
+    ("record", "match"),
+    [
+        (m.SequenceProto(elem_type=0), "v: 0 is no kind of sequence element"),
+        (m.SequenceProto(elem_type=9), "v: 9 is no kind of sequence element"),
+        (m.MapProto(key_type=7, keys=[1]), "v: the map has no values"),
+        (m.MapProto(key_type=7, keys=[1, 2], values=values(1)), "v: 2 keys stand against 1 values"),
+        (m.MapProto(key_type=7, keys=[1, 1], values=values(2)), "v: a key occurs twice"),
+        (
+            m.MapProto(key_type=1, keys=[1], values=values(1)),
+            "v: keys are float, which should be integers or strings",
+        ),
+        (m.MapProto(keys=[1], values=values(1)), "v: the element type is undefined"),
+        (m.TensorProto(dims=[2], data_type=1, float_data=[1.0]), "v: .*takes 2 entries"),
+        (
+            m.SequenceProto(elem_type=1, tensor_values=[m.TensorProto(dims=[1], data_type=99)]),
+            r"v\.tensor_values\[0\]: 99 is not an element type",
+        ),
+    ],
+)
+def test_what_is_no_value_is_refused_with_its_place(record: DataRecord, match: str) -> None:
+    with pytest.raises(InvalidModel, match=match):
+        datum_from(record, NoFiles(), "v")
+
+
+def test_a_sparse_message_is_not_made_dense_to_be_read() -> None:
+    huge = SparseTensor(
+        Tensor(DataType.FLOAT, (1,), RawStorage(bytes(4))),
+        Tensor(DataType.INT64, (1,), RawStorage(bytes(8))),
+        (1 << 40,),
+    )
+    found = again(huge)
+    assert isinstance(found, SparseTensor)
+    assert found.shape == (1 << 40,)

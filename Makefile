@@ -47,7 +47,7 @@ generated: $(STAMP)  ## the generated files are what the generators write
 
 bench: $(STAMP)  ## measure loading, saving and start-up beside other tools
 	$(BIN)/python -m pip install --quiet --group bench
-	$(BIN)/python bench/run.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo

@@ -1,4 +1,8 @@
-"""How long do the nine stored networks of the onnx wheel take on the reference engine, beside the wheel's own?"""
+"""How long do the nine stored networks of the onnx wheel take on the reference engine, beside the wheel's own?
+
+Both multiply matrices with NumPy's BLAS.  Run with OPENBLAS_NUM_THREADS=1, as `make bench` does: BLAS threads wait
+for each other where cores are shared, and that noise is larger than what is measured.
+"""
 
 from __future__ import annotations
 

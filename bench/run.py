@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -42,9 +43,10 @@ def main() -> None:
         ("Loading, saving, importing", loading.__doc__, loading.rows()),
         ("Networks on the reference engine", networks.__doc__, networks.rows()),
     ]
+    threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     parts = [
-        f"# Benchmarks\n\nWritten by `make bench` on {day} at {commit()}: {machine()}. Medians; tools in turn.\n"
+        f"# Benchmarks\n\nWritten by `make bench` on {day} at {commit()}: {machine()}, BLAS threads: {threads}. Medians; tools in turn.\n"
     ]
     for title, question, rows in sections:
         parts.append(f"## {title}\n\n{question}\n\n{table(rows)}\n")

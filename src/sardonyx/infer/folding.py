@@ -36,17 +36,26 @@ class FoldingCall:
 def known_outputs(plan: Plan, question: Question, answer: Answer, node: Node) -> Sequence[Known | None]:
     """What is known of the elements of the node's outputs.
 
-    Where all inputs are numbers the kernel is run, elsewhere the value facet tells what it can of output 0.
+    Where all inputs are numbers the kernel is run, elsewhere the value facet tells what it can.
     """
     if plan.kernel is not None and can_fold(question, answer.types):
         return folded(plan.kernel, question, node)
+    found = [value_of(plan, question, answer)]
+    for i in range(1, len(node.outputs) if question.looked else 1):
+        question.at = i
+        found.append(value_of(plan, question, answer))
+    return found
+
+
+def value_of(plan: Plan, question: Question, answer: Answer) -> Known | None:
+    """What the value facet tells of one output."""
     try:
         found = plan.value(question) if plan.value is not None else None
     except InferenceError:
-        return ()  # of which the infer facet has said what there is to say
+        return None  # the infer facet has said what there is to say
     if found is None or found.size > MOST:
-        return ()
-    return (numbers(found, answer.types[0] if answer.types else None),)
+        return None
+    return numbers(found, answer.types[question.at] if question.at < len(answer.types) else None)
 
 
 def can_fold(question: Question, types: Sequence[Type | None]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sardonyx.errors import InferenceError
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.types import MapType, OptionalType, SequenceType, Shape, SparseTensorType, TensorType, Type
@@ -60,6 +62,19 @@ def merged_dims(declared: Dim, inferred: Dim, axis: int) -> Dim:
     if isinstance(declared, int) or inferred is None:
         return declared
     return inferred
+
+
+def formal(declared: Type | None, given: Type | None) -> Type | None:
+    """What is known of a formal parameter of a subgraph or function: numbers that it declares, and what is given.
+
+    Its own variables say nothing: they may mean another length in every iteration and call.  Raises as `merged`.
+    """
+    found = merged(declared, given)
+    if not isinstance(found, Shaped) or found.shape is None:
+        return found
+    own = given.shape if isinstance(given, Shaped) and given.shape is not None else (None,) * len(found.shape)
+    shape = tuple(dim if isinstance(dim, int) else own[i] for i, dim in enumerate(found.shape))
+    return found if shape == found.shape else replace(found, shape=shape)
 
 
 def joined(a: Type | None, b: Type | None) -> Type | None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sardonyx.infer.elements import Elements, may_be_small
+from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.dims import Dim
-from sardonyx.ir.graph import Node, Value
+from sardonyx.ir.graph import Graph, Node, Value
 from sardonyx.ir.types import TensorType, Type
 from sardonyx.ops.api import InferFacet, Kernel, Operator, ValueFacet
 from sardonyx.ops.bind import plan_of
@@ -27,6 +28,8 @@ class Question(Inference):
     elements: Elements = field(default_factory=Elements)
     asked: tuple[int, ...] = ()  # inputs whose elements a facet has asked for
     is_unique: bool = False  # whether the answer has symbols of its own, or comes of a subgraph
+    at: int = 0  # the output that a value facet is asked about
+    looked: bool = False  # whether it has looked which one that is
 
     def value(self, i: int) -> Known | None:
         if i not in self.asked:
@@ -42,6 +45,14 @@ class Question(Inference):
     ) -> list[Type | None] | None:
         self.is_unique = True
         return Inference.subgraph(self, name, inputs, known)
+
+    def subgraph_elements(self, name: str) -> Sequence[Known | None] | None:
+        graph = self.attributes.get(name)
+        return [self.elements.get(v) for v in graph.outputs] if isinstance(graph, Graph) else None
+
+    def output(self) -> int:
+        self.looked = True
+        return self.at
 
 
 class Answer:
@@ -74,8 +85,10 @@ class Plan:
         self.attributes = plan_of(schema)
         self.infer = infer
         self.value: ValueFacet | None = op.values.get(version)
-        computes_shapes = self.value is not None or op.elementwise
-        self.kernel: Kernel | None = op.kernels.get(version) if computes_shapes and not op.is_random else None
+        self.kernel: Kernel | None = None
+        has_subgraphs = AttributeType.GRAPH in self.attributes.kinds.values()
+        if (self.value is not None or op.elementwise) and not op.is_random and not has_subgraphs:
+            self.kernel = op.kernels.get(version)
         self.finds_elements = self.value is not None or self.kernel is not None
         self.answers = answers.setdefault((infer, version, *self.attributes.defaults.items()), {})
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sardonyx.errors import InferenceError, LimitError, UnsupportedOperator
 from sardonyx.infer.findings import Findings
 from sardonyx.infer.folding import known_outputs
-from sardonyx.infer.merge import joined, merged
+from sardonyx.infer.merge import formal, joined, merged
 from sardonyx.infer.question import Answer, Key, Plan, Question
 from sardonyx.io.load import without_collection
 from sardonyx.ir.graph import Attribute, Function, Graph, Model, Node, Value
@@ -88,12 +88,17 @@ class Body:
         if not self.findings.may_enter(graph):
             return [None] * len(graph.outputs)
         for i, value in enumerate(graph.inputs):
-            self.put(value, types[i] if i < len(types) else None, None)
-            self.findings.elements.put(value, known[i] if i < len(known) else None)
+            self.formal(value, types[i] if i < len(types) else None, known[i] if i < len(known) else None)
         return self.graph(graph)
 
-    def put(self, value: Value, found: Type | None, producer: Node | None) -> None:
-        """Types a value: what was found, together with what the model declares."""
+    def formal(self, value: Value, given: Type | None, known: Known | None) -> None:
+        """Types a formal parameter of a subgraph or function."""
+        findings = self.findings
+        value.type = formal(findings.declared.setdefault(value, value.type), given)
+        findings.elements.put(value, known)
+
+    def put(self, value: Value, found: Type | None, producer: Node) -> None:
+        """Types an output of a node: what was found, together with what the model declares."""
         findings = self.findings
         declared = findings.declared.setdefault(value, value.type)
         if declared is None:
@@ -102,7 +107,7 @@ class Body:
         try:
             value.type = merged(declared, found)
         except InferenceError as error:
-            where = "" if producer is None else f"{producer.name or producer.op_type!r} output {value.name!r}"
+            where = f"{producer.name or producer.op_type!r} output {value.name!r}"
             findings.fault(InferenceError(error.why, location=where))
             value.type = found
 
@@ -199,10 +204,9 @@ class Body:
             return ()
         given: dict[str, Attribute | None] = {**function.attributes, **bound_attributes(node, self.bindings)}
         inner = Body(findings, function.opset_imports, given)
-        for i, formal in enumerate(function.body.inputs):
+        for i, value in enumerate(function.body.inputs):
             actual = node.inputs[i] if i < len(node.inputs) else None
-            inner.put(formal, actual.type if actual is not None else None, None)
-            findings.elements.put(formal, findings.elements.get(actual))
+            inner.formal(value, None if actual is None else actual.type, findings.elements.get(actual))
         types = inner.graph(function.body)
         inner.note_types(function)
         for value, result in zip(node.outputs, function.body.outputs, strict=False):

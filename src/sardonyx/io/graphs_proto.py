@@ -95,6 +95,8 @@ class GraphReader:
         self.read_inputs(graph, record, scope, where)
         self.read_initializers(graph, record, scope, where)
         types = {v.name: v for v in record.value_info} if record.has("value_info") else {}
+        if types:
+            self.describe_initializers(graph, types, where)
         self.read_nodes(graph, record.node, scope, types, where)
         self.read_outputs(graph, record, scope, where)
         if record.has("quantization_annotation"):
@@ -143,6 +145,27 @@ class GraphReader:
             value.type = make(tensor.dtype, tensor.shape)
         value.initializer = tensor
         graph.add_initializer(value)
+
+    def describe_initializers(self, graph: Graph, types: dict[str, m.ValueInfoProto], where: str) -> None:
+        """Puts what value_info says on initializers; of another type than the tensor's own, the tensor's counts."""
+        inputs = set(graph.inputs)
+        for name, value in graph.initializers.items():
+            if (info := types.get(name)) is None or value in inputs:
+                continue
+            own = value.type
+            self.describe(value, info, where)
+            assert isinstance(own, TensorType | SparseTensorType), f"{value!r} has the type of its tensor"
+            if value.type is own:
+                continue
+            if not isinstance(value.type, type(own)) or (value.type.dtype, value.type.shape) != (
+                own.dtype,
+                own.shape,
+            ):
+                what = (
+                    f"value_info says {value.type} of initializer {name!r}, which is {own}: the tensor counts"
+                )
+                self.notes.append(Note(where, what))
+                value.type = own
 
     def read_nodes(
         self,

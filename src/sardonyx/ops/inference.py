@@ -122,6 +122,14 @@ class Inference:
             return None
         return self.infer_graph(graph, inputs, known)
 
+    def subgraph_elements(self, name: str) -> Sequence[Known | None] | None:
+        """What is known of the elements of the outputs of a graph attribute that `subgraph` has been asked about."""
+        return None
+
+    def output(self) -> int:
+        """Which output a value facet is asked about; one that does not look is asked about output 0 alone."""
+        return 0
+
     def fail(self, why: str) -> NoReturn:
         """Raises InferenceError at this node."""
         raise InferenceError(f"{self.op_type}: {why}", location=self.where)

@@ -6,7 +6,7 @@ from ops.control.asking import ask, floats
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import MapType, SequenceType
+from sardonyx.ir.types import MapType, SequenceType, TensorType
 
 F, ML = np.float32, "ai.onnx.ml"
 
@@ -48,7 +48,7 @@ def test_labels_must_fit_the_columns(attributes: dict[str, object], says: str) -
 def test_types_of_results() -> None:
     attributes = {"classlabels_strings": ("a", "b")}
     assert ask("ZipMap", 1, [floats("N", 2)], attributes, domain=ML) == [
-        SequenceType(MapType(DataType.STRING, floats()))
+        SequenceType(MapType(DataType.STRING, TensorType(DataType.FLOAT)))
     ]
     with pytest.raises(InferenceError, match="2 class labels are given for rows of 3"):
         ask("ZipMap", 1, [floats("N", 3)], attributes, domain=ML)

@@ -13,37 +13,51 @@ from sardonyx.ir.types import TensorType, Type
 from sardonyx.ops.api import Call, Operator, RuntimeValue
 from sardonyx.ops.control.bodies import run_body
 from sardonyx.ops.control.joins import join, named_dims
-from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import merge_shapes
 
 op = Operator("If")
+VERSIONS = (1, 11, 13, 16, 19, 21, 23, 24, 25)
 
 
 @op.infer(11, 13, 16, 19, 21, 23, 24, 25)
 def infer(t: Inference) -> Result:
     """The types of the branch that a known condition takes, or what those of both have in common."""
-    branches = branch_types(t)
-    if branches is None or len(branches) == 1:
-        return None if branches is None else branches[0]
-    pairs = enumerate(zip(*branches, strict=True))
+    found = branch_types(t)
+    if found is None or len(found) == 1:
+        return None if found is None else found[0]
+    pairs = enumerate(zip(*found, strict=True))
     return [named_dims(t, join(t, a, b, f"output {i}")) for i, (a, b) in pairs]
 
 
 @op.infer(1)
 def infer_1(t: Inference) -> Result:
     """The same, but what one branch knows of a shape holds for the other one too."""
-    branches = branch_types(t)
-    if branches is None or len(branches) == 1:
-        return None if branches is None else branches[0]
-    return [same_shape(t, a, b, f"output {i}") for i, (a, b) in enumerate(zip(*branches, strict=True))]
+    found = branch_types(t)
+    if found is None or len(found) == 1:
+        return None if found is None else found[0]
+    return [same_shape(t, a, b, f"output {i}") for i, (a, b) in enumerate(zip(*found, strict=True))]
+
+
+@op.value(*VERSIONS)
+def value(t: Inference) -> Known | None:
+    """The elements that the branch gives which a known condition takes."""
+    taken = branches(t)
+    found = t.subgraph_elements(taken[0]) if len(taken) == 1 else None
+    return None if found is None or t.output() >= len(found) else found[t.output()]
+
+
+def branches(t: Inference) -> list[str]:
+    """The branches that may be taken, one or two."""
+    condition = t.constant(0)
+    if condition is None or condition.size != 1:
+        return ["then_branch", "else_branch"]
+    return ["then_branch" if condition.item() else "else_branch"]
 
 
 def branch_types(t: Inference) -> list[list[Type | None]] | None:
     """The output types of the branches that may be taken, one or two lists; None where they cannot be told."""
-    condition = t.constant(0)
-    taken = ["then_branch", "else_branch"]
-    if condition is not None and condition.size == 1:
-        taken = ["then_branch" if condition.item() else "else_branch"]
+    taken = branches(t)
     found = [t.subgraph(name, ()) for name in taken]
     results = [types for types in found if types is not None]
     if len(results) < len(found):
@@ -62,7 +76,7 @@ def same_shape(t: Inference, a: Type | None, b: Type | None, what: str) -> Type 
     return joined
 
 
-@op.eval(1, 11, 13, 16, 19, 21, 23, 24, 25)
+@op.eval(*VERSIONS)
 def evaluate(cond: Array, *, then_branch: Graph, else_branch: Graph, call: Call) -> tuple[RuntimeValue, ...]:
     """cond: one bool, of any rank."""
     if cond.size != 1:

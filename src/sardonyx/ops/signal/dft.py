@@ -88,7 +88,8 @@ def infer(t: Inference) -> Result:
     parts = 1 if onesided and inverse else 2
     axis = told_axis(t)
     if not isinstance(axis, int):
-        return TensorType(x.dtype, (*(None,) * (rank - 1), parts))
+        changes = onesided or t.has(1)  # else the size along that axis, whichever it is, stays
+        return TensorType(x.dtype, (*((None,) * (rank - 1) if changes else x.shape[:-1]), parts))
     axis = t.axis(axis, rank)
     if axis == rank - 1:
         t.fail(f"axis {axis} is the one of real and imaginary parts")

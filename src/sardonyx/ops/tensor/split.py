@@ -113,8 +113,10 @@ def value(t: Inference) -> Known | None:
     if found is None or found.ndim == 0:
         return None
     axis = t.axis(t.integer("axis", 0), found.ndim)
-    length = lengths_of(t, found.shape[axis])[0]
-    return found[(slice(None),) * axis + (slice(length),)] if isinstance(length, int) else None
+    lengths = numbers(lengths_of(t, found.shape[axis])[: t.output() + 1])
+    return (
+        None if lengths is None else found[(slice(None),) * axis + (slice(sum(lengths[:-1]), sum(lengths)),)]
+    )
 
 
 def lengths_of(t: Inference, size: Dim) -> Sequence[Dim]:

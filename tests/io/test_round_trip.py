@@ -1,0 +1,202 @@
+"""Nothing is lost between a record and its model: every real model comes back as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sardonyx as sx
+from models import model, only, read, record
+from proto.official_models import node_models, shared_models, stored_models
+from sardonyx.io import to_proto
+from sardonyx.io.load import load
+from sardonyx.ir.attributes import AttributeType
+from sardonyx.ir.verify import verify
+from sardonyx.proto import messages as m
+from sardonyx.proto.binary import decode, encode
+from sardonyx.proto.record import Record
+
+
+def normal(one: Record) -> Record:
+    """The record without what says nothing: empty texts, types without kind, the order in which values are described."""
+    for field, value in list(one.present()):
+        if field.message is not None:
+            for part in value if isinstance(value, list) else [value]:
+                assert isinstance(part, Record)
+                normal(part)
+        elif field.kind == "string" and not field.repeated and value in ("", "ai.onnx"):
+            one.clear(field.name)
+    if isinstance(one, m.ValueInfoProto) and one.type is not None and not list(one.type.present()):
+        one.clear("type")
+    if isinstance(one, m.GraphProto):
+        tensors = {t.name for t in one.initializer}
+        one.value_info = sorted((v for v in one.value_info if v.name not in tensors), key=lambda v: v.name)
+    return one
+
+
+def survives(data: bytes) -> None:
+    found = load(data)
+    verify(found)
+    assert found.notes == [] or all("value_info" in str(note) for note in found.notes)
+    again = decode(encode(to_proto.model(found)), m.ModelProto)
+    assert normal(again) == normal(decode(data, m.ModelProto))
+
+
+@pytest.mark.parametrize("name", list(stored_models()))
+def test_stored_models(name: str) -> None:
+    survives(stored_models()[name])
+
+
+@pytest.mark.parametrize("name", list(shared_models()))
+def test_real_models(name: str) -> None:
+    survives(shared_models()[name])
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_models_of_one_operator(part: int) -> None:
+    models = list(node_models().values())[part * 4 :: 16]
+    assert len(models) > 100
+    for data in models:
+        survives(data)
+
+
+# --- attributes ------------------------------------------------------------------------------
+
+TENSOR = m.TensorProto(name="t", dims=[1], data_type=1, float_data=[1.0], doc_string="d")
+SPARSE = m.SparseTensorProto(
+    values=TENSOR, indices=m.TensorProto(dims=[1], data_type=7, int64_data=[1]), dims=[3]
+)
+GRAPH = m.GraphProto(
+    name="g",
+    node=[m.NodeProto(op_type="Neg", input=["x"], output=["p"])],
+    output=[m.ValueInfoProto(name="p")],
+)
+TYPE = m.TypeProto(
+    map_type=m.TypeProtoMap(key_type=7, value_type=m.TypeProto(tensor_type=m.TypeProtoTensor(elem_type=1)))
+)
+VALUES: dict[AttributeType, tuple[str, object]] = {
+    AttributeType.FLOAT: ("f", 1.5),
+    AttributeType.INT: ("i", -1),
+    AttributeType.STRING: ("s", b"\xff"),
+    AttributeType.TENSOR: ("t", TENSOR),
+    AttributeType.GRAPH: ("g", GRAPH),
+    AttributeType.FLOATS: ("floats", [1.5, 2.0]),
+    AttributeType.INTS: ("ints", [1, -2]),
+    AttributeType.STRINGS: ("strings", [b"a", b""]),
+    AttributeType.TENSORS: ("tensors", [TENSOR, TENSOR]),
+    AttributeType.GRAPHS: ("graphs", [GRAPH, GRAPH]),
+    AttributeType.SPARSE_TENSOR: ("sparse_tensor", SPARSE),
+    AttributeType.SPARSE_TENSORS: ("sparse_tensors", [SPARSE]),
+    AttributeType.TYPE_PROTO: ("tp", TYPE),
+    AttributeType.TYPE_PROTOS: ("type_protos", [TYPE, TYPE]),
+}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in AttributeType if kind])
+def test_all_fourteen_types_of_attribute(kind: AttributeType) -> None:
+    one = record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
+    assert one.graph is not None
+    field, value = VALUES[kind]
+    one.graph.node[0].attribute = [
+        m.AttributeProto(name="a", type=int(kind), doc_string="d", **{field: value})
+    ]
+    found = read(one)
+    verify(found)
+    attribute = only(found.graph, "Abs").attributes["a"]
+    assert attribute.type is kind
+    assert len(attribute.graphs) == {"g": 1, "graphs": 2}.get(field, 0)
+    assert normal(to_proto.model(found)) == normal(one)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in AttributeType if kind.is_list])
+def test_an_empty_list_stays_one_of_its_type(kind: AttributeType) -> None:
+    one = record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
+    assert one.graph is not None
+    one.graph.node[0].attribute = [m.AttributeProto(name="a", type=int(kind))]
+    found = only(load(encode(to_proto.model(read(one)))).graph, "Abs").attributes["a"]
+    assert (found.type, found.value) == (kind, ())
+
+
+# --- what is said of initializers ------------------------------------------------------------
+
+
+def described(info: m.ValueInfoProto) -> sx.Model:
+    one = record("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
+    assert one.graph is not None
+    one.graph.value_info = [info]
+    return read(one)
+
+
+def float_of(size: int, denotation: str = "") -> m.TypeProto:
+    dim = m.TensorShapeProtoDimension(dim_value=size)
+    shape = m.TensorShapeProto(dim=[dim])
+    return m.TypeProto(tensor_type=m.TypeProtoTensor(elem_type=1, shape=shape), denotation=denotation)
+
+
+def test_text_and_metadata_of_an_initializer_are_kept() -> None:
+    entry = m.StringStringEntryProto(key="k", value="v")
+    found = described(
+        m.ValueInfoProto(name="w", doc_string="weight", metadata_props=[entry], type=float_of(2, "TENSOR"))
+    )
+    value = found.graph.initializers["w"]
+    assert (value.doc, value.metadata, found.notes) == ("weight", {"k": "v"}, [])
+    assert value.type is not None
+    assert value.type.denotation == "TENSOR"
+    info = to_proto.graph(found.graph).value_info
+    assert [(v.name, v.doc_string) for v in info] == [("w", "weight")]
+
+
+def test_of_another_type_than_the_tensor_s_own_the_tensor_counts() -> None:
+    found = described(m.ValueInfoProto(name="w", type=float_of(3)))
+    assert str(found.graph.initializers["w"].type) == "float[2]"
+    assert "value_info says float[3] of initializer 'w', which is float[2]" in str(found.notes[0])
+
+
+# --- long data -------------------------------------------------------------------------------
+
+LONG = 3 << 30  # bytes; a signed 32-bit length ends at 2 << 30
+
+
+class Counting:
+    """A file object that counts what it is given."""
+
+    count = 0
+
+    def write(self, data: bytes | memoryview, /) -> int:
+        self.count += len(data)
+        return len(data)
+
+
+def test_two_gibibytes_are_no_wall(tmp_path: Path) -> None:
+    """A file with a hole of three, which takes no room on the disk and is not read."""
+    data = bytearray(encode(record("g (float[2] x) => (float[2] y) { y = Abs(x) }")))
+    tensor = encode(m.TensorProto(name="w", dims=[LONG // 4], data_type=1))
+    inner = tensor + b"\x4a" + varint(LONG)  # raw_data
+    graph = b"\x2a" + varint(len(inner) + LONG) + inner  # initializer
+    head = bytes(data) + b"\x3a" + varint(len(graph) + LONG) + graph  # a second part of the graph
+    path = tmp_path / "long.onnx"
+    path.write_bytes(head)
+    with path.open("r+b") as file:
+        file.truncate(len(head) + LONG)
+    found = sx.load(path)
+    weight = found.graph.initializers["w"].initializer
+    assert weight is not None
+    assert weight.numpy()[-1] == 0
+    counting = Counting()
+    sx.save(found, counting)
+    assert counting.count > LONG
+
+
+def varint(value: int) -> bytes:
+    result = bytearray()
+    while value > 127:
+        result.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*result, value])
+
+
+def test_a_model_says_the_same_after_any_number_of_ways() -> None:
+    found = model("g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 2}> { a = Add(x, w)  y = Neg(a) }")
+    once = encode(to_proto.model(found))
+    assert encode(to_proto.model(load(once))) == once

@@ -1,0 +1,35 @@
+"""The example that newcomers see runs, and is as good as the README says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import sardonyx as sx
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_the_demo_shows_digits_accuracy_and_latency() -> None:
+    command = [sys.executable, "-W", "error", "examples/digits/demo.py"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"20 runs: median [0-9.]+ ms", done.stderr)
+    right, total = map(int, re.findall(r"(\d+) of (\d+) digits right", done.stdout)[0])
+    assert total >= 300
+    assert right / total >= 0.97
+    assert done.stdout.count("seen as") == 6
+    assert len(re.findall(r"^  [ .:\-=+*#%@]{16}", done.stdout, re.M)) == 8  # lines of a picture
+
+
+def test_the_model_says_how_sure_it_is() -> None:
+    test = np.load(ROOT / "examples/digits/test.npz")
+    out = sx.Session(ROOT / "examples/digits/digits.onnx").run({"image": test["image"]})
+    probability = out["probability"]
+    assert isinstance(probability, np.ndarray)
+    np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=1e-5)
+    assert np.array_equal(probability.argmax(axis=1), np.asarray(out["digit"]))

@@ -5,7 +5,6 @@ costs little more than NumPy.  `__init__.pyi` says the same to type checkers.
 """
 
 import importlib
-import logging
 import sys
 import types
 
@@ -49,8 +48,6 @@ _HOMES = {
     "to_text": "sardonyx.io.text",
 }
 __all__ = ["__version__", "load", *_HOMES]
-
-logging.getLogger("sardonyx").addHandler(logging.NullHandler())
 
 
 class _Facade(types.ModuleType):

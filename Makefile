@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 STAMP := $(VENV)/.ready
 JOBS ?= 2
 T ?= tests
@@ -12,13 +13,17 @@ T ?= tests
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-$(STAMP): pyproject.toml
+$(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-demo: $(STAMP)  ## install, then classify handwritten digits
+$(STAMP): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+demo: $(INSTALLED)  ## install, then classify handwritten digits
 	@$(BIN)/python examples/digits/demo.py
 
 test: all  ## everything that CI runs

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 
 import sardonyx as sx
-from measure import BUILD
+from measure import BUILD, FOLDER
 from sardonyx.dtypes import DataType
 from sardonyx.ir.graph import Model, Value
+
+sys.path.append(str(FOLDER.parent / "tests"))
+from infer.encoder import Encoder  # it stands with the tests, which infer it too
 
 WIDTH, LAYERS, VOCABULARY = 768, 12, 32000
 
@@ -47,6 +51,47 @@ def decoder_model() -> Model:
         x = b.Add(x, b.MatMul(h, weight(f"{i}.down", 4 * WIDTH, WIDTH)))
     b.output(b.MatMul(x, weight("head", WIDTH, 1024)), "logits", b.tensor(DataType.FLOAT, ["B", "S", 1024]))
     return b.model()
+
+
+def encoder() -> Path:
+    """An encoder of 11 layers, 768 wide, about 600 nodes, weights inline: 366 MB."""
+    path = BUILD / "encoder.onnx"
+    if not path.exists():
+        BUILD.mkdir(exist_ok=True)
+        sx.save(Encoder(11, WIDTH, 12, 16_384, copied=True).model(), path, external=False)
+    return path
+
+
+def detector() -> Path:
+    """A detector of 1,604 nodes beside the project, or else a network of as many nodes made for the purpose."""
+    given = FOLDER.parent.parent / "shared/models/picodet_s_320/model.onnx"
+    path = BUILD / "detector.onnx"
+    if given.exists() or path.exists():
+        return given if given.exists() else path
+    BUILD.mkdir(exist_ok=True)
+    sx.save(detector_model(), path)
+    return path
+
+
+def detector_model() -> Model:
+    """Convolutions, norms and hard swishes with their constants as nodes: 15 nodes a block, 9 of them constants."""
+    rng = np.random.default_rng(320)
+    b = sx.Builder(opset=11, name="detector")
+
+    def constant(*shape: int) -> Value:
+        return b.Constant(value=rng.random(shape, np.float32))
+
+    x, channels = b.input("image", DataType.FLOAT, [1, 3, 320, 320]), 3
+    for i in range(107):
+        width = 24 * (1 + i // 31)
+        strides = [2, 2] if i % 31 == 0 else [1, 1]
+        y = b.Conv(
+            x, constant(width, channels, 3, 3), kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=strides
+        )
+        y = b.BatchNormalization(y, *(constant(width) for _ in range(4)))
+        x = b.Mul(y, b.Div(b.Clip(b.Add(y, constant()), constant(), constant()), constant()))
+        channels = width
+    return b.model(features=x)
 
 
 def chain() -> Path:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+import inference
 import loading
 import networks
 from measure import Row, commit, machine
@@ -41,6 +42,7 @@ def milliseconds(seconds: float) -> str:
 def main() -> None:
     sections = [
         ("Loading, saving, importing", loading.__doc__, loading.rows()),
+        ("Types and shapes", inference.__doc__, inference.rows()),
         ("Networks on the reference engine", networks.__doc__, networks.rows()),
     ]
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")

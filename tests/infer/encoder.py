@@ -1,4 +1,4 @@
-"""A BERT-like encoder as an exporter writes it: sizes are computed by nodes, layer norm and GELU are spelt out."""
+"""A BERT-like encoder as an exporter writes it: norms and GELU spelt out, shapes put together from sizes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ POSITIONS = 512
 
 
 class Encoder:
-    """Builds `layers` layers of `heads` heads over `width` features; inputs are [batch, sequence]."""
+    """Builds `layers` layers of `heads` heads over `width` features; inputs are [batch, sequence].
 
-    def __init__(self, layers: int, width: int, heads: int, vocabulary: int, *, opset: int = 17) -> None:
-        self.b = Builder(opset, name="encoder")
+    copied: shapes for Reshape are constants that copy batch and sequence by 0, as after constant folding.
+    """
+
+    def __init__(self, layers: int, width: int, heads: int, vocabulary: int, *, copied: bool = False) -> None:
+        self.b = Builder(17, name="encoder")
         self.layers, self.width, self.heads, self.vocabulary = layers, width, heads, vocabulary
+        self.copied = copied
         self.rng = np.random.default_rng(590)
 
     def model(self) -> Model:
@@ -49,6 +53,8 @@ class Encoder:
 
     def target(self, x: Value, *rest: int) -> Value:
         """The shape [batch of x, sequence of x, *rest]."""
+        if self.copied:
+            return self.constant([0, 0, *rest])
         return self.b.Concat(self.size(x, 0), self.size(x, 1), *(self.constant([n]) for n in rest), axis=0)
 
     # --- parts --------------------------------------------------------------------------------
@@ -117,6 +123,8 @@ class Encoder:
         return self.b.constant(name, values)
 
     def constant(self, value: int | float | list[int]) -> Value:
-        """A small constant, one node for each use, as exporters write them."""
+        """A small constant, which all its readers share."""
+        name = f"constant {value}"
         dtype = np.float32 if isinstance(value, float) else np.int64
-        return self.b.Constant(value=np.array(value, dtype))
+        found = self.b.graph.initializers.get(name)
+        return found if found is not None else self.b.constant(name, np.array(value, dtype))

@@ -76,6 +76,12 @@ def test_of_two_imports_of_a_domain_the_higher_binds() -> None:
     assert "the higher one binds" in notes(found)
 
 
+def test_an_import_that_no_node_uses_is_noted() -> None:
+    found = model(PLAIN, more='"com.microsoft": 1')
+    assert found.opset_imports == {"": 21, "com.microsoft": 1}
+    assert "'com.microsoft' is imported, and no node is of it" in notes(found)
+
+
 def test_a_metadata_key_that_occurs_twice_takes_its_last_value() -> None:
     one = record(PLAIN)
     one.metadata_props = [m.StringStringEntryProto(key="k", value=v) for v in "ab"]

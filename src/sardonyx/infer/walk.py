@@ -73,9 +73,10 @@ class Body:
         for value in graph.initializers.values():
             if value not in replaceable and isinstance(value.initializer, Tensor):
                 findings.elements.put(value, value.initializer)
+        functions = findings.model.functions
         for node in graph.nodes:
             tensor = literal_of(node)
-            if tensor is None or findings.function_of(node):
+            if tensor is None or (functions and findings.function_of(node)):
                 self.node(node)
             else:
                 self.literal(node.outputs[0], tensor, node)
@@ -115,7 +116,11 @@ class Body:
         """Types the output of a node that hands out a tensor of its own; many models hold hundreds of those."""
         findings = self.findings
         findings.elements.found[value] = tensor
-        self.put(value, findings.type_of(tensor), node)
+        found = findings.type_of(tensor)
+        if findings.declared.setdefault(value, value.type) is None:
+            value.type = found
+        else:
+            self.put(value, found, node)
 
     def node(self, node: Node) -> None:
         """Types the outputs of a node; what is known of their elements goes where it is found."""

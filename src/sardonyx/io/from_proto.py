@@ -15,7 +15,7 @@ from sardonyx.io.graphs_proto import GraphReader, Scope, domain_of
 from sardonyx.io.metadata_proto import metadata_from
 from sardonyx.io.tensors_proto import External
 from sardonyx.ir.graph import Attribute, Function, Graph, Model, Note, TrainingInfo, Value
-from sardonyx.ir.walk import calls
+from sardonyx.ir.walk import calls, nodes, roots
 from sardonyx.proto import messages as m
 
 NEWEST_IR = max(m.Version)
@@ -43,9 +43,21 @@ def model(record: m.ModelProto, external: External) -> Model:
     add_functions(result, record.functions, external)
     for i, step in enumerate(record.training_info):
         result.training.append(training(step, reader, graph, f"training_info[{i}]"))
+    note_unused_imports(result)
     if record.unknown:
         result.unknown = record.unknown
     return result
+
+
+def note_unused_imports(model: Model) -> None:
+    """Notes the domains that the model imports and does not use, which exporters leave behind."""
+    if model.opset_imports.keys() <= {""}:
+        return
+    used = {node.domain for graph in roots(model) for node in nodes(graph)} | {
+        key[0] for key in model.functions
+    }
+    for domain in model.opset_imports.keys() - used - {""}:
+        model.notes.append(Note("opset_import", f"domain {domain!r} is imported, and no node is of it"))
 
 
 def ir_version(record: m.ModelProto, notes: list[Note]) -> int:

@@ -41,7 +41,7 @@ class RunLimits:
     """What one operator may use before it is refused; every bound can be raised by the caller."""
 
     bytes: int = 1 << 34  # of one result
-    iterations: int = 100_000_000  # of one loop
+    iterations: int = 10_000_000  # of one loop
     nodes: int = 1_000_000_000  # called in one run, those of loops and functions included
 
 

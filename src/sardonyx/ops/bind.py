@@ -17,6 +17,7 @@ from sardonyx.ops.api import Kernel
 from sardonyx.ops.registry import find, signature
 from sardonyx.schema import AttributeSchema, OpSchema, domains, latest, lookup, versions
 
+AS_THEY_ARE = frozenset(AttributeType[name] for name in ("FLOAT", "INT", "FLOATS", "INTS", "GRAPH"))
 Bindings = Mapping[str, Attribute | None]  # a function's attribute parameters as one call fills them
 
 
@@ -103,8 +104,7 @@ class AttributePlan:
         for name, attribute in bound_attributes(node, bindings).items():
             if self.kinds.get(name) is not attribute.type:
                 self.refuse(node, name, attribute)
-            value = attribute.value
-            result[name] = value if isinstance(value, int | float) else plain(value)
+            result[name] = attribute.value if attribute.type in AS_THEY_ARE else plain(attribute.value)
         for name in self.required:
             if name not in result:
                 raise InvalidModel(f"attribute {name!r} is required and missing", location=location(node))
@@ -147,5 +147,5 @@ def plain(value: AttributeValue | object) -> object:
     if isinstance(value, Tensor):
         return value.numpy()
     if isinstance(value, tuple):
-        return value if value and isinstance(value[0], int | float) else tuple(plain(v) for v in value)
+        return tuple(plain(v) for v in value)
     return value

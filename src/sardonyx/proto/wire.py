@@ -43,7 +43,7 @@ class Limits:
     """What a decoder accepts; every bound can be raised by the caller."""
 
     nesting: int = 128  # messages that hold messages of their own kind: graphs, types, sequences
-    records: int = 20_000_000  # messages of all kinds
+    records: int = 5_000_000  # messages of all kinds
     size: int = 1 << 42  # bytes of the whole data
 
 

@@ -137,9 +137,10 @@ def _codes(field: str, values: Values, dtype: DataType) -> Array:
     if entries.dtype.kind not in "iuO":
         raise TypeError(f"{field} has entries of dtype {entries.dtype}, wanted integers")
     code = _code_dtype(dtype)
+    if dtype.is_integer and entries.dtype == code:
+        return np.ascontiguousarray(entries)  # every entry fits
     low, high = _limits(dtype)
-    sure = dtype.is_integer and entries.dtype == code  # every such entry fits
-    if not sure and entries.size and (entries.min() < low or entries.max() > high):
+    if entries.size and (entries.min() < low or entries.max() > high):
         index = int(np.argmax((entries < low) | (entries > high)))
         raise ValueError(
             f"{field}[{index}] is {entries[index]}, which does not fit {dtype.name}: wanted {low} to {high}"

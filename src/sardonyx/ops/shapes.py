@@ -60,20 +60,18 @@ def broadcast_dim(t: Inference, dims: Sequence[Dim]) -> Dim:
     """The size to which sizes of one axis broadcast: 1 gives way, anything else has to be the same."""
     if dims.count(dims[0]) == len(dims):
         return dims[0]
-    wide = list(dict.fromkeys(d for d in dims if d != 1))
-    numbers = [d for d in wide if isinstance(d, int)]
+    wide = [d for d in dims if d != 1]
+    if wide.count(wide[0]) == len(wide):
+        return wide[0]
+    numbers = list(dict.fromkeys(d for d in wide if isinstance(d, int)))
     if len(numbers) > 1:
         t.fail(f"sizes {numbers[0]} and {numbers[1]} cannot be broadcast to one")
     if numbers:
         return numbers[0]  # a symbol beside it is that number or 1
-    if not wide:
-        return 1
-    if len(wide) == 1:
-        return wide[0]
     if any(d is None for d in wide):
         return None
-    first = wide[0]
-    return first if all(known_equal(first, d) for d in wide[1:]) else dim_max(*wide)
+    wide = list(dict.fromkeys(wide))
+    return wide[0] if all(known_equal(wide[0], d) for d in wide[1:]) else dim_max(*wide)
 
 
 def merge_shapes(t: Inference, shapes: Sequence[Shape | None], what: str) -> Shape | None:

@@ -222,6 +222,20 @@ class Node(WithMetadata):
             if value is not None:
                 value._uses[self, slot] = None
 
+    def take_output(self, slot: int, value: Value) -> None:
+        """Makes `value`, an output of a node that is about to go, output `slot` of this one.
+
+        Whatever refers to `value` stays as it is, and what read the old output reads `value` from now on.
+        """
+        old, giver = self._outputs[slot], value.producer
+        assert giver is not None and giver is not self, f"{value!r} is no output of another node"
+        old.replace_by(value)
+        left = Value("")
+        left.producer, left.index = giver, value.index
+        giver._outputs = (*giver._outputs[: value.index], left, *giver._outputs[value.index + 1 :])
+        value.producer, value.index = self, slot
+        self._outputs = (*self._outputs[:slot], value, *self._outputs[slot + 1 :])
+
     def set_attribute(self, attribute: Attribute) -> None:
         self.attributes[attribute.name] = attribute
         for graph in attribute.graphs:

@@ -1,0 +1,73 @@
+"""Copies of models, and calls replaced by bodies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import model
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.ir.clone import clone
+from sardonyx.ir.graph import Model
+from sardonyx.ir.inline import inline
+from sardonyx.ir.names import Names
+from sardonyx.ir.verify import verify
+
+BODY = (
+    '<opset_import: ["": 21], domain: "my"> f <alpha: float = 3.0> (p, q) => (r, p, r) {{ {} r = Mul(p, c) }}'
+)
+CALL = "g (float[N] x) => (float[N] y, float[N] z, float[N] w) {{ a = Abs(x) y, z, w = my.f{}(a, x) }}\n"
+SCALED = BODY.format("c = Constant<value_float: float = @alpha>()")
+
+
+def calling(attributes: str, body: str = SCALED) -> Model:
+    return model(CALL.format(attributes) + body, more='"my": 1')
+
+
+def test_a_copy_says_the_same_and_shares_no_edge() -> None:
+    original = calling("")
+    text = sx.to_text(original)
+    copy = clone(original)
+    verify(copy)
+    assert sx.to_text(copy) == text
+    for node in copy.graph.nodes:
+        node.set_inputs([None] * len(node.inputs))
+    assert sx.to_text(original) == text
+
+
+@pytest.mark.parametrize(("attributes", "factor"), [("<alpha = 2.0>", 2), ("", 3)])
+def test_a_call_becomes_the_body_with_its_attributes(attributes: str, factor: int) -> None:
+    found = calling(attributes)
+    *_, call = found.graph.nodes
+    inline(call, found.functions["my", "f", ""], Names([found.graph]))
+    verify(found)
+    assert [n.op_type for n in found.graph.nodes] == ["Abs", "Constant", "Mul", "Identity", "Identity"]
+    assert [v.name for v in found.graph.outputs] == ["y", "z", "w"]
+    results = Interpreter(found).run({"x": np.array([-1, 2], np.float32)})
+    assert [np.asarray(r).tolist() for r in results.values()] == [
+        [factor, 2 * factor],
+        [1, 2],
+        [factor, 2 * factor],
+    ]
+
+
+def test_names_of_a_body_give_way_to_those_around_the_call() -> None:
+    found = calling("", BODY.format("a = Constant<value_float = 1.0>() c = Neg(a)"))
+    *_, call = found.graph.nodes
+    inline(call, found.functions["my", "f", ""], Names([found.graph]))
+    verify(found)
+    assert [n.outputs[0].name for n in found.graph.nodes][:3] == ["a", "a_1", "c"]
+
+
+def test_values_of_a_subgraph_in_a_body_are_renamed_with_it() -> None:
+    body = BODY.format(
+        "k = ReduceSum<keepdims = 0>(p) t = Cast<to = 9>(k) "
+        "c = If(t)<then_branch = t () => (u) { u = Neg(k) }, else_branch = e () => (u) { u = Abs(k) }>"
+    )
+    found = model(CALL.format("").replace("a = Abs(x)", "a = Abs(x) u = Neg(x)") + body, more='"my": 1')
+    *_, call = found.graph.nodes
+    inline(call, found.functions["my", "f", ""], Names([found.graph]))
+    verify(found)
+    results = Interpreter(found).run({"x": np.array([1, 2], np.float32)})
+    assert np.asarray(results["y"]).tolist() == [-3, -6]

@@ -46,7 +46,10 @@ def compared(data: bytes) -> tuple[Lines, bool]:
 
 
 def theirs(data: bytes) -> dict[str, Type | None] | None:
-    """What onnx.shape_inference says of the main graph's values; None where it refuses the model."""
+    """What onnx.shape_inference says of values, by name; None where it refuses the model.
+
+    A name in a subgraph comes behind the first output of the node that holds it and the attribute.
+    """
     import onnx.shape_inference as other
 
     try:
@@ -55,12 +58,30 @@ def theirs(data: bytes) -> dict[str, Type | None] | None:
         return None
     graph = decode(done.SerializeToString(), m.ModelProto).graph
     assert graph is not None
-    return {v.name: type_from(v.type, v.name) for v in (*graph.value_info, *graph.output)}
+    return dict(recorded(graph, ""))
+
+
+def recorded(graph: m.GraphProto, path: str) -> Iterator[tuple[str, Type | None]]:
+    for value in (*graph.value_info, *graph.output):
+        yield path + value.name, type_from(value.type, value.name)
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.g is not None:
+                yield from recorded(attribute.g, f"{path}{node.output[0]}.{attribute.name}.")
 
 
 def ours(model: Model) -> dict[str, Type | None]:
     infer(model)
-    return {v.name: v.type for v in values(model.graph)}
+    return dict(typed(model.graph, ""))
+
+
+def typed(graph: Graph, path: str) -> Iterator[tuple[str, Type | None]]:
+    for value in (*values(graph), *graph.outputs):
+        yield path + value.name, value.type
+    for node in graph.nodes:
+        for attribute in node.attributes.values():
+            for inner in attribute.graphs:
+                yield from typed(inner, f"{path}{node.outputs[0].name}.{attribute.name}.")
 
 
 def without_hints(data: bytes) -> bytes:

@@ -29,8 +29,24 @@ from sardonyx.ops.api import RuntimeValue
 SAMPLE = 250  # of about two thousand
 SIZES = ("numbers", "shared variables", "variables")
 
+
+def five_in_four(case: str) -> tuple[set[str], str]:
+    """The branch for images of the body of AffineGrid, in a case of volumes."""
+    body = f"AffineGrid_{case}_function"
+    parts = {"N": "2", "C": "2", "H": "2", "W": "?"}
+    lines = {
+        f"{body}_N.then_branch.{body}_{name}_then: less: nothing for int64[{n}]" for name, n in parts.items()
+    }
+    return (
+        lines,
+        "five sizes are split in four parts, in a branch that is not taken; onnx splits them 2, 2, 2, -1",
+    )
+
+
 # Where onnx says what does not hold.
 EXCEPTIONS = {
+    "test_affine_grid_3d_expanded": five_in_four("test_affine_grid_3d_expanded"),
+    "test_affine_grid_3d_align_corners_expanded": five_in_four("test_affine_grid_3d_align_corners_expanded"),
     "test_loop13_seq": (
         {"seq_res: less: float[...] for float[]"},
         "vectors are inserted into a sequence that is declared to hold scalars; onnx goes by the declaration alone",
@@ -39,6 +55,12 @@ EXCEPTIONS = {
         {"seq_res: less: nothing for seq(float[...])"},
         "without any trip the optional that goes in comes out; onnx takes it for the sequence that a trip makes",
     ),
+}
+# Models that onnx refuses, which leaves nothing to compare.
+REFUSED = {
+    "test_mvn": "the default of axes is lost on the way into the body of MeanVarianceNormalization-9",
+    "ort_nuphar_loop": "a Loop whose body hands out values of unknown type",
+    "squeezenet_winml_imagescaler": "a Constant of strings in version 1, which allowed floats alone",
 }
 # Models that declare in a subgraph what does not come out.
 UNTRUE = {"test_loop16_seq_none": "the body declares a sequence of scalars, and inserts vectors"}
@@ -54,19 +76,24 @@ def bytes_of(case: OfficialCase) -> bytes:
 @pytest.mark.parametrize("case", official_cases(), ids=str)
 def test_nothing_is_contradicted_and_nothing_is_missed(case: OfficialCase) -> None:
     data = bytes_of(case)
-    found = {*compared(data)[0], *compared(without_hints(data))[0]}
-    assert found == EXCEPTIONS.get(case.name, (set(), ""))[0]
+    (lines, is_compared), (bare_lines, bare_is_compared) = compared(data), compared(without_hints(data))
+    assert {*lines, *bare_lines} == EXCEPTIONS.get(case.name, (set(), ""))[0]
+    assert is_compared == bare_is_compared == (case.name not in REFUSED)
 
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_nothing_is_missed_in_real_models(name: str) -> None:
     data = (MODELS / name / "model.onnx").read_bytes()
-    assert compared(data)[0] == []
-    assert compared(without_hints(data))[0] == []
+    assert compared(data) == ([], name not in REFUSED)
+    assert compared(without_hints(data)) == ([], name not in REFUSED)
 
 
 def test_exceptions_are_cases() -> None:
-    assert {*EXCEPTIONS, *UNTRUE} <= {case.name for case in official_cases()}
+    assert {*EXCEPTIONS, *UNTRUE, *REFUSED} <= {*(case.name for case in official_cases()), *FOLDERS}
+
+
+def test_the_stored_networks_are_among_the_cases() -> None:
+    assert sum(case.kind == "real" for case in official_cases()) == 9
 
 
 # --- beside what comes out -------------------------------------------------------------------

@@ -62,6 +62,23 @@ def y(text: str, *, opset: int = 21) -> str:
               s = Shape(x)  c = Equal(one, one)  t = Where(c, s, one)  y = ConstantOfShape(t) }""",
             "float[N,D]",
         ),
+        (
+            """g (float[N,D] x, float[1,1] z) => (float[] y) { s = Shape(x)  y = Expand(z, s) }""",
+            "float[N,D]",
+        ),
+        (
+            "g (float[1,3,H,W] x) => (float[] y) <float[4] s = {1, 1, 2, 2}> { y = Resize(x, , s) }",
+            "float[1,3,2*H,2*W]",
+        ),
+        (
+            "g (float[1,4,H] x, float[4,2,3] w) => (float[] y) { y = ConvTranspose<strides = [2]>(x, w) }",
+            "float[1,2,2*H+1]",
+        ),
+        (
+            """g (float[N,D] x) => (float[] y) <int64[1] i = {1}, int64[1] two = {2}> {
+              s = Shape(x)  d = Gather(s, i)  h = Div(d, two)  y = ConstantOfShape(h) }""",
+            "float[D//2]",
+        ),
     ],
 )
 def test_a_size_is_an_expression_over_the_inputs(text: str, expected: str) -> None:

@@ -92,6 +92,16 @@ def test_nodes_are_found_by_index_from_either_end() -> None:
         graph.nodes[3]
 
 
+def test_positions_follow_what_is_inserted_and_removed() -> None:
+    graph = model("g (float[2] x) => (float[2] a) { a = Abs(x)  b = Neg(x)  c = Exp(x) }").graph
+    first, second, third = graph.nodes
+    assert [graph.position(node) for node in (first, second, third)] == [0, 1, 2]
+    graph.remove(second)
+    assert [graph.position(node) for node in (first, second, third)] == [0, -1, 1]
+    graph.insert_before(first, second)
+    assert [graph.position(node) for node in (first, second, third)] == [1, 0, 2]
+
+
 def test_a_walk_survives_the_removal_of_its_node_and_of_the_next() -> None:
     graph, made = chain("a", "b", "c", "d")
     graph.outputs.clear()

@@ -48,6 +48,8 @@ class DataType(enum.IntEnum):
     FLOAT6E2M3 = 27, 6, ml_dtypes.float6_e2m3fn, "float", 14
     FLOAT6E3M2 = 28, 6, ml_dtypes.float6_e3m2fn, "float", 14
 
+    __hash__ = int.__hash__  # in line with ==, and without a call of Python's: types are keys everywhere
+
     text: str
     """The name in ONNX textual syntax, as `float8e4m3fn`; "undefined", which UNDEFINED has, is not in it."""
     is_float: bool

@@ -12,9 +12,10 @@ from sardonyx.errors import ExternalDataError
 from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Tensor
 from sardonyx.ir.types import TensorType, Type
+from sardonyx.ops.bind import literal_of
 from sardonyx.ops.inference import Known
 
-DEPTH = 16  # of what waits for what waits; Python's stack is shared with subgraphs inside subgraphs
+DEPTH = 16  # of what waits for what waits, each on Python's stack
 MOST = 4096  # elements; what is larger computes no shape
 AXES = 32
 INT = frozenset((int,))
@@ -36,10 +37,13 @@ class Pending:
 class Elements:
     """What is known of each value's elements, as far as anybody asked: most of what a model computes is no shape."""
 
-    __slots__ = ("found",)
+    __slots__ = ("found", "has_literals", "read")
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_literals: bool = True) -> None:
+        """has_literals: nodes called Constant are the operator's, and hand out the tensors that they hold."""
         self.found: dict[Value, Known | Tensor | Pending] = {}
+        self.read: dict[Tensor, Known | None] = {}
+        self.has_literals = has_literals
 
     def put(self, value: Value, found: Known | Tensor | None) -> None:
         if found is None:
@@ -52,13 +56,21 @@ class Elements:
         outputs: Sequence[Value],
         inputs: Sequence[Value | None],
         compute: Callable[[], Sequence[Known | None]],
+        *,
+        needs_all: bool,
     ) -> None:
-        """Elements of a node's outputs that `compute` finds from those of its inputs."""
+        """Elements of a node's outputs that `compute` finds from those of its inputs.
+
+        needs_all: it finds none where an input is known of nothing.
+        """
         depth = 1
         for value in inputs:
-            found = self.found.get(value) if value is not None else None
-            if type(found) is Pending:
-                depth = max(depth, found.depth + 1)
+            if value is not None:
+                found = self.stored(value)
+                if found is None and needs_all:
+                    return
+                if type(found) is Pending and found.depth >= depth:
+                    depth = found.depth + 1
         pending = Pending(outputs, compute, depth)
         for value in outputs:
             self.found[value] = pending
@@ -72,14 +84,22 @@ class Elements:
     def get(self, value: Value | None) -> Known | None:
         if value is None:
             return None
-        found = self.found.get(value)
+        found = self.stored(value)
         if isinstance(found, Pending):
             self.settle(found)
-            found = self.found.get(value)
+            found = self.stored(value)
         if isinstance(found, Tensor):
-            found = constant(found)
-            self.put(value, found)
+            if found not in self.read:
+                self.read[found] = constant(found)
+            return self.read[found]
         assert not isinstance(found, Pending), f"{value!r} waits for itself"
+        return found
+
+    def stored(self, value: Value) -> Known | Tensor | Pending | None:
+        """What is known as it stands: a tensor is not read."""
+        found = self.found.get(value)
+        if found is None and self.has_literals and value.producer is not None:
+            return literal_of(value.producer)
         return found
 
     def settle(self, pending: Pending) -> None:

@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sardonyx.errors import InferenceError, SardonyxError
+from sardonyx.infer.answers import Answer
 from sardonyx.infer.elements import MOST, is_small, numbers
-from sardonyx.infer.question import Answer, Plan, Question
+from sardonyx.infer.plan import Plan
+from sardonyx.infer.question import Question
 from sardonyx.ir.graph import Graph, Node
 from sardonyx.ir.types import Type
 from sardonyx.ops.api import Kernel, RunLimits, RuntimeValue
 from sardonyx.ops.inference import Known
 
-KERNEL_FAULTS = (SardonyxError, ValueError, IndexError, TypeError, KeyError, ArithmeticError, MemoryError)
+# What is raised about inputs that do not fit, by NumPy mostly.
+REFUSALS = (ValueError, IndexError, TypeError, KeyError, ArithmeticError)
 
 
 @dataclass(slots=True)
@@ -38,6 +41,8 @@ def known_outputs(plan: Plan, question: Question, answer: Answer, node: Node) ->
 
     Where all inputs are numbers the kernel is run, elsewhere the value facet tells what it can.
     """
+    if not plan.takes(question.inputs, question.given):
+        return ()
     if plan.kernel is not None and can_fold(question, answer.types):
         return folded(plan.kernel, question, node)
     found = [value_of(plan, question, answer)]
@@ -51,7 +56,7 @@ def value_of(plan: Plan, question: Question, answer: Answer) -> Known | None:
     """What the value facet tells of one output."""
     try:
         found = plan.value(question) if plan.value is not None else None
-    except InferenceError:
+    except (InferenceError, *REFUSALS):
         return None  # the infer facet has said what there is to say
     if found is None or found.size > MOST:
         return None
@@ -76,7 +81,7 @@ def folded(kernel: Kernel, question: Question, node: Node) -> Sequence[Known | N
     with np.errstate(all="ignore"):
         try:
             result = kernel.function(*inputs, **attributes)
-        except KERNEL_FAULTS:
+        except (SardonyxError, MemoryError, *REFUSALS):
             return ()
     results = result if isinstance(result, tuple) else (result,)
     return [known(r) for r in results]

@@ -21,6 +21,8 @@ def merged(declared: Type | None, inferred: Type | None) -> Type | None:
         return inferred if declared is None else declared
     if declared == inferred:
         return inferred
+    if isinstance(declared, TensorType) and isinstance(inferred, SparseTensorType):
+        inferred = TensorType(inferred.dtype, inferred.shape)  # a sparse tensor is a way to store one
     if isinstance(declared, Shaped) and isinstance(inferred, Shaped) and type(declared) is type(inferred):
         return merged_tensors(declared, inferred)
     match declared, inferred:

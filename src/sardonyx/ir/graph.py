@@ -236,6 +236,12 @@ class Node(WithMetadata):
         value.producer, value.index = self, slot
         self._outputs = (*self._outputs[:slot], value, *self._outputs[slot + 1 :])
 
+    def drop_outputs(self, count: int) -> None:
+        """Leaves the node its first `count` outputs; nobody may read the others."""
+        for value in self._outputs[count:]:
+            assert not value._uses, f"{value!r} of {self!r} is still read"
+        self._outputs = self._outputs[:count]
+
     def set_attribute(self, attribute: Attribute) -> None:
         self.attributes[attribute.name] = attribute
         for graph in attribute.graphs:
@@ -254,6 +260,7 @@ class Graph(WithMetadata):
         "_initializers",
         "_inputs",
         "_last",
+        "_positions",
         "doc",
         "function",
         "name",
@@ -279,6 +286,7 @@ class Graph(WithMetadata):
         self._first: Node | None = None
         self._last: Node | None = None
         self._count = 0
+        self._positions: dict[Node, int] | None = None
         for value in inputs:
             self.add_input(value)
         for value in initializers:
@@ -343,6 +351,7 @@ class Graph(WithMetadata):
             place._previous._next = node
         place._previous = node
         self._count += 1
+        self._positions = None
         return node
 
     def insert_after(self, place: Node, node: Node) -> Node:
@@ -368,11 +377,18 @@ class Graph(WithMetadata):
             after._previous = before
         node.graph = node._previous = None  # _next stays, so that a walk can go on from a removed node
         self._count -= 1
+        self._positions = None
+
+    def position(self, node: Node) -> int:
+        """The node's index, or -1; all nodes are counted at once, so that many can be told cheaply."""
+        if self._positions is None or len(self._positions) != self._count:
+            self._positions = {node: i for i, node in enumerate(self.nodes)}
+        return self._positions.get(node, -1)
 
     def clear(self) -> None:
         """Takes out all nodes."""
         self.release()
-        self._first = self._last = None
+        self._first = self._last = self._positions = None
         self._count = 0
         self.outputs.clear()
 

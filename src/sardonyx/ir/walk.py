@@ -56,7 +56,7 @@ def captured(graph: Graph) -> list[Value]:
 def location(node: Node, graph: Graph | None = None) -> str:
     """The node's place in a message: `graph.node[3] 'stem' (Conv)`."""
     graph = graph or node.graph
-    index = next((i for i, other in enumerate(graph.nodes) if other is node), -1) if graph else -1
+    index = -1 if graph is None else graph.position(node)
     return f"{graph_path(graph)}node[{index}]{' ' + repr(node.name) if node.name else ''} ({node.op_type})"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn, TypeAlias
+from typing import Literal, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,21 @@ from sardonyx.errors import InferenceError
 from sardonyx.ir.dims import Dim, Expr
 from sardonyx.ir.graph import Graph
 from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import Shape, TensorType, Type
+from sardonyx.ir.types import Shape, SparseTensorType, TensorType, Type
 
 # Known elements: an array of the tensor's own element type when all are numbers, an object array of int, Expr and
 # None (nothing known of that element) otherwise.
 Known: TypeAlias = Array | NDArray[np.object_]
 Result: TypeAlias = "Type | Sequence[Type | None] | None"
 Infer: TypeAlias = Callable[[Graph, Sequence["Type | None"], Sequence["Known | None"]], list["Type | None"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """What one walk of a subgraph gave: types of its outputs, and what is known of their elements."""
+
+    types: Sequence[Type | None]
+    known: Sequence[Known | None]
 
 
 @dataclass(slots=True)
@@ -51,11 +59,13 @@ class Inference:
         return self.inputs[i] if i < len(self.inputs) else None
 
     def tensor(self, i: int) -> TensorType | None:
-        """The type of input i as a tensor; raises InferenceError when it is something else."""
+        """The type of input i as a tensor, dense or sparse; raises InferenceError when it is something else."""
         found = self.inputs[i] if i < len(self.inputs) else None
-        if found is not None and not isinstance(found, TensorType):
-            self.fail(f"input {i} is {found}, not a tensor")
-        return found
+        if found is None or isinstance(found, TensorType):
+            return found
+        if isinstance(found, SparseTensorType):
+            return TensorType(found.dtype, found.shape)
+        return self.fail(f"input {i} is {found}, not a tensor")
 
     def dtype(self, i: int) -> DataType | None:
         found = self.tensor(i)
@@ -77,9 +87,7 @@ class Inference:
         """The elements of input i, a vector or scalar of integers, as dims; None when not even their count is known."""
         found = self.value(i)
         if found is not None:
-            return tuple(
-                e if isinstance(e, Expr) or e is None else int(e) for e in found.reshape(-1).tolist()
-            )
+            return tuple(e if isinstance(e, Expr | int) else whole(e) for e in found.reshape(-1).tolist())
         shape = self.shape(i)
         if shape is None or len(shape) > 1 or not all(isinstance(d, int) for d in shape):
             return None
@@ -106,7 +114,7 @@ class Inference:
     def axis(self, axis: int, rank: int) -> int:
         """An axis counted from the front; raises InferenceError when it lies outside of the rank."""
         if not -rank <= axis < rank:
-            self.fail(f"axis {axis} lies outside of rank {rank}")
+            self.fail(f"axis {axis} lies outside of rank {rank}", about="axis")
         return axis % rank
 
     def new_dim(self) -> Dim:
@@ -126,10 +134,34 @@ class Inference:
         """What is known of the elements of the outputs of a graph attribute that `subgraph` has been asked about."""
         return None
 
+    def most_iterations(self, name: str) -> int:
+        """How many iterations of a graph attribute may be walked one by one; 0 where none may."""
+        return 0
+
+    def iteration(
+        self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None]
+    ) -> Iteration | None:
+        """What one iteration of a graph attribute gives; None where that cannot be told, or has a fault.
+
+        Afterwards `subgraph` is to be asked as well: its types hold in every iteration, these in one alone.
+        """
+        return None
+
+    def unused(self, name: str) -> None:
+        """Has the values of a graph attribute typed that will not run; a fault in it does not count."""
+
+    def tell(self, known: Sequence[Known | None]) -> None:
+        """Notes elements of the node's outputs which an infer facet has found on its way."""
+
     def output(self) -> int:
         """Which output a value facet is asked about; one that does not look is asked about output 0 alone."""
         return 0
 
-    def fail(self, why: str) -> NoReturn:
+    def fail(self, why: str, *, about: Literal["", "axis", "broadcast"] = "") -> NoReturn:
         """Raises InferenceError at this node."""
-        raise InferenceError(f"{self.op_type}: {why}", location=self.where)
+        raise InferenceError(f"{self.op_type}: {why}", location=self.where, about=about)
+
+
+def whole(element: float | None) -> int | None:
+    """The integer that a number is; None for one that is none."""
+    return int(element) if isinstance(element, float) and element.is_integer() else None

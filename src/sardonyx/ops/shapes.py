@@ -65,7 +65,7 @@ def broadcast_dim(t: Inference, dims: Sequence[Dim]) -> Dim:
         return wide[0]
     numbers = list(dict.fromkeys(d for d in wide if isinstance(d, int)))
     if len(numbers) > 1:
-        t.fail(f"sizes {numbers[0]} and {numbers[1]} cannot be broadcast to one")
+        t.fail(f"sizes {numbers[0]} and {numbers[1]} cannot be broadcast to one", about="broadcast")
     if numbers:
         return numbers[0]  # a symbol beside it is that number or 1
     if any(d is None for d in wide):

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.graph import Graph, Value
 from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx.ir.types import TensorType, Type
 from sardonyx.ops.api import Call, RuntimeValue, claim
 
 
@@ -26,6 +27,20 @@ def run_body(call: Call, graph: Graph, inputs: Sequence[RuntimeValue], outputs: 
             f"subgraph {graph.name!r} has {len(graph.outputs)} outputs, {outputs} are wanted"
         )
     return call.run(graph, inputs)
+
+
+def head_shapes(body: object) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes in which a Loop's body takes the iteration number and the condition: [], or [1] where it says so."""
+    declared = [value.type for value in body.inputs[:2]] if isinstance(body, Graph) else []
+    shapes = [d.shape if isinstance(d, TensorType) else None for d in (*declared, None, None)]
+    number, condition = ((1,) if shape is not None and len(shape) == 1 else () for shape in shapes[:2])
+    return number, condition
+
+
+def head_types(body: object) -> list[Type | None]:
+    """The types of the iteration number and the condition."""
+    number, condition = head_shapes(body)
+    return [TensorType(DataType.INT64, number), TensorType(DataType.BOOL, condition)]
 
 
 class ScanOutput:

@@ -6,6 +6,8 @@ on the same element types are enough.  Sequences came with 13, optionals with 16
 
 from __future__ import annotations
 
+import numpy as np
+
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.graph import Graph
 from sardonyx.ir.tensors import Array
@@ -17,6 +19,7 @@ from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import merge_shapes
 
 op = Operator("If")
+BRANCHES = ("then_branch", "else_branch")
 VERSIONS = (1, 11, 13, 16, 19, 21, 23, 24, 25)
 
 
@@ -41,23 +44,40 @@ def infer_1(t: Inference) -> Result:
 
 @op.value(*VERSIONS)
 def value(t: Inference) -> Known | None:
-    """The elements that the branch gives which a known condition takes."""
-    taken = branches(t)
-    found = t.subgraph_elements(taken[0]) if len(taken) == 1 else None
-    return None if found is None or t.output() >= len(found) else found[t.output()]
+    """The elements that the branch gives which a known condition takes, or those in which both agree."""
+    at, columns = t.output(), []
+    for name in branches(t):
+        found = t.subgraph_elements(name)
+        columns.append(None if found is None or at >= len(found) else found[at])
+    return columns[0] if len(columns) == 1 else agreed(*columns)
+
+
+def agreed(a: Known | None, b: Known | None) -> Known | None:
+    """The elements that are the same in both; None where shapes differ, or nothing is known of one of them."""
+    if a is None or b is None or a.shape != b.shape:
+        return None
+    if a.dtype == b.dtype and a.dtype != np.object_ and np.array_equal(a, b):
+        return a
+    pairs = zip(a.reshape(-1).tolist(), b.reshape(-1).tolist(), strict=True)
+    same = np.empty(a.size, np.object_)
+    same[:] = [x if x == y else None for x, y in pairs]
+    return same.reshape(a.shape)
 
 
 def branches(t: Inference) -> list[str]:
     """The branches that may be taken, one or two."""
     condition = t.constant(0)
     if condition is None or condition.size != 1:
-        return ["then_branch", "else_branch"]
-    return ["then_branch" if condition.item() else "else_branch"]
+        return list(BRANCHES)
+    return [BRANCHES[0 if condition.item() else 1]]
 
 
 def branch_types(t: Inference) -> list[list[Type | None]] | None:
     """The output types of the branches that may be taken, one or two lists; None where they cannot be told."""
     taken = branches(t)
+    for name in BRANCHES:
+        if name not in taken:
+            t.unused(name)
     found = [t.subgraph(name, ()) for name in taken]
     results = [types for types in found if types is not None]
     if len(results) < len(found):

@@ -16,8 +16,9 @@ from sardonyx.ir.graph import Graph, Value
 from sardonyx.ir.tensors import Array, Tensor
 from sardonyx.ir.types import OptionalType, TensorType, Type
 from sardonyx.ops.api import Call, Operator, RuntimeValue
-from sardonyx.ops.control.bodies import ScanOutput, run_body
+from sardonyx.ops.control.bodies import ScanOutput, head_shapes, head_types, run_body
 from sardonyx.ops.control.joins import join, named_dims, shapeless
+from sardonyx.ops.control.unrolled import unrolled
 from sardonyx.ops.inference import Inference, Result
 
 VERSIONS = (1, 11, 13, 16, 19, 21, 23, 24, 25)
@@ -27,21 +28,34 @@ op = Operator("Loop")
 
 @op.infer(*VERSIONS)
 def infer(t: Inference) -> Result:
-    """Carried values: what holds before and after every iteration; scan outputs: the trip count leads their shape."""
+    """Carried values: what holds before and after every iteration; scan outputs: the trip count leads their shape.
+
+    A few known iterations are looked at one by one, which tells exact types, and elements.
+    """
     carried = list(t.inputs[2:])
-    trips = trip_count(t)
+    exact = unrolled(t)
+    trips = exact.count if exact is not None else trip_count(t)
     before, results = settled(t, carried)
     if results is None:
         return [shapeless(x) for x in before] + [None] * max(t.outputs - len(carried), 0)
-    after = results[1 : 1 + len(carried)]
+    elements = results[1 + len(carried) :]
+    if exact is not None:
+        t.tell([*exact.known, *exact.stacked()])
+        final = exact.types
+        elements = exact.element_types(t) if trips else elements
+    else:
+        final = finals(before, results[1 : 1 + len(carried)], carried, trips)
+    return [named_dims(t, x) for x in final] + [scanned(t, x, trips) for x in elements]
+
+
+def finals(
+    before: list[Type | None], after: list[Type | None], carried: list[Type | None], trips: Dim
+) -> list[Type | None]:
+    """Types of the carried values that come out, of which the first and those before and after any iteration are known."""
     if isinstance(trips, int):  # then it is known which of them comes out
-        final = carried if trips == 0 else after
-    else:  # an optional that the body fills is of one kind without any trip, of another with one
-        final = [
-            a if b is None or isinstance(b, type(a)) else None for a, b in zip(before, after, strict=True)
-        ]
-    final = [named_dims(t, x) for x in final]
-    return final + [scanned(t, x, trips) for x in results[1 + len(carried) :]]
+        return carried if trips == 0 else after
+    # An optional that the body fills is of one kind without any trip, of another with one.
+    return [a if b is None or isinstance(b, type(a)) else None for a, b in zip(before, after, strict=True)]
 
 
 def settled(t: Inference, carried: list[Type | None]) -> tuple[list[Type | None], list[Type | None] | None]:
@@ -49,8 +63,7 @@ def settled(t: Inference, carried: list[Type | None]) -> tuple[list[Type | None]
 
     A size that an iteration changes is no longer known in the next one; this goes on until nothing changes.
     """
-    body = t.attributes["body"]
-    heads = [TensorType(DataType.INT64, head_shape(body, 0)), TensorType(DataType.BOOL, head_shape(body, 1))]
+    heads = head_types(t.attributes["body"])
     while True:
         results = t.subgraph("body", [*heads, *carried])
         if results is None:
@@ -122,6 +135,7 @@ def evaluate(
     condition: RuntimeValue = np.array(True) if cond is None else cond
     going, done = bool(single(condition, "cond")), 0
     carried, count = list(v_initial), len(v_initial)
+    number_shape, condition_shape = head_shapes(body)
     scans = [
         ScanOutput(call, v) if w else None
         for v, w in zip(body.outputs[1 + count :], call.wanted[count:], strict=False)
@@ -129,7 +143,7 @@ def evaluate(
     while going and (trips is None or done < trips):
         if done >= call.limits.iterations:
             raise LimitError(f"the loop has run {done} times", limit="limits.iterations")
-        heads = [np.full(head_shape(body, 0), done, np.int64), reshaped(condition, head_shape(body, 1))]
+        heads = [np.full(number_shape, done, np.int64), reshaped(condition, condition_shape)]
         condition, *results = run_body(call, body, [*heads, *carried], 1 + max(count, len(call.wanted)))
         carried = results[:count]
         for scan, element in zip(scans, results[count:], strict=False):
@@ -138,13 +152,6 @@ def evaluate(
         done += 1
         going = cond is None or bool(single(condition, "the body's condition"))
     return *carried, *(None if scan is None else scan.stacked() for scan in scans)
-
-
-def head_shape(body: object, i: int) -> tuple[int, ...]:
-    """The shape in which the body takes the iteration number (i = 0) or the condition (1): [], or [1] if it says so."""
-    declared = body.inputs[i].type if isinstance(body, Graph) and i < len(body.inputs) else None
-    is_vector = isinstance(declared, TensorType) and declared.shape is not None and len(declared.shape) == 1
-    return (1,) if is_vector else ()
 
 
 def reshaped(condition: RuntimeValue, shape: tuple[int, ...]) -> RuntimeValue:

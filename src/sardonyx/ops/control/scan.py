@@ -19,7 +19,8 @@ from sardonyx.ir.types import Shape, TensorType, Type
 from sardonyx.ops.api import Call, Operator, RuntimeValue, claim
 from sardonyx.ops.control.bodies import ScanOutput, blank, run_body
 from sardonyx.ops.control.joins import shapeless
-from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.control.unrolled import Unrolled, slices_scanned
+from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import axis_of, merge_dims, merge_shapes
 
 op = Operator("Scan")
@@ -47,12 +48,40 @@ def infer(t: Inference) -> Result:
         lengths.append(scan.shape[at])
         slices.append(TensorType(scan.dtype, scan.shape[:at] + scan.shape[at + 1 :]))
     length = merge_dims(t, lengths, "the lengths of the scan inputs")
+    exact = slices_scanned(t, states, slices, scanned_elements(t, axes, length), length)
     final, elements = body_types(t, states, slices)
+    if exact is not None:
+        t.tell([*exact.known, *stacked_elements(t, exact)])
     out_axes = out_axes or (0,) * len(elements)
     if len(out_axes) < len(elements):
         t.fail(f"scan_output_axes has {len(out_axes)} entries for {len(elements)} scan outputs")
     outs = [with_axis(t, e, axis, length) for e, axis in zip(elements, out_axes, strict=False)]
     return [*final, *outs]
+
+
+def scanned_elements(t: Inference, axes: Sequence[int], length: Dim) -> list[Known | None]:
+    """What is known of the elements of the scan inputs, slices in the order in which they are scanned."""
+    first, backward = len(t.inputs) - len(axes), t.integers("scan_input_directions") or (0,) * len(axes)
+    found = [t.value(first + i) for i in range(len(axes))]
+    if len(backward) != len(axes):
+        return [None] * len(axes)
+    moved = [None if x is None else np.moveaxis(x, axis, 0) for x, axis in zip(found, axes, strict=True)]
+    usable = [x if x is not None and len(x) == length else None for x in moved]
+    return [x[::-1] if x is not None and back else x for x, back in zip(usable, backward, strict=True)]
+
+
+def stacked_elements(t: Inference, exact: Unrolled) -> list[Known | None]:
+    """What is known of the elements of the scan outputs."""
+    found = exact.stacked()
+    axes = t.integers("scan_output_axes") or (0,) * len(found)
+    prepended = t.integers("scan_output_directions") or (0,) * len(found)
+    if not len(axes) == len(prepended) == len(found):
+        return []
+    ordered = [x[::-1] if x is not None and back else x for x, back in zip(found, prepended, strict=True)]
+    return [
+        None if x is None or not -x.ndim <= axis < x.ndim else np.moveaxis(x, 0, axis)
+        for x, axis in zip(ordered, axes, strict=True)
+    ]
 
 
 @op.infer(8)

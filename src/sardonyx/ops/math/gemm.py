@@ -14,10 +14,24 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import element, merge_dims
 
 op = Operator("Gemm", tolerance="rounding")
+
+
+op.convert((6, 7))(lambda c: c.same(drop=("broadcast",)))
+op.convert((7, 6))(lambda c: c.same(broadcast=1))
+
+
+@op.convert((11, 9))
+def to_9(c: Change) -> Converted:
+    """A C that is left out is a zero, which has to be the one that changes no sign."""
+    if c.optional(2) is not None:
+        return c.same()
+    zero = c.constant(0 if c.dtype(0).is_integer else -0.0, c.dtype(0))
+    return c.same([c.input(0), c.input(1), zero], drop=("beta",))
 
 
 @op.eval(1, 6)
@@ -114,7 +128,7 @@ def matrix(t: Inference, i: int, name: str, transposed: int) -> tuple[Dim, Dim]:
 def covering(t: Inference, c: Shape, shape: tuple[Dim, Dim]) -> Shape:
     """The result's shape with what a C of shape `c`, which broadcasts to it, tells of it."""
     if len(c) > 2:
-        t.fail(f"C has rank {len(c)}, which does not broadcast to a matrix")
+        t.fail(f"C has rank {len(c)}, which does not broadcast to a matrix", about="broadcast")
     padded = (1,) * (2 - len(c)) + c
     return tuple(
         size if have == 1 or not isinstance(have, int) else merge_dims(t, (size, have), "C and the product")

@@ -94,10 +94,10 @@ def check_fitting(t: Inference, inputs: Sequence[int]) -> None:
         if shape is None or target is None:
             continue
         if len(shape) > len(target):
-            t.fail(f"input {i} has rank {len(shape)}, the data have {len(target)}")
+            t.fail(f"input {i} has rank {len(shape)}, the data have {len(target)}", about="broadcast")
         for given, wanted in zip(reversed(shape), reversed(target), strict=False):
             if isinstance(given, int) and isinstance(wanted, int) and given not in (1, wanted):
-                t.fail(f"a size of {given} of input {i} does not broadcast to {wanted}")
+                t.fail(f"a size of {given} of input {i} does not broadcast to {wanted}", about="broadcast")
 
 
 def stage_one(t: Inference) -> DataType:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.axes import from_the_front
 from sardonyx.ops.flattened import flattened
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import product
 from sardonyx.ops.tensor.elements import reshaping
 
 op = Operator("Flatten")
+op.convert((11, 9))(from_the_front)
 VERSIONS = (1, 9, 11, 13, 21, 23, 24, 25)
 
 
@@ -27,7 +29,7 @@ def infer(t: Inference) -> Result:
         return TensorType(data.dtype, (None, None))
     axis, rank = t.integer("axis"), len(data.shape)
     if not -rank <= axis <= rank:
-        t.fail(f"axis {axis} lies outside of -{rank} to {rank}")
+        t.fail(f"axis {axis} lies outside of -{rank} to {rank}", about="axis")
     axis = axis + rank if axis < 0 else axis
     return TensorType(data.dtype, (product(data.shape[:axis]), product(data.shape[axis:])))
 

@@ -1,0 +1,51 @@
+"""An inference that goes on while its model is edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sardonyx.errors import InferenceError
+from sardonyx.infer.body import Body
+from sardonyx.infer.findings import Findings
+from sardonyx.infer.walk import model_walk, run
+from sardonyx.io.load import without_collection
+from sardonyx.io.nesting import nesting_limited
+from sardonyx.ir.graph import Model, Node, Value
+from sardonyx.ir.tensors import Tensor
+from sardonyx.ops.inference import Known
+
+
+class Ongoing:
+    """Types and known elements of a model's values; new nodes are typed one by one.
+
+    Contradictions between what is declared and what operators make raise nothing: the operators are believed.
+    """
+
+    def __init__(self, model: Model) -> None:
+        """Nothing is typed before `walk`."""
+        self.errors: list[InferenceError] = []
+        self.findings = Findings(model, self.errors)
+
+    def walk(self) -> None:
+        """Types all values, as `infer` does."""
+        with without_collection(), nesting_limited():
+            run(model_walk(self.findings.model, self.findings))
+            self.findings.settle()
+
+    def node(self, node: Node, imports: Mapping[str, int]) -> None:
+        """Types the outputs of a node whose inputs are typed, and what is inside it; `imports` are those it goes by."""
+        run(Body(self.findings, imports).node(node, None))
+
+    def elements(self, value: Value | None) -> Known | None:
+        """What is known of a small tensor's elements: numbers, or an object array of int, Expr and None."""
+        return self.findings.elements.get(value)
+
+    def put(self, value: Value, found: Known | Tensor | None) -> None:
+        """Notes elements, as of a new constant; None: nothing is known of them any more."""
+        self.findings.elements.put(value, found)
+
+    def forget(self, value: Value) -> None:
+        """Leaves nothing of what was found for a value, type included."""
+        value.type = None
+        self.findings.declared.pop(value, None)
+        self.put(value, None)

@@ -8,7 +8,7 @@ JOBS ?= 2
 T ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test all format lint types tests regen generated bench clean
+.PHONY: help demo test all format lint types tests regen generated conversions bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -49,6 +49,9 @@ regen: $(STAMP)  ## write the generated files anew
 
 generated: $(STAMP)  ## the generated files are what the generators write
 	$(BIN)/python tools/regen.py --check
+
+conversions: $(STAMP)  ## every official case under every other version of its operator sets
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/conversions.py
 
 bench: $(STAMP)  ## measure loading, saving and start-up beside other tools
 	$(BIN)/python -m pip install --quiet --group bench

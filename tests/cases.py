@@ -11,19 +11,23 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from refusals import REFUSALS
+from sardonyx.convert.converter import convert
 from sardonyx.dtypes import DataType
+from sardonyx.errors import ConversionError
 from sardonyx.infer.walk import infer
 from sardonyx.interp.interpreter import Interpreter
 from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.graph import Attribute, AttributeScalar, Graph, Model, Node, Value
 from sardonyx.ir.tensors import Array, SparseTensor, Tensor
 from sardonyx.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
+from sardonyx.ir.verify import verify
 from sardonyx.ops.api import RuntimeValue
 from sardonyx.ops.bind import attributes_of, schema_of
 from sardonyx.ops.bodies import body_of
 from sardonyx.ops.inference import Inference
 from sardonyx.ops.registry import find
-from sardonyx.schema import OpSchema
+from sardonyx.schema import OpSchema, latest, lookup
 
 TOLERANCE = {np.dtype("f8"): (1e-9, 1e-12), np.dtype("f4"): (1e-5, 1e-6), np.dtype("f2"): (2e-3, 1e-4)}
 
@@ -63,6 +67,7 @@ def check(case: Case) -> None:
             assert_same(result, expected, exact=op.tolerance == "exact", where=f"{case} output {i}")
     check_inference(case, model, results)
     check_body(case, model, feeds, results)
+    check_conversions(case, feeds, results)
 
 
 def check_body(
@@ -84,6 +89,42 @@ def check_body(
     for i, (mine, body) in enumerate(zip(results, other.values(), strict=True)):
         if mine is not None:
             assert_same(body, mine, exact=False, where=f"{case}: body, output {i}")
+
+
+def check_conversions(case: Case, feeds: Mapping[str, RuntimeValue], results: Sequence[RuntimeValue]) -> None:
+    """Converted to the newest operator set, and over one step back, the case computes the same.
+
+    The way back may be refused; the way up only where `refusals` says why.
+    """
+    op = find(case.domain, case.op)
+    assert op is not None
+    schema = lookup(case.domain, case.op, case.version)
+    if schema is None or op.tolerance == "random":
+        return
+    targets = [latest(case.domain)]
+    if schema.since_version > 1:
+        targets.append(schema.since_version - 1)
+    for target in targets:
+        other = under(case, target)
+        if other is None:
+            continue
+        verify(other)
+        for i, (mine, found) in enumerate(zip(results, Interpreter(other).run(feeds).values(), strict=True)):
+            if case.expected[i] is not ...:
+                exact = op.tolerance == "exact" and target > case.version
+                assert_same(found, mine, exact=exact, where=f"{case} under {target}, output {i}")
+
+
+def under(case: Case, target: int) -> Model | None:
+    """The case's model under another operator set; None where that cannot express it, which upwards has to be known."""
+    try:
+        return convert(model_of(case), sets={case.domain: target})
+    except ConversionError as error:
+        schema = lookup(case.domain, case.op, case.version)
+        known = REFUSALS.get((case.op, schema.since_version if schema is not None else 0), "")
+        if target < case.version or (known and known in str(error)):
+            return None
+        raise
 
 
 def model_of(case: Case) -> Model:

@@ -11,9 +11,9 @@ from pathlib import Path
 import sardonyx
 
 NAMES = """
-    Builder DataType DecodeError Diagnostic EvaluationError ExternalDataError InferenceError InputError InvalidModel JsonError LimitError
-    Limits Model OperatorSet OutputError Policy Report RunLimits SardonyxError Session SparseTensor Tensor TextError UnsupportedOperator
-    check from_json from_text infer load load_operator_set save save_operator_set to_json to_text
+    Builder ConversionError DataType DecodeError Diagnostic EvaluationError ExternalDataError InferenceError InputError InvalidModel
+    JsonError LimitError Limits Model OperatorSet OptimizationError OptimizationReport OutputError Policy Report RunLimits SardonyxError Session SparseTensor Tensor TextError UnsupportedOperator
+    check convert from_json from_text infer load load_operator_set optimize save save_operator_set to_json to_text
 """.split()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import conversions_page
 import import_schemas
 import make_records
 import operators_page
@@ -14,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def generated() -> dict[Path, str]:
-    writers = (make_records, import_schemas, operators_page, rules_pages)
+    writers = (make_records, import_schemas, operators_page, conversions_page, rules_pages)
     return {path: content for writer in writers for path, content in writer.files().items()}
 
 

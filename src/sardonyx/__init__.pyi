@@ -1,7 +1,9 @@
 from sardonyx.check.api import Diagnostic as Diagnostic
 from sardonyx.check.api import Report as Report
 from sardonyx.check.checking import check as check
+from sardonyx.convert.converter import convert as convert
 from sardonyx.dtypes import DataType as DataType
+from sardonyx.errors import ConversionError as ConversionError
 from sardonyx.errors import DecodeError as DecodeError
 from sardonyx.errors import EvaluationError as EvaluationError
 from sardonyx.errors import ExternalDataError as ExternalDataError
@@ -10,6 +12,7 @@ from sardonyx.errors import InputError as InputError
 from sardonyx.errors import InvalidModel as InvalidModel
 from sardonyx.errors import JsonError as JsonError
 from sardonyx.errors import LimitError as LimitError
+from sardonyx.errors import OptimizationError as OptimizationError
 from sardonyx.errors import OutputError as OutputError
 from sardonyx.errors import SardonyxError as SardonyxError
 from sardonyx.errors import TextError as TextError
@@ -31,6 +34,8 @@ from sardonyx.ir.tensors import SparseTensor as SparseTensor
 from sardonyx.ir.tensors import Tensor as Tensor
 from sardonyx.ops.api import RunLimits as RunLimits
 from sardonyx.proto.wire import Limits as Limits
+from sardonyx.rewrite.optimize import optimize as optimize
+from sardonyx.rewrite.report import OptimizationReport as OptimizationReport
 from sardonyx.runtime.session import Session as Session
 
 __version__: str

@@ -10,13 +10,17 @@
     ├── InputError           feeds that do not fit the model: .name
     ├── OutputError          a result that breaks the model's own declaration: .name
     ├── UnsupportedOperator  no facet for this version of an operator: .domain .op_type .version .location
-    ├── InferenceError       types or shapes that contradict an operator or each other: .location
-    └── EvaluationError      an operator that refuses the values it was given: .location
+    ├── InferenceError       types or shapes that contradict an operator or each other: .location .about
+    ├── EvaluationError      an operator that refuses the values it was given: .location
+    ├── ConversionError      what a version cannot express: .domain .op_type .version .target .location
+    └── OptimizationError    a rewritten model whose results differ: .edit .name .place
 
 Faults of Sardonyx itself are assertions, not errors of this tree.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 
 class SardonyxError(Exception):
@@ -112,6 +116,44 @@ class UnsupportedOperator(Located):
 class InferenceError(Located):
     """Types or shapes that contradict an operator's definition or each other."""
 
+    def __init__(self, why: str, *, location: str = "", about: Literal["", "axis", "broadcast"] = "") -> None:
+        """`about` tells an axis outside of a rank, and sizes that do not broadcast, from other contradictions."""
+        self.about = about
+        super().__init__(why, location=location)
+
 
 class EvaluationError(Located):
     """An operator that refuses the values it was given."""
+
+
+class ConversionError(Located):
+    """Something that the version to which a model is converted cannot express."""
+
+    def __init__(
+        self,
+        why: str,
+        *,
+        domain: str = "",
+        op_type: str = "",
+        version: int = 0,
+        target: int = 0,
+        location: str = "",
+    ) -> None:
+        """`version`: of the operator as the model has it; `target`: of the operator set that cannot express it.
+
+        For what no node says, as a feature of an IR version, `op_type` is empty and `target` is that IR version.
+        """
+        self.domain, self.op_type, self.version, self.target = domain, op_type, version, target
+        set_name = f"{domain or 'ai.onnx'} {target}"
+        subject = f"{op_type}-{version} cannot be said in {set_name}: " if op_type else ""
+        super().__init__(subject + why, location=location)
+
+
+class OptimizationError(SardonyxError):
+    """A rewritten model whose results differ from those of the original; nothing has been written."""
+
+    def __init__(self, why: str, *, edit: int, name: str, place: str) -> None:
+        """`edit` is the number of the first edit after which results differ, `name` its pass, `place` its node."""
+        self.why, self.edit, self.name, self.place = why, edit, name, place
+        cure = f"report it, and go on with --skip {name} or --stop-after {edit - 1}"
+        super().__init__(f"edit {edit} ({name} at {place}) changes results: {why}; {cure}")

@@ -22,6 +22,7 @@ import numpy as np
 from sardonyx.errors import LimitError
 from sardonyx.ir.graph import Graph
 from sardonyx.ir.tensors import Array, SparseTensor
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.schema import OpSchema
 
@@ -98,6 +99,10 @@ class Body:
     opset: int  # of the default domain, which the nodes go by
 
 
+Step: TypeAlias = tuple[
+    int, int
+]  # from one version of an operator to another; 0: where the operator is not there
+ConvertFacet: TypeAlias = Callable[[Change], Converted]
 InferFacet: TypeAlias = Callable[[Inference], Result]
 ValueFacet: TypeAlias = Callable[[Inference], "Known | None"]
 BodyFacet: TypeAlias = Callable[[Inference], str]
@@ -122,6 +127,7 @@ class Operator:
     kernels: dict[int, Kernel] = field(default_factory=dict)
     values: dict[int, ValueFacet] = field(default_factory=dict)
     bodies: dict[int, Body] = field(default_factory=dict)
+    conversions: dict[Step, ConvertFacet] = field(default_factory=dict)
     module: str = ""
     about: str = ""  # one line on what it computes; by default the first line of its module, after the name
 
@@ -156,6 +162,22 @@ class Operator:
 
         def register(found: BodyFacet) -> BodyFacet:
             facet(self, "body", self.bodies, versions)(Body(found, opset))
+            return found
+
+        return register
+
+    def convert(self, *steps: Step) -> Callable[[ConvertFacet], ConvertFacet]:
+        """What a node of one version becomes in the next or in the previous one, as a function of a `Change`.
+
+        `@op.convert((11, 13))` is the way up from version 11 to 13, `@op.convert((13, 11))` the way back, and
+        `@op.convert((20, 0))` says in operator set 19 what an operator says that came with 20.  A step for which
+        there is no facet is derived where both versions have one kernel, and refused elsewhere.
+        """
+
+        def register(found: ConvertFacet) -> ConvertFacet:
+            for step in steps:
+                assert step not in self.conversions, f"{self.name} converts {step} twice"
+                self.conversions[step] = found
             return found
 
         return register

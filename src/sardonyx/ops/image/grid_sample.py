@@ -15,6 +15,7 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.image.sampling import (
     Tap,
     cubic_weight,
@@ -53,6 +54,22 @@ def infer(t: Inference) -> Result:
     spatial = (None,) * (rank - 2) if grid is None else grid[1:-1]
     channels = None if shape is None else shape[1]
     return TensorType(found.dtype, (merge_dims(t, batch, "the batches of X and grid"), channels, *spatial))
+
+
+@op.convert((16, 20))
+def to_20(c: Change) -> Converted:
+    return c.same(mode=MODES[16].get(str(c.t.attributes["mode"])))
+
+
+@op.convert((20, 16))
+def to_16(c: Change) -> Converted:
+    if c.rank(0) != 4:
+        c.refuse(f"images there have two axes, X has {c.rank(0) - 2}")
+    names = {new: old for old, new in MODES[16].items()}
+    return c.same(mode=names.get(str(c.t.attributes["mode"])))
+
+
+op.convert((20, 22), (22, 20))(lambda c: c.same())
 
 
 @op.eval(16, 20, 22)

@@ -19,6 +19,7 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.image.sampling import Tap, linear_taps, sampled
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import element, merge_dims
@@ -45,6 +46,18 @@ def infer(t: Inference) -> Result:
         if dtype is None
         else TensorType(dtype, (merge_dims(t, counts, "rois and batch_indices"), channels, *size))
     )
+
+
+@op.convert((10, 16))
+def to_16(c: Change) -> Converted:
+    return c.same(coordinate_transformation_mode="output_half_pixel")
+
+
+@op.convert((16, 10))
+def to_10(c: Change) -> Converted:
+    if c.t.attributes["coordinate_transformation_mode"] != "output_half_pixel":
+        c.refuse("coordinates are not moved by half a pixel there")
+    return c.same(drop=("coordinate_transformation_mode",))
 
 
 @dataclass(frozen=True, slots=True)

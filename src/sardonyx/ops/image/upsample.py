@@ -10,8 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.image.resize.resize import scaled, scaled_type
 from sardonyx.ops.image.resize.sizes import checked_scales
 from sardonyx.ops.inference import Inference, Result
@@ -59,3 +61,38 @@ def eval_1(x: Array, *, call: Call, mode: str, height_scale: float, width_scale:
         raise EvaluationError(f"mode is {mode!r}, nearest or bilinear is wanted")
     factors = checked_scales(np.array([1, 1, height_scale, width_scale], np.float32), least=1)
     return scaled(x, factors, "linear" if mode == "bilinear" else mode, call)
+
+
+# --- conversion ------------------------------------------------------------------------------
+
+
+@op.convert((1, 7))
+def to_7(c: Change) -> Converted:
+    scales = [1.0, 1.0, *(c.t.attributes[name] for name in ("height_scale", "width_scale"))]
+    mode = "linear" if c.t.attributes["mode"] == "bilinear" else c.t.attributes["mode"]
+    return c.same(drop=("height_scale", "width_scale"), scales=scales, mode=mode)
+
+
+@op.convert((7, 1))
+def to_1(c: Change) -> Converted:
+    scales = c.t.attributes["scales"]
+    assert isinstance(scales, tuple), "scales are a list"
+    if c.rank(0) != 4 or scales[:2] != (1.0, 1.0):
+        c.refuse("only height and width of [N, C, H, W] are scaled there")
+    mode = "bilinear" if c.t.attributes["mode"] == "linear" else c.t.attributes["mode"]
+    return c.same(drop=("scales",), height_scale=scales[2], width_scale=scales[3], mode=mode)
+
+
+@op.convert((7, 9))
+def to_9(c: Change) -> Converted:
+    return c.same([c.input(0), c.as_input("scales")], drop=("scales",))
+
+
+@op.convert((9, 7))
+def to_7_again(c: Change) -> Converted:
+    return c.same([c.input(0)], scales=c.as_attribute(1, "scales", AttributeType.FLOATS))
+
+
+@op.convert((9, 10))
+def to_its_successor(c: Change) -> Converted:
+    return c.same(op_type="Resize")

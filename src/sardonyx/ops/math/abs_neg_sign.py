@@ -10,10 +10,13 @@ import operator
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Known, bounds, dim_max
 from sardonyx.ops.api import Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.math.elementwise import function_of_one
 from sardonyx.ops.math.symbolic import arithmetic
+from sardonyx.ops.widening import cast
 
 abs_ = Operator(
     "Abs", elementwise=True, about="each element without its sign; the least integer stays itself."
@@ -24,11 +27,22 @@ neg = Operator(
 
 function_of_one(abs_, (1, 6, 13), np.abs)
 function_of_one(neg, (1, 6, 13), np.negative)
-function_of_one(
-    Operator("Sign", elementwise=True, about="-1, 0 or 1, as the element is below, at or above zero."),
-    (9, 13),
-    np.sign,
-)
+sign = Operator("Sign", elementwise=True, about="-1, 0 or 1, as the element is below, at or above zero.")
+function_of_one(sign, (9, 13), np.sign)
+
+
+@sign.convert((9, 0))
+def to_8(c: Change) -> Converted:
+    """One where x is above zero, less one where it is below; integers are compared as doubles, which keep the sign."""
+    own = c.dtype(0)
+    wide = DataType.DOUBLE if own.is_integer else own
+    x = c.input(0) if wide is own else cast(c, c.input(0), wide)
+    zero, step = c.constant(0, wide), DataType.INT32 if own.is_integer else own
+    sides = c.Sub(cast(c, c.Greater(x, zero), step), cast(c, c.Less(x, zero), step))
+    if own.is_integer:
+        return cast(c, sides, own)
+    nothing = c.Mul(c.Clip(x, min=-1.0, max=1.0), zero)  # but NaN for NaN
+    return c.Add(sides, nothing)
 
 
 def size(dim: Known) -> Known:

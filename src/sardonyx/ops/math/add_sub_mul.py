@@ -15,8 +15,10 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.math.limited_broadcast import limited, limited_broadcasting
+from sardonyx.ops.math.limited_broadcast_steps import limiting, unlimited
 from sardonyx.ops.math.symbolic import Rule, arithmetic
 from sardonyx.ops.shapes import broadcasting
+from sardonyx.ops.widening import SMALL_INTEGERS, widening
 
 
 def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> None:
@@ -29,8 +31,12 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> 
     op.infer(1, 6)(limited_broadcasting())
     op.infer(7, 13, 14)(broadcasting())
     op.value(1, 6, 7, 13, 14)(arithmetic(rule))
-    op.eval(1, ignores=("consumed_inputs",))(limited(evaluate))
-    op.eval(6)(limited(evaluate))
+    op.convert((6, 7))(unlimited)
+    op.convert((7, 6))(limiting(op.name if op.commutative else ""))
+    op.convert((14, 13))(widening(SMALL_INTEGERS))
+    early = limited(evaluate)
+    op.eval(1, ignores=("consumed_inputs",))(early)
+    op.eval(6)(early)
     op.eval(7, 13, 14)(evaluate)
 
 

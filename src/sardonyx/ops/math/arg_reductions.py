@@ -17,6 +17,9 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.axes import from_the_front
+from sardonyx.ops.body_text import END
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import axis_of
 
@@ -54,6 +57,18 @@ def located(x: Array, axis: int, find: Callable[[Array, int], Array], last: bool
     return np.asarray(x.shape[axis] - 1 - find(np.flip(x, axis), axis), np.int64)
 
 
+def from_the_other_end(c: Change) -> Converted:
+    """From version 12 to 11, which finds the first of equal elements: of the lines turned round."""
+    if not c.t.integer("select_last_index"):
+        return c.same(drop=("select_last_index",))
+    axis = c.t.integer("axis")
+    last = [c.integers([n]) for n in (-1, -END - 1, axis, -1)]
+    kept = c.same([c.Slice(c.input(0), *last)], drop=("select_last_index",))
+    (found,) = c.add(kept.op_type, kept.inputs, dict(kept.attributes), 1)
+    size = c.Gather(c.Shape(c.input(0)), c.integers(c.axis()))
+    return c.Sub(c.Sub(size, c.integers(1)), found)
+
+
 arg_max = Operator("ArgMax", about="where along an axis the largest element is.")
 arg_max.infer(*VERSIONS)(infer)
 arg_max.eval(*VERSIONS)(finder(np.argmax))
@@ -61,3 +76,7 @@ arg_max.eval(*VERSIONS)(finder(np.argmax))
 arg_min = Operator("ArgMin", about="where along an axis the smallest element is.")
 arg_min.infer(*VERSIONS)(infer)
 arg_min.eval(*VERSIONS)(finder(np.argmin))
+
+for op in (arg_max, arg_min):
+    op.convert((12, 11))(from_the_other_end)
+    op.convert((11, 1))(from_the_front)

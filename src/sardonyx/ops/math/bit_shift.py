@@ -12,9 +12,12 @@ import numpy as np
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.math.bit_steps import by_powers_of_two, shifted_as_unsigned
 from sardonyx.ops.shapes import broadcasting
 
 op = Operator("BitShift", elementwise=True)
+op.convert((28, 11))(shifted_as_unsigned)
+op.convert((11, 0))(by_powers_of_two)
 op.infer(11, 28)(broadcasting())
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.math.bit_steps import bit_by_bit, turned_over
 from sardonyx.ops.math.elementwise import function_of_one
 from sardonyx.ops.shapes import broadcasting
 
@@ -21,6 +22,7 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array]) -> None:
     def evaluate(A: Array, B: Array) -> Array:
         return ufunc(A, B)
 
+    op.convert((18, 0))(bit_by_bit)
     op.infer(18)(broadcasting())
     op.eval(18)(evaluate)
 
@@ -46,6 +48,6 @@ define(
     ),
     np.bitwise_xor,
 )
-function_of_one(
-    Operator("BitwiseNot", elementwise=True, about="every bit of an integer turned over."), (18,), np.invert
-)
+not_ = Operator("BitwiseNot", elementwise=True, about="every bit of an integer turned over.")
+not_.convert((18, 0))(turned_over)
+function_of_one(not_, (18,), np.invert)

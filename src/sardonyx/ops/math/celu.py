@@ -13,9 +13,11 @@ from sardonyx.ops.body_text import element_type, real, scalar
 from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import same_tensor
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("Celu", tolerance="rounding", elementwise=True)
 op.infer(12, 28)(same_tensor)
+op.convert((28, 12))(widening(NARROW_FLOATS))
 
 
 @op.eval(12, 28)

@@ -12,12 +12,17 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.attributes import AttributeType
+from sardonyx.ir.graph import Attribute, Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import is_float
 from sardonyx.ops.body_text import element_type, scalar
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.math.comparison_steps import pick
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import same_tensor
 
@@ -32,6 +37,71 @@ def infer(t: Inference) -> Result:
         if wide:
             t.fail(f"{name} has an axis of size {wide[0]}; it has to be a scalar")
     return same_tensor(t)
+
+
+@op.convert((12, 11))
+def to_11_again(c: Change) -> Converted:
+    """Integers, which the others do not take, are picked by comparing."""
+    dtype = c.t.dtype(0)
+    if dtype is None or not dtype.is_integer:
+        return c.same()
+    result = c.input(0)
+    for i, op_type in ((1, "Max"), (2, "Min")):
+        if (limit := c.optional(i)) is not None:
+            result = pick(c, op_type, result, c.Reshape(limit, c.constant(np.zeros(0, np.int64))))
+    return c.Identity(result) if result is c.input(0) else result
+
+
+@op.convert((1, 6), (11, 6))
+def to_6(c: Change) -> Converted:
+    """A limit left out is the element type's extreme elsewhere and that of float in version 6.
+
+    A limit that is no FLOAT, or not known, is spread over the shape of the input for Max or Min.
+    """
+    if c.has("min") and c.has("max"):
+        return c.same(drop=("consumed_inputs",))
+    low, high = extremes(c.dtype(0).numpy)
+    least, greatest = float_limit(c, 1, "min", low), float_limit(c, 2, "max", high)
+    if least is not None and greatest is not None:
+        return c.same([c.input(0)], drop=("consumed_inputs",), min=least, max=greatest)
+    raised = c.Max(c.input(0), spread(c, 1, "min", low))
+    return c.Min(raised, spread(c, 2, "max", high))
+
+
+def float_limit(c: Change, i: int, name: str, extreme: Array) -> Attribute | None:
+    """A limit as the attribute of version 6; None where that cannot hold it."""
+    if name in c.node.attributes:
+        return c.node.attributes[name]
+    found = extreme if c.optional(i) is None else c.t.constant(i)
+    if found is None or found.size != 1:
+        return None
+    number = float(found.reshape(()))
+    with np.errstate(over="ignore"):
+        fits = number != number or float(np.float32(number)) == number
+    return Attribute(name, AttributeType.FLOAT, number) if fits else None
+
+
+def spread(c: Change, i: int, name: str, extreme: Array) -> Value:
+    """A limit that Max and Min put together with input 0."""
+    dtype = c.dtype(0)
+    limit = c.optional(i) or (c.as_input(name, dtype) if c.has(name) else c.constant(extreme, dtype))
+    assert limit is not None, f"{name} is there"
+    if c.imports.get("", 0) >= 8:  # which broadcasts
+        return c.Reshape(limit, c.constant(np.zeros(0, np.int64)))
+    x, one = c.input(0), c.integers([1])
+    return c.Reshape(c.Tile(c.Reshape(limit, one), c.Reshape(c.Size(x), one)), c.Shape(x))
+
+
+@op.convert((6, 11))
+def to_11(c: Change) -> Converted:
+    """Limits become scalars of input's type; float's own extremes need not be said."""
+    dtype = c.dtype(0)
+    with np.errstate(over="ignore"):  # the extremes of float are infinities of narrower types
+        limits = [
+            c.as_input(name, dtype) if c.has(name) or dtype is not DataType.FLOAT else None
+            for name in ("min", "max")
+        ]
+    return c.same([c.input(0), *limits], drop=("min", "max"))
 
 
 @op.eval(11, 12, 13)

@@ -17,9 +17,14 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import widen
 from sardonyx.ops.inference import Inference
+from sardonyx.ops.math.comparison_steps import integers_by_halves, neither_less_nor_greater
 from sardonyx.ops.math.limited_broadcast import limited, limited_broadcasting
+from sardonyx.ops.math.limited_broadcast_steps import limiting, unlimited
 from sardonyx.ops.math.symbolic import relation
 from sardonyx.ops.shapes import broadcasting
+from sardonyx.ops.widening import NARROW_FLOATS, widening
+
+MIRROR = {"Equal": "Equal", "Greater": "Less", "Less": "Greater"}  # the same of (B, A)
 
 
 def define(
@@ -39,6 +44,10 @@ def define(
     if 1 in versions:
         op.infer(1)(limited_broadcasting(DataType.BOOL))
         op.eval(1)(limited(evaluate))
+        op.convert((1, 7))(unlimited)
+        op.convert((7, 1))(limiting(MIRROR[op.name]))
+    if 9 in versions:
+        op.convert((9, 7))(integers_by_halves)
     op.value(*versions)(relation(rule))
 
 
@@ -58,6 +67,7 @@ define(
     lambda a, b: less(b, a),
 )
 define(Operator("Less", elementwise=True, about="where A is below B."), (1, 7, 9, 13), np.less, less)
+equal.convert((11, 7))(neither_less_nor_greater)
 greater_or_equal = Operator("GreaterOrEqual", elementwise=True, about="where A is B or above it.")
 less_or_equal = Operator("LessOrEqual", elementwise=True, about="where A is B or below it.")
 define(greater_or_equal, (12, 16), np.greater_equal, known_ge)
@@ -72,6 +82,7 @@ def or_equal(op: Operator, strict: str) -> None:
 
     op.body(12, opset=11)(body)
     op.body(16, opset=13)(body)
+    op.convert((16, 12))(widening(NARROW_FLOATS))
 
 
 or_equal(greater_or_equal, "Greater")

@@ -17,10 +17,12 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator, ValueFacet
 from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.inference import Inference, Known, Result
+from sardonyx.ops.math.cumulative_steps import by_scan
 from sardonyx.ops.math.reduced_shapes import settled
 from sardonyx.ops.math.symbolic import NUMBERS, fitting, whole
 from sardonyx.ops.shapes import axis_of, same_tensor
 from sardonyx.ops.tensor.elements import LIMIT
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 Run = Callable[[Array, int], Array]  # x, axis
 
@@ -87,11 +89,14 @@ def following(fold: Callable[[Dim, Dim], Dim], first: int) -> ValueFacet:
 
 
 cum_sum = Operator("CumSum", tolerance="rounding", about="running sums along an axis.")
+cum_sum.convert((14, 11))(widening(NARROW_FLOATS))
+cum_sum.convert((11, 0))(by_scan("Add", 0))
 cum_sum.infer(11, 14)(infer)
 cum_sum.value(11, 14)(following(dim_add, 0))
 cum_sum.eval(11, 14)(running(lambda x, axis: np.cumsum(x, axis, dtype=x.dtype), 0))
 
 cum_prod = Operator("CumProd", tolerance="rounding", about="running products along an axis.")
+cum_prod.convert((26, 0))(by_scan("Mul", 1))
 cum_prod.infer(26)(infer)
 cum_prod.value(26)(following(dim_mul, 1))
 cum_prod.eval(26)(running(lambda x, axis: np.cumprod(x, axis, dtype=x.dtype), 1))

@@ -14,8 +14,10 @@ from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import merge_dims
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("Det", tolerance="rounding")
+op.convert((22, 11))(widening(NARROW_FLOATS))
 
 
 @op.infer(11, 22)

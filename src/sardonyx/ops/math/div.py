@@ -17,12 +17,17 @@ from sardonyx.ops.api import Operator
 from sardonyx.ops.inference import Inference, Known
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.math.limited_broadcast import limited, limited_broadcasting
+from sardonyx.ops.math.limited_broadcast_steps import limiting, unlimited
 from sardonyx.ops.math.symbolic import INTEGERS, arithmetic
 from sardonyx.ops.shapes import broadcasting
+from sardonyx.ops.widening import SMALL_INTEGERS, widening
 
 op = Operator("Div", elementwise=True)
 op.infer(1, 6)(limited_broadcasting())
 op.infer(7, 13, 14)(broadcasting())
+op.convert((6, 7))(unlimited)
+op.convert((7, 6))(limiting())
+op.convert((14, 13))(widening(SMALL_INTEGERS))
 
 
 @op.eval(7, 13, 14)
@@ -31,8 +36,9 @@ def eval_7(A: Array, B: Array) -> Array:
     return truncated(A, B) if A.dtype.kind in "iu" else np.divide(A, B)
 
 
-op.eval(1, ignores=("consumed_inputs",))(limited(eval_7))
-op.eval(6)(limited(eval_7))
+eval_1 = limited(eval_7)
+op.eval(1, ignores=("consumed_inputs",))(eval_1)
+op.eval(6)(eval_1)
 
 
 def truncated(A: Array, B: Array) -> Array:

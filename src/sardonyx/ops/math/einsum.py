@@ -21,8 +21,10 @@ from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import broadcast_dim, element
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("Einsum", tolerance="rounding")
+op.convert((28, 12))(widening(NARROW_FLOATS))
 
 ELLIPSIS = "..."
 MOST_LABELS = 52  # that numpy.einsum takes

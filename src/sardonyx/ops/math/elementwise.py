@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from itertools import pairwise
 from typing import ParamSpec, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import merge_shapes, same_tensor
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 P = ParamSpec("P")
 
@@ -41,6 +43,9 @@ def in_own_type(function: Callable[P, Array]) -> Callable[P, Array]:
 def function_of_one(op: Operator, versions: Sequence[int], function: Callable[[Array], Array]) -> None:
     """Gives `op` the facets of y = function(x), of one type and shape, which means the same in all its versions."""
     op.infer(*versions)(same_tensor)
+    for old, new in pairwise(versions):
+        if new > 13:  # in whose operator set Cast takes bfloat16
+            op.convert((new, old))(widening(NARROW_FLOATS))
 
     @in_own_type
     def evaluate(x: Array) -> Array:

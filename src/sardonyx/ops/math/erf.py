@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.math import error_function
 from sardonyx.ops.math.elementwise import function_of_one
+from sardonyx.ops.widening import through
 
 op = Operator("Erf", tolerance="rounding", elementwise=True)
 
@@ -22,3 +25,9 @@ def erf(x: Array) -> Array:
 
 
 function_of_one(op, (9, 13), erf)
+
+
+@op.convert((9, 13))
+def to_13(c: Change) -> Converted:
+    dtype = c.t.dtype(0)
+    return through(c, DataType.DOUBLE) if dtype is not None and dtype.is_integer else c.same()

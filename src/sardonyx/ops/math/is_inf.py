@@ -11,10 +11,28 @@ from sardonyx.dtypes import DataType
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.shapes import same_shape
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("IsInf", elementwise=True)
+op.convert((20, 10))(widening(NARROW_FLOATS))
 op.infer(10, 20)(same_shape(DataType.BOOL))
+
+
+@op.convert((10, 0))
+def to_9(c: Change) -> Converted:
+    """Where X lies beyond the greatest numbers."""
+    X, dtype = c.input(0), c.dtype(0)
+    most = float(np.finfo(dtype.numpy).max)
+    found = []
+    if c.t.integer("detect_positive"):
+        found.append(c.Greater(X, c.constant(most, dtype)))
+    if c.t.integer("detect_negative"):
+        found.append(c.Less(X, c.constant(-most, dtype)))
+    if not found:
+        return c.Greater(X, c.constant(np.inf, dtype))  # nothing is
+    return found[0] if len(found) == 1 else c.Or(*found)
 
 
 @op.eval(10, 20)

@@ -11,9 +11,13 @@ from sardonyx.dtypes import DataType
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.math.comparison_steps import is_nan
 from sardonyx.ops.shapes import same_shape
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("IsNaN", elementwise=True)
+op.convert((20, 13))(widening(NARROW_FLOATS))
+op.convert((9, 0))(lambda c: is_nan(c, c.input(0), c.dtype(0)))
 op.infer(9, 13, 20)(same_shape(DataType.BOOL))
 
 

@@ -15,6 +15,7 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.math.elementwise import function_of_one
 from sardonyx.ops.math.limited_broadcast import limited, limited_broadcasting
+from sardonyx.ops.math.limited_broadcast_steps import limiting, unlimited
 from sardonyx.ops.math.symbolic import Rule, logic
 from sardonyx.ops.shapes import broadcasting
 
@@ -28,6 +29,8 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> 
     op.infer(1)(limited_broadcasting(DataType.BOOL))
     op.infer(7)(broadcasting(DataType.BOOL))
     op.value(1, 7)(logic(rule))
+    op.convert((1, 7))(unlimited)
+    op.convert((7, 1))(limiting(op.name))
     op.eval(1)(limited(evaluate))
     op.eval(7)(evaluate)
 

@@ -14,7 +14,9 @@ import numpy as np
 from sardonyx.ir.dims import dim_max, dim_min
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.math.comparison_steps import greatest_integers
 from sardonyx.ops.math.elementwise import in_own_type, require_same_shapes, same_shapes
+from sardonyx.ops.math.limited_broadcast_steps import alike
 from sardonyx.ops.math.symbolic import Rule, arithmetic
 from sardonyx.ops.shapes import broadcasting
 
@@ -30,6 +32,9 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> 
         require_same_shapes(data_0)
         return eval_8(*data_0)
 
+    op.convert((6, 8))(lambda c: c.same())
+    op.convert((8, 6))(alike)
+    op.convert((12, 8))(greatest_integers)
     op.infer(1, 6)(same_shapes)
     op.infer(8, 12, 13)(broadcasting())
     op.value(1, 6, 8, 12, 13)(arithmetic(rule))

@@ -11,19 +11,55 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.dims import Known as KnownDim
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known
 from sardonyx.ops.math.div import require_no_zero, sign
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.math.symbolic import arithmetic
 from sardonyx.ops.shapes import broadcasting
+from sardonyx.ops.widening import SMALL_INTEGERS, cast
 
 op = Operator("Mod", tolerance="rounding", elementwise=True)
 op.infer(10, 13, 28)(broadcasting())
+
+
+@op.convert((28, 13))
+def to_13(c: Change) -> Converted:
+    """Floats, for which `fmod=0` is not allowed there: with `fmod=1`, and then brought to the side of B."""
+    if c.dtype(0).is_integer or c.t.integer("fmod"):
+        return c.same()
+    left = c.Mod(c.input(0), c.input(1), fmod=1)
+    zero = c.constant(0, c.dtype(0))
+    is_below = c.Less(c.input(1), zero)
+    nothing = c.Where(is_below, c.constant(-0.0, c.dtype(0)), zero)
+    return c.Where(c.Equal(left, zero), nothing, on_the_side_of(c, left, c.input(1), zero))
+
+
+@op.convert((10, 0))
+def to_9(c: Change) -> Converted:
+    """A - A / B * B for integers; floats, whose quotients need not be exact, cannot be said."""
+    own = c.dtype(0)
+    if not own.is_integer:
+        c.refuse(f"what a division of {own.text} leaves over cannot be computed exactly there")
+    wide = SMALL_INTEGERS.get(own, own)
+    A, B = (c.input(i) if wide is own else cast(c, c.input(i), wide) for i in (0, 1))
+    left, zero = c.Sub(A, c.Mul(c.Div(A, B), B)), c.constant(0, wide)
+    if not c.t.integer("fmod") and wide in (DataType.INT32, DataType.INT64):
+        left = c.Where(c.Equal(left, zero), left, on_the_side_of(c, left, B, zero))
+    return left if wide is own else cast(c, left, own)
+
+
+def on_the_side_of(c: Change, left: Value, B: Value, zero: Value) -> Value:
+    """What is left over, and B more where that is on the other side of zero."""
+    is_beyond = c.Xor(c.Less(left, zero), c.Less(B, zero))
+    return c.Where(is_beyond, c.Add(left, B), left)
 
 
 @op.eval(10, 13, 28)

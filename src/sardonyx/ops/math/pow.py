@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.dims import Known as KnownDim
@@ -16,10 +17,13 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.math.limited_broadcast import limited, limited_broadcasting
+from sardonyx.ops.math.limited_broadcast_steps import limiting, unlimited
 from sardonyx.ops.math.symbolic import arithmetic
 from sardonyx.ops.shapes import broadcast
+from sardonyx.ops.widening import cast
 
 op = Operator("Pow", tolerance="rounding", elementwise=True)
 op.infer(1)(limited_broadcasting())
@@ -32,6 +36,30 @@ def infer(t: Inference) -> Result:
     return None if dtype is None else TensorType(dtype, shape)
 
 
+@op.convert((15, 13))
+def to_13(c: Change) -> Converted:
+    if c.t.dtype(1) is not DataType.BFLOAT16:
+        return c.same()
+    return c.same([c.input(0), cast(c, c.input(1), DataType.FLOAT)])
+
+
+@op.convert((12, 7))
+def to_7(c: Change) -> Converted:
+    """X and Y become of one type; an X of integers, whose powers wrap around, is multiplied a known number of times."""
+    X, Y, dtype = c.input(0), c.input(1), c.dtype(0)
+    if dtype is c.dtype(1) and not dtype.is_integer:
+        return c.same()
+    if not dtype.is_integer:
+        return cast(c, c.Pow(cast(c, X, DataType.DOUBLE), cast(c, Y, DataType.DOUBLE)), dtype)
+    power = c.t.constant(1)
+    if power is None or power.ndim or not 1 <= power <= MOST or power != int(power):
+        c.refuse(f"X is of integers, and only a known scalar Y from 1 to {MOST} can be written out")
+    result = X
+    for _ in range(int(power) - 1):
+        result = c.Mul(result, X)
+    return c.Identity(X) if result is X else result
+
+
 @op.eval(7, 12, 13, 15)
 def eval_7(X: Array, Y: Array) -> Array:
     """X: numbers; Y: numbers of any type; result: X's type.  Computed in the wider of both, at least float32."""
@@ -41,6 +69,8 @@ def eval_7(X: Array, Y: Array) -> Array:
 
 
 op.eval(1)(limited(eval_7))
+op.convert((1, 7))(unlimited)
+op.convert((7, 1))(limiting())
 
 
 def integer_power(X: Array, Y: Array) -> Array:

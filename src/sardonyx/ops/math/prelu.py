@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.body_text import element_type, scalar
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.math.elementwise import in_own_type
+from sardonyx.ops.math.limited_broadcast_steps import Side, result_axes, run_of, same_dims, spread
 from sardonyx.ops.shapes import broadcast, same_tensor
+from sardonyx.ops.widening import NARROW_FLOATS, cast, widening
 
 op = Operator("PRelu", elementwise=True)
 op.infer(1, 6)(same_tensor)
@@ -33,6 +38,55 @@ def infer(t: Inference) -> Result:
     ):
         t.fail("slope does not broadcast to X")
     return TensorType(dtype, broadcast(t, [x, slope]))
+
+
+op.convert((16, 9))(widening(NARROW_FLOATS))
+
+
+@op.convert((9, 7))
+def to_7_again(c: Change) -> Converted:
+    """Integers: X and, where it is negative, what slope * X adds to it."""
+    X, slope, dtype = c.input(0), c.input(1), c.dtype(0)
+    if not dtype.is_integer:
+        return c.same()
+    if dtype in (DataType.UINT32, DataType.UINT64):
+        return c.Identity(X)
+    is_negative = c.Less(cast(c, X, DataType.DOUBLE), c.constant(0, DataType.DOUBLE))
+    return c.Add(X, c.Mul(cast(c, is_negative, dtype), c.Sub(c.Mul(slope, X), X)))
+
+
+@op.convert((6, 7))
+def to_7(c: Change) -> Converted:
+    """A slope for each channel gets axes at its end."""
+    rank, own = c.t.rank(0), c.t.rank(1)
+    if (rank is not None and rank < 3) or own not in (None, 1) or c.t.shape(1) == (1,):
+        return c.same()
+    if rank is None or own is None:
+        return c.same([c.input(0), lined_up(c)])
+    return c.same([c.input(0), c.Unsqueeze(c.input(1), axes=list(range(1, rank - 1)))])
+
+
+def lined_up(c: Change) -> Value:
+    """The slope with axes at its end, up to one less than X has, where the ranks show at run time only."""
+    X, slope = c.input(0), c.input(1)
+    shape = c.Shape(slope)
+    behind = c.Sub(c.Sub(c.Shape(c.Shape(X)), c.Shape(shape)), c.integers([1]))
+    at_least_none = c.Relu(cast(c, behind, DataType.FLOAT))
+    ones = c.Tile(c.integers([1]), cast(c, at_least_none, DataType.INT64))
+    return c.Reshape(slope, c.Concat(shape, ones, axis=0))
+
+
+@op.convert((7, 6))
+def to_6(c: Change) -> Converted:
+    """A slope that is neither one element nor one for each channel becomes as large as X."""
+    X, slope = Side.of(c, 0), Side.of(c, 1)
+    if same_dims(X.shape, slope.shape) or all(size == 1 for size in slope.shape):
+        return c.same()
+    axes = result_axes(c, [X, slope])
+    wide = [i - len(slope.shape) + len(axes) for i, size in enumerate(slope.shape) if size != 1]
+    if wide == [1]:
+        return c.same([X.value, run_of(c, slope, axes)[0]])
+    return c.same([X.value, spread(c, slope, axes).value])
 
 
 @op.eval(7, 9, 16)

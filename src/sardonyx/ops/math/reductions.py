@@ -21,8 +21,10 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import BodyFacet, Operator, Tolerance
 from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.axes import all_from_the_front
 from sardonyx.ops.math import reduced_bodies as bodies
 from sardonyx.ops.math import reduced_shapes as shapes
+from sardonyx.ops.math import reduction_steps as steps
 from sardonyx.ops.shapes import axes_of
 
 Axes = tuple[int, ...]
@@ -184,8 +186,21 @@ def with_input(reduce: Reduce) -> Callable[..., Array]:
     return evaluate
 
 
+def define_steps(op: Operator, reduction: Reduction) -> None:
+    attribute, input = reduction.by_attribute[-1], reduction.by_input[0]
+    op.convert((11, 1))(all_from_the_front)
+    op.convert((attribute, input))(steps.axes_as_input)
+    op.convert((input, attribute))(steps.axes_as_attribute)
+    if 12 in reduction.by_attribute:
+        op.convert((12, 11))(steps.bytes_as_floats)
+        op.convert((20, 18))(steps.truths_as_bytes)
+    if 28 in reduction.by_input:
+        op.convert((18, 28))(steps.integers_as_double)
+
+
 def define(reduction: Reduction) -> None:
     op = Operator(reduction.name, tolerance=reduction.tolerance, about=ABOUT[reduction.name])
+    define_steps(op, reduction)
     reduce = in_float32(reduction.reduce)
     op.infer(*reduction.by_attribute, *reduction.by_input)(shapes.infer)
     op.eval(*reduction.by_attribute)(with_attribute(reduce))

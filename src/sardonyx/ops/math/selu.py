@@ -13,9 +13,11 @@ from sardonyx.ops.body_text import element_type, real, scalar
 from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import same_tensor
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("Selu", tolerance="rounding", elementwise=True)
 op.infer(1, 6, 22)(same_tensor)
+op.convert((22, 6))(widening(NARROW_FLOATS))
 
 
 @op.eval(6, 22)

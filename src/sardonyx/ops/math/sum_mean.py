@@ -14,6 +14,7 @@ from sardonyx.ir.dims import dim_add
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.math.elementwise import in_own_type, require_same_shapes, same_shapes
+from sardonyx.ops.math.limited_broadcast_steps import alike
 from sardonyx.ops.math.symbolic import arithmetic
 from sardonyx.ops.shapes import broadcasting
 
@@ -36,6 +37,8 @@ sum_.value(1, 6, 8, 13)(arithmetic(dim_add))
 for op in (sum_, mean):
     op.infer(1, 6)(same_shapes)
     op.infer(8, 13)(broadcasting())
+    op.convert((6, 8))(lambda c: c.same())
+    op.convert((8, 6))(alike)
 
 
 @sum_.eval(8, 13)

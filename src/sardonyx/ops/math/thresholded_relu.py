@@ -13,9 +13,11 @@ from sardonyx.ops.body_text import element_type, real, scalar, wide_float
 from sardonyx.ops.inference import Inference
 from sardonyx.ops.math.elementwise import in_own_type
 from sardonyx.ops.shapes import same_tensor
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("ThresholdedRelu", elementwise=True)
 op.infer(1, 10, 22)(same_tensor)
+op.convert((22, 10))(widening(NARROW_FLOATS))
 
 
 @op.eval(1, 10, 22)

@@ -11,21 +11,28 @@ import numpy as np
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.dims import Dim
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import axis_of
+from sardonyx.ops.widening import NARROW_FLOATS, cast, widening
 
 op = Operator("TopK")
+FAR = 1e300  # beyond every number of the narrower floats
 
 
 @op.infer(1, 10, 11, 24)
 def infer(t: Inference) -> Result:
     x, k = t.tensor(0), wanted(t)
     shape = None
+    if isinstance(k, int) and k < 0:
+        t.fail(f"k is {k}, where no negative number is wanted")
     if x is not None and x.shape is not None:
         axis = t.axis(t.integer("axis"), len(x.shape))
         size = x.shape[axis]
@@ -42,6 +49,48 @@ def wanted(t: Inference) -> Dim:
     if dims is not None and len(dims) != 1:
         t.fail(f"k has {len(dims)} elements, where one is wanted")
     return None if dims is None else dims[0]
+
+
+op.convert((24, 11))(widening(NARROW_FLOATS))
+
+
+@op.convert((1, 10))
+def to_10(c: Change) -> Converted:
+    """k becomes an input of one axis."""
+    k = c.as_input("k")
+    return c.same([c.input(0), k and c.Reshape(k, c.integers([1]))], drop=("k",))
+
+
+@op.convert((10, 1))
+def to_1(c: Change) -> Converted:
+    return c.same([c.input(0)], k=c.as_attribute(1, "k", AttributeType.INT))
+
+
+@op.convert((11, 10))
+def to_10_again(c: Change) -> Converted:
+    """Integers of up to 32 bits are chosen from as doubles; the least elements are the largest of their opposites."""
+    dtype, largest = c.dtype(0), bool(c.t.integer("largest"))
+    if largest and not dtype.is_integer:
+        return c.same(drop=("largest", "sorted"))
+    if dtype in (DataType.INT64, DataType.UINT64, DataType.DOUBLE):
+        c.refuse(f"elements of {dtype.text} would have to be chosen from as numbers of a wider float type")
+    X = cast(c, c.input(0), DataType.DOUBLE)
+    kept = c.same([X if largest else opposite(c, X), c.input(1)], drop=("largest", "sorted"))
+    values, indices = c.add("TopK", kept.inputs, dict(kept.attributes), 2)
+    return [cast(c, values if largest else same_again(c, values), dtype), indices]
+
+
+def opposite(c: Change, X: Value) -> Value:
+    """The numbers with the other sign, in double, infinities as great numbers, and NaN below them."""
+    far = c.constant(FAR, DataType.DOUBLE)
+    bounded = c.Max(c.Min(X, far), c.Neg(far))
+    return c.Where(c.IsNaN(X), c.constant(-np.inf, DataType.DOUBLE), c.Neg(bounded))
+
+
+def same_again(c: Change, values: Value) -> Value:
+    """What `opposite` was made of, with great numbers that a Cast makes infinities."""
+    is_nan = c.Less(values, c.constant(-2 * FAR, DataType.DOUBLE))
+    return c.Where(is_nan, c.constant(np.nan, DataType.DOUBLE), c.Neg(values))
 
 
 @op.eval(1)

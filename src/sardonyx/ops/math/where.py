@@ -7,15 +7,29 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Dim, known_equal
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
+from sardonyx.ops.math.comparison_steps import without_where
 from sardonyx.ops.math.symbolic import NUMBERS, mapped
 from sardonyx.ops.shapes import broadcast
+from sardonyx.ops.widening import cast
 
 op = Operator("Where", elementwise=True)
+op.convert((9, 0))(without_where)
+
+
+@op.convert((16, 9))
+def to_9(c: Change) -> Converted:
+    """bfloat16 goes through float, which holds its numbers."""
+    if c.t.dtype(1) is not DataType.BFLOAT16:
+        return c.same()
+    numbers = [cast(c, c.input(i), DataType.FLOAT) for i in (1, 2)]
+    return cast(c, c.Where(c.input(0), *numbers), DataType.BFLOAT16)
 
 
 @op.infer(9, 16)

@@ -25,6 +25,9 @@ def infer(t: Inference) -> Result:
         return data
     if not data.shape:
         t.fail("input 0 is a scalar, which has no axis to choose from")
+    size, known = data.shape[-1], t.constant(1)
+    if isinstance(size, int) and known is not None and ((known < 0) | (known >= size)).any():
+        t.fail(f"an index lies outside of an axis of size {size}")
     count = None if indices is None else product(indices)
     return TensorType(data.dtype, (*(data.shape[:-1] if len(data.shape) > 1 else (1,)), count))
 

@@ -14,9 +14,13 @@ import numpy as np
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
+from sardonyx.ir import build
+from sardonyx.ir.attributes import AttributeType
+from sardonyx.ir.graph import Attribute
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.ml.lookup import chosen, positions, texts
 
@@ -123,6 +127,102 @@ def single(default: Array, dtype: np.dtype[np.generic]) -> object:
     return default.reshape(-1)[0]
 
 
+# --- conversion ------------------------------------------------------------------------------
+
+LISTS = {
+    "f": ("floats", AttributeType.FLOATS),
+    "i": ("int64s", AttributeType.INTS),
+    "O": ("strings", AttributeType.STRINGS),
+}
+DEFAULTS = {"f": "default_float", "i": "default_int64", "O": "default_string"}
+HELD = {name for what in ("keys", "values") for name in (f"{what}_tensor", *(f"{what}_{n}" for n in DTYPES))}
+
+
+@op.convert((1, 2))
+def to_2(c: Change) -> Converted:
+    """Strings and their places; of equal strings the last counts."""
+    labels = texts(c.t.attributes["classes_strings"] or ())  # type: ignore[arg-type]
+    places = np.arange(len(labels))
+    if c.dtype(0) is DataType.STRING:
+        return paired(c, *distinct(labels, places, last=True), -1)
+    return paired(c, places, labels, "_Unused")
+
+
+@op.convert((2, 1))
+def to_1(c: Change) -> Converted:
+    """Keys and values of which one side is 0, 1, 2 and so on."""
+    keys, values = held(c, "keys"), held(c, "values")
+    for labels, places in ((keys, values), (values, keys)):
+        if labels.dtype == object and places.dtype == np.int64 and (places == np.arange(len(places))).all():
+            if len(set(labels)) < len(labels) and labels is keys:
+                break
+            drop = (*HELD, "default_float")
+            return c.same(drop=drop, classes_strings=strings("classes_strings", labels))
+    return c.refuse("it relates strings to their places there, and nothing else")
+
+
+@op.convert((2, 4))
+def to_4(c: Change) -> Converted:
+    """Of equal keys the last counts there, and zeros of both signs are equal."""
+    keys = held(c, "keys")
+    if keys.dtype.kind == "f" and ((keys == 0) | np.isnan(keys)).any():
+        c.refuse("zeros and NaN are looked up by their bits, and are one key each there")
+    return paired(c, *distinct(keys, held(c, "values"), last=False))
+
+
+@op.convert((4, 2))
+def to_2_again(c: Change) -> Converted:
+    keys, values = held(c, "keys"), held(c, "values")
+    for found in (keys, values):
+        if found.dtype not in DTYPES.values():
+            c.refuse(f"there are no keys or values of {DataType.of(found.dtype).text} there")
+    if keys.dtype.kind == "f" and ((keys == 0) | np.isnan(keys)).any():
+        c.refuse("floats are looked up by their bits there, and a key is 0 or NaN")
+    default = c.t.attributes.get("default_tensor")
+    if isinstance(default, np.ndarray):
+        return paired(c, *distinct(keys, values, last=True), single(default, values.dtype))
+    if c.has("values_tensor"):
+        return paired(c, *distinct(keys, values, last=True), UNFOUND[values.dtype.kind])
+    return paired(c, *distinct(keys, values, last=True))
+
+
+def held(c: Change, what: str) -> Array:
+    """The keys or the values that the node has, as a vector."""
+    a = c.t.attributes
+    lists = {name: a.get(f"{what}_{name}") for name in DTYPES}
+    try:
+        return one_of(what, a.get(f"{what}_tensor"), **lists)  # type: ignore[arg-type]
+    except EvaluationError as error:
+        c.refuse(error.why)
+
+
+def distinct(keys: Array, values: Array, *, last: bool) -> tuple[Array, Array]:
+    """Keys and values without keys that do not count because an equal one does."""
+    order = range(len(keys)) if last else range(len(keys) - 1, -1, -1)
+    kept = sorted({key: i for i, key in zip(order, keys[list(order)].tolist(), strict=True)}.values())
+    return keys[kept], values[kept]
+
+
+def paired(c: Change, keys: Array, values: Array, default: object = None) -> Converted:
+    """The node with these lists, and with a default unless it is to keep its own."""
+    lists = []
+    for what, found in (("keys", keys), ("values", values)):
+        name, kind = LISTS[found.dtype.kind]
+        if kind is AttributeType.STRINGS:
+            lists.append(strings(f"{what}_{name}", found))
+        else:
+            lists.append(Attribute(f"{what}_{name}", kind, tuple(found.tolist())))
+    attributes = {a.name: a for a in lists}
+    name = DEFAULTS[values.dtype.kind]
+    if default is not None and not c.has(name):
+        attributes[name] = build.attribute(name, default)
+    return c.kept_with(attributes, drop=(*HELD, "default_tensor", "classes_strings"))
+
+
+def strings(name: str, found: Array) -> Attribute:
+    return Attribute(name, AttributeType.STRINGS, tuple(x.encode("utf-8", "surrogateescape") for x in found))
+
+
 # --- inference -------------------------------------------------------------------------------
 
 
@@ -136,8 +236,20 @@ def infer_1(t: Inference) -> Result:
 
 @op.infer(2, 4)
 def infer(t: Inference) -> Result:
+    keys, values = (count_of(t, what) for what in ("keys", "values"))
+    if keys is not None and values is not None and keys != values:
+        t.fail(f"{keys} keys and {values} values are given, where pairs are wanted")
     dtype = value_type(t.attributes)
     return None if dtype is None else TensorType(dtype, t.shape(0))
+
+
+def count_of(t: Inference, what: str) -> int | None:
+    """How many keys or values the one attribute that holds them has; None where there is no such one."""
+    given = [found for name, found in t.attributes.items() if name.startswith(f"{what}_")]
+    if len(given) != 1:
+        return None
+    (found,) = given
+    return found.size if isinstance(found, np.ndarray) else len(found) if isinstance(found, tuple) else None
 
 
 def value_type(attributes: Mapping[str, object]) -> DataType | None:

@@ -38,4 +38,8 @@ def evaluate(
 
 @op.infer(1)
 def infer(t: Inference) -> Result:
-    return TensorType(DataType.FLOAT, (batch(t)[0], t.integer("targets")))
+    rows, features = batch(t)
+    targets, given = t.integer("targets"), t.attributes.get("coefficients")
+    if isinstance(features, int) and isinstance(given, tuple) and len(given) != targets * features:
+        t.fail(f"{len(given)} coefficients are given for {targets} targets of {features} features")
+    return TensorType(DataType.FLOAT, (rows, targets))

@@ -10,11 +10,26 @@ import numpy as np
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
-from sardonyx.ops.shapes import same_shape
+from sardonyx.ops.inference import Inference, Result
 
 op = Operator("Scaler", "ai.onnx.ml", tolerance="rounding")
-op.infer(1)(same_shape(DataType.FLOAT))
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    shape = t.shape(0)
+    for name in ("offset", "scale"):
+        values = t.attributes.get(name)
+        if (
+            isinstance(values, tuple)
+            and shape
+            and isinstance(shape[-1], int)
+            and len(values) not in (1, shape[-1])
+        ):
+            t.fail(f"{name} has {len(values)} elements, one or {shape[-1]} are wanted")
+    return TensorType(DataType.FLOAT, shape)
 
 
 @op.eval(1)

@@ -7,6 +7,7 @@ between them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -98,6 +99,24 @@ class EnsembleAttributes(NamedTuple):
     leaf_targetids: Integers
     leaf_weights: Array
     membership_values: Array | None
+
+
+PREFIXED = {"tree_roots", "leaf_targetids", "leaf_weights", "membership_values"}
+LONG_NAMES = {"missing": "nodes_missing_value_tracks_true"}
+
+
+def ensemble_forest(attributes: Mapping[str, object]) -> tuple[Forest, int, str, str]:
+    """What attributes say: the trees, the number of targets, the names of aggregate function and post transform."""
+    names = [LONG_NAMES.get(f, f if f in PREFIXED else f"nodes_{f}") for f in EnsembleAttributes._fields]
+    lists = EnsembleAttributes._make(
+        attributes.get(name, None if name == "membership_values" else ()) for name in names
+    )
+    found = attributes.get("n_targets")
+    targets = found if isinstance(found, int) else max(lists.leaf_targetids, default=0) + 1
+    function, post = attributes["aggregate_function"], attributes["post_transform"]
+    assert isinstance(function, int) and isinstance(post, int), "both are numbers"
+    words = named(FUNCTIONS, function, "aggregate_function"), named(NAMES, post, "post_transform")
+    return built(lists, targets), targets, *words
 
 
 @lru_cache(maxsize=32)

@@ -16,9 +16,11 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.math.limited_broadcast import is_wide
 from sardonyx.ops.nn.attention_bias import Reach, attention_bias
-from sardonyx.ops.nn.attention_body import body
+from sardonyx.ops.nn.attention_body import body, masks_every_key
 from sardonyx.ops.nn.heads import (
     check_heads,
     dot_products,
@@ -80,6 +82,40 @@ def heads_of(t: Inference, i: int, attribute: str = "") -> tuple[Dim, ...]:
     if isinstance(hidden, int) and hidden % heads:
         t.fail(f"input {i} has rows of {hidden} elements, which {heads} heads cannot share")
     return shape[0], heads, shape[1], exact_div(hidden, heads)
+
+
+# --- conversions -----------------------------------------------------------------------------
+
+
+op.convert((24, 25))(lambda c: c.same())
+
+
+@op.convert((23, 24))
+def to_24(c: Change) -> Converted:
+    """A mask that version 23 would stretch over all keys is stretched before, as 24 fills up with minus infinity."""
+    mask, shape = c.optional(3), c.t.shape(3)
+    if mask is None or shape == () or masks_every_key(c.t) or (shape and is_wide(shape[-1])):
+        return c.same()
+    at = c.rank(1) - 2
+    keys = c.Shape(c.input(1), start=at, end=at + 1)
+    if (past := c.optional(4)) is not None:
+        keys = c.Add(keys, c.Shape(past, start=2, end=3))
+    inputs = list(c.node.inputs)
+    inputs[3] = c.Expand(mask, keys)
+    return c.same(inputs)
+
+
+@op.convert((24, 23))
+def to_23(c: Change) -> Converted:
+    """The body says what cannot be said with the operator: lengths of a cache, masks of fewer keys than there are."""
+    if c.optional(3) is not None and c.t.shape(3) != () and not masks_every_key(c.t):
+        c.refuse("a mask of fewer keys than there are is not filled up there")
+    return c.same()
+
+
+@op.convert((25, 24))
+def to_24_again(c: Change) -> Converted:
+    return c.same()
 
 
 # --- values ----------------------------------------------------------------------------------

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn import pooling_steps as steps
 from sardonyx.ops.nn.pooling import pooling_rounding, pooling_shape, pooling_windows, reduced
 from sardonyx.ops.nn.windows import covered, padded
 
@@ -26,6 +29,18 @@ INSIDE = {19, 22}  # versions in which no window starts in the padding at the en
 def infer(t: Inference) -> Result:
     found = t.tensor(0)
     return found and TensorType(found.dtype, pooling_shape(t, inside=t.version in INSIDE))
+
+
+op.convert((1, 7), (7, 10), (10, 11), (11, 10), (19, 22))(lambda c: c.same())
+op.convert((11, 19))(steps.counting_anew)
+op.convert((19, 11))(lambda c: steps.counting_as_before(c, steps.undilated(c)))
+op.convert((10, 7))(steps.without_ceil_mode)
+op.convert((7, 1))(steps.without_counted_pads)
+
+
+@op.convert((22, 19))
+def to_19(c: Change) -> Converted:
+    return steps.in_wider_floats(c) if c.t.dtype(0) is DataType.BFLOAT16 else c.same()
 
 
 @op.eval(1, 7, 10, 11, 19, 22)

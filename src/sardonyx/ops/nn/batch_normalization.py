@@ -18,6 +18,7 @@ from sardonyx.ir.types import Shape, TensorType, Type
 from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import narrow
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn import batch_normalization_steps as steps
 from sardonyx.ops.nn.normalizing import moments
 
 op = Operator("BatchNormalization", tolerance="rounding")
@@ -49,6 +50,15 @@ def parameter_shape(t: Inference, shape: Shape | None) -> Shape | None:
     if shape is None:
         return t.shape(1)
     return shape[1:2] or (1,)
+
+
+op.convert((6, 1))(lambda c: c.same(consumed_inputs=steps.CONSUMED))
+op.convert((6, 7))(steps.by_outputs)
+op.convert((7, 6))(steps.by_is_test)
+op.convert((7, 9))(steps.by_channel)
+op.convert((9, 14))(steps.by_mode)
+op.convert((14, 9))(steps.by_outputs_again)
+op.convert((15, 14))(steps.in_one_type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,10 @@ from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.convolution import biased, convolution_shape, convolution_windows, convolve
 from sardonyx.ops.shapes import element
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("Conv", tolerance="rounding")
+op.convert((22, 11))(widening(NARROW_FLOATS))
 
 
 @op.infer(1, 11, 22)

@@ -9,11 +9,14 @@ import numpy as np
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.convolution import convolution_shape, convolution_windows, convolve
+from sardonyx.ops.widening import cast
 
 op = Operator("ConvInteger")
 
@@ -21,6 +24,23 @@ op = Operator("ConvInteger")
 @op.infer(10)
 def infer(t: Inference) -> Result:
     return TensorType(DataType.INT32, convolution_shape(t, 0, 1, None))
+
+
+@op.convert((10, 0))
+def to_9(c: Change) -> Converted:
+    """Conv on doubles, which hold every sum that int32 holds."""
+    inputs = [real(c, 0, 2, ()), real(c, 1, 3, (-1, *(1,) * (c.rank(1) - 1)))]
+    (sums,) = c.add("Conv", inputs, dict(c.node.attributes), 1)
+    return cast(c, sums, DataType.INT32)
+
+
+def real(c: Change, i: int, zero_point: int, shape: tuple[int, ...]) -> Value:
+    """Input i as double, less its zero point, which a reshape to `shape` puts in its place."""
+    value, zero = cast(c, c.input(i), DataType.DOUBLE), c.optional(zero_point)
+    if zero is None:
+        return value
+    placed = c.Reshape(cast(c, zero, DataType.DOUBLE), c.integers(np.array(shape, np.int64)))
+    return c.Sub(value, placed)
 
 
 @op.eval(10)

@@ -14,15 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.dims import Dim
+from sardonyx.ir.graph import Attribute
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.convolution import biased
 from sardonyx.ops.nn.windows import Windows, auto_pad_of, per_axis, summed, unpadded
 from sardonyx.ops.shapes import element, merge_dims
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("ConvTranspose", tolerance="rounding")
 
@@ -142,6 +146,26 @@ def output_dims(t: Inference) -> Shape | None:
 def spreading_of(t: Inference, rank: int) -> Spreading:
     names = ("strides", "dilations", "output_padding", "pads", "output_shape")
     return Spreading.of(rank, t.version, str(t.attributes["auto_pad"]), *(t.integers(name) for name in names))
+
+
+op.convert((11, 22))(lambda c: c.same())
+op.convert((22, 11))(widening(NARROW_FLOATS))
+
+
+@op.convert((1, 11), (11, 1))
+def other_half(c: Change) -> Converted:
+    """With output_shape, the side that has the larger half of odd padding is named in the opposite way."""
+    sizes = c.t.integers("output_shape")
+    if sizes is None:
+        return c.same()
+    kernel = c.t.integers("kernel_shape")
+    rank = c.t.rank(0) or (len(kernel) + 2 if kernel is not None else c.rank(1))
+    spatial = sizes[2:] if c.t.version == 1 and len(sizes) == rank else sizes
+    is_upper = c.t.attributes["auto_pad"] == "SAME_UPPER"
+    return c.same(
+        auto_pad="SAME_LOWER" if is_upper else "SAME_UPPER",
+        output_shape=Attribute("output_shape", AttributeType.INTS, spatial),
+    )
 
 
 @op.eval(1, 11, 22)

@@ -20,8 +20,10 @@ from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.convolution import biased, convolution_shape, convolution_windows
 from sardonyx.ops.nn.windows import Windows
 from sardonyx.ops.shapes import element, merge_dims
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("DeformConv", tolerance="rounding")
+op.convert((22, 19))(widening(NARROW_FLOATS))
 
 
 @op.infer(19, 22)

@@ -11,23 +11,99 @@ import numpy as np
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.widening import cast
 
 op = Operator("Dropout", tolerance="random")
 
 
 @op.infer(1, 6, 7, 10, 12, 13, 22)
 def infer(t: Inference) -> Result:
-    found = t.tensor(0)
+    found, ratio = t.tensor(0), t.shape(1)
+    if ratio is not None and any(isinstance(n, int) and n != 1 for n in ratio):
+        t.fail(f"ratio has the shape {list(ratio)}, where a scalar is wanted")
     if found is None:
         mask = None if t.version < 10 else TensorType(DataType.BOOL)
         return [None, mask][: t.outputs]
     mask = TensorType(found.dtype if t.version < 10 else DataType.BOOL, found.shape)
     return [TensorType(found.dtype, found.shape), mask][: t.outputs]
+
+
+# --- conversions -----------------------------------------------------------------------------
+
+
+@op.convert((6, 7))
+def to_7(c: Change) -> Converted:
+    """Training, which the versions from 7 to 10 do not have, is random numbers that are compared with the ratio."""
+    if c.t.integer("is_test"):
+        return c.same(drop=("is_test",))
+    ratio = c.as_input("ratio")
+    assert ratio is not None, "ratio has a default"
+    output, kept = trained(c, ratio, None)
+    return [output, cast(c, kept, c.dtype(0))]
+
+
+op.convert((7, 6))(lambda c: c.same(is_test=1))
+
+
+@op.convert((7, 10), (10, 7))
+def other_mask(c: Change) -> Converted:
+    if not c.wants(1):
+        return c.same()
+    output, mask = c.add("Dropout", c.node.inputs, c.node.attributes, 2)
+    return [output, cast(c, mask, DataType.BOOL if c.t.version == 10 else c.dtype(0))]
+
+
+@op.convert((10, 12))
+def to_12(c: Change) -> Converted:
+    return c.same([c.input(0), c.as_input("ratio")], drop=("ratio",))
+
+
+@op.convert((12, 10))
+def to_10(c: Change) -> Converted:
+    """Training is said as in `to_7`; where a value tells of it, the ratio is 0 in inference."""
+    training = c.t.constant(2)
+    if c.optional(2) is None or (training is not None and not truth(training)):
+        return c.same([c.input(0)], drop=("seed",))
+    given = c.optional(1)
+    ratio = c.constant(0.5, DataType.FLOAT) if given is None else cast(c, given, DataType.FLOAT)
+    ratio = c.Mul(ratio, cast(c, c.input(2), DataType.FLOAT))
+    output, kept = trained(c, ratio, c.t.integer("seed") if c.has("seed") else None)
+    return [output, kept]
+
+
+def trained(c: Change, ratio: Value, seed: int | None) -> tuple[Value, Value]:
+    """The output in training, and a mask of truth values; ratio: float, one element."""
+    data, dtype = c.input(0), c.dtype(0)
+    start = None if seed is None else float(np.float32(seed))
+    kept = c.Not(c.Less(c.RandomUniformLike(data, dtype=int(DataType.FLOAT), seed=start), ratio))
+    scale = c.Div(cast(c, kept, DataType.FLOAT), c.Sub(c.constant(1, DataType.FLOAT), ratio))
+    if dtype is DataType.DOUBLE:
+        return c.Mul(data, cast(c, scale, dtype)), kept
+    return cast(c, c.Mul(cast(c, data, DataType.FLOAT), scale), dtype), kept
+
+
+@op.convert((22, 13))
+def to_13(c: Change) -> Converted:
+    """8-bit floats go through float; a ratio of such a type does, too."""
+    given, kinds = c.optional(1), (DataType.FLOAT, DataType.FLOAT16, DataType.DOUBLE)
+    if given is not None and c.dtype(1) not in kinds:
+        given = cast(c, given, DataType.FLOAT)
+    inputs = [c.input(0), given, c.optional(2)]
+    if c.dtype(0) in (*kinds, DataType.BFLOAT16):
+        return c.same(inputs)
+    kept = c.same([cast(c, c.input(0), DataType.FLOAT), *inputs[1:]])
+    output, *mask = c.add("Dropout", kept.inputs, dict(kept.attributes), len(c.node.outputs))
+    return [cast(c, output, c.dtype(0)), *mask]
+
+
+# --- kernels ---------------------------------------------------------------------------------
 
 
 @op.eval(12, 13, 22)

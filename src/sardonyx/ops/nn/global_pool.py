@@ -15,10 +15,19 @@ from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.lp_pool import power, root
+from sardonyx.ops.nn.pooling_steps import real_p, whole_p
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 average = Operator("GlobalAveragePool", tolerance="rounding", about="the mean of each channel.")
 maximum = Operator("GlobalMaxPool", about="the greatest element of each channel.")
 lp = Operator("GlobalLpPool", tolerance="rounding", about="the Lp norm of each channel.")
+
+
+average.convert((22, 1))(widening(NARROW_FLOATS))
+maximum.convert((22, 1))(widening(NARROW_FLOATS))
+lp.convert((22, 2))(widening(NARROW_FLOATS))
+lp.convert((1, 2))(whole_p)
+lp.convert((2, 1))(real_p)
 
 
 @average.infer(1, 22)

@@ -7,10 +7,12 @@ for each channel, and a precision of its own for the statistics.
 from __future__ import annotations
 
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.body_text import element_type, real, scalar, vector, wide_float
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.normalizing import (
     by_channel,
@@ -21,6 +23,7 @@ from sardonyx.ops.nn.normalizing import (
     working,
 )
 from sardonyx.ops.shapes import same_tensor
+from sardonyx.ops.widening import cast
 
 op = Operator("GroupNormalization", tolerance="rounding")
 
@@ -38,6 +41,26 @@ def infer(t: Inference) -> Result:
         t.fail(f"num_groups {groups} does not divide {channels} channels")
     check_channels(t, (1, 2), groups if t.version == 18 else channels)
     return same_tensor(t)
+
+
+@op.convert((18, 21))
+def to_21(c: Change) -> Converted:
+    """Each channel gets scale and bias of its group; what 18 rounds once is computed as float, or double."""
+    dtype, wide = c.dtype(0), wide_float(c.dtype(0))
+    groups = c.integers([c.t.integer("num_groups")])
+    shape = c.Shape(c.input(0), start=1, end=2)
+    sizes = c.Concat(c.integers([1]), c.Div(shape, groups), axis=0)
+    inputs = [c.input(0), *(by_member(c, c.input(i), sizes) for i in (1, 2))]
+    if dtype is not wide:
+        inputs = [cast(c, value, wide) for value in inputs]
+    kept = c.same(inputs, stash_type=int(wide))
+    (y,) = c.add(kept.op_type, kept.inputs, dict(kept.attributes), 1)
+    return y if dtype is wide else cast(c, y, dtype)
+
+
+def by_member(c: Change, values: Value, sizes: Value) -> Value:
+    """values [groups] as [C]; sizes: 1, C / groups."""
+    return c.Reshape(c.Expand(c.Unsqueeze(values, c.integers([1])), sizes), c.integers([-1]))
 
 
 @op.eval(21)

@@ -14,11 +14,20 @@ import numpy as np
 
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.nn.recurrence import Results, States, infer_recurrent, layer
+from sardonyx.ops.nn.recurrence import Results, States, convert_recurrent, infer_recurrent, layer
 from sardonyx.ops.nn.recurrent_activations import Function, activation_functions, per_direction
 
 op = Operator("GRU", tolerance="rounding")
+convert_recurrent(op, oldest=3)
+
+
+@op.convert((1, 3), (3, 1))
+def direction_spelt(c: Change) -> Converted:
+    """With the direction written out, as the defaults differ."""
+    direction = c.t.attributes["direction"]
+    return c.same(direction="forward" if direction == "foward" else direction)
 
 
 @op.infer(1, 3, 7, 14, 22)

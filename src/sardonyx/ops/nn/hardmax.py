@@ -11,12 +11,13 @@ import numpy as np
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import widen
-from sardonyx.ops.flattened import flattened
+from sardonyx.ops.flattened import convert_softmax, flattened
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.softmax import check_axis
 from sardonyx.ops.shapes import axis_of, same_tensor
 
 op = Operator("Hardmax")
+convert_softmax(op)
 
 
 @op.infer(1, 11, 13)

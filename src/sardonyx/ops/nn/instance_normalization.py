@@ -13,8 +13,10 @@ from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.normalizing import by_channel, check_channels, standardized
 from sardonyx.ops.shapes import same_tensor
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("InstanceNormalization", tolerance="rounding")
+op.convert((22, 6))(widening(NARROW_FLOATS))
 
 
 @op.infer(1, 6, 22)

@@ -13,8 +13,10 @@ from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import axis_of, same_tensor
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("LpNormalization", tolerance="rounding")
+op.convert((22, 1))(widening(NARROW_FLOATS))
 
 
 @op.infer(1, 22)

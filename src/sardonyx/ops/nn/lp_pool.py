@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import in_float32
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn import pooling_steps as steps
 from sardonyx.ops.nn.pooling import pooling_rounding, pooling_shape, pooling_windows, reduced
 from sardonyx.ops.nn.windows import padded
 
@@ -26,6 +29,19 @@ INSIDE = {22}  # versions in which no window starts in the padding at the end
 def infer(t: Inference) -> Result:
     found = t.tensor(0)
     return found and TensorType(found.dtype, pooling_shape(t, inside=t.version in INSIDE))
+
+
+op.convert((1, 2))(steps.whole_p)
+op.convert((2, 1))(steps.real_p)
+op.convert((2, 11), (11, 2), (11, 18))(lambda c: c.same())
+op.convert((18, 11))(steps.without_ceil_mode)
+op.convert((18, 22))(steps.counting_anew)
+
+
+@op.convert((22, 18))
+def to_18(c: Change) -> Converted:
+    is_new = c.t.dtype(0) is DataType.BFLOAT16
+    return steps.in_wider_floats(c) if is_new else steps.counting_as_before(c)
 
 
 @op.eval(1, 2, 11, 18, 22)

@@ -15,10 +15,11 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import widen
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.nn.recurrence import Results, States, fitting, infer_recurrent, layer
+from sardonyx.ops.nn.recurrence import Results, States, convert_recurrent, fitting, infer_recurrent, layer
 from sardonyx.ops.nn.recurrent_activations import Function, activation_functions, per_direction
 
 op = Operator("LSTM", tolerance="rounding")
+convert_recurrent(op, oldest=1)
 
 
 @op.infer(1, 7, 14, 22)

@@ -15,7 +15,9 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.nn import pooling_steps as steps
 from sardonyx.ops.nn.pooling import lowest, pooling_rounding, pooling_shape, pooling_windows, reduced
 from sardonyx.ops.nn.windows import Windows, padded, taps
 
@@ -29,6 +31,31 @@ def infer(t: Inference) -> Result:
     shape = pooling_shape(t, inside=t.version in INSIDE)
     found = t.tensor(0)
     return [found and TensorType(found.dtype, shape), TensorType(DataType.INT64, shape)][: t.outputs]
+
+
+op.convert((1, 8), (8, 10), (10, 11), (11, 10), (12, 22))(lambda c: c.same())
+op.convert((11, 12))(steps.counting_anew)
+op.convert((10, 8))(steps.without_ceil_mode)
+
+
+@op.convert((12, 11))
+def to_11(c: Change) -> Converted:
+    is_small = c.t.dtype(0) in (DataType.INT8, DataType.UINT8)
+    return steps.in_wider_floats(c) if is_small else steps.counting_as_before(c)
+
+
+@op.convert((22, 12))
+def to_12(c: Change) -> Converted:
+    return steps.in_wider_floats(c) if c.t.dtype(0) is DataType.BFLOAT16 else c.same()
+
+
+@op.convert((8, 1))
+def to_1(c: Change) -> Converted:
+    """Without Indices, of which alone storage_order speaks."""
+    indices = c.node.outputs[1] if c.wants(1) else None
+    if indices is not None and (indices.uses or indices.is_graph_output):
+        c.refuse("it gives no Indices there")
+    return c.same(drop=("storage_order",), outputs=1)
 
 
 @op.eval(1, 8, 10, 11, 12, 22)

@@ -19,8 +19,10 @@ from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.windows import per_axis
 from sardonyx.ops.shapes import merge_dims
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("MaxUnpool")
+op.convert((22, 11))(widening(NARROW_FLOATS))
 
 
 @op.infer(9, 11, 22)

@@ -13,10 +13,12 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import in_float32
-from sardonyx.ops.body_text import element_type, scalar, wide_float
+from sardonyx.ops.body_text import element_type, rank_of, scalar, wide_float
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.normalizing import moments
 from sardonyx.ops.shapes import axes_of, same_tensor
+from sardonyx.ops.widening import cast
 
 op = Operator("MeanVarianceNormalization", tolerance="rounding")
 EPSILON = 1e-9
@@ -31,6 +33,17 @@ def infer(t: Inference) -> Result:
         if t.version == 1 and rank < 2:
             t.fail(f"the input has rank {rank}, [N, C, ...] is wanted")
     return same_tensor(t)
+
+
+@op.convert((1, 9))
+def to_9(c: Change) -> Converted:
+    """All axes but the channels', or all; without the variance, the mean alone is subtracted."""
+    axes = [axis for axis in range(c.rank(0)) if axis != 1 or c.t.integer("across_channels")]
+    if c.t.integer("normalize_variance"):
+        return c.same(drop=("across_channels", "normalize_variance"), axes=axes)
+    dtype = c.dtype(0)
+    x = cast(c, c.input(0), wide_float(dtype))
+    return cast(c, c.Sub(x, c.ReduceMean(x, axes=axes)), dtype)
 
 
 @op.eval(9, 13)
@@ -54,12 +67,15 @@ def eval_1(input: Array, *, across_channels: int, normalize_variance: int) -> Ar
 
 
 @op.body(13, opset=13)
-@op.body(9, opset=9)
+@op.body(9, opset=8)
 def body(t: Inference) -> str:
     """Narrow floats are computed as float: in float16 the epsilon would be 0."""
     dtype = element_type(t)
     wide = wide_float(dtype)
-    axes = f"<axes = [{', '.join(map(str, t.integers('axes') or ()))}]>"
+    named = t.integers("axes") or ()
+    if min(named, default=0) < 0:
+        named = tuple(t.axis(axis, rank_of(t)) for axis in named)
+    axes = f"<axes = [{', '.join(map(str, named))}]>"
     return f"""(x) => (y) {{
       wide = Cast <to = {int(wide)}> (x)
       mean = ReduceMean {axes} (wide)

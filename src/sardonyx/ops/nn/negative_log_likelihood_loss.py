@@ -12,8 +12,10 @@ from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.body_text import element_type, wide_float
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.losses import class_loss, loss_shape, loss_text
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("NegativeLogLikelihoodLoss", tolerance="rounding")
+op.convert((22, 13))(widening(NARROW_FLOATS))
 
 
 @op.infer(12, 13, 22)
@@ -36,7 +38,7 @@ def evaluate(
 
 
 @op.body(13, 22, opset=13)
-@op.body(12, opset=12)
+@op.body(12, opset=11)
 def body(t: Inference) -> str:
     return f"""(x, target, weight) => (loss) {{
       log_prob = Cast <to = {int(wide_float(element_type(t)))}> (x)

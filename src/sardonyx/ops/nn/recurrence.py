@@ -11,10 +11,12 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim, exact_div
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType, Type
-from sardonyx.ops.api import Call, claim
+from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow, widen
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference
 from sardonyx.ops.shapes import merge_dims
+from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 BACKWARD = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
@@ -158,6 +160,34 @@ def follow(step: Step, given: Array, states: States, lengths: Array, backward: b
         )
         outs[t] = np.where(moves, states[0], 0)
     return outs[order], states
+
+
+# --- conversions -----------------------------------------------------------------------------
+
+
+def convert_recurrent(op: Operator, oldest: int) -> None:
+    """Registers the steps that the three operators have in common; `oldest` is the version before 7."""
+    op.convert((oldest, 7))(lambda c: c.same(drop=("output_sequence",)))
+    op.convert((7, oldest))(lambda c: c.same(output_sequence=int(c.wants(0))))
+    op.convert((7, 14), (14, 22))(lambda c: c.same())
+    op.convert((14, 7))(time_first)
+    op.convert((22, 14))(widening(NARROW_FLOATS))
+
+
+def time_first(c: Change) -> Converted:
+    """From version 14 to 7, which has no layout but that of version 14's layout 0."""
+    if not c.t.integer("layout"):
+        return c.same(drop=("layout",))
+    inputs = list(c.node.inputs)
+    for i in (0, 5, 6):
+        if (value := c.optional(i)) is not None:
+            inputs[i] = c.Transpose(value, perm=[1, 0, 2])
+    kept = c.same(inputs, drop=("layout",))
+    Y, *last = c.add(c.node.op_type, kept.inputs, dict(kept.attributes), len(c.node.outputs))
+    return [c.Transpose(Y, perm=[2, 0, 1, 3]), *(c.Transpose(state, perm=[1, 0, 2]) for state in last)]
+
+
+# --- inference -------------------------------------------------------------------------------
 
 
 def infer_recurrent(t: Inference, gates: int) -> list[Type | None]:

@@ -47,7 +47,7 @@ def evaluate(
 
 
 @op.body(13, opset=13)
-@op.body(12, opset=12)
+@op.body(12, opset=11)
 def body(t: Inference) -> str:
     dtype = element_type(t)
     given = f"given = Cast <to = {int(dtype)}> (log_prob)" if t.outputs > 1 else ""

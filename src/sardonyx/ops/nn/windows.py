@@ -142,6 +142,8 @@ def window_dims(
         t.fail(f"the kernel has {len(kernel)} spatial axes, the input has {rank}")
     result: list[Dim] = []
     for i, (n, k, s, d) in enumerate(zip(size, kernel, strides, dilations, strict=True)):
+        if isinstance(k, int) and k < 1:
+            t.fail(f"the kernel has size {k} along an axis, at least 1 is wanted")
         span = None if k is None else d * (k - 1) + 1
         if auto_pad.startswith("SAME"):
             result.append(ceil_div(n, s))

@@ -12,14 +12,17 @@ import numpy as np
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim, Expr, known_ge
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.quantization.conversion import Rule, convert, rule_of
 from sardonyx.ops.quantization.literals import read, written
 
 op = Operator("Cast", elementwise=True)
+FNUZ = (DataType.FLOAT8E4M3FNUZ, DataType.FLOAT8E5M2FNUZ)
 
 
 @op.eval(1)
@@ -62,6 +65,53 @@ def cast(x: Array, to: DataType, rule: Rule) -> Array:
     if source.is_complex:
         raise EvaluationError(f"{source.name} can be cast to no other type")
     return written(x) if to is DataType.STRING else convert(x, to, rule)
+
+
+# --- conversion ------------------------------------------------------------------------------
+
+
+@op.convert((1, 6))
+def to_6(c: Change) -> Converted:
+    return c.same(to=known_target(c.t))
+
+
+@op.convert((6, 1))
+def to_1(c: Change) -> Converted:
+    return c.same(to=known_target(c.t).name)
+
+
+PLAIN = ((6, 9), (9, 13), (19, 21), (21, 23), (24, 25), (25, 28))  # element types alone are new
+op.convert(*PLAIN, *((new, old) for old, new in PLAIN), (13, 19))(lambda c: c.same())
+op.convert((19, 13))(lambda c: c.same(drop=("saturate",)))  # it concerns types alone that 13 lacks
+
+
+@op.convert((23, 24))
+def to_24(c: Change) -> Converted:
+    """Infinities become NaN in the FNUZ types up to 23."""
+    if known_target(c.t) not in FNUZ or not c.t.integer("saturate"):
+        return c.same()
+    return c.same([without_infinities(c), *c.node.inputs[1:]])
+
+
+@op.convert((24, 23))
+def to_23(c: Change) -> Converted:
+    """Infinities become the largest number in the FNUZ types from 24 on."""
+    drop = ("round_mode",)  # it concerns a type alone that 23 lacks
+    if known_target(c.t) not in FNUZ or not c.t.integer("saturate"):
+        return c.same(drop=drop)
+    return c.same([c.Clip(c.input(0)), *c.node.inputs[1:]], drop=drop)
+
+
+def without_infinities(c: Change) -> Value:
+    """Input 0 with NaN for each infinity."""
+    x, source = c.input(0), c.dtype(0)
+    if source is DataType.FLOAT8E5M2:
+        x, source = c.Cast(x, to=DataType.FLOAT), DataType.FLOAT
+    if source is DataType.STRING:
+        c.refuse("strings may say infinities, which do not become the same there")
+    if source.is_integer or source is DataType.BOOL or source.bits <= 8:
+        return x  # no other of these types has infinities
+    return c.Where(c.IsInf(x), c.constant(float("nan"), source), x)
 
 
 # --- inference -------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.body_text import element_type
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
-from sardonyx.ops.quantization.cast import cast, known_as
+from sardonyx.ops.quantization.cast import FNUZ, cast, known_as, without_infinities
 from sardonyx.ops.quantization.conversion import rule_of
 
 op = Operator("CastLike", elementwise=True)
@@ -31,6 +32,26 @@ def eval_19(input: Array, target_type: Array, *, saturate: int, call: Call) -> A
 def evaluate(input: Array, target_type: Array, *, saturate: int, round_mode: str, call: Call) -> Array:
     """input, result: of the same shape; target_type: of any shape."""
     return cast(input, DataType.of(target_type.dtype), rule_of(call.version, saturate, round_mode))
+
+
+PLAIN = ((19, 21), (21, 23), (24, 25))  # element types alone are new
+op.convert(*PLAIN, *((new, old) for old, new in PLAIN), (15, 19))(lambda c: c.same())
+op.convert((19, 15))(lambda c: c.same(drop=("saturate",)))  # it concerns types alone that 15 lacks
+
+
+@op.convert((23, 24))
+def to_24(c: Change) -> Converted:
+    """Infinities become NaN in the FNUZ types up to 23."""
+    if c.dtype(1) not in FNUZ or not c.t.integer("saturate"):
+        return c.same()
+    return c.same([without_infinities(c), c.input(1)])
+
+
+@op.convert((24, 23))
+def to_23(c: Change) -> Converted:
+    """Infinities become the largest number in the FNUZ types from 24 on."""
+    x = c.Clip(c.input(0)) if c.dtype(1) in FNUZ and c.t.integer("saturate") else c.input(0)
+    return c.same([x, c.input(1)], drop=("round_mode",))
 
 
 @op.infer(15, 19, 21, 23, 24, 25)

@@ -16,9 +16,11 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.quantization.conversion import Rule, convert, plain
-from sardonyx.ops.quantization.granularity import check_granularity, spread
+from sardonyx.ops.quantization.granularity import check_alike, check_granularity, spread
+from sardonyx.ops.quantization.quantize_linear import laid_along, scalar_of
 
 op = Operator("DequantizeLinear", tolerance="rounding")
 
@@ -96,6 +98,64 @@ def product(difference: Array, scale: Array, to: DataType) -> Array:
         return convert(difference.astype(np.float32) * scale, to, Rule())
 
 
+# --- conversion ------------------------------------------------------------------------------
+
+
+@op.convert((10, 13))
+def to_13(c: Change) -> Converted:
+    return c.same([c.input(0), *(scalar_of(c, i) for i in (1, 2))])
+
+
+@op.convert((13, 10))
+def to_10(c: Change) -> Converted:
+    """One scale, or the operator spelt out for one along an axis."""
+    if c.t.shape(1) in ((), (1,)):
+        return c.same([c.input(0), *(scalar_of(c, i) for i in (1, 2))], drop=("axis",))
+    return spelt_out(c)
+
+
+@op.convert((10, 0))
+def spelt_out(c: Change) -> Converted:
+    """Differences of 8-bit integers are exact in float."""
+    if c.dtype(1) is not DataType.FLOAT or (c.optional(2) is not None and c.dtype(0).bits > 8):
+        c.refuse("only 8-bit integers with a scale of float can be spelt out")
+    x = c.Cast(c.input(0), to=DataType.FLOAT)
+    if c.optional(2) is not None:
+        x = c.Sub(x, c.Cast(laid_along(c, 2), to=DataType.FLOAT))
+    return c.Mul(x, laid_along(c, 1))
+
+
+op.convert((19, 21))(lambda c: c.same())
+
+
+@op.convert((21, 19))
+def to_19(c: Change) -> Converted:
+    if c.t.integer("block_size"):
+        c.refuse("there are no blocks there")
+    return c.same(drop=("block_size",))
+
+
+@op.convert((21, 23))
+def to_23(c: Change) -> Converted:
+    """Factors are not rounded to the type of the scale up to 21, which matters for wide integers alone."""
+    scale = c.dtype(1)
+    if scale is DataType.FLOAT or c.dtype(0).bits <= 8:
+        return c.same()
+    axis, size = c.t.integer("axis"), c.t.integer("block_size")
+    wide = c.op("DequantizeLinear", *c.node.inputs, output_dtype=DataType.FLOAT, axis=axis, block_size=size)
+    return c.Cast(wide, to=scale)
+
+
+@op.convert((23, 21))
+def to_21(c: Change) -> Converted:
+    scale, to = c.dtype(1), DataType.numbered(c.t.integer("output_dtype"))
+    wanted = scale if to is DataType.UNDEFINED else to
+    if wanted is not DataType.FLOAT and c.dtype(0).bits > 8:
+        c.refuse(f"differences of {c.dtype(0).text} are not rounded to {wanted.text} there")
+    factor = c.input(1) if wanted is scale else c.Cast(c.input(1), to=wanted)
+    return c.same([c.input(0), factor, c.optional(2)], drop=("output_dtype",))
+
+
 # --- inference -------------------------------------------------------------------------------
 
 
@@ -103,6 +163,7 @@ def product(difference: Array, scale: Array, to: DataType) -> Array:
 def infer(t: Inference) -> Result:
     check_granularity(t, 1)
     check_granularity(t, 2)
+    check_alike(t)
     scale, output_dtype = t.dtype(1), t.integer("output_dtype", 0)
     if scale is None and output_dtype == 0:
         return None

@@ -11,7 +11,7 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import ceil_div
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.inference import Inference
-from sardonyx.ops.shapes import axis_of
+from sardonyx.ops.shapes import axis_of, product
 
 
 def spread(parameter: Array, shape: tuple[int, ...], axis: int, block_size: int, name: str) -> Array:
@@ -67,3 +67,10 @@ def check_granularity(t: Inference, i: int) -> None:
     for found, size in zip(parameter, wanted, strict=True):
         if isinstance(found, int) and isinstance(size, int) and found not in (1, size):
             t.fail(f"input {i} has {found} elements along an axis where {size} are wanted")
+
+
+def check_alike(t: Inference) -> None:
+    """Raises InferenceError when zero point and scale are known to have different numbers of elements."""
+    counts = [product(shape) for shape in (t.shape(1), t.shape(2)) if shape is not None]
+    if len(counts) == 2 and all(isinstance(n, int) for n in counts) and counts[0] != counts[1]:
+        t.fail(f"there are {counts[0]} scales and {counts[1]} zero points, where the same number is wanted")

@@ -14,13 +14,16 @@ import numpy as np
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import widen
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.quantization.cast import FNUZ
 from sardonyx.ops.quantization.conversion import Rule, convert, rule_of
-from sardonyx.ops.quantization.granularity import check_granularity, spread
+from sardonyx.ops.quantization.granularity import check_alike, check_granularity, spread
 
 op = Operator("QuantizeLinear", tolerance="rounding")
 PRECISIONS = (DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16, DataType.DOUBLE)
@@ -161,6 +164,117 @@ def limits(to: DataType) -> tuple[float, float]:
     return (-high - 1 if to.is_signed else 0), high
 
 
+# --- conversion ------------------------------------------------------------------------------
+
+
+@op.convert((10, 13))
+def to_13(c: Change) -> Converted:
+    return c.same([c.input(0), *(scalar_of(c, i) for i in (1, 2))])
+
+
+@op.convert((13, 10))
+def to_10(c: Change) -> Converted:
+    """One scale, or the operator spelt out for one along an axis."""
+    if c.t.shape(1) in ((), (1,)):
+        return c.same([c.input(0), *(scalar_of(c, i) for i in (1, 2))], drop=("axis",))
+    if c.dtype(0) is not DataType.FLOAT:
+        c.refuse("there is one scale for the whole tensor there")
+    to = DataType.UINT8 if c.optional(2) is None else c.dtype(2)
+    whole = c.Round(c.Div(c.input(0), laid_along(c, 1)))
+    if c.optional(2) is not None:
+        whole = c.Add(whole, c.Cast(laid_along(c, 2), to=DataType.FLOAT))
+    low, high = limits(to)
+    finite = c.Where(c.IsNaN(whole), c.constant(low, DataType.FLOAT), whole)
+    clipped = c.Clip(finite, c.constant(low, DataType.FLOAT), c.constant(high, DataType.FLOAT))
+    return c.Cast(clipped, to=to)
+
+
+op.convert((13, 19), (19, 21), (24, 25), (25, 24), (25, 28), (28, 25))(lambda c: c.same())
+op.convert((19, 13))(lambda c: c.same(drop=("saturate",)))  # it concerns types alone that 13 lacks
+
+
+@op.convert((21, 19))
+def to_19(c: Change) -> Converted:
+    """A zero point of zeros says the type of the result."""
+    if c.t.integer("block_size"):
+        c.refuse("there are no blocks there")
+    inputs = [c.input(0), c.input(1), c.optional(2)]
+    if c.optional(2) is None and (to := c.t.integer("output_dtype")):
+        inputs[2] = c.constant(np.zeros(c.shape(1)), DataType.numbered(to))
+    return c.same(inputs, drop=("block_size", "output_dtype"))
+
+
+@op.convert((21, 23))
+def to_23_rounded(c: Change) -> Converted:
+    """Quotients are not rounded to the type of the scale up to 21."""
+    if c.dtype(0) is DataType.INT32:
+        return c.same(precision=DataType.DOUBLE)
+    return c.same() if c.dtype(1) is DataType.FLOAT else c.same(precision=DataType.FLOAT)
+
+
+@op.convert((23, 21))
+def to_21(c: Change) -> Converted:
+    """Quotients that are rounded are worked out beforehand, and divided by 1."""
+    rounded = precision_of(c.t.integer("precision"), c.dtype(1))
+    if rounded is (DataType.DOUBLE if c.dtype(0) is DataType.INT32 else DataType.FLOAT) or rounded is None:
+        return c.same(drop=("precision",))
+    if rounded is DataType.DOUBLE or c.t.shape(1) not in ((), (1,)):
+        c.refuse(f"quotients are rounded to {rounded.name}, which is not so there")
+    x, scale = (c.Cast(c.input(i), to=DataType.FLOAT) for i in (0, 1))
+    quotients = c.Cast(c.Cast(c.Div(x, scale), to=rounded), to=DataType.FLOAT)
+    return c.same(
+        [quotients, c.constant(np.ones(c.shape(1)), DataType.FLOAT), c.optional(2)], drop=("precision",)
+    )
+
+
+@op.convert((23, 24))
+def to_24(c: Change) -> Converted:
+    """Infinite quotients become NaN in the FNUZ types up to 23, the largest number from 24 on."""
+    if not saturates_infinities(c):
+        return c.same()
+    quotients = c.Div(c.Cast(c.input(0), to=DataType.FLOAT), c.Cast(laid_along(c, 1), to=DataType.FLOAT))
+    rounded = precision_of(c.t.integer("precision"), c.dtype(1))
+    is_infinite = c.IsInf(quotients if rounded is None else c.Cast(quotients, to=rounded))
+    x = c.Where(is_infinite, c.constant(float("nan"), c.dtype(0)), c.input(0))
+    return c.same([x, *c.node.inputs[1:]])
+
+
+@op.convert((24, 23))
+def to_23(c: Change) -> Converted:
+    if saturates_infinities(c):
+        c.refuse("infinite quotients become NaN there, and not the largest number")
+    return c.same()
+
+
+def saturates_infinities(c: Change) -> bool:
+    """Whether the result is of an FNUZ type and saturated."""
+    found = c.node.outputs[0].type
+    if not isinstance(found, TensorType):
+        c.refuse("the element type of the result is not known")
+    return found.dtype in FNUZ and bool(c.t.integer("saturate"))
+
+
+def scalar_of(c: Change, i: int) -> Value | None:
+    """Input i, of one element, as a scalar."""
+    value = c.optional(i)
+    if c.t.shape(i) not in (None, (), (1,)):
+        c.refuse(f"input {i} has shape {c.t.shape(i)}, where one element is wanted")
+    if value is None or c.t.shape(i) == ():
+        return value
+    known = c.t.constant(i)
+    return c.Reshape(value, c.integers([])) if known is None else c.constant(known.reshape(()))
+
+
+def laid_along(c: Change, i: int) -> Value:
+    """Input i, a vector along `axis`, as it broadcasts against input 0."""
+    if c.t.shape(i) in ((), (1,)):
+        return c.Reshape(c.input(i), c.integers([]))
+    if c.t.integer("block_size", 0):
+        c.refuse("scales of blocks cannot be laid along the data")
+    behind = c.rank(0) - c.axis() - 1
+    return c.Reshape(c.input(i), c.integers([-1] + [1] * behind))
+
+
 # --- inference -------------------------------------------------------------------------------
 
 
@@ -168,6 +282,7 @@ def limits(to: DataType) -> tuple[float, float]:
 def infer(t: Inference) -> Result:
     check_granularity(t, 1)
     check_granularity(t, 2)
+    check_alike(t)
     zero_point = t.dtype(2) if t.has(2) else None
     output_dtype = t.integer("output_dtype", 0)
     if t.has(2) and zero_point is None and output_dtype == 0:

@@ -26,6 +26,10 @@ random_normal.infer(1, 22)(infer_drawn)
 random_normal_like.infer(1, 22)(infer_like)
 
 
+for one in (random_normal, random_normal_like):
+    one.convert((1, 22), (22, 1))(lambda c: c.same())
+
+
 @random_normal.eval(1, 22)
 def evaluate(
     *, shape: tuple[int, ...], dtype: int, seed: float | None = None, scale: float, mean: float, call: Call

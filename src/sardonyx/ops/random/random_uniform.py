@@ -24,6 +24,10 @@ random_uniform.infer(1, 22)(infer_drawn)
 random_uniform_like.infer(1, 22)(infer_like)
 
 
+for one in (random_uniform, random_uniform_like):
+    one.convert((1, 22), (22, 1))(lambda c: c.same())
+
+
 @random_uniform.eval(1, 22)
 def evaluate(
     *, shape: tuple[int, ...], dtype: int, seed: float | None = None, high: float, low: float, call: Call

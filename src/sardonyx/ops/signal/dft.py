@@ -15,6 +15,7 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import axis_of
 from sardonyx.ops.signal.complex_pairs import as_complex, as_pairs
@@ -69,6 +70,20 @@ def transformed(
     if onesided:
         return as_pairs(np.fft.rfft(z.real, length, axis), x.dtype)
     return as_pairs((np.fft.ifft if inverse else np.fft.fft)(z, length, axis), x.dtype)
+
+
+@op.convert((17, 20))
+def to_20(c: Change) -> Converted:
+    return c.same([c.input(0), c.optional(1), c.as_input("axis")], drop=("axis",))
+
+
+@op.convert((20, 17))
+def to_17(c: Change) -> Converted:
+    axis = c.t.constant(2)
+    if axis is None and c.optional(2) is not None:
+        c.refuse("the axis is not constant, and an attribute there")
+    along = c.t.axis(-2 if axis is None else int(axis.reshape(())), c.rank(0))
+    return c.same([c.input(0), c.optional(1)], axis=along)
 
 
 # --- inference -------------------------------------------------------------------------------

@@ -13,11 +13,13 @@ from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.axes import from_the_front
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import axis_of
 from sardonyx.ops.tensor.elements import elements, settled
 
 op = Operator("Compress")
+op.convert((11, 9))(from_the_front)
 
 
 @op.infer(9, 11, 28)
@@ -25,6 +27,9 @@ def infer(t: Inference) -> Result:
     data, condition, axis = t.tensor(0), t.constant(1), t.attributes.get("axis")
     if data is None:
         return None
+    rank = t.rank(1)
+    if rank is not None and rank != 1:
+        t.fail(f"the condition has rank {rank}, where a vector is wanted")
     count: Dim = t.new_dim() if condition is None else int(np.count_nonzero(condition))
     if not isinstance(axis, int):
         return TensorType(data.dtype, (count,))

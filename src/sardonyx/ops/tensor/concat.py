@@ -13,11 +13,15 @@ from sardonyx.ir.dims import dim_add
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.axes import from_the_front
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import axis_of, element, merge_dims
 from sardonyx.ops.tensor.elements import LIMIT, elements, settled
 
 op = Operator("Concat")
+op.convert((11, 4))(from_the_front)
+op.convert((1, 4))(lambda c: c.same() if c.has("axis") else c.same(axis=1))
+op.convert((4, 1))(lambda c: c.same())
 
 
 @op.infer(1, 4, 11, 13)

@@ -6,15 +6,17 @@ which comes out as a dense tensor, 12 the `value_*` attributes; from 13 on the e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
-from sardonyx.ir.tensors import Array, SparseTensor
+from sardonyx.ir.tensors import Array, SparseTensor, Tensor
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.change import FIRST_CONSTANTS, Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.tensor.elements import LIMIT
 
@@ -64,6 +66,35 @@ def given(attributes: Mapping[str, object]) -> dict[str, object]:
 
 def one_wanted(found: Mapping[str, object]) -> str:
     return f"{' and '.join(found) or 'no value'} given, where exactly one of {', '.join(FORMS)} is wanted"
+
+
+@op.convert((12, 11))
+def to_11(c: Change) -> Converted:
+    """Every value is a tensor."""
+    if any(a.ref for a in c.node.attributes.values()):
+        c.refuse("its value is decided by the calls of the function; inline it first")
+    name, form = only_form(c.t)
+    return c.same() if name not in PLAIN else c.same(drop=(name,), value=Tensor.of(form, PLAIN[name]))
+
+
+@op.convert((11, 9))
+def to_9(c: Change) -> Converted:
+    """Every value is a dense tensor."""
+    form = c.node.attributes.get("sparse_value")
+    if form is None:
+        return c.same()
+    assert isinstance(form.value, SparseTensor), "the value of sparse_value is sparse"
+    if math.prod(form.value.shape) > 1 << 24:
+        c.refuse(f"it is sparse, and would take {math.prod(form.value.shape)} elements")
+    return c.same(drop=("sparse_value",), value=Tensor.of(form.value.numpy(), form.value.dtype))
+
+
+@op.convert((9, 1))
+def to_1(c: Change) -> Converted:
+    """Floats alone; others are initializers."""
+    value = c.node.attributes["value"].value
+    assert isinstance(value, Tensor), "the value of a Constant is a tensor"
+    return c.same() if value.dtype in FIRST_CONSTANTS else c.place.initializer(value, c)
 
 
 @op.eval(*VERSIONS)

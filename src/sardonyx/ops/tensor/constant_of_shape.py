@@ -15,12 +15,21 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.tensor.elements import LIMIT, numbers
 
 op = Operator("ConstantOfShape")
 VERSIONS = (9, 20, 21, 23, 24, 25)
 ZERO = np.zeros(1, np.float32)
+
+
+@op.convert((9, 0))
+def by_expand(c: Change) -> Converted:
+    """One element expanded."""
+    value = c.t.attributes.get("value")
+    element = np.zeros((), np.float32) if value is None else np.asarray(value).reshape(())
+    return c.Expand(c.constant(element), c.input(0))
 
 
 @op.infer(*VERSIONS)

@@ -14,11 +14,25 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import broadcast
 from sardonyx.ops.tensor.elements import LIMIT, elements, numbers, settled
 
 op = Operator("Expand")
+
+
+@op.convert((8, 0))
+def by_tile(c: Change) -> Converted:
+    """Axes of size 1 repeated, where all sizes are known."""
+    wanted, sizes = c.t.constant(1), c.shape(0)
+    if wanted is None:
+        c.refuse("the shape is not constant, and would have to be")
+    shape = np.broadcast_shapes(sizes, tuple(int(n) for n in wanted.reshape(-1)))
+    full = (1,) * (len(shape) - len(sizes)) + sizes
+    x = c.Reshape(c.input(0), c.integers(full)) if full != sizes else c.input(0)
+    repeats = [1 if n == m else n for n, m in zip(shape, full, strict=True)]
+    return c.Tile(x, c.integers(repeats))
 
 
 @op.infer(8, 13)

@@ -12,9 +12,21 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 
 op = Operator("EyeLike")
+
+
+@op.convert((9, 0))
+def by_constant(c: Change) -> Converted:
+    """A constant, where all sizes are known."""
+    rows, columns = c.shape(0)
+    if rows * columns > 1 << 20:
+        c.refuse(f"a constant of {rows} x {columns} elements would be needed")
+    dtype = c.t.attributes.get("dtype")
+    to = c.dtype(0) if not isinstance(dtype, int) else DataType.numbered(dtype)
+    return c.constant(np.eye(rows, columns, c.t.integer("k")), to)
 
 
 @op.infer(9, 22)

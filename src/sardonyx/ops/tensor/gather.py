@@ -12,10 +12,11 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import axis_of
 from sardonyx.ops.tensor.elements import LIMIT, elements, settled
-from sardonyx.ops.tensor.indexing import from_front
+from sardonyx.ops.tensor.indexing import check_bounds, from_front, non_negative
 
 op = Operator("Gather")
 
@@ -28,9 +29,7 @@ def infer(t: Inference) -> Result:
     if data.shape is None:
         return TensorType(data.dtype)
     axis = t.axis(t.integer("axis"), len(data.shape))
-    size, indices = data.shape[axis], t.constant(1)
-    if isinstance(size, int) and indices is not None and ((indices < -size) | (indices >= size)).any():
-        t.fail(f"indices hold values outside of -{size} to {size - 1}")
+    check_bounds(t, t.constant(1), data.shape[axis])
     return TensorType(
         data.dtype, None if places is None else data.shape[:axis] + places + data.shape[axis + 1 :]
     )
@@ -50,6 +49,12 @@ def value(t: Inference) -> Known | None:
         return picked(data, indices, axis).reshape(shape)
     except EvaluationError as error:
         t.fail(error.why)
+
+
+@op.convert((11, 1))
+def to_1(c: Change) -> Converted:
+    """Indices counted from the front."""
+    return c.same([c.input(0), non_negative(c, 1, c.axis())])
 
 
 @op.eval(1, 11, 13)

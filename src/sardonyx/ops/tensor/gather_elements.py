@@ -12,7 +12,7 @@ from sardonyx.ops.api import Operator
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import axis_of
 from sardonyx.ops.tensor.elements import LIMIT, elements, settled
-from sardonyx.ops.tensor.indexing import along, from_front
+from sardonyx.ops.tensor.indexing import along, check_bounds, from_front
 
 op = Operator("GatherElements")
 
@@ -32,6 +32,7 @@ def infer(t: Inference) -> Result:
     for i, (size, count) in enumerate(zip(data.shape, shape, strict=True)):
         if i != axis and isinstance(size, int) and isinstance(count, int) and count > size:
             t.fail(f"indices have {count} entries along axis {i}, where data has {size}")
+    check_bounds(t, t.constant(1), data.shape[axis])
     return TensorType(data.dtype, shape)
 
 

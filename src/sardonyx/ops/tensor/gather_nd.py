@@ -17,7 +17,7 @@ from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import merge_shapes
 from sardonyx.ops.tensor.elements import LIMIT, elements, settled
-from sardonyx.ops.tensor.indexing import row_major
+from sardonyx.ops.tensor.indexing import check_tuples, row_major
 
 op = Operator("GatherND")
 
@@ -75,6 +75,7 @@ def infer(t: Inference) -> Result:
         return TensorType(data.dtype)
     if not 1 <= depth <= len(data.shape) - batch_dims:
         t.fail(f"tuples of {depth} indices, where 1 to {len(data.shape) - batch_dims} are wanted")
+    check_tuples(t, t.constant(1), data.shape[batch_dims : batch_dims + depth])
     return TensorType(data.dtype, (*batch, *indices[batch_dims:-1], *data.shape[batch_dims + depth :]))
 
 

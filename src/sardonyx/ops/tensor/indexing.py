@@ -7,7 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import Dim
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import Shape
+from sardonyx.ops.change import Change
+from sardonyx.ops.inference import Inference
 
 
 def from_front(indices: Array, size: int, what: str = "indices") -> Array:
@@ -17,6 +22,30 @@ def from_front(indices: Array, size: int, what: str = "indices") -> Array:
     if wrong.any():
         raise EvaluationError(f"{what} hold {counted[wrong].flat[0]}, where an axis has {size} entries")
     return np.where(counted < 0, counted + size, counted)
+
+
+def check_bounds(t: Inference, indices: Array | None, size: Dim) -> None:
+    """Raises InferenceError where indices are known to lie outside of [-size, size)."""
+    if isinstance(size, int) and indices is not None and ((indices < -size) | (indices >= size)).any():
+        t.fail(f"indices hold values outside of -{size} to {size - 1}")
+
+
+def check_tuples(t: Inference, indices: Array | None, sizes: Shape) -> None:
+    """Raises InferenceError where tuples [..., k] are known to lie outside of k axes of these sizes."""
+    if indices is not None:
+        for axis, size in enumerate(sizes):
+            check_bounds(t, indices[..., axis], size)
+
+
+def non_negative(c: Change, i: int, axis: int) -> Value:
+    """Input i, indices into an axis of input 0, counted from the front: operator sets before 11 know no others."""
+    indices, known = c.input(i), c.t.constant(i)
+    if known is not None and (known >= 0).all():
+        return indices
+    dtype = c.dtype(i)
+    sizes = c.Cast(c.Shape(c.input(0)), to=dtype)
+    size = c.Squeeze(c.Slice(sizes, c.integers([axis]), c.integers([axis + 1])), axes=[0])
+    return c.Where(c.Less(indices, c.constant(0, dtype)), c.Add(indices, size), indices)
 
 
 def along(indices: Array, axis: int) -> tuple[Array, ...]:

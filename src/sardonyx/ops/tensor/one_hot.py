@@ -12,8 +12,9 @@ import numpy as np
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import axis_of
 
@@ -27,8 +28,17 @@ def infer(t: Inference) -> Result:
         return None
     if shape is None:
         return TensorType(values.dtype)
+    if values.shape is not None and not may_be(values.shape, (2,)):
+        t.fail(f"values are {values}, where two elements, off and on, are wanted")
     axis = t.axis(t.integer("axis"), len(shape) + 1)
     return TensorType(values.dtype, (*shape[:axis], depth_dim(t), *shape[axis:]))
+
+
+def may_be(shape: Shape, wanted: tuple[int, ...]) -> bool:
+    """Whether a shape is the wanted one, for all that is known."""
+    return len(shape) == len(wanted) and all(
+        n == m for n, m in zip(shape, wanted, strict=True) if isinstance(n, int)
+    )
 
 
 def depth_dim(t: Inference) -> Dim:
@@ -57,6 +67,30 @@ def evaluate(indices: Array, depth: Array, values: Array, *, axis: int, call: Ca
     places = placed(indices, count, negative=call.version >= 11)
     line = np.arange(count).reshape(-1, *[1] * (indices.ndim - axis))
     return np.where(np.expand_dims(places, axis) == line, values[1:], values[:1])
+
+
+op.convert((11, 28), (28, 11))(lambda c: c.same())
+
+
+@op.convert((9, 11))
+def to_11(c: Change) -> Converted:
+    """From 11 on a negative index counts from the back; in 9 its line is all off."""
+    indices = c.t.constant(0)
+    if (indices is not None and (indices >= 0).all()) or c.dtype(0).numpy.kind == "u":
+        return c.same()
+    depth = c.Cast(c.Reshape(c.input(1), c.integers([])), to=c.dtype(0))
+    counts_from_front = c.Greater(
+        c.input(0), c.constant(-1, c.dtype(0))
+    )  # what lies above -1 is cut off to 0
+    return c.same([c.Where(counts_from_front, c.input(0), depth), *c.node.inputs[1:]])
+
+
+@op.convert((11, 9))
+def to_9(c: Change) -> Converted:
+    indices = c.t.constant(0)
+    if not ((indices is not None and (indices >= 0).all()) or c.dtype(0).numpy.kind == "u"):
+        c.refuse("an index that counts from the back has no place there, and the indices are not known")
+    return c.same()
 
 
 def placed(indices: Array, count: int, *, negative: bool) -> Array:

@@ -14,10 +14,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.dims import Dim, dim_add
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import axes_of
 from sardonyx.ops.tensor.elements import numbers
@@ -116,6 +118,60 @@ def continued(data: Array, axis: int, before: int, behind: int, mode: str) -> Ar
     if (places >= 0).all() and (places < size).all():
         return data[(slice(None),) * axis + (slice(-before, size + behind),)]
     return data[(slice(None),) * axis + (CONTINUE[mode](places, size),)]
+
+
+@op.convert((1, 2))
+def to_2(c: Change) -> Converted:
+    return c.same(drop=("paddings",), pads=c.renamed("paddings", "pads"))
+
+
+@op.convert((2, 1))
+def to_1(c: Change) -> Converted:
+    return c.same(drop=("pads",), paddings=c.renamed("pads", "paddings"))
+
+
+@op.convert((2, 11))
+def to_11(c: Change) -> Converted:
+    value = c.as_input("value", c.dtype(0))
+    return c.same([c.input(0), c.as_input("pads"), value], drop=("pads", "value"))
+
+
+@op.convert((11, 2))
+def to_2_again(c: Change) -> Converted:
+    pads = c.as_attribute(1, "pads", AttributeType.INTS)
+    return c.same([c.input(0)], pads=pads, value=c.as_attribute(2, "value", AttributeType.FLOAT))
+
+
+op.convert((11, 13), (13, 11), (13, 18), (18, 19))(lambda c: c.same())
+op.convert(*[s for a, b in ((19, 21), (21, 23), (23, 24), (24, 25)) for s in ((a, b), (b, a))])(
+    lambda c: c.same()
+)
+
+
+@op.convert((19, 18))
+def to_18(c: Change) -> Converted:
+    if c.t.attributes["mode"] == "wrap":
+        c.refuse("there is no mode 'wrap' there")
+    return c.same()
+
+
+@op.convert((18, 13))
+def to_13(c: Change) -> Converted:
+    """Pads for some axes are pads for all of them, of which the others get none."""
+    if c.optional(3) is None:
+        return c.same()
+    rank, axes, pads = c.rank(0), c.t.constant(3), c.t.constant(1)
+    if axes is None:
+        c.refuse("axes are not constant, and pads for all axes are wanted there")
+    chosen = axes_of([int(axis) for axis in axes.reshape(-1)], rank)
+    places = {axis + end * rank: i + end * len(chosen) for i, axis in enumerate(chosen) for end in (0, 1)}
+    if pads is not None:
+        flat = pads.reshape(-1).tolist()
+        full = c.integers([flat[places[i]] if i in places else 0 for i in range(2 * rank)])
+    else:
+        longer = c.op("Concat", c.input(1), c.integers([0]), axis=0)
+        full = c.Gather(longer, c.integers([places.get(i, 2 * len(chosen)) for i in range(2 * rank)]))
+    return c.same([c.input(0), full, c.optional(2)])
 
 
 # --- inference -------------------------------------------------------------------------------

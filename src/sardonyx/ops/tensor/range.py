@@ -19,6 +19,7 @@ from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import is_narrow, narrow
 from sardonyx.ops.body_text import element_type, scalar
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import element
 from sardonyx.ops.tensor.elements import LIMIT, vector
@@ -69,6 +70,17 @@ def count_of(start: Array, limit: Array, delta: Array) -> int | None:
     with np.errstate(all="ignore"):
         steps = float((limit - start) / delta)
     return max(math.ceil(steps), 0) if math.isfinite(steps) else None
+
+
+@op.convert((11, 27))
+def to_27(c: Change) -> Converted:
+    return c.same()
+
+
+@op.convert((27, 11))
+def to_11(c: Change) -> Converted:
+    """`stash_type` concerns the types alone that version 11 does not take."""
+    return c.same(drop=("stash_type",))
 
 
 # --- inference -------------------------------------------------------------------------------

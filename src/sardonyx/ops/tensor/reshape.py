@@ -10,14 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.attributes import AttributeType
+from sardonyx.ir.build import attribute
 from sardonyx.ir.dims import Dim, Expr, exact_div
+from sardonyx.ir.graph import Graph, Node, Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import product
 from sardonyx.ops.tensor.elements import numbers, reshaping
+from sardonyx.ops.tensor.zeros import zero
 
 op = Operator("Reshape")
 VERSIONS = (5, 13, 14, 19, 21, 23, 24, 25)
@@ -57,6 +64,57 @@ def sizes_of(shape: Sequence[int], old: tuple[int, ...], *, allowzero: bool) -> 
     return tuple(count // rest if n == -1 else n for n in shape)
 
 
+@op.convert((1, 5))
+def to_5(c: Change) -> Converted:
+    return c.same([c.input(0), c.as_input("shape")], drop=("shape", "consumed_inputs"))
+
+
+@op.convert((5, 1))
+def to_1(c: Change) -> Converted:
+    return c.same([c.input(0)], shape=c.as_attribute(1, "shape", AttributeType.INTS))
+
+
+@op.convert((14, 13))
+def to_13(c: Change) -> Converted:
+    """Without `allowzero` a 0 copies a size, so that shapes of empty tensors have to be said otherwise."""
+    sizes, shape = c.t.shape(0) or (None,), c.t.constant(1)
+    is_filled = all(isinstance(n, int) and n > 0 for n in sizes)
+    if not c.t.integer("allowzero") or is_filled or (shape is not None and 0 not in shape):
+        return c.same(drop=("allowzero",))
+    if (
+        shape is not None
+        and len(sizes) >= shape.size
+        and all(n != 0 or sizes[i] == 0 for i, n in enumerate(shape.reshape(-1).tolist()))
+    ):
+        return c.same(drop=("allowzero",))
+    is_empty = c.Equal(c.Size(c.input(0)), c.integers(0))
+    return c.ops("If", is_empty, outputs=1, then_branch=empty_branch(c), else_branch=filled_branch(c))[0]
+
+
+def empty_branch(c: Change) -> Graph:
+    """A tensor of the shape that is asked for and no elements; -1 can only mean 0."""
+    floor, shape = Value(c.fresh("floor")), Value(c.fresh("shape"))
+    nodes = [
+        Node("Constant", [], [floor], {"value": attribute("value", np.zeros(1, np.int64))}),
+        Node("Max", [c.input(1), floor], [shape]),
+    ]
+    fill = attribute("value", zero(c.dtype(0).numpy).reshape(1))
+    return branch(c, [*nodes, Node("ConstantOfShape", [shape], [Value(c.fresh("empty"))], {"value": fill})])
+
+
+def filled_branch(c: Change) -> Graph:
+    return branch(c, [Node("Reshape", [c.input(0), c.input(1)], [Value(c.fresh("filled"))])])
+
+
+def branch(c: Change, nodes: list[Node]) -> Graph:
+    """A branch of an If that gives what its last node gives."""
+    graph = Graph(c.fresh("branch"))
+    for node in nodes:
+        graph.append(node)
+    graph.outputs.extend(nodes[-1].outputs)
+    return graph
+
+
 # --- inference -------------------------------------------------------------------------------
 
 
@@ -67,6 +125,9 @@ def infer_1(t: Inference) -> Result:
 
 @op.infer(*VERSIONS)
 def infer(t: Inference) -> Result:
+    rank = t.rank(1)
+    if rank is not None and rank != 1:
+        t.fail(f"the shape has rank {rank}, where a vector is wanted")
     return reshaped(t, t.dims(1))
 
 

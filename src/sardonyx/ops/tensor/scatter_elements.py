@@ -12,10 +12,11 @@ import numpy as np
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import axis_of, merge_shapes
 from sardonyx.ops.tensor.elements import elements, settled
-from sardonyx.ops.tensor.indexing import along, from_front
+from sardonyx.ops.tensor.indexing import along, check_bounds, from_front, non_negative
 from sardonyx.ops.tensor.scattering import scattered
 
 op = Operator(
@@ -35,7 +36,8 @@ def infer(t: Inference) -> Result:
     if data is not None and updates is not None and len(data) != len(updates):
         t.fail(f"data has rank {len(data)} and updates rank {len(updates)}")
     if data is not None:
-        t.axis(t.integer("axis"), len(data))
+        axis = t.axis(t.integer("axis"), len(data))
+        check_bounds(t, t.constant(1), data[axis])
     return t.tensor(0)
 
 
@@ -62,6 +64,35 @@ def eval_11(data: Array, indices: Array, updates: Array, *, axis: int) -> Array:
 @op.eval(16, 18)
 def eval_16(data: Array, indices: Array, updates: Array, *, axis: int, reduction: str, call: Call) -> Array:
     return scattered(data, target(data, indices, updates, axis), updates, reduction, call.version)
+
+
+@scatter.convert((9, 11))
+def to_its_new_name(c: Change) -> Converted:
+    return c.same(op_type="ScatterElements")
+
+
+@op.convert((11, 0))
+def to_its_first_name(c: Change) -> Converted:
+    """Scatter, whose axis counts from the front and whose indices are not negative."""
+    return c.same([c.input(0), non_negative(c, 1, c.axis()), c.input(2)], op_type="Scatter", axis=c.axis())
+
+
+op.convert((13, 16), (16, 18))(lambda c: c.same())
+
+
+@op.convert((18, 16))
+def to_16(c: Change) -> Converted:
+    if c.t.attributes["reduction"] not in ("none", "add", "mul"):
+        c.refuse(f"reductions there are add and mul, and the node has {c.t.attributes['reduction']!r}")
+    return c.same()
+
+
+@op.convert((16, 13))
+def to_13(c: Change) -> Converted:
+    """Without a reduction updates replace."""
+    if c.t.attributes["reduction"] != "none":
+        c.refuse(f"there is no reduction there, and the node has {c.t.attributes['reduction']!r}")
+    return c.same(drop=("reduction",))
 
 
 def target(data: Array, indices: Array, updates: Array, axis: int) -> tuple[Array, ...]:

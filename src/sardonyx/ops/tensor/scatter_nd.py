@@ -13,10 +13,11 @@ import numpy as np
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import merge_shapes
 from sardonyx.ops.tensor.elements import elements, settled
-from sardonyx.ops.tensor.indexing import row_major
+from sardonyx.ops.tensor.indexing import check_tuples, row_major
 from sardonyx.ops.tensor.scattering import scattered
 
 op = Operator("ScatterND", tolerance="rounding")
@@ -34,6 +35,7 @@ def infer(t: Inference) -> Result:
         if depth > len(data):
             t.fail(f"tuples of {depth} indices, where data has rank {len(data)}")
         merge_shapes(t, [updates, (*indices[:-1], *data[depth:])], "updates and what they replace")
+        check_tuples(t, t.constant(1), data[:depth])
     return t.tensor(0)
 
 
@@ -57,6 +59,24 @@ def eval_11(data: Array, indices: Array, updates: Array) -> Array:
 @op.eval(16, 18)
 def eval_16(data: Array, indices: Array, updates: Array, *, reduction: str, call: Call) -> Array:
     return written(data, indices, updates, reduction, call.version)
+
+
+op.convert((13, 16), (16, 18))(lambda c: c.same())
+
+
+@op.convert((16, 13))
+def to_13(c: Change) -> Converted:
+    """Without a reduction updates replace."""
+    if c.t.attributes["reduction"] != "none":
+        c.refuse(f"there is no reduction there, and the node has {c.t.attributes['reduction']!r}")
+    return c.same(drop=("reduction",))
+
+
+@op.convert((18, 16))
+def to_16(c: Change) -> Converted:
+    if c.t.attributes["reduction"] not in ("none", "add", "mul"):
+        c.refuse(f"reductions there are add and mul, and the node has {c.t.attributes['reduction']!r}")
+    return c.same()
 
 
 def written(data: Array, indices: Array, updates: Array, reduction: str, version: int) -> Array:

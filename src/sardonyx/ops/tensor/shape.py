@@ -12,6 +12,7 @@ from sardonyx.dtypes import DataType
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.tensor.elements import vector
 
@@ -37,6 +38,15 @@ def infer(t: Inference) -> Result:
 def value(t: Inference) -> Known | None:
     found = part(t)
     return None if found is None else vector(found)
+
+
+@op.convert((15, 13))
+def to_13(c: Change) -> Converted:
+    """A slice of all sizes."""
+    if not (c.t.integer("start") or c.has("end")):
+        return c.same(drop=("start",))
+    ends = [c.integers([n]) for n in (c.t.integer("start"), c.t.integer("end", (1 << 63) - 1))]
+    return c.Slice(c.Shape(c.input(0)), *ends)
 
 
 @op.eval(*VERSIONS)

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from sardonyx.dtypes import DataType
+from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.tensor.elements import elements, numbers, settled
 from sardonyx.ops.tensor.slicing import cut, fixed, sliced, sliced_dim
@@ -37,6 +42,37 @@ def evaluate(
     """starts, ends, axes, steps: [n] int32 or int64, one entry for each axis that is cut."""
     lists = [None if x is None else [int(n) for n in x.reshape(-1)] for x in (axes, steps)]
     return sliced(data, [int(n) for n in starts.reshape(-1)], [int(n) for n in ends.reshape(-1)], *lists)
+
+
+@op.convert((1, 10))
+def to_10(c: Change) -> Converted:
+    lists = [c.as_input(name) for name in ("starts", "ends", "axes")]
+    return c.same([c.input(0), *lists], drop=("starts", "ends", "axes"))
+
+
+@op.convert((10, 1))
+def to_1(c: Change) -> Converted:
+    steps = c.t.constant(4)
+    if c.optional(4) is not None and (steps is None or (steps != 1).any()):
+        c.refuse("there are no steps there, and those of the node are not known to be 1")
+    found = [
+        c.as_attribute(i, name, AttributeType.INTS) for i, name in enumerate(("starts", "ends", "axes"), 1)
+    ]
+    return c.same([c.input(0)], starts=found[0], ends=found[1], axes=found[2])
+
+
+@op.convert((11, 10))
+def to_10_again(c: Change) -> Converted:
+    """Negative axes came with 11."""
+    axes = c.t.constant(3)
+    if c.optional(3) is None or (axes is not None and (axes >= 0).all()):
+        return c.same()
+    if axes is None:
+        c.refuse("axes are not constant: one that counts from the back would mean nothing there")
+    front = c.integers([c.t.axis(int(axis), c.rank(0)) for axis in axes.reshape(-1)])
+    if axes.dtype != np.int64:
+        front = c.Cast(front, to=DataType.of(axes.dtype))
+    return c.same([*c.node.inputs[:3], front, *c.node.inputs[4:]])
 
 
 # --- inference -------------------------------------------------------------------------------

@@ -11,10 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.dims import Dim, ceil_div, dim_add, dim_mul, dim_sub, exact_div
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator
+from sardonyx.ops.axes import from_the_front
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import axis_of
 from sardonyx.ops.tensor.elements import elements, numbers, settled
@@ -90,6 +94,65 @@ def parts(input: Array, axis: int, lengths: Sequence[int] | None, call: Call) ->
     return tuple(results)
 
 
+op.convert((2, 11))(lambda c: c.same())
+op.convert((11, 2))(from_the_front)
+
+
+@op.convert((1, 2))
+def to_2(c: Change) -> Converted:
+    """Version 1 may have the lengths as an input of the type of the data."""
+    lengths = c.node.attributes.get("split")
+    if c.optional(1) is not None:
+        found = c.t.constant(1)
+        if found is None:
+            c.refuse("the lengths are an input that is not constant; they are an attribute there")
+        return c.same([c.input(0)], split=integers(found))
+    return c.same([c.input(0)], split=lengths)
+
+
+@op.convert((2, 1))
+def to_1(c: Change) -> Converted:
+    return c.same(axis=c.axis())
+
+
+@op.convert((11, 13))
+def to_13(c: Change) -> Converted:
+    return c.same([c.input(0), c.as_input("split")], drop=("split",))
+
+
+@op.convert((13, 11))
+def to_11(c: Change) -> Converted:
+    return c.same([c.input(0)], split=c.as_attribute(1, "split", AttributeType.INTS))
+
+
+@op.convert((13, 18))
+def to_18(c: Change) -> Converted:
+    return c.same() if c.optional(1) is not None else c.same(num_outputs=len(c.node.outputs))
+
+
+@op.convert((18, 13))
+def to_13_again(c: Change) -> Converted:
+    """Without lengths the parts are equal there; where the last one is smaller they have to be said."""
+    if not c.has("num_outputs"):
+        return c.same()
+    count = c.t.integer("num_outputs")
+    size = c.t.shape(0)
+    along = None if size is None else size[c.axis()]
+    if not isinstance(along, int):
+        return c.same([c.input(0), measured_lengths(c, count)], drop=("num_outputs",))
+    length = -(-along // count)
+    lengths = c.integers([length] * (count - 1) + [along - length * (count - 1)])
+    return c.same([c.input(0), lengths], drop=("num_outputs",))
+
+
+def measured_lengths(c: Change, count: int) -> Value:
+    """The lengths of `count` parts of which the last alone may be smaller, worked out as the model runs."""
+    size = c.Gather(c.Shape(c.input(0)), c.integers([c.axis()]))
+    length = c.Div(c.Add(size, c.integers([count - 1])), c.integers([count]))
+    last = c.Sub(size, c.Mul(length, c.integers([count - 1])))
+    return c.op("Concat", *[length] * (count - 1), last, axis=0)
+
+
 # --- inference -------------------------------------------------------------------------------
 
 
@@ -121,6 +184,8 @@ def value(t: Inference) -> Known | None:
 
 def lengths_of(t: Inference, size: Dim) -> Sequence[Dim]:
     """The length of each output along an axis of that size."""
+    if t.has(1) and t.attributes.get("num_outputs") is not None:
+        t.fail("exactly one of input split and attribute num_outputs is wanted")
     lengths = t.dims(1) if t.has(1) else t.integers("split")
     if lengths is not None:
         return given_lengths(t, lengths, size)

@@ -14,6 +14,7 @@ from sardonyx.ir.dims import known_equal
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.axes import all_from_the_front, axes_as_attribute, axes_as_input
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import axes_of
 from sardonyx.ops.tensor.elements import numbers, reshaping
@@ -39,6 +40,11 @@ def squeezed(data: Array, axes: Sequence[int] | None) -> Array:
     if any(data.shape[axis] != 1 for axis in gone):
         raise EvaluationError(f"axes {list(axes)} of shape {list(data.shape)} are not all of size 1")
     return data.reshape([n for i, n in enumerate(data.shape) if i not in gone])
+
+
+op.convert((11, 13))(axes_as_input)
+op.convert((13, 11))(axes_as_attribute)
+op.convert((11, 1))(all_from_the_front)
 
 
 # --- inference -------------------------------------------------------------------------------

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import axis_of, merge_dims
 
@@ -31,6 +33,22 @@ def infer(t: Inference) -> Result:
     return TensorType(
         cache.dtype, tuple(n if i == axis else merge_dims(t, [n, m], "sizes") for i, (n, m) in pairs)
     )
+
+
+@op.convert((24, 0))
+def by_scatter_elements(c: Change) -> Converted:
+    """An index for every entry of the update."""
+    rank, axis, update = c.rank(0), c.axis(), c.input(1)
+    sizes = c.Shape(update)
+    length = c.Gather(sizes, c.integers(axis))
+    steps = c.Range(c.integers(0), length, c.integers(1))
+    places = c.Reshape(steps, c.integers([-1] + [1] * (rank - axis - 1)))
+    if c.optional(2) is not None:
+        starts = c.Cast(c.input(2), to=DataType.INT64)
+        places = c.Add(places, c.Reshape(starts, c.integers([-1] + [1] * (rank - 1))))
+    if c.t.attributes["mode"] == "circular":
+        places = c.Mod(places, c.Gather(c.Shape(c.input(0)), c.integers(axis)))
+    return c.ScatterElements(c.input(0), c.Expand(places, sizes), update, axis=axis)
 
 
 @op.eval(24)

@@ -10,11 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim, dim_mul
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import axis_of, product
 from sardonyx.ops.tensor.elements import LIMIT, elements, numbers, settled
@@ -44,6 +47,36 @@ def tiled(input: Array, repeats: Sequence[int], call: Call) -> Array:
         raise EvaluationError(f"repeats are {list(repeats)}, where none may be negative")
     claim(call, [n * k for n, k in zip(input.shape, repeats, strict=True)], input.dtype, "Tile result")
     return np.tile(input, repeats)
+
+
+@op.convert((1, 6))
+def to_6(c: Change) -> Converted:
+    """One axis repeated is every other repeated once: 1 + (tiles - 1) where a place is the axis."""
+    rank, axis, tiles = c.rank(0), c.t.constant(2), c.t.constant(1)
+    if axis is not None and tiles is not None:
+        along, count = c.t.axis(int(axis.reshape(())), rank), int(tiles.reshape(()))
+        return c.same([c.input(0), c.integers([count if i == along else 1 for i in range(rank)])])
+    repeated, place = (c.Reshape(c.Cast(c.input(i), to=DataType.INT64), c.integers([1])) for i in (1, 2))
+    is_axis = c.Equal(c.integers(range(rank)), place, broadcast=1)
+    more = c.Sub(repeated, c.integers([1]))
+    repeats = c.Add(
+        c.Mul(c.Cast(is_axis, to=DataType.INT64), more, broadcast=1), c.integers([1]), broadcast=1
+    )
+    return c.same([c.input(0), repeats])
+
+
+@op.convert((6, 1))
+def to_1(c: Change) -> Converted:
+    """One node for each axis that is repeated."""
+    repeats = c.t.constant(1)
+    if repeats is None:
+        c.refuse("how often each axis is repeated is not constant")
+    dtype = c.dtype(0)
+    result: Value = c.input(0)
+    for axis, count in enumerate(repeats.reshape(-1).tolist()):
+        if count != 1:
+            result = c.Tile(result, c.constant(count, dtype), c.constant(axis, dtype))
+    return result
 
 
 # --- inference -------------------------------------------------------------------------------

@@ -8,13 +8,40 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import same_tensor
 from sardonyx.ops.tensor.zeros import zero
 
 op = Operator("Trilu")
+
+
+@op.convert((14, 0))
+def by_where(c: Change) -> Converted:
+    """Zeros where row and column say so."""
+    rank, x = c.rank(0), c.input(0)
+    sizes = c.Shape(x)
+    rows, columns = (
+        c.Range(c.integers(0), c.Gather(sizes, c.integers(rank - i)), c.integers(1)) for i in (2, 1)
+    )
+    diagonal = c.Add(c.Unsqueeze(rows, c.integers([1])), offset(c))
+    is_zero = c.Less(columns, diagonal) if c.t.integer("upper") else c.Less(diagonal, columns)
+    return c.Where(is_zero, c.constant(zero(c.dtype(0).numpy)), x)
+
+
+def offset(c: Change) -> Value:
+    """k, no further than any matrix reaches, so that sums with it do not overflow."""
+    far = 1 << 62
+    if c.optional(1) is None:
+        return c.integers(0)
+    known = c.t.constant(1)
+    if known is not None:
+        return c.integers(min(max(int(known.reshape(())), -far), far))
+    k = c.Reshape(c.input(1), c.integers([]))
+    return c.Min(c.Max(k, c.integers(-far)), c.integers(far))
 
 
 @op.infer(14)

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
+from sardonyx.ops.axes import axes_as_attribute, axes_as_input
+from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.shapes import axes_of
 from sardonyx.ops.tensor.elements import numbers, reshaping
@@ -35,6 +37,18 @@ def unsqueezed(data: Array, axes: Sequence[int]) -> Array:
     new = axes_of(axes, rank)
     sizes = iter(data.shape)
     return data.reshape([1 if i in new else next(sizes) for i in range(rank)])
+
+
+op.convert((11, 13))(axes_as_input)
+op.convert((13, 11))(axes_as_attribute)
+
+
+@op.convert((11, 1))
+def to_1(c: Change) -> Converted:
+    axes = c.t.integers("axes") or ()
+    if min(axes, default=0) >= 0:
+        return c.same()
+    return c.same(axes=[c.t.axis(axis, c.rank(0) + len(axes)) for axis in axes])
 
 
 # --- inference -------------------------------------------------------------------------------

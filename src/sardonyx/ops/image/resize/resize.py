@@ -91,6 +91,11 @@ def scaled(x: Array, scales: Sequence[np.float32], mode: str, call: Call) -> Arr
 def infer_19(t: Inference) -> Result:
     found = t.tensor(0)
     axes = t.integers("axes")
+    has_scales, has_sizes = (t.has(i) and t.shape(i) != (0,) for i in (2, 3))
+    if has_scales == has_sizes and (not t.has(2) or t.shape(2) is not None):
+        t.fail(
+            f"{'both' if has_scales else 'neither'} scales and sizes are given, where one of them is wanted"
+        )
     if found is None:
         return None
     shape = found.shape

@@ -1,0 +1,197 @@
+"""A model in other versions of its operator sets, node by node, one version after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sardonyx.convert.ir_version import follow
+from sardonyx.convert.partial import set_apart
+from sardonyx.convert.place import BeforeNode, settle, undo
+from sardonyx.convert.steps import Step, facet_of, has_body_below, previous
+from sardonyx.errors import ConversionError, InferenceError, InputError
+from sardonyx.infer.findings import Findings
+from sardonyx.infer.walk import model_walk
+from sardonyx.infer.walk import run as run_walk
+from sardonyx.ir.clone import clone
+from sardonyx.ir.graph import Graph, Model, Node, Value
+from sardonyx.ir.inline import inline
+from sardonyx.ir.names import Names
+from sardonyx.ir.walk import nodes
+from sardonyx.ops.api import Operator
+from sardonyx.ops.bind import schema_of
+from sardonyx.ops.bodies import body_of
+from sardonyx.ops.change import Attributes, Change
+from sardonyx.ops.registry import find
+from sardonyx.schema import OpSchema, domains, latest, versions
+
+
+def convert(
+    model: Model,
+    opset: int | None = None,
+    *,
+    sets: Mapping[str, int] | None = None,
+    ir_version: int | str | None = None,
+    errors: list[ConversionError] | None = None,
+) -> Model:
+    """The model under other versions of its operator sets and of the IR; the one that is given stays as it is.
+
+    opset: of ai.onnx.  sets: versions of other operator sets by domain, as {"ai.onnx.ml": 3}.  ir_version: a number, "auto" for the lowest
+    that what is used allows, or None to raise it only where what is used needs that.  Main graph, training graphs,
+    subgraphs and functions are converted; names, documentation, metadata and weights stay.
+
+    Raises ConversionError, naming node, operator, version and reason, where a version cannot express what the model
+    says.  With `errors` it is added to that list, and the node goes on under its own version as the body of a
+    function.  Raises InputError for a version that does not exist.
+    """
+    wanted = targets(opset, sets or {})
+    result = clone(model)
+    faults: list[InferenceError] = []
+    findings = Findings(result, faults)
+    run_walk(model_walk(result, findings))
+    findings.settle()
+    for value in list(findings.elements.found):
+        findings.elements.get(value)  # which would be worked out from nodes that have become others
+    try:
+        for domain, version in wanted.items():
+            for body in bodies_of(result, domain):
+                Converter(findings, body, domain, errors).run(version)
+    finally:
+        findings.restore()
+    follow(result, ir_version, errors)
+    return result
+
+
+def targets(opset: int | None, sets: Mapping[str, int]) -> dict[str, int]:
+    """The version wanted of each domain; raises InputError for one that does not exist."""
+    wanted = {"" if domain == "ai.onnx" else domain: v for domain, v in sets.items()}
+    if opset is not None:
+        wanted[""] = opset
+    for domain, version in wanted.items():
+        shown = domain or "ai.onnx"
+        if domain not in domains():
+            known = ", ".join(d or "ai.onnx" for d in domains())
+            raise InputError(f"{shown} is no operator set of ONNX; those are {known}", name="sets")
+        if not 1 <= version <= latest(domain):
+            raise InputError(f"{shown} has versions 1 to {latest(domain)}, not {version}", name="opset")
+    return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Graphs whose nodes go by one table of imports: those of the model, or one function's body."""
+
+    roots: Sequence[Graph]
+    imports: dict[str, int]
+    filled: Collection[str] = ()  # attributes that every call of the function gives
+
+
+def bodies_of(model: Model, domain: str) -> list[Scope]:
+    """What imports the domain: the model's own graphs, and functions."""
+    training = [g for step in model.training for g in (step.initialization, step.algorithm) if g is not None]
+    scopes = [Scope([model.graph, *training], model.opset_imports)]
+    for function in model.functions.values():
+        filled = {name for name, default in function.attributes.items() if default is not None}
+        scopes.append(Scope([function.body], function.opset_imports, filled))
+    return [scope for scope in scopes if domain in scope.imports]
+
+
+@dataclass(slots=True)
+class Converter:
+    """One domain of one scope, taken to a version."""
+
+    findings: Findings
+    scope: Scope
+    domain: str
+    errors: list[ConversionError] | None
+    names: Names = field(init=False)
+    shared: dict[Hashable, Value] = field(default_factory=dict)  # constants of one step
+
+    def __post_init__(self) -> None:
+        self.names = Names(self.scope.roots)
+
+    def run(self, target: int) -> None:
+        """Takes all nodes of the scope to a version."""
+        found = [n for root in self.scope.roots for n in nodes(root) if self.goes_by(n)]
+        self.carry(found, self.scope.imports[self.domain], target)
+        self.scope.imports[self.domain] = target
+
+    def goes_by(self, node: Node) -> bool:
+        return node.domain == self.domain and not self.findings.function_of(node)
+
+    def carry(self, found: list[Node], now: int, target: int) -> list[Node]:
+        """Takes nodes from one version to another; hands out what they have become."""
+        while now != target:
+            then = now + (1 if target > now else -1)
+            self.shared = {}
+            turning = max(now, then)  # the operator versions that come or go with this step
+            kept: list[Node] = []
+            for node in found:
+                if turning in versions(node.domain, node.op_type):
+                    kept += self.convert(node, now, then)
+                else:
+                    kept.append(node)
+            found, now = kept, then
+        return found
+
+    def convert(self, node: Node, now: int, then: int) -> list[Node]:
+        """Takes a node over one step."""
+        schema = schema_of(node, {node.domain: now})
+        if schema.since_version > now:
+            return [node]  # older than its operator: it means the first version, to which the way up leads
+        step = Step(node.domain, node.op_type, schema.since_version, then if then > now else previous(schema))
+        change = self.change(node, schema, then)
+        try:
+            return [n for n in self.apply(change, step, schema) if n.domain == self.domain]
+        except (ConversionError, InferenceError) as error:
+            refused = error if isinstance(error, ConversionError) else refusal(change, error)
+            undo(change)
+            if self.errors is None:
+                raise refused from None
+            self.errors.append(refused)
+            set_apart(self.findings.model, node, {**self.scope.imports, node.domain: now}, self.names)
+            return []
+
+    def apply(self, change: Change, step: Step, schema: OpSchema) -> list[Node]:
+        op = find(step.domain, step.name)
+        assert op is not None, f"{step.name} has signatures and no file"
+        facet = facet_of(op, step)
+        has_body = not step.is_up and has_body_below(op, step.old)
+        if facet is not None:
+            try:
+                return settle(change, facet(change), schema, self.names)
+            except (ConversionError, InferenceError):
+                if not has_body:
+                    raise
+                undo(change)
+        if not has_body:
+            change.refuse("it has no counterpart there" if step.new else "it came with a later version")
+        return self.expanded(change, op)
+
+    def expanded(self, change: Change, op: Operator) -> list[Node]:
+        """Puts the body of the operator where the node stands, and takes it to the version wanted."""
+        function = body_of(op, change.t)
+        assert function is not None, f"{op.name}-{change.t.version} has a body facet that gives nothing"
+        made = inline(change.node, function, self.names)
+        start = function.opset_imports[""]
+        place = BeforeNode(self.names, self.findings.elements, {**change.imports, "": start})
+        for node in made:
+            place.tell(node)
+        inner = [n for node in made for graph in node.subgraphs for n in nodes(graph)]
+        return self.carry([n for n in made + inner if n.domain == self.domain], start, change.target)
+
+    def change(self, node: Node, schema: OpSchema, then: int) -> Change:
+        imports = {**self.scope.imports, self.domain: then}
+        place = BeforeNode(self.names, self.findings.elements, imports, self.shared)
+        change = Change(node, place.inference(node, schema), then, imports, place, self.scope.filled)
+        references = {a.name for a in node.attributes.values() if a.ref}
+        change.t.attributes = Attributes(change.t.attributes, references, change.refuse)
+        return change
+
+
+def refusal(change: Change, error: InferenceError) -> ConversionError:
+    """What an operator refuses of a node, as the reason why it cannot be converted."""
+    try:
+        change.refuse(error.why)
+    except ConversionError as found:
+        return found

@@ -1,0 +1,31 @@
+"""Official cases under other versions of their operator sets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sardonyx.convert.converter import convert
+from sardonyx.ir.graph import Model
+from sardonyx.ir.verify import verify
+from sardonyx.schema import latest
+
+Target = tuple[str, int]  # domain, version
+
+
+def targets_of(model: Model, wanted: Collection[int] = ()) -> list[Target]:
+    """Every other version of the operator sets that the model uses."""
+    used = {"ai.onnx.ml"} & set(model.opset_imports) or {""} & set(model.opset_imports)
+    return [
+        (domain, version)
+        for domain in sorted(used)
+        for version in range(1, latest(domain) + 1)
+        if version != model.opset_imports[domain] and (not wanted or version in wanted)
+    ]
+
+
+def converted(model: Model, target: Target) -> Model:
+    """The model under another version of one operator set, which is well formed."""
+    domain, version = target
+    result = convert(model, sets={domain: version})
+    verify(result)
+    return result

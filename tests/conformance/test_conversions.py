@@ -1,0 +1,71 @@
+"""Official cases, networks and real models under other versions of their operator sets give the same results.
+
+A sample of the official cases; `make conversions` runs each of them under every version.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from conformance.conversions import Target, converted, targets_of
+from conformance.official import OfficialCase, official_cases, run_case
+from conformance.test_official import FAILURES
+from conformance.test_shared_models import FOLDERS, MODELS, STEPS, VENDOR, compare, reference
+from sardonyx.convert.steps import how, steps
+from sardonyx.errors import ConversionError
+
+SAMPLE = 900
+OLD = 13  # an operator set that many tools still ask for
+
+
+def sample() -> list[tuple[OfficialCase, Target]]:
+    """Cases with a version each, drawn with a fixed seed."""
+    draw = random.Random(7)
+    cases = [case for case in official_cases() if case.kind != "real" and case.name not in FAILURES]
+    found = []
+    for case in draw.choices(cases, k=SAMPLE):
+        targets = targets_of(case.load())
+        if targets:
+            found.append((case, draw.choice(targets)))
+    return found
+
+
+def test_official_cases_hold_under_other_versions() -> None:
+    held = 0
+    for case, target in sample():
+        try:
+            model = converted(case.load(), target)
+        except ConversionError:
+            continue  # what a version cannot express is refused
+        run_case(case, model)
+        held += 1
+    assert held > SAMPLE / 2
+
+
+@pytest.mark.parametrize("case", [c for c in official_cases() if c.kind == "real"], ids=str)
+@pytest.mark.parametrize("version", [OLD, 28])
+def test_networks_hold_under_new_and_old_versions(case: OfficialCase, version: int) -> None:
+    run_case(case, converted(case.load(), ("", version)))
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("version", [OLD, 28])
+def test_real_models_hold_under_new_and_old_versions(name: str, version: int) -> None:
+    model = sx.load(MODELS / name / "model.onnx")
+    if VENDOR.intersection(node.domain for node in model.graph.nodes):
+        pytest.skip("holds operators of a vendor")
+    inputs, outputs = reference(MODELS / name)
+    results = sx.Session(converted(model, ("", version))).run(inputs)
+    for output, expected in outputs.items():
+        if name in STEPS:
+            np.testing.assert_allclose(np.asarray(results[output]), np.asarray(expected), 1e-6, STEPS[name])
+        else:
+            compare(results[output], expected, f"{name} {output}")
+
+
+def test_every_step_up_can_be_taken() -> None:
+    assert [str(step) for step in steps() if step.is_up and how(step) == "none"] == []

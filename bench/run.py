@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+import checking
 import inference
 import loading
 import networks
@@ -43,6 +44,7 @@ def main() -> None:
     sections = [
         ("Loading, saving, importing", loading.__doc__, loading.rows()),
         ("Types and shapes", inference.__doc__, inference.rows()),
+        ("Checking", checking.__doc__, checking.rows()),
         ("Networks on the reference engine", networks.__doc__, networks.rows()),
     ]
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")

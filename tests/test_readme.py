@@ -40,13 +40,13 @@ def test_the_python_runs_as_it_stands(tmp_path: Path) -> None:
 
 
 def test_the_verbs_of_the_table_are_the_verbs() -> None:
-    table = re.findall(r"^\| `sardonyx (\w+)", TEXT, re.M)
+    table = re.findall(r"^\| `sardonyx ([\w-]+)", TEXT, re.M)
     assert sorted(table) == sorted(names())
 
 
 def test_the_options_of_the_table_exist() -> None:
     for line in re.findall(r"^\| `sardonyx .*$", TEXT, re.M):
-        verb = re.findall(r"sardonyx (\w+)", line)[0]
+        verb = re.findall(r"sardonyx ([\w-]+)", line)[0]
         done = subprocess.run(
             [sys.executable, "-m", "sardonyx", verb, "--help"], capture_output=True, text=True, check=True
         )

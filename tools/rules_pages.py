@@ -11,7 +11,8 @@ HEAD = """# Rules of the checker
 
 Written by `make regen`.  An error breaks a MUST of the specification; a warning breaks a SHOULD, or is legal and surely
 not meant; an info is worth knowing.  Codes never change their meaning.  An example without a header stands for a graph
-in a model whose header is sound; `sardonyx check --explain SX110` prints a section.
+in a model whose header is sound; `sardonyx check --explain SX110` prints a section.  Where a section has a line on its
+fix, `sardonyx check --fix` mends the fault if it can tell what is meant.
 
 | rule | severity | what is wrong |
 |---|---|---|
@@ -35,6 +36,4 @@ def cell(text: str) -> str:
 
 
 def section(one: Page) -> str:
-    title = f"\n## {one.code} {one.name}\n\n{one.title} ({one.severity})\n\n"
-    why = f"Clause: {one.clause}\n\n{one.why}\n\n"
-    return title + why + f"Bad:\n\n```\n{one.bad}\n```\n\nGood:\n\n```\n{one.good}\n```\n"
+    return f"\n## {one.code} {one.name}\n\n{one.title} ({one.severity})\n\n{one.markdown()}"

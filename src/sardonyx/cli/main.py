@@ -34,16 +34,21 @@ class Verb(Protocol):
 
 
 def names() -> Iterator[str]:
-    return (module.name for module in pkgutil.iter_modules([str(FOLDER)]))
+    """The verbs, as they are typed: `set-dims` is `set_dims.py`."""
+    return (module.name.replace("_", "-") for module in pkgutil.iter_modules([str(FOLDER)]))
+
+
+def file_of(name: str) -> str:
+    return name.replace("-", "_")
 
 
 def verb(name: str) -> Verb:
-    return cast(Verb, importlib.import_module(f"{PACKAGE}.{name}"))
+    return cast(Verb, importlib.import_module(f"{PACKAGE}.{file_of(name)}"))
 
 
 def help_of(name: str) -> str:
     """What a verb is for, read from its source: loading all verbs for a list of them takes too long."""
-    for statement in ast.parse((FOLDER / f"{name}.py").read_text("utf-8")).body:
+    for statement in ast.parse((FOLDER / f"{file_of(name)}.py").read_text("utf-8")).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id="HELP")], value=ast.Constant(value=str(text))):
                 return text

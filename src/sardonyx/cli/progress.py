@@ -11,8 +11,8 @@ PATIENCE = 1.0  # seconds after which somebody who watches wants to know
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[], None]]:
-    """Gives a function to call after each of `total` parts.
+def progress(total: int, what: str = "running") -> Iterator[Callable[[], None]]:
+    """Gives a function to call after each of `total` parts of `what` is done.
 
     A bar appears when the error stream is a terminal and the work takes longer than a second; it is gone at the end.
     """
@@ -23,9 +23,9 @@ def progress(total: int) -> Iterator[Callable[[], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     counted = [MofNCompleteColumn()] if total > 1 else []
-    columns = (TextColumn("running"), BarColumn(), *counted, TimeElapsedColumn())
+    columns = (TextColumn(what), BarColumn(), *counted, TimeElapsedColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task("running", total=total if total > 1 else None)
+    task = bar.add_task(what, total=total if total > 1 else None)
     timer = threading.Timer(PATIENCE, bar.start)
     timer.start()
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterable
 from typing import BinaryIO
 
 from sardonyx.errors import InputError
@@ -25,6 +26,16 @@ def standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise InputError("standard input is closed", name="-")
     return sys.stdin.buffer
+
+
+def write_out(pieces: Iterable[str]) -> None:
+    """Writes to standard output; a reader that has seen enough, as with `| head`, changes nothing else."""
+    try:
+        for piece in pieces:
+            sys.stdout.write(piece)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def printable(text: str) -> str:

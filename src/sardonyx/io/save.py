@@ -17,7 +17,7 @@ from sardonyx.ir.graph import Model
 from sardonyx.ir.tensors import Tensor
 from sardonyx.proto import binary
 from sardonyx.proto.messages import ModelProto
-from sardonyx.proto.record import Payload
+from sardonyx.proto.record import Payload, Record
 
 Format: TypeAlias = Literal["binary", "text", "json"]
 SUFFIXES: dict[str, Format] = {".onnxtxt": "text", ".txt": "text", ".json": "json"}  # as `load` reads them
@@ -163,8 +163,8 @@ def write_pieces(staged: Staged, file: DataFile, *, checksum: bool) -> None:
         file.checksum = digest.hexdigest()
 
 
-def encoded(record: ModelProto, form: Format) -> Iterator[Payload]:
-    """The record in a format, in pieces."""
+def encoded(record: Record, form: Format) -> Iterator[Payload]:
+    """A record of any kind in a format, in pieces."""
     if form == "binary":
         return binary.chunks(record)
     # Imported here because these codecs are slow to load, and few programs use them.

@@ -1,0 +1,1 @@
+"""Models made smaller and faster: an engine and a folder of passes."""

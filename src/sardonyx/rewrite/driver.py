@@ -1,0 +1,212 @@
+"""Runs passes over a model until none of them finds anything to do."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sardonyx.ir.graph import Node, Value
+from sardonyx.ir.verify import verify
+from sardonyx.ir.walk import nodes, roots
+from sardonyx.rewrite.api import PHASES, Pass, Phase
+from sardonyx.rewrite.edit import GROWTH, Edit
+from sardonyx.rewrite.match import matches
+from sardonyx.rewrite.pages import page
+from sardonyx.rewrite.pattern import Pattern, parsed
+from sardonyx.rewrite.report import Applied, OptimizationReport
+from sardonyx.rewrite.template import can_be_written, put
+from sardonyx.rewrite.view import Versions
+
+ROUNDS = 16  # of all phases; what goes on longer than this undoes itself
+
+
+class Stop(Exception):
+    """The budget is spent: the model is whole, and stays as it is."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """How far a run may go: edits, seconds, bytes that constants may add to the file."""
+
+    edits: int | None = None
+    seconds: float | None = None
+    growth: int = GROWTH
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ready:
+    """A pass ready to run: what its page says, read."""
+
+    one: Pass
+    name: str
+    versions: Versions
+    before: tuple[Pattern, ...] = ()
+    after: Pattern | None = None
+
+    @property
+    def roots(self) -> frozenset[tuple[str, str]]:
+        """The operators that the pass is asked about; empty: all."""
+        if self.one.kind == "pattern":
+            return frozenset((p.root.domain, p.root.op_type) for p in self.before)
+        return frozenset(("", op_type) for op_type in self.one.roots)
+
+
+def ready(one: Pass) -> Ready:
+    said = page(one.name)
+    if one.kind != "pattern":
+        return Ready(one, said.name, said.versions)
+    return Ready(one, said.name, said.versions, tuple(map(parsed, said.before)), parsed(said.after))
+
+
+@dataclass(slots=True)
+class Driver:
+    """One run of some passes over one model, which is changed in place."""
+
+    edit: Edit
+    report: OptimizationReport
+    budget: Budget
+    debug: bool = False
+    progress: Callable[[int], None] | None = None
+    _deadline: float = field(default=float("inf"))
+
+    def run(self, passes: Sequence[Pass]) -> None:
+        """Runs the phases again and again until a round changes nothing, or the budget is spent."""
+        if self.budget.seconds is not None:
+            self._deadline = time.perf_counter() + self.budget.seconds
+        prepared = [ready(one) for one in passes]
+        try:
+            for _ in range(ROUNDS):
+                before = len(self.report.edits)
+                for phase in PHASES:
+                    self.phase(phase, [p for p in prepared if p.one.phase == phase])
+                if len(self.report.edits) == before:
+                    return
+            self.report.stopped = f"after {ROUNDS} rounds, each of which changed something"
+        except Stop as stop:
+            self.report.stopped = str(stop)
+
+    def phase(self, phase: Phase, passes: Sequence[Ready]) -> None:
+        """Asks the passes of a phase about every node, and again about those that changes have touched."""
+        if not passes:
+            return
+        sweeps = [p for p in passes if p.one.kind == "sweep"]
+        table = Table([p for p in passes if p.one.kind != "sweep"])
+        queue = Queue(self.edit, [n for root in roots(self.edit.model) for n in nodes(root)])
+        before = -1
+        while len(self.report.edits) != before:
+            before = len(self.report.edits)
+            while (node := queue.next()) is not None:
+                for one in table.of(node):
+                    if self.ask(one, node):
+                        queue.fill()
+                        if not self.edit.is_gone(node):
+                            queue.add(node)
+                        break
+            for one in sweeps:
+                self.sweep(one)
+                queue.fill()
+
+    def ask(self, one: Ready, node: Node) -> bool:
+        """Asks a pass about a node; answers whether the model changed."""
+        self.check_budget()
+        start = time.perf_counter()
+        self.edit.reads = one.versions
+        name, outputs = node.name, node.outputs  # which may be another node's afterwards
+        done = rewritten(one, node, self.edit)
+        self.report.of(one.name).seconds += time.perf_counter() - start
+        if done:
+            self.count(one, f"{node.op_type} {place(name, outputs)!r}")
+        return done
+
+    def sweep(self, one: Ready) -> None:
+        assert one.one.on_model is not None, f"{one.name} is a sweep"
+        self.check_budget()
+        self.edit.reads = one.versions
+        found = self.report.of(one.name)
+        start = time.perf_counter()
+        for name in one.one.on_model(self.edit):
+            self.count(one, name)
+            self.check_budget()
+        found.seconds += time.perf_counter() - start
+
+    def count(self, one: Ready, name: str) -> None:
+        """Notes an edit, which in debug mode has to leave a model that holds together."""
+        self.report.of(one.name).edits += 1
+        self.report.edits.append(Applied(len(self.report.edits) + 1, one.name, name))
+        if self.debug:
+            verify(self.edit.model)
+        if self.progress is not None:
+            self.progress(len(self.report.edits))
+
+    def check_budget(self) -> None:
+        limit = self.budget.edits
+        if limit is not None and len(self.report.edits) >= limit:
+            raise Stop(f"after {limit} edits")
+        if time.perf_counter() > self._deadline:
+            raise Stop(f"after {self.budget.seconds} seconds")
+
+
+def rewritten(one: Ready, node: Node, edit: Edit) -> bool:
+    if one.one.on_node is not None:
+        return one.one.on_node(node, edit)
+    ask, after = one.one.on_match, one.after
+    assert ask is not None and after is not None, f"{one.name} is a pattern"
+    if not can_be_written(after, node, edit):
+        return False
+    for before in one.before:
+        for match in matches(before, node, edit):
+            extra = ask(match)
+            if extra is not None:
+                return put(after, match, extra)
+    return False
+
+
+class Table:
+    """Which passes are asked about nodes of which operator."""
+
+    def __init__(self, passes: Sequence[Ready]) -> None:
+        self.everywhere = [p for p in passes if not p.roots]
+        self.rooted: dict[tuple[str, str], list[Ready]] = {}
+        for one in passes:
+            for key in one.roots:
+                self.rooted.setdefault(key, []).append(one)
+
+    def of(self, node: Node) -> Iterator[Ready]:
+        yield from self.everywhere
+        yield from self.rooted.get((node.domain, node.op_type), ())
+
+
+class Queue:
+    """Nodes to look at, each at most once at a time."""
+
+    def __init__(self, edit: Edit, first: Sequence[Node]) -> None:
+        self.edit = edit
+        self.waiting = deque(first)
+        self.inside = set(first)
+        edit.touched.clear()
+
+    def next(self) -> Node | None:
+        while self.waiting:
+            node = self.waiting.popleft()
+            self.inside.discard(node)
+            if not self.edit.is_gone(node):
+                return node
+        return None
+
+    def add(self, node: Node) -> None:
+        if node not in self.inside:
+            self.inside.add(node)
+            self.waiting.append(node)
+
+    def fill(self) -> None:
+        """Takes over the nodes that changes have touched."""
+        for node in self.edit.touched:
+            self.add(node)
+        self.edit.touched.clear()
+
+
+def place(name: str, outputs: Sequence[Value]) -> str:
+    """How a report names a node: by its own name, or its first output's."""
+    return name or next((v.name for v in outputs if v.name), "")

@@ -1,0 +1,105 @@
+"""The passes, found by listing their folder, and the pages that their docstrings are."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from sardonyx.errors import InputError
+from sardonyx.rewrite.api import REGISTERED, Pass
+
+FOLDER = Path(__file__).parent / "passes"
+PACKAGE = f"{__name__.rpartition('.')[0]}.passes"
+HEADINGS = ("Spec", "Before", "After", "Keeps")
+TITLE = re.compile(r"([a-z0-9-]+): (.+)\Z")
+OPERATOR = re.compile(r"(?:([a-z.]+) )?(\w+)((?: ?-\d+)+)\Z")
+Versions = Mapping[
+    tuple[str, str], frozenset[int]
+]  # domain and operator -> versions that the pass was read for
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A pass's docstring, taken apart.  `before` has one text for each form that is looked for."""
+
+    name: str
+    title: str
+    versions: Versions
+    before: tuple[str, ...]
+    after: str
+    keeps: str
+
+
+@cache
+def passes() -> Mapping[str, Pass]:
+    """Every pass by its name; an assertion names the file of two in one."""
+    for module in pkgutil.iter_modules([str(FOLDER)]):
+        importlib.import_module(f"{PACKAGE}.{module.name}")
+    result: dict[str, Pass] = {}
+    for one in sorted(REGISTERED, key=lambda p: p.name):
+        assert result.setdefault(one.name, one) is one, f"{one.module} holds two passes"
+    return result
+
+
+@cache
+def page(name: str) -> Page:
+    """The page of a pass; an assertion says what its docstring lacks."""
+    one = passes()[name]
+    doc = inspect.cleandoc(importlib.import_module(one.module).__doc__ or "")
+    title, _, rest = doc.partition("\n\n")
+    found = TITLE.match(" ".join(title.split()))
+    assert found is not None and found[1] == name, f"{one.module} does not begin with `{name}: what it does`"
+    parts = sections(rest)
+    wanted = HEADINGS if "Spec" in parts else HEADINGS[1:]
+    assert tuple(parts) == wanted, f"{one.module} has the headings {tuple(parts)}, wanted {wanted}"
+    before = tuple(text.strip() for text in re.split(r"^or:?$", parts["Before"], flags=re.MULTILINE))
+    keeps = " ".join(parts["Keeps"].split())
+    return Page(name, found[2], versions_in(parts.get("Spec", "")), before, parts["After"], keeps)
+
+
+def versions_in(spec: str) -> Versions:
+    """The operators and versions of a Spec line: `Div-7 -13 -14, ai.onnx.ml Scaler-1`; ai.onnx is what is meant without
+    a domain."""
+    result: dict[tuple[str, str], frozenset[int]] = {}
+    for text in filter(None, (part.strip() for part in spec.split(","))):
+        found = OPERATOR.match(" ".join(text.split()))
+        assert found is not None, f"{text!r} is no operator with versions, as in `Div-7 -13 -14`"
+        domain = "" if found[1] in (None, "ai.onnx") else found[1]
+        result[domain, found[2]] = frozenset(int(v) for v in re.findall(r"\d+", found[3]))
+    return result
+
+
+def sections(text: str) -> dict[str, str]:
+    """Heading -> what stands behind it, without the indentation that its lines share."""
+    parts: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in text.splitlines():
+        heading, colon, first = line.partition(":")
+        if colon and heading in HEADINGS:
+            current = parts[heading] = [" " * (len(heading) + 1) + first]
+        else:
+            current.append(line)
+    return {heading: inspect.cleandoc("\n" + "\n".join(lines)).strip() for heading, lines in parts.items()}
+
+
+def chosen(names: Iterable[str] | None, skip: Iterable[str]) -> list[Pass]:
+    """The passes that are to run: those named, or all default ones, less those skipped.
+
+    Raises InputError for a name that no pass has.
+    """
+    known = passes()
+    skipped = set(skip)
+    wanted = [p.name for p in known.values() if p.default] if names is None else list(names)
+    for name in (*wanted, *skipped):
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+            raise InputError(f"no pass is named {name!r}; {hint}", name=name)
+    return [known[name] for name in dict.fromkeys(wanted) if name not in skipped]

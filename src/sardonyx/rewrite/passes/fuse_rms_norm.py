@@ -1,0 +1,44 @@
+"""fuse-rms-norm: what is divided by its root mean square and scaled is RMSNormalization.
+
+Spec:    Pow-7 -12 -13 -15, Mul-7 -13 -14, ReduceMean-11 -13 -18, Add-7 -13 -14, Sqrt-6 -13, Div-7 -13 -14,
+         Reciprocal-6 -13, RMSNormalization-23
+Before:  k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) n = Div(x, s) y = Mul(n, scale)
+or
+         k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) r = Reciprocal(s) n = Mul(x, r) y = Mul(n, scale)
+or
+         k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) o = Constant<value_float = 1.0>() r = Div(o, s) n = Mul(x, r) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) n = Div(x, s) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) r = Reciprocal(s) n = Mul(x, r) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) o = Constant<value_float = 1.0>() r = Div(o, s) n = Mul(x, r) y = Mul(n, scale)
+or
+         k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) n = Div(x, s) y = Mul(n, scale)
+or
+         k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) r = Reciprocal(s) n = Mul(x, r) y = Mul(n, scale)
+or
+         k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) o = Constant<value_float = 1.0>() r = Div(o, s) n = Mul(x, r) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) n = Div(x, s) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) r = Reciprocal(s) n = Mul(x, r) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) o = Constant<value_float = 1.0>() r = Div(o, s) n = Mul(x, r) y = Mul(n, scale)
+After:   y = RMSNormalization<axis = @axis, epsilon = @epsilon>(x, scale)
+Keeps:   values still read elsewhere; results up to rounding.
+"""
+
+from __future__ import annotations
+
+from sardonyx.rewrite.api import Bindings, pattern
+from sardonyx.rewrite.match import Match
+from sardonyx.rewrite.normalized import first_axis, fits
+
+
+@pattern(phase="fuse")
+def fuse_rms_norm(m: Match) -> Bindings | None:
+    axis, epsilon = first_axis(m), m.scalar("epsilon")
+    if axis is None or epsilon is None or not fits(m, "scale", axis):
+        return None
+    return {"axis": axis, "epsilon": epsilon}

@@ -1,0 +1,85 @@
+"""merge-reshapes: of nodes in a row that only give elements another shape, one Reshape stays.
+
+Spec:    Reshape-5 -13 -14 -19 -21 -23 -24 -25, Flatten-1 -9 -11 -13 -21 -23 -24 -25,
+         Squeeze-1 -11 -13 -21 -23 -24 -25, Unsqueeze-1 -11 -13 -21 -23 -24 -25,
+         Transpose-1 -13 -21 -23 -24 -25, Gather-1 -11 -13
+Before:  g (float[2,6] x) => (float[] y) <int64[1] s = {12}, int64[2] t = {3, 4}> { a = Reshape(x, s)  y = Reshape(a, t) }
+After:   g (float[2,6] x) => (float[] y) <int64[2] t = {3, 4}> { y = Reshape(x, t) }
+Keeps:   shapes with two unknown sizes; what others read in between; every bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sardonyx.ir.dims import Dim
+from sardonyx.ir.graph import Node
+from sardonyx.rewrite.api import rewrite
+from sardonyx.rewrite.edit import Edit
+
+FAMILY = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Gather")
+
+
+@rewrite(root=FAMILY, phase="simplify")
+def merge_reshapes(node: Node, edit: Edit) -> bool:
+    middle = node.inputs[0] if node.inputs else None
+    inner = None if middle is None else middle.producer
+    if middle is None or inner is None or not edit.is_free(middle) or not is_reshape(inner, edit):
+        return False
+    source, graph = inner.inputs[0], node.graph
+    if source is None or graph is None or not is_reshape(node, edit) or not edit.has("Reshape", graph):
+        return False
+    if not all(slot == 0 and is_reshape(reader, edit) for reader, slot in middle.uses):
+        return False
+    wanted = target(edit.shape(source), edit.shape(node.outputs[0]))
+    if wanted is None:
+        return False
+    shape = edit.constant_of(np.array(wanted, np.int64), f"{node.outputs[0].name}_shape", before=node)
+    return edit.replace(node, "Reshape", [source, shape])
+
+
+def is_reshape(node: Node, edit: Edit) -> bool:
+    """Whether a node leaves the elements of its first input in their order."""
+    if node.op_type not in FAMILY or not edit.is_a(node, node.op_type) or not node.inputs:
+        return False
+    if node.op_type == "Transpose":
+        return keeps_order(node, edit)
+    return node.op_type != "Gather" or takes_all(node, edit)
+
+
+def keeps_order(node: Node, edit: Edit) -> bool:
+    """Whether a Transpose moves axes of length 1 alone."""
+    shape = edit.shape(node.inputs[0])
+    if shape is None:
+        return False
+    perm = edit.attributes(node).get("perm")
+    axes = perm if isinstance(perm, tuple) else tuple(reversed(range(len(shape))))
+    moved = [axis for axis in axes if shape[axis] != 1]
+    return len(axes) == len(shape) and moved == sorted(moved)
+
+
+def takes_all(node: Node, edit: Edit) -> bool:
+    """Whether a Gather takes the one entry of an axis of length 1, once."""
+    shape, indices = edit.shape(node.inputs[0]), edit.constant(node.inputs[1])
+    axis = edit.attributes(node)["axis"]
+    if shape is None or indices is None or indices.size != 1 or not isinstance(axis, int):
+        return False
+    return -len(shape) <= axis < len(shape) and shape[axis] == 1 and int(indices.reshape(())) in (0, -1)
+
+
+def target(given: Sequence[Dim] | None, made: Sequence[Dim] | None) -> list[int] | None:
+    """A constant shape for a Reshape: numbers, 0 for a size at the place where it was, at most one -1."""
+    if made is None or given is None or 0 in made:
+        return None
+    result: list[int] = []
+    for i, size in enumerate(made):
+        if isinstance(size, int):
+            result.append(size)
+        elif size is not None and i < len(given) and given[i] == size:
+            result.append(0)
+        else:
+            result.append(-1)
+    unclear = result.count(-1) > 1 or (-1 in result and 0 in result)
+    return None if unclear else result

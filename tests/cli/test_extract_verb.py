@@ -1,0 +1,44 @@
+"""`sardonyx extract`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import sardonyx as sx
+from models import model
+from sardonyx.cli.main import main
+
+TEXT = "g (float[2] x) => (float[2] y) { a = Neg(x)  b = Abs(a)  y = Exp(b) }"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "m.onnx"
+    sx.save(model(TEXT), found)
+    return found
+
+
+def test_the_part_is_written(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = path.with_name("part.onnx")
+    words = ["extract", str(path), "--input", "a", "--output", "b", "-o", str(out), "--json"]
+    assert main(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["inputs"] == [{"name": "a", "type": "float[2]"}]
+    assert (told["nodes"], told["nodes_before"]) == (1, 3)
+    assert [n.op_type for n in sx.load(out).graph.nodes] == ["Abs"]
+
+
+def test_notes_are_told(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = path.with_name("part.onnx")
+    assert main(["extract", str(path), "--input", "b", "--input", "x", "-o", str(out)]) == 0
+    assert capsys.readouterr().err == "sardonyx: note: graph.input: 'x' reaches none of the outputs\n"
+
+
+def test_a_wrong_name_is_wrong_use(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = path.with_name("part.onnx")
+    assert main(["extract", str(path), "--output", "bb", "-o", str(out)]) == 2
+    assert "did you mean 'b'?" in capsys.readouterr().err
+    assert not out.exists()

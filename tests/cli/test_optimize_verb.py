@@ -1,0 +1,60 @@
+"""`sardonyx optimize`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import sardonyx as sx
+from models import model
+from sardonyx.cli.main import main
+
+TEXT = "g (float[N,2] x) => (float[N,2] y) { a = Identity(x) b = Identity(a) y = Neg(b) }"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    sx.save(model(TEXT), tmp_path / "m.onnx")
+    return str(tmp_path / "m.onnx")
+
+
+def test_the_optimised_model_is_written(path: str, tmp_path: Path) -> None:
+    assert main(["optimize", path, "-o", str(tmp_path / "out.onnx")]) == 0
+    assert [n.op_type for n in sx.load(tmp_path / "out.onnx").graph.nodes] == ["Neg"]
+
+
+def test_without_a_target_it_reports_and_writes_nothing(
+    path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["optimize", path]) == 0
+    out = capsys.readouterr().out
+    assert "nodes: 3 -> 1" in out and "drop-identity" in out and "equal results for 4 sets" in out
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.onnx"]
+
+
+def test_it_stops_after_as_many_edits_as_told(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["optimize", path, "--stop-after", "1", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["edits"] == 1 and report["nodes_after"] == 2 and report["proved"] == 4
+
+
+def test_passes_can_be_chosen_and_left_out(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["optimize", path, "--passes", "fuse-transposes", "--no-verify", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["edits"] == 0
+    assert main(["optimize", path, "--skip", "drop-identity,fold-shapes", "--no-verify", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["edits"] == 0
+
+
+def test_a_pass_that_does_not_exist_is_wrong_use(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["optimize", path, "--skip", "drop-identities"]) == 2
+    assert "did you mean 'drop-identity'?" in capsys.readouterr().err
+
+
+def test_a_model_that_cannot_be_fed_is_said_to_be_unproved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sx.save(model("g (float[] x) => (float[] y) { y = Neg(x) }"), tmp_path / "m.onnx")
+    assert main(["optimize", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "out.onnx")]) == 0
+    assert "not provable with generated inputs: input 'x' states no rank" in capsys.readouterr().err

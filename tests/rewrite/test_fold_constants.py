@@ -1,0 +1,126 @@
+"""fold-constants."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models import model
+from rewrite.rewriting import assert_becomes, assert_stays, rewritten
+from sardonyx.dtypes import DataType
+from sardonyx.ir.graph import TrainingInfo
+from sardonyx.ir.tensors import Tensor
+from sardonyx.ir.types import TensorType
+from sardonyx.rewrite.optimize import optimize
+
+PASS = "fold-constants"
+
+
+def test_what_is_made_of_constants_is_a_constant() -> None:
+    assert_becomes(
+        "g (float[2] x) => (float[] y) <float[2] w = {1, 2}> { a = Neg(w) b = Mul(a, w) y = Add(x, b) }",
+        "g (float[2] x) => (float[] y) <float[2] b = {-1, -4}> { y = Add(x, b) }",
+        PASS,
+    )
+
+
+def test_an_output_is_handed_out_by_a_constant_node() -> None:
+    assert_becomes(
+        "g () => (float[2] y) <float[2] w = {1, 2}> { y = Neg(w) }",
+        "g () => (float[2] y) { y = Constant<value = float[2] {-1, -2}>() }",
+        PASS,
+    )
+
+
+def test_every_output_of_a_node_is_folded() -> None:
+    assert_becomes(
+        "g (float[2] x) => (float[] y) <float[2] w = {3, 4}> { a, b = Split<num_outputs = 2>(w) c = Add(a, x) y = Mul(c, b) }",
+        "g (float[2] x) => (float[] y) <float[1] a = {3}, float[1] b = {4}> { c = Add(a, x) y = Mul(c, b) }",
+        PASS,
+    )
+
+
+def test_a_weight_of_an_old_file_is_an_input_and_constant_all_the_same() -> None:
+    text = "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { a = Neg(w) y = Add(x, a) }"
+    result = rewritten(text, PASS, opset=8, ir=3)
+    assert [v.name for v in result.graph.inputs] == ["x", "a_1"]
+    assert [n.op_type for n in result.graph.nodes] == ["Add"]
+    assert_stays(text, PASS, ir=4)
+
+
+def test_draws_stay() -> None:
+    assert_stays(
+        "g (float[2] x) => (float[] y) <float[2] w = {1, 2}> { a = RandomNormalLike(w) y = Add(x, a) }", PASS
+    )
+
+
+def test_a_large_result_of_small_constants_stays() -> None:
+    assert_stays(
+        "g (float[1] x) => (float[] y) <int64[1] n = {100000}> { a = ConstantOfShape(n) y = Add(x, a) }", PASS
+    )
+
+
+def test_quantised_weights_stay_narrow() -> None:
+    assert_stays(
+        """g (float[2] x) => (float[] y) <int8[2] w = {1, 2}, float s = {0.5}> {
+            a = DequantizeLinear(w, s) y = Add(x, a)
+        }""",
+        PASS,
+    )
+
+
+def test_a_node_that_fails_stays() -> None:
+    assert_stays(
+        """g (float[2] x) => (float[] y) <float[3] w = {1, 2, 3}, int64[1] i = {7}> {
+            a = Gather(w, i) y = Add(x, a)
+        }""",
+        PASS,
+        proof=False,
+    )  # no inputs make it run
+
+
+def test_a_state_that_training_changes_is_no_constant() -> None:
+    one = model("g (float[2] x) => (float[] y) <float[2] w = {1, 2}> { a = Neg(w) y = Add(x, a) }")
+    step = model("s () => (float[2] v) <float[2] k = {1, 1}> { v = Neg(k) }").graph
+    weight = one.graph.initializers["w"]
+    one.training = [TrainingInfo(None, step, [], [(weight, step.outputs[0])])]
+    result = rewritten(one, PASS)
+    assert [n.op_type for n in result.graph.nodes] == ["Neg", "Add"]
+    algorithm = result.training[0].algorithm
+    assert algorithm is not None and [n.op_type for n in algorithm.nodes] == ["Constant"]
+
+
+def test_in_a_function_the_result_is_a_constant_node() -> None:
+    assert_becomes(
+        """g (float[2] x) => (float[2] y) { y = my.f(x) }
+        <domain: "my", opset_import: ["": 21]>
+        f (a) => (b) { c = Constant<value_float = 2.0>() d = Neg(c) b = Add(a, d) }""",
+        """g (float[2] x) => (float[2] y) { y = my.f(x) }
+        <domain: "my", opset_import: ["": 21]> f (a) => (b) { d = Constant<value = float {-2}>() b = Add(a, d) }""",
+        PASS,
+        more='"my": 1',
+    )
+
+
+def test_an_attribute_of_the_function_is_not_known() -> None:
+    assert_stays(
+        """g (float[2] x) => (float[2] y) { y = my.f<k = 3.0>(x) }
+        <domain: "my", opset_import: ["": 21]> f <k> (a) => (b) { c = Constant<value_float: float = @k>() d = Neg(c) b = Add(a, d) }""",
+        PASS,
+        more='"my": 1',
+    )
+
+
+def test_large_weights_are_folded_when_they_do_not_grow() -> None:
+    one = model("g (float[2,1,1] x) => (float[] y) <float[1] w = {1}> { a = Transpose(w) y = Add(x, a) }")
+    weight = one.graph.initializers["w"]
+    weight.initializer = Tensor.of(np.ones((400, 100, 2), np.float32))
+    weight.type = TensorType(DataType.FLOAT, (400, 100, 2))
+    assert [n.op_type for n in rewritten(one, PASS).graph.nodes] == ["Add"]
+
+
+def test_how_much_may_be_added_is_for_the_caller_to_say() -> None:
+    one = model(
+        "g (float[1] x) => (float[] y) <int64[1] n = {100000}> { a = ConstantOfShape(n) y = Add(x, a) }"
+    )
+    assert [n.op_type for n in optimize(one, growth=1 << 26).graph.nodes] == ["Add"]
+    assert [n.op_type for n in optimize(one).graph.nodes] == ["ConstantOfShape", "Add"]

@@ -1,0 +1,34 @@
+"""merge-equal-sizes."""
+
+from __future__ import annotations
+
+from rewrite.rewriting import assert_becomes, assert_stays
+
+PASS = "merge-equal-sizes"
+
+
+def test_sizes_that_are_there_already_are_not_put_together_again() -> None:
+    assert_becomes(
+        """g (float[M,N] x) => (int64[] y) <int64[1] i = {0}, int64[1] j = {1}> {
+            s = Shape(x) m = Gather(s, i) n = Gather(s, j) t = Concat<axis = 0>(m, n) u = Neg(s) v = Neg(t) y = Add(u, v)
+        }""",
+        "g (float[M,N] x) => (int64[] y) { s = Shape(x) u = Neg(s) y = Add(u, u) }",
+        PASS,
+    )
+
+
+def test_other_sizes_and_unknown_ones_stay() -> None:
+    assert_stays(
+        "g (float[M,N] x, float[N,M] z) => (int64[] y) { s = Shape(x) t = Shape(z) u = Neg(s) y = Add(u, t) }",
+        PASS,
+    )
+    assert_stays(
+        "g (float[M,?] x, float[M,?] z) => (int64[] y) { s = Shape(x) t = Shape(z) u = Neg(s) y = Add(u, t) }",
+        PASS,
+    )
+
+
+def test_an_output_keeps_its_node() -> None:
+    assert_stays(
+        "g (float[M,N] x, float[M,N] z) => (int64[] y, int64[] u) { y = Shape(x) u = Shape(z) }", PASS
+    )

@@ -1,0 +1,125 @@
+"""The driver: budgets, order, fixed points; and what every edit keeps."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import sardonyx as sx
+from models import model
+from rewrite.rewriting import edits
+from sardonyx.errors import InputError
+from sardonyx.ir.graph import Node, NodeDeviceConfiguration, ShardingSpec, Value
+from sardonyx.ir.verify import verify
+from sardonyx.rewrite.driver import Budget
+from sardonyx.rewrite.optimize import rewritten
+from sardonyx.rewrite.pages import chosen, page, passes
+from sardonyx.rewrite.pattern import parsed
+
+CHAIN = "g (float[2] x) => (float[2] y) { a = Identity(x) b = Identity(a) c = Identity(b) y = Neg(c) }"
+MIXED = """g (float[N,6] x) => (float[] y) <int64[2] k = {3, 2}, int64[1] o = {0}, float one = {1}> {
+    s = Shape(x) n = Gather(s, o) t = Concat<axis = 0>(n, k) r = Reshape(x, t) i = Identity(r)
+    e = Exp(i) f = Exp(i) g = Add(e, f) h = Mul(g, one) p = Transpose<perm = [0, 2, 1]>(h) y = Transpose<perm = [0, 2, 1]>(p)
+}"""
+
+
+def test_it_stops_after_so_many_edits() -> None:
+    for count in range(4):
+        report = sx.OptimizationReport()
+        result = sx.optimize(model(CHAIN), stop_after=count, report=report)
+        verify(result)
+        assert len(result.graph.nodes) == 4 - count and len(report.edits) == count
+        assert report.stopped == f"after {count} edits"
+
+
+def test_it_stops_when_time_is_up() -> None:
+    report = sx.OptimizationReport()
+    result = sx.optimize(model(CHAIN), seconds=0.0, report=report)
+    assert len(result.graph.nodes) == 4 and report.stopped == "after 0.0 seconds"
+
+
+def test_every_number_of_edits_leaves_a_model_with_the_same_results() -> None:
+    total = len(edits(MIXED))
+    assert total > 8
+    for count in range(total + 1):
+        report = sx.OptimizationReport()
+        sx.optimize(model(MIXED), stop_after=count, verify=True, debug=True, report=report)
+        assert report.proved == 4
+
+
+def test_a_second_run_finds_nothing() -> None:
+    once = sx.optimize(model(MIXED))
+    report = sx.OptimizationReport()
+    sx.optimize(once, report=report)
+    assert report.edits == [] and [n.op_type for n in once.graph.nodes] == ["Reshape", "Exp", "Add"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_order_of_passes_does_not_matter(seed: int) -> None:
+    shuffled = chosen(None, ())
+    random.Random(seed).shuffle(shuffled)
+    result = rewritten(model(MIXED), shuffled, Budget(), sx.OptimizationReport())
+    assert [n.op_type for n in result.graph.nodes] == ["Reshape", "Exp", "Add"]
+
+
+def test_names_docs_and_metadata_live_on() -> None:
+    one = model("g (float[2] x) => (float[2] y) { [n] a = Neg(x) [i] y = Identity(a) }")
+    first = next(iter(one.graph.nodes))
+    first.doc, first.metadata["k"], one.doc, one.metadata["m"] = "why", "v", "model", "n"
+    result = sx.optimize(one)
+    (node,) = result.graph.nodes
+    assert (node.name, node.doc, dict(node.metadata)) == ("n", "why", {"k": "v"})
+    assert (result.doc, result.metadata, result.graph.outputs[0].name) == ("model", {"m": "n"}, "y")
+
+
+def test_declared_types_stay_what_the_file_says() -> None:
+    one = model("g (float[N,2] x) => (float[?,2] y) <float[M,2] a> { a = Neg(x) y = Abs(a) }")
+    result = sx.optimize(one)
+    inner = next(iter(result.graph.nodes)).outputs[0]
+    assert str(inner.type) == "float[M,2]" and str(result.graph.outputs[0].type) == "float[?,2]"
+
+
+def test_nodes_that_are_spread_over_devices_are_left_alone() -> None:
+    one = model(CHAIN, ir=11)
+    nodes = list(one.graph.nodes)
+    nodes[1].device_configurations = [NodeDeviceConfiguration("d", [ShardingSpec(nodes[1].inputs[0] or "")])]
+    result = sx.optimize(one)
+    assert [n.name or n.op_type for n in result.graph.nodes].count("Identity") >= 1
+    kept = next(n for n in result.graph.nodes if n.device_configurations)
+    assert kept.device_configurations[0].sharding_spec[0].tensor in kept.inputs
+
+
+def test_a_pass_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InputError, match="did you mean 'drop-identity'"):
+        sx.optimize(model(CHAIN), passes=["drop-identities"])
+    assert edits(CHAIN, "fold-shapes") == []
+
+
+def test_twenty_thousand_nodes_are_no_problem() -> None:
+    one = model("g (float[2] x) => (float[2] y) { y = Neg(x) }")
+    value = one.graph.inputs[0]
+    for i in range(20_000):
+        op = ("Identity", "Neg", "Exp")[i % 3]
+        value = one.graph.append(Node(op, [value], [Value(f"v{i}")])).outputs[0]
+    one.graph.append(Node("Add", [value, one.graph.outputs[0]], [Value("z")]))
+    one.graph.outputs = [list(one.graph.nodes)[-1].outputs[0]]
+    result = sx.optimize(one)
+    assert {n.op_type for n in result.graph.nodes} == {"Neg", "Exp", "Add"}
+
+
+@pytest.mark.parametrize("name", list(passes()))
+def test_every_pass_has_a_page(name: str) -> None:
+    found = page(name)
+    assert found.title and found.keeps and found.after and found.before
+    if passes()[name].kind == "pattern":
+        after = parsed(found.after)
+        for text in found.before:
+            before = parsed(text)
+            known = before.operators() | after.operators()
+            assert known <= found.versions.keys(), (
+                f"{name} does not say which versions of {known} it was read for"
+            )
+            assert set(before.root.outputs) <= set(after.makers), (
+                f"{name}: After makes not all of Before's results"
+            )

@@ -1,0 +1,113 @@
+"""The proof: models run before and after, and the guilty edit named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models import model
+from sardonyx.errors import OptimizationError
+from sardonyx.ir.clone import clone
+from sardonyx.ir.graph import Model
+from sardonyx.rewrite.compare import difference
+from sardonyx.rewrite.feeds import generated
+from sardonyx.rewrite.proof import prove
+from sardonyx.rewrite.report import Applied, OptimizationReport
+
+TEXT = "g (float[N,2] x) => (float[] y) { a = Neg(x) b = Abs(a) c = Exp(b) y = Sqrt(c) }"
+
+
+def proved(before: Model, after: Model) -> OptimizationReport:
+    report = OptimizationReport(edits=[Applied(1, "some-pass", "Neg 'n'")])
+    prove(before, after, lambda edits: after if edits else before, report, {})
+    return report
+
+
+def test_equal_models_agree_on_several_sets_of_inputs() -> None:
+    assert proved(model(TEXT), model(TEXT)).proved == 4
+
+
+def test_the_first_guilty_edit_is_found() -> None:
+    """Of five edits the third one makes Neg of Abs."""
+    before = model(TEXT)
+    wrong = model(TEXT.replace("b = Abs(a)", "b = Neg(a)"))
+    report = OptimizationReport(edits=[Applied(i, f"pass-{i}", f"node {i}") for i in range(1, 6)])
+    asked: list[int] = []
+
+    def again(edits: int) -> Model:
+        asked.append(edits)
+        return clone(wrong if edits >= 3 else before)
+
+    with pytest.raises(OptimizationError, match=r"edit 3 \(pass-3 at node 3\) changes results") as caught:
+        prove(before, wrong, again, report, {})
+    assert (caught.value.edit, caught.value.name, caught.value.place) == (3, "pass-3", "node 3")
+    assert len(asked) <= 3
+
+
+def test_a_model_that_fails_afterwards_is_no_equal() -> None:
+    after = model("g (float[N,2] x) => (float[] y) <int64[1] s = {7}> { y = Reshape(x, s) }")
+    with pytest.raises(OptimizationError, match="it fails"):
+        proved(model("g (float[N,2] x) => (float[] y) { y = Neg(x) }"), after)
+
+
+def test_what_holds_for_one_size_alone_is_found_out() -> None:
+    before = model("g (float[N] x) => (int64[] y) { y = Shape(x) }")
+    after = model("g (float[N] x) => (int64[] y) { y = Constant<value = int64[1] {2}>() }")
+    with pytest.raises(OptimizationError, match=r"element \[0\] is 2, not 3"):
+        proved(before, after)
+
+
+def test_sizes_that_the_original_refuses_are_tried_again_with_others() -> None:
+    text = "g (float[N] x) => (float[] y) <int64[2] s = {16, 1}> { y = Reshape(x, s) }"
+    assert proved(model(text), model(text)).proved == 1
+
+
+def test_what_no_inputs_make_run_is_not_proved() -> None:
+    text = "g (float[2] x) => (float[] y) <int64[1] s = {7}> { y = Reshape(x, s) }"
+    report = proved(model(text), model(text))
+    assert report.proved == 0 and "Reshape" in report.unproved
+
+
+def test_draws_are_held_to_type_and_shape() -> None:
+    text = "g (float[N] x) => (float[] y, float[] z) { a = RandomNormalLike(x) y = Add(a, x) z = Neg(x) }"
+    assert proved(model(text), model(text)).proved == 4
+    wrong = model(text.replace("Neg", "Abs"))
+    with pytest.raises(OptimizationError, match="output 'z'"):
+        proved(model(text), wrong)
+
+
+def test_made_up_inputs_are_the_same_in_every_run() -> None:
+    one = model("g (float[N,M] x, int32[N] i, string[2] s, bool[M] b) => (float[] y) { y = Neg(x) }")
+    first, second = ([feeds.values for feeds in generated(one, {})] for _ in range(2))
+    for a, b in zip(first, second, strict=True):
+        assert not any(difference(a[name], b[name]) for name in a)
+    sizes = {np.shape(feeds["x"]) for feeds in first}  # type: ignore[arg-type]
+    assert {(2, 2), (3, 3), (1, 1), (7, 7)} <= sizes and any(n != m for n, m in sizes)
+    assert all(np.shape(feeds["i"])[0] == np.shape(feeds["x"])[0] for feeds in first)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "equal"),
+    [
+        (np.array([1, 2], np.float32), np.array([1, 2.00001], np.float32), True),
+        (np.array([1, 2], np.float32), np.array([1, 2.001], np.float32), False),
+        (
+            np.array([1e6, 1], np.float32),
+            np.array([1e6, 2], np.float32),
+            True,
+        ),  # what is left of a difference of large numbers
+        (np.array([np.nan, np.inf], np.float32), np.array([np.nan, np.inf], np.float32), True),
+        (np.array([np.nan], np.float32), np.array([0], np.float32), False),
+        (np.array([np.inf], np.float32), np.array([-np.inf], np.float32), False),
+        (np.array([1], np.int64), np.array([2], np.int64), False),
+        (np.array([1], np.int64), np.array([1], np.int32), False),
+        (np.array([[1]], np.float32), np.array([1], np.float32), False),
+        ([np.array([1], np.int64)], [np.array([1], np.int64), np.array([1], np.int64)], False),
+        ({"a": np.array([1], np.int64)}, {"a": np.array([1], np.int64)}, True),
+        (np.array(["a"], object), np.array(["b"], object), False),
+        (None, None, True),
+        (None, np.array([1], np.int64), False),
+    ],
+)
+def test_what_counts_as_equal(actual: object, expected: object, equal: bool) -> None:
+    assert (difference(actual, expected) == "") is equal  # type: ignore[arg-type]

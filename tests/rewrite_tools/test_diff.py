@@ -1,0 +1,178 @@
+"""What is told of two models, and what is taken for equal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import model, record
+from rewrite_tools.agreement import shared
+from sardonyx.dtypes import DataType
+from sardonyx.ir.graph import DeviceConfiguration, Model
+from sardonyx.ir.tensors import Tensor
+from sardonyx.proto import messages as m
+from sardonyx.rewrite.tools.diff import diff
+from sardonyx.rewrite.tools.diff.weights import PIECE, distance
+
+TEXT = """g (float[N,2] x) => (float[N,2] y) <float[2] k = {1, 2}> {
+  ["one"] a = Neg(x)  ["two"] b = Mul(a, k)  ["three"] y = Clip(b)
+}"""
+
+
+def told(a: Model, b: Model, tolerance: float = 0.0) -> list[str]:
+    return [str(change) for change in diff(a, b, weights_tolerance=tolerance)]
+
+
+def changed(old: str, new: str, text: str = TEXT) -> list[str]:
+    assert old in text
+    return told(model(text), model(text.replace(old, new)))
+
+
+def test_a_model_equals_itself() -> None:
+    assert told(model(TEXT), model(TEXT)) == []
+
+
+def test_a_weight_is_told_with_its_error() -> None:
+    (found,) = diff(model(TEXT), model(TEXT.replace("{1, 2}", "{1, 2.5}")))
+    assert (found.kind, found.at, found.distance is not None) == ("weight", "'k'", True)
+    assert str(found) == ("~ weight 'k': 1 elements differ, by 0.5 at [1], relative 0.25, L2 0.5 of 2.236")
+    assert told(model(TEXT), model(TEXT.replace("{1, 2}", "{1, 2.5}")), 0.5) == []
+
+
+def test_a_weight_of_another_type_or_shape_is_told() -> None:
+    assert changed("float[2] k = {1, 2}", "float[1,2] k = {1, 2}") == ["~ weight 'k': float[2] -> float[1,2]"]
+
+
+def test_an_operator_between_two_nodes_is_told_as_such() -> None:
+    assert changed('["three"] y = Clip(b)', 'r = Relu(b)  ["three"] y = Clip(r)') == [
+        "~ edge 'three' (Clip) input 0: 'b' -> 'r'",
+        "+ node Relu of 'r'",
+    ]
+
+
+def test_a_node_of_another_operator_is_told_as_one_change() -> None:
+    assert changed("Neg(x)", "Abs(x)") == ["~ node 'one' (Neg): ai.onnx.Neg -> ai.onnx.Abs"]
+
+
+def test_nodes_without_names_are_found_by_what_they_compute() -> None:
+    a = "g (float x) => (float y) { a = Neg(x)  b = Abs(a)  y = Neg(b) }"
+    b = "g (float x) => (float y) { p = Neg(x)  q = Abs(p)  r = Exp(q)  y = Neg(r) }"
+    assert told(model(a), model(b)) == [
+        "~ edge Neg of 'y' input 0: 'b' -> 'r'",
+        "+ node Exp of 'r'",
+        "~ name 'a': a -> p",
+        "~ name 'b': b -> q",
+    ]
+
+
+def test_attributes_are_told() -> None:
+    text = "g (float[2,3] x) => (float[3,2] y) { y = Transpose<perm = [1, 0]>(x) }"
+    assert changed("[1, 0]", "[0, 1]", text) == ["~ attribute Transpose of 'y' perm: [1, 0] -> [0, 1]"]
+    assert changed("<perm = [1, 0]>", "", text) == ["- attribute Transpose of 'y' perm: [1, 0]"]
+
+
+def test_a_tensor_in_an_attribute_is_told_with_its_error() -> None:
+    text = "g () => (float[2] y) { y = Constant<value = float[2] {1, 2}>() }"
+    (found,) = changed("{1, 2}", "{1, 4}", text)
+    assert found.startswith("~ attribute Constant of 'y' value: 1 elements differ, by 2 at [1]")
+
+
+def test_a_change_inside_a_branch_has_its_place() -> None:
+    text = """g (bool c, float x) => (float y) { y = If(c) <
+      then_branch = t () => (float p) { p = Neg(x) }, else_branch = e () => (float q) { q = Abs(x) }> }"""
+    assert changed("Abs(x)", "Exp(x)", text) == [
+        "~ node If of 'y' else_branch.Abs of 'q': ai.onnx.Abs -> ai.onnx.Exp"
+    ]
+
+
+def test_inputs_and_outputs_are_told() -> None:
+    text = "g (float[N] x, float u) => (float[N] y, float v) { y = Neg(x)  v = Abs(u) }"
+    assert changed("float[N] x", "float[4] x", text) == ["~ input 'x': float[N] -> float[4]"]
+    assert changed("(float[N] y, float v)", "(float v, float[N] y)", text) == ["~ output order: y, v -> v, y"]
+    assert changed("float u)", "float u, int64 w)", text) == ["+ input 'w': int64[]"]
+
+
+def test_imports_functions_metadata_and_texts_are_told() -> None:
+    a = model('g (float x) => (float y) { y = my.f(x) } <opset_import: ["": 21], domain: "my"> f (p) => (q) { q = Neg(p) }', more='"my": 1')  # fmt: skip
+    b = model('g (float x) => (float y) { y = my.f(x) } <opset_import: ["": 20], domain: "my"> f (p) => (q) { q = Abs(p) }', more='"my": 2')  # fmt: skip
+    a.metadata["k"], b.metadata["k"], b.doc = "1", "2", "text"
+    assert told(a, b) == [
+        "~ doc model:  -> text",
+        "~ metadata model 'k': 1 -> 2",
+        "~ import 'my': 1 -> 2",
+        "~ import my.f 'ai.onnx': 21 -> 20",
+        "~ node my.f.Neg of 'q': ai.onnx.Neg -> ai.onnx.Abs",
+    ]
+
+
+def test_training_steps_annotations_and_devices_are_told() -> None:
+    one = record("g (float x) => (float y) <float w = {1}> { y = Mul(x, w) }", ir=11)
+    step = m.TrainingInfoProto()
+    step.algorithm = record("t () => (float v) { v = Add(w, w) }").graph
+    step.update_binding = [m.StringStringEntryProto(key="w", value="v")]
+    a = sx.load(one)
+    one.training_info = [step]
+    entry = m.StringStringEntryProto(key="SCALE_TENSOR", value="w")
+    assert one.graph is not None
+    one.graph.quantization_annotation = [
+        m.TensorAnnotation(tensor_name="y", quant_parameter_tensor_names=[entry])
+    ]
+    b = sx.load(one)
+    b.configurations = [DeviceConfiguration("gpus", 2)]
+    kinds = [(change.what, change.kind) for change in diff(a, b)]
+    assert kinds == [("added", "device"), ("added", "annotation"), ("added", "training")]
+    assert told(b, b) == []
+
+
+def test_where_weights_are_stored_makes_no_difference(tmp_path: Path) -> None:
+    b = sx.Builder(opset=21)
+    x = b.input("x", DataType.FLOAT, [3000])
+    whole = b.model(y=b.Add(x, b.constant("w", np.arange(3000, dtype=np.float32))))
+    sx.save(whole, tmp_path / "in.onnx")
+    sx.save(whole, tmp_path / "out.onnx", external="w.bin")
+    assert told(sx.load(tmp_path / "in.onnx"), sx.load(tmp_path / "out.onnx")) == []
+
+
+def test_an_element_in_a_late_piece_is_found() -> None:
+    values = np.zeros((2, PIECE), np.float32)
+    other = values.copy()
+    other[1, PIECE - 1] = 3
+    found = distance(Tensor.of(values), Tensor.of(other))
+    assert found is not None
+    assert (found.elements, found.max_abs, list(found.at), found.norm) == (1, 3.0, [1, PIECE - 1], 3.0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "max_abs"),
+    [
+        (np.array([np.nan, 1], np.float32), np.array([np.nan, 1], np.float32), None),
+        (np.array([np.nan, 1], np.float32), np.array([0, 1], np.float32), np.inf),
+        (np.array([np.inf, 1], np.float32), np.array([np.inf, 1], np.float32), None),
+        (np.array([1, 2], np.int64), np.array([1, 5], np.int64), 3),
+        (np.array([1 << 60, 2], np.int64), np.array([(1 << 60) + 1, 2], np.int64), 1),
+        (np.array([True, False]), np.array([True, True]), 1),
+        (np.array(["a", "b"], object), np.array(["a", "c"], object), 1),
+        (np.array([1j, 0], np.complex64), np.array([1, 0], np.complex64), np.sqrt(2)),
+        (np.array([1, 2], DataType.BFLOAT16.numpy), np.array([1, 2.5], DataType.BFLOAT16.numpy), 0.5),
+        (np.array([-8, 7], DataType.INT4.numpy), np.array([7, 7], DataType.INT4.numpy), 15),
+        (np.array([], np.float32), np.array([], np.float32), None),
+    ],
+)
+def test_elements_of_every_kind_are_compared(
+    a: np.typing.NDArray[np.generic], b: np.typing.NDArray[np.generic], max_abs: float | None
+) -> None:
+    found = distance(Tensor.of(a), Tensor.of(b))
+    if max_abs is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.max_abs == pytest.approx(max_abs)
+
+
+@pytest.mark.parametrize("name", ["ort_nuphar_loop", "dtln_2", "ort_gh18338_functions"])
+def test_a_real_model_equals_its_copy_in_text(name: str) -> None:
+    whole = shared(name)
+    assert told(whole, sx.from_text(sx.to_text(whole))) == []

@@ -41,7 +41,9 @@ class Rule:
     until: int
     unless: frozenset[str]
     hides: bool
-    needs: str
+    needs: frozenset[str]
+    by_form: bool
+    by_request: bool
     ask: Ask
     module: str
 
@@ -59,13 +61,18 @@ def rule(
     unless: str = "",
     hides: bool = False,
     needs: str = "",
+    by_form: bool = False,
+    by_request: bool = False,
 ) -> Callable[[F], F]:
     """Registers a rule for the records of some classes; `Record` alone stands for all of them.
 
     The rule holds for IR versions `since` to `until`.  `unless` lists codes, separated by blanks: a finding of this
     rule is left out where one of theirs lies at the same place, inside it or around it, as it would follow from it.
     `hides` is for features that a version lacks: nothing else is said about what lies inside such a finding.
-    `needs` names a field without which a record cannot break the rule: it is not asked about such records.
+    `needs` lists fields, separated by blanks: a record that has none of them set cannot break the rule, which is not
+    asked about it.  `by_form` says that the rule looks at no more than the record's form (`check/forms.py`), what its
+    body imports, and the IR version: once it has found nothing, it is not asked about other records of that form.
+    `by_request` is for habits of style: the rule is asked only where it is selected.
     """
 
     def register(function: F) -> F:
@@ -79,7 +86,9 @@ def rule(
             until,
             known,
             hides,
-            needs,
+            frozenset(needs.split()),
+            by_form,
+            by_request,
             cast(Ask, function),
             function.__module__,
         )

@@ -27,9 +27,13 @@ class Definition(NamedTuple):
 
 @dataclass(slots=True)
 class Body:
-    """The nodes of one graph or function.
+    """The nodes of one graph or function, with what one pass over them finds out.
 
-    `outer` is the body whose values are visible here, up to its node number `holder`.
+    `outer` is the body whose values are visible here, up to its node number `holder`.  `writers` has node and output
+    that make a name first, `rewritten` those that make it again; `unseen` has node, input and name of each reading of
+    a name that no input, initializer or earlier node of this body makes; `operators` has the first node of each
+    domain and operator; `holds_graphs` says whether attributes have some.
+    `node_names` and `attribute_names` are there to be looked at all at once.
     """
 
     record: m.GraphProto | m.FunctionProto
@@ -41,10 +45,18 @@ class Body:
     function: m.FunctionProto | None = None
     inputs: dict[str, Definition] = field(default_factory=dict)
     initializers: dict[str, Definition] = field(default_factory=dict)
-    writers: dict[str, Definition] = field(default_factory=dict)
+    writers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    rewritten: list[tuple[int, int]] = field(default_factory=list)
+    unseen: list[tuple[int, int, str]] = field(default_factory=list)
+    operators: dict[tuple[str, str], int] = field(default_factory=dict)
+    holds_graphs: bool = False
+    node_names: list[str] = field(default_factory=list)
+    attribute_names: set[str] = field(default_factory=set)
+    disordered: set[int] | None = None  # as `reading.is_disordered` has found them
     circles: list[list[int]] | None = None
     circle_of: dict[int, int] = field(default_factory=dict)
     ranks: dict[str, int | None] | None = None
+    read: frozenset[str] | None = None  # as `liveness.read_in` has found them
     schemas: dict[tuple[str, str], OpSchema | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -55,37 +67,70 @@ class Body:
         if isinstance(self.record, m.GraphProto):
             for where, name in initializer_names(self.record):
                 self.initializers.setdefault(name, where)
-        writers = self.writers
+        self.read_nodes()
+
+    def read_nodes(self) -> None:
+        writers, operators = self.writers, self.operators
+        known = {"", *self.inputs, *self.initializers}
         for i, node in enumerate(self.record.node):
-            for slot, name in enumerate(node.__dict__.get("output") or ()):
-                if name and name not in writers:
-                    writers[name] = Definition("node", i, slot)
+            values = node.__dict__
+            operators.setdefault((values.get("domain", ""), values.get("op_type", "")), i)
+            if "name" in values:
+                self.node_names.append(node.name)
+            for one in values.get("attribute") or ():
+                self.attribute_names.add(one.name)
+                if "g" in one.__dict__ or "graphs" in one.__dict__:
+                    self.holds_graphs = True
+            for slot, name in enumerate(values.get("input") or ()):
+                if name not in known:
+                    self.unseen.append((i, slot, name))
+            for slot, name in enumerate(values.get("output") or ()):
+                if name in writers:
+                    self.rewritten.append((i, slot))
+                elif name:
+                    writers[name] = (i, slot)
+                    known.add(name)
+
+    def written(self, name: str) -> Definition | None:
+        """The first node output of this very body that has the name."""
+        writer = self.writers.get(name)
+        return Definition("node", *writer) if writer is not None else None
 
     def own(self, name: str) -> Definition | None:
         """Where this very body makes a name, whatever the order of its nodes."""
-        return self.inputs.get(name) or self.initializers.get(name) or self.writers.get(name)
+        return self.inputs.get(name) or self.initializers.get(name) or self.written(name)
 
     def sees(self, name: str, before: int) -> bool:
         """Whether node number `before` may read the name."""
-        if name in self.inputs or name in self.initializers:
-            return True
-        writer = self.writers.get(name)
-        if writer is not None and writer.position < before:
-            return True
-        return self.outer is not None and self.outer.sees(name, self.holder)
+        body: Body | None = self
+        while body is not None:
+            if name in body.inputs or name in body.initializers:
+                return True
+            writer = body.writers.get(name)
+            if writer is not None and writer[0] < before:
+                return True
+            before = body.holder
+            body = body.outer
+        return False
 
     def later(self, name: str) -> tuple[Body, Definition] | None:
         """The node, here or around, that makes a name: of use where nothing earlier does."""
-        writer = self.writers.get(name)
-        if writer is not None:
-            return self, writer
-        return self.outer.later(name) if self.outer is not None else None
+        body: Body | None = self
+        while body is not None:
+            writer = body.written(name)
+            if writer is not None:
+                return body, writer
+            body = body.outer
+        return None
 
     def names(self) -> Iterator[str]:
         """Every name that may be meant here, from near to far."""
-        yield from (*self.inputs, *self.initializers, *self.writers)
-        if self.outer is not None:
-            yield from self.outer.names()
+        body: Body | None = self
+        while body is not None:
+            yield from body.inputs
+            yield from body.initializers
+            yield from body.writers
+            body = body.outer
 
     def callee(self, node: m.NodeProto) -> m.FunctionProto | None:
         """The local function that a node calls."""
@@ -114,25 +159,55 @@ class Formals:
     required: Mapping[str, str]  # attribute without default -> the operator that requires it
 
 
-def formals_of(function: m.FunctionProto) -> Formals:
-    imports = imports_of(function.opset_import)
-    required: dict[str, str] = {}
-    for node in function.node:
-        references = [one for one in node.__dict__.get("attribute") or () if one.ref_attr_name]
-        version = imports.get(canonical(node.domain), 0) if references else 0
-        schema = lookup(node.domain, node.op_type, version) if version > 0 else None
-        if schema is None:
-            continue
-        for one in references:
-            formal = schema.attributes.get(one.name)
-            if formal is not None and formal.required:
-                required.setdefault(one.ref_attr_name, node.op_type)
-    plain = frozenset(function.attribute)
-    return Formals(
-        plain | {one.name for one in function.attribute_proto},
-        {one.name: kind_of(one) for one in function.attribute_proto},
-        {name: op_type for name, op_type in required.items() if name in plain},
-    )
+def formals_of_all(functions: Mapping[Identity, m.FunctionProto]) -> dict[Identity, Formals]:
+    """What each function declares; what a function hands on to one that requires it, it requires itself."""
+    result: dict[Identity, Formals] = {}
+    required: dict[Identity, dict[str, str]] = {}
+    handed: dict[
+        tuple[Identity, str], list[tuple[Identity, str]]
+    ] = {}  # a callee's attribute -> the caller's
+    for key, function in functions.items():
+        plain = frozenset(function.attribute)
+        defaults = {one.name: kind_of(one) for one in function.attribute_proto}
+        required[key] = {}
+        result[key] = Formals(plain | defaults.keys(), defaults, required[key])
+        for node, one in references_in(function):
+            callee = (canonical(node.domain), node.op_type, node.overload)
+            if one.ref_attr_name not in plain:
+                continue
+            if callee in functions:
+                handed.setdefault((callee, one.name), []).append((key, one.ref_attr_name))
+            elif is_required(node, one.name, imports_of(function.opset_import)):
+                required[key].setdefault(one.ref_attr_name, node.op_type)
+    work = [(key, name) for key, names in required.items() for name in names]
+    while work:
+        callee, name = work.pop()
+        for caller, own in handed.get((callee, name), ()):
+            if own not in required[caller]:
+                required[caller][own] = required[callee][name]
+                work.append((caller, own))
+    return result
+
+
+def references_in(function: m.FunctionProto) -> Iterator[tuple[m.NodeProto, m.AttributeProto]]:
+    """The attributes that refer to those of the function, each with its node, in subgraphs too."""
+    stack: list[m.FunctionProto | m.GraphProto] = [function]
+    while stack:
+        for node in stack.pop().node:
+            for one in node.__dict__.get("attribute") or ():
+                if one.ref_attr_name:
+                    yield node, one
+                if one.g is not None:
+                    stack.append(one.g)
+                stack += one.graphs
+
+
+def is_required(node: m.NodeProto, attribute: str, imports: Mapping[str, int]) -> bool:
+    """Whether the operator of the standard that a node means cannot do without the attribute."""
+    version = imports.get(canonical(node.domain), 0)
+    schema = lookup(node.domain, node.op_type, version) if version > 0 else None
+    formal = schema.attributes.get(attribute) if schema is not None else None
+    return formal is not None and formal.required
 
 
 def imports_of(records: Sequence[m.OperatorSetIdProto]) -> dict[str, int]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sardonyx.check.api import Diagnostic, Report, Rule
+from sardonyx.check.api import Diagnostic, Report, Rule, Severity
+from sardonyx.check.asking import type_faults
 from sardonyx.check.context import Document
-from sardonyx.check.engine import Located, Walk, by_class
+from sardonyx.check.engine import MOST_FAULTS, Located, Walk, by_class, kept
 from sardonyx.check.location import location
+from sardonyx.check.names import did_you_mean
 from sardonyx.check.pages import page, rules
 from sardonyx.check.sources import DocumentKind, Source, read
 from sardonyx.errors import DecodeError, JsonError, LimitError, SardonyxError, TextError
@@ -16,6 +18,8 @@ from sardonyx.io.external import Policy
 from sardonyx.io.load import Path_, without_collection
 from sardonyx.io.operator_sets import SetSource, load_operator_set
 from sardonyx.proto.wire import Limits
+
+STYLE = "style"  # selects the rules that are asked by request
 
 
 def check(
@@ -32,11 +36,12 @@ def check(
     """Every fault of a model, an operator-set document or stored data, in the order of the document.
 
     `kind` says what `source` holds where neither a magic nor the name tells.  `select` and `ignore` hold codes,
-    beginnings of codes ("SX2") or names of rules.  `policy` and `base` are those of `load`; `operator_sets` are
+    beginnings of codes ("SX2"), names of rules, or "style", which stands for the rules about habits: these are asked
+    only if that word, their codes or their names are selected.  `policy` and `base` are those of `load`; `operator_sets` are
     documents that declare operators of other domains.
 
     What does not decode is one diagnostic.  Raises OSError for files that cannot be read, ValueError for words in
-    `select` and `ignore` that mean no rule.
+    `select` and `ignore` that mean no rule, InvalidModel for a record with a value that its field cannot hold.
     """
     chosen = selected(select, ignore)
     try:
@@ -47,8 +52,17 @@ def check(
     folder = path if base is None else Path(base) / "model"
     document = Document(record, folder, Policy(policy), declared(operator_sets))
     with without_collection():
-        found = Walk(document, by_class(rules().values(), document.ir_version)).run()
-    return Report(tuple(diagnostic(one) for one in found if one.rule.code in chosen))
+        asked = [one for one in rules().values() if one.code in chosen or not one.by_request]
+        walk = Walk(document, by_class(asked, document.ir_version))
+        found = walk.run()
+        if not walk.is_full and (typed := type_faults(document, chosen, found)):
+            found = kept([*found, *typed])
+    told = [diagnostic(one) for one in found if one.rule.code in chosen]
+    if walk.is_full:
+        told.append(unfinished("error", "faults"))
+    elif walk.notes > MOST_FAULTS:
+        told.append(unfinished("info", "notes"))
+    return Report(tuple(told))
 
 
 def declared(operator_sets: Iterable[SetSource]) -> frozenset[tuple[str, str]]:
@@ -93,11 +107,21 @@ def undecodable(error: DecodeError | TextError | JsonError | LimitError) -> Diag
     return Diagnostic(about.code, about.name, about.severity, place, error.why, cure, about.clause)
 
 
+def unfinished(severity: Severity, what: str) -> Diagnostic:
+    """What is said behind the faults of a document that has too many of them."""
+    about = page("SX008")
+    says = f"there are more than {MOST_FAULTS:,} {what}, and the rest is not told"
+    return Diagnostic(
+        about.code, about.name, severity, "", says, "mend these, then check again", about.clause
+    )
+
+
 def selected(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
     """The codes of the rules that report."""
     every = rules()
     wanted, unwanted = meant(select, every.values()), meant(ignore, every.values())
-    return frozenset((wanted or set(every)) - unwanted)
+    usual = {code for code, one in every.items() if not one.by_request}
+    return frozenset((wanted or usual) - unwanted)
 
 
 def meant(words: Iterable[str], every: Iterable[Rule]) -> set[str]:
@@ -105,8 +129,17 @@ def meant(words: Iterable[str], every: Iterable[Rule]) -> set[str]:
     known: Sequence[Rule] = list(every)
     result: set[str] = set()
     for word in words:
-        found = {r.code for r in known if r.code.startswith(word.upper()) or page(r.code).name == word}
+        found = {r.code for r in known if means(word, r)}
         if not found:
-            raise ValueError(f"{word!r} is neither a rule's code, the beginning of codes nor a rule's name")
+            near = did_you_mean(word, [*(r.code for r in known), *(page(r.code).name for r in known)])
+            what = f"{word!r} is neither a rule's code, the beginning of codes nor a rule's name"
+            raise ValueError(what + near)
         result |= found
     return result
+
+
+def means(word: str, one: Rule) -> bool:
+    """Whether a word selects a rule; the beginning of codes selects no rule that is asked by request."""
+    if word.upper() == one.code or word == page(one.code).name:
+        return True
+    return word == STYLE if one.by_request else one.code.startswith(word.upper())

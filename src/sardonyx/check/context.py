@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from sardonyx.check.bodies import Body, Formals, Identity, formals_of, imports_of, key_of
+from sardonyx.check.bodies import Body, Formals, Identity, formals_of_all, imports_of, key_of
 from sardonyx.check.names import did_you_mean
 from sardonyx.io.external import Policy
 from sardonyx.ops.api import OPERATORS
@@ -47,6 +47,13 @@ class DataFile:
     is_linked: bool = False
 
 
+class Region(NamedTuple):
+    """A part of a file, in bytes, that tensors take; `end` is behind it."""
+
+    start: int
+    end: int
+
+
 @dataclass
 class Document:
     """What is checked, as a whole; `path` is the file in which it stands, if any."""
@@ -59,18 +66,18 @@ class Document:
     imports: Mapping[str, int] = field(default_factory=dict)
     ir_version: int = NEWEST_IR
     files: dict[str, DataFile] = field(default_factory=dict)
-    comparisons: int = (
-        100_000  # of names that may still be made: a document of wrong names must not take for ever
-    )
+    regions: Mapping[str, Sequence[Region]] | None = None  # by file, as `regions.regions_of` has found them
+    comparisons: int = 10_000_000  # of signs in names: a document of wrong names must not take for ever
+    checksums: dict[str, str] = field(default_factory=dict)  # of files, as far as they were asked for
 
     def __post_init__(self) -> None:
         if isinstance(self.record, m.ModelProto):
-            self.ir_version = self.record.ir_version or NEWEST_IR
+            self.ir_version = published(self.record.ir_version)
             self.imports = imports_of(self.record.opset_import)
             if not self.imports and self.ir_version < 3:
                 self.imports = {"": 1}
         elif isinstance(self.record, m.OperatorSetProto):
-            self.ir_version = self.record.ir_version or NEWEST_IR
+            self.ir_version = published(self.record.ir_version)
         if isinstance(self.record, m.ModelProto | m.OperatorSetProto):
             self.functions = {key_of(f): f for f in reversed(self.record.functions)}
 
@@ -94,7 +101,7 @@ class Document:
     @cached_property
     def formals(self) -> Mapping[Identity, Formals]:
         """What each function declares."""
-        return {key: formals_of(function) for key, function in self.functions.items()}
+        return formals_of_all(self.functions)
 
     @cached_property
     def state(self) -> Mapping[str, m.TensorProto | None]:
@@ -112,6 +119,11 @@ class Document:
         return frozenset(c.name for c in self.model.configuration) if self.model is not None else frozenset()
 
 
+def published(ir_version: int) -> int:
+    """The version itself; the newest for one that was never published."""
+    return ir_version if 1 <= ir_version <= NEWEST_IR else NEWEST_IR
+
+
 def initializers(graph: m.GraphProto | None) -> dict[str, m.TensorProto | None]:
     """The initializers of a graph by name; None for sparse ones."""
     if graph is None:
@@ -124,22 +136,26 @@ def initializers(graph: m.GraphProto | None) -> dict[str, m.TensorProto | None]:
 class Context:
     """The surroundings of the records of one body.
 
-    `trail` is that of the record being visited; `schema` and `callee` say what it means if it is a node: the operator
-    of the standard, or the local function, or neither.
+    `trail` is that of the record being visited.  A body and those nested in it have one `scope`, as names of
+    operators and references to attributes mean the same in them.
     """
 
     document: Document
     body: Body | None
     trail: Trail
-    schema: OpSchema | None = None
-    callee: m.FunctionProto | None = None
+    scope: int = 0
 
-    def visit(self, trail: Trail) -> None:
-        """Moves on to another record."""
-        self.trail = trail
-        if isinstance(trail.record, m.NodeProto) and self.body is not None:
-            self.schema = self.body.schema(trail.record)
-            self.callee = self.body.callee(trail.record)
+    @property
+    def schema(self) -> OpSchema | None:
+        """The signature of the operator of the standard that the visited node means."""
+        node = self.trail.record
+        return self.body.schema(node) if isinstance(node, m.NodeProto) and self.body is not None else None
+
+    @property
+    def callee(self) -> m.FunctionProto | None:
+        """The local function that the visited node calls."""
+        node = self.trail.record
+        return self.body.callee(node) if isinstance(node, m.NodeProto) and self.body is not None else None
 
     @property
     def ir_version(self) -> int:
@@ -152,10 +168,10 @@ class Context:
 
     def near(self, name: str, known: Iterable[str]) -> str:
         """ "; did you mean 'x'?" where a known name is close, else nothing."""
-        if len(name) > 100 or self.document.comparisons <= 0:
+        if self.document.comparisons <= 0:
             return ""
-        few = list(dict.fromkeys(islice(known, 1000)))
-        self.document.comparisons -= len(few)
+        few = [one for one in dict.fromkeys(islice(known, 1000)) if len(one) < 2 * len(name) + 2 < 200]
+        self.document.comparisons -= len(few) * len(name) ** 2
         return did_you_mean(name, few)
 
     def around(self, message: type[R]) -> R | None:

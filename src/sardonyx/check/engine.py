@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, cast
 
 from sardonyx.check.api import Finding, Rule
 from sardonyx.check.bodies import Body, imports_of
 from sardonyx.check.context import Context, Document, Trail
+from sardonyx.check.forms import CLOSED, FORMS, Form
 from sardonyx.proto import messages as m
 from sardonyx.proto.record import Field, Record
 
 STEP = re.compile(r"(\w+)(?:\[(\d+)\])?\Z")
 UNKNOWN = 1 << 30  # where unknown fields stand among the known ones: last
+MOST_PLANS = 4096  # fields may come in any order, and a file of such records must not fill the memory
+MOST_FAULTS = 20_000
+BODIES = (m.GraphProto, m.FunctionProto)
 Step = tuple[int, int]  # number of a field, index in it
 Path = tuple[Step, ...]
+Holder: TypeAlias = tuple[Trail, Context, tuple[Field, ...]]  # of records in these fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,52 +38,142 @@ class Located:
     trail: Trail
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What there is to do about records of one class in which the same fields are set."""
+
+    rules: tuple[Rule, ...]  # to be asked
+    others: tuple[Rule, ...]  # of these, those that look at more than the form
+    children: tuple[Field, ...]  # fields that hold records
+
+
 @dataclass(slots=True)
 class Walk:
-    """One pass of the rules over a document."""
+    """One pass of the rules over a document; without `forms`, every rule is asked about every record.
+
+    `faultless` has, by scope and class, the forms of records in which no fault was found, each with what there is to
+    do about such a record.
+    """
 
     document: Document
     rules: Mapping[type[Record], Sequence[Rule]]
     found: list[Located] = field(default_factory=list)
     main: Body | None = None  # as algorithms of training steps see it
+    forms: bool = True
+    plans: dict[tuple[type[Record], tuple[str, ...]], Plan] = field(default_factory=dict)
+    faultless: dict[tuple[int, type[Record]], dict[Form, Plan]] = field(default_factory=dict)
+    scopes: int = 0
+    asked: int = 0  # how often rules were that look at more than the form
+    notes: int = 0  # findings that are no more than that
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many faults were found that nobody wants to know of more."""
+        return len(self.found) - min(self.notes, MOST_FAULTS) >= MOST_FAULTS
 
     def run(self) -> list[Located]:
         """All findings, in the order of the document's fields."""
         document = self.document
         trail = Trail(document.record)
-        stack = [(trail, Context(document, self.body(document.record, None, trail), trail))]
-        while stack:
-            trail, context = stack.pop()
-            self.visit(trail, context)
-            inner: list[Trail] = []
-            values = trail.record.__dict__
-            for one in CHILDREN[type(trail.record)]:
-                value = values.get(one.name)
-                if value is None:
-                    continue
-                if one.repeated:
-                    inner += [Trail(v, trail, one, i) for i, v in enumerate(cast("list[Record]", value))]
-                else:
-                    inner.append(Trail(cast(Record, value), trail, one))
-            for child in reversed(inner):
-                stack.append((child, self.entered(child, context)))
+        context = Context(document, self.body(document.record, None, trail), trail)
+        plan = self.plan(document.record)
+        self.ask(plan, plan.rules, trail, context)
+        self.look_into((trail, context, plan.children))
         return kept(self.found)
 
-    def visit(self, trail: Trail, context: Context) -> None:
-        context.visit(trail)
-        values = trail.record.__dict__
-        for rule in self.rules[type(trail.record)]:
-            if rule.needs and rule.needs not in values:
+    def look_into(self, holder: Holder) -> None:
+        """Asks the rules about all that is inside a record."""
+        stack = [holder]
+        while stack and not self.is_full:
+            trail, context, fields = stack.pop()
+            values = trail.record.__dict__
+            for one in fields:
+                value = values[one.name]
+                if value is not None:
+                    children = cast("list[Record]", value if one.repeated else (value,))
+                    stack += self.visited(children, one, trail, context)
+
+    def visited(
+        self, children: Sequence[Record], one: Field, around: Trail, context: Context
+    ) -> Iterator[Holder]:
+        """Asks the rules about the records of a field; those that have to be looked into."""
+        assert one.message is not None, "the field holds records"
+        form_of = FORMS.get(one.message) if self.forms else None
+        faultless = self.faultless.setdefault((context.scope, one.message), {})
+        for i, child in enumerate(children):
+            form = form_of(child) if form_of is not None else None
+            plan = faultless.get(form) if form is not None else None
+            if plan is not None and not plan.others and not plan.children:
                 continue
+            trail = Trail(child, around, one, i if one.repeated else -1)
+            inner = self.entered(trail, context) if one.message in BODIES else context
+            if plan is not None:
+                self.ask(plan, plan.others, trail, inner)
+            else:
+                plan = self.plan(child)
+                is_faultless = self.ask(plan, plan.rules, trail, inner)
+                if is_faultless and form is not None:
+                    if one.message in CLOSED:
+                        if self.is_faultless_inside((trail, inner, plan.children)):
+                            faultless[form] = replace(plan, children=())
+                        continue
+                    faultless[form] = plan
+            if plan.children:
+                yield trail, inner, plan.children
+
+    def is_faultless_inside(self, holder: Holder) -> bool:
+        """Looks into a record; whether by its form alone it is clear that nothing inside has a fault."""
+        before = len(self.found), self.asked
+        self.look_into(holder)
+        return (len(self.found), self.asked) == before
+
+    def plan(self, record: Record) -> Plan:
+        """What to do about a record, made once for all with the same fields."""
+        message, values = type(record), record.__dict__
+        # Reading an absent list leaves an empty one.  Forms do not tell these from others, which a record may share.
+        names = (
+            tuple(values)
+            if message in FORMS
+            else tuple(n for n, v in values.items() if type(v) is not list or v)
+        )
+        key = message, names
+        plan = self.plans.get(key)
+        if plan is None:
+            rules = tuple(r for r in self.rules[message] if not r.needs or not r.needs.isdisjoint(names))
+            others = tuple(r for r in rules if not r.by_form)
+            children = tuple(f for f in message.FIELDS if f.message is not None and f.name in names)
+            plan = Plan(rules, others, children)
+            if len(self.plans) < MOST_PLANS:
+                self.plans[key] = plan
+        return plan
+
+    def ask(self, plan: Plan, rules: Iterable[Rule], trail: Trail, context: Context) -> bool:
+        """Asks rules about the record at the end of a trail; whether its form has no fault."""
+        context.trail = trail
+        self.asked += len(plan.others)
+        is_faultless = True
+        for rule in rules:
             for finding in rule.ask(trail.record, context):
+                if self.is_full:
+                    return False
+                is_note = (finding.severity or rule.severity) == "info"
+                self.notes += is_note
+                if is_note and self.notes > MOST_FAULTS:
+                    if finding.severity is None:
+                        break  # as all that this rule could add are notes
+                    continue
                 steps = (*steps_to(trail), *steps_of(type(trail.record), finding.at))
                 self.found.append(Located(rule, finding, steps, trail))
+                is_faultless = is_faultless and not rule.by_form
+        return is_faultless
 
     def entered(self, trail: Trail, context: Context) -> Context:
-        """The context inside a record: another one in a graph or function."""
-        if not isinstance(trail.record, m.GraphProto | m.FunctionProto):
-            return context
-        return Context(self.document, self.body(trail.record, context, trail), trail)
+        """The context of a graph or function and of what is inside."""
+        body = self.body(trail.record, context, trail)
+        if body is not None and body.kind == "nested":
+            return Context(self.document, body, trail, context.scope)
+        self.scopes += 1
+        return Context(self.document, body, trail, self.scopes)
 
     def body(self, record: Record, context: Context | None, trail: Trail) -> Body | None:
         document = self.document
@@ -110,11 +205,6 @@ def node_index(trail: Trail) -> int:
         if isinstance(step.record, m.NodeProto):
             return step.index
     return 0
-
-
-CHILDREN: dict[type[Record], tuple[Field, ...]] = {
-    message: tuple(f for f in message.FIELDS if f.message is not None) for message in m.MESSAGES
-}
 
 
 def by_class(rules: Iterable[Rule], ir_version: int) -> dict[type[Record], list[Rule]]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from sardonyx.check.context import DataFile, Document
 from sardonyx.errors import ExternalDataError
-from sardonyx.io.external.opening import open_data
+from sardonyx.io.external.opening import Policy, open_data
 from sardonyx.proto.messages import TensorProto
 
 NUMBER_KEYS = ("offset", "length")
 KEYS = ("location", "offset", "length", "checksum", "basepath")
 LARGEST = (1 << 63) - 1
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 def entry(tensor: TensorProto, key: str) -> str | None:
@@ -37,6 +39,8 @@ def flaw(location: str) -> str:
     """Why a location is not relative to the model's directory, or reads differently elsewhere; "" where it is fine."""
     if location.startswith("/"):
         return "is absolute"
+    if SCHEME.match(location):
+        return "is a URL"
     if location[1:2] == ":" and location[:1].isalpha():
         return "starts with a drive"
     if "\\" in location:
@@ -75,6 +79,12 @@ def opened(document: Document, path: Path, location: str) -> DataFile:
     except ExternalDataError as error:
         return DataFile(0, error.why, is_linked(os.path.dirname(model), plain))
     os.close(fd)
+    if (
+        document.policy is Policy.HUB
+        and is_linked(os.path.dirname(model), plain)
+        and not os.path.islink(model)
+    ):
+        return DataFile(size, f"{location!r} is reached by a link", True)
     return DataFile(size)
 
 
@@ -89,7 +99,13 @@ def is_linked(folder: str, plain: str) -> bool:
 
 
 def checksum(document: Document, location: str) -> str:
-    """The SHA1 of a file that `data_file` found to be in order."""
+    """The SHA1 of a file that `data_file` found to be in order, read once."""
+    if location not in document.checksums:
+        document.checksums[location] = sha1_of(document, location)
+    return document.checksums[location]
+
+
+def sha1_of(document: Document, location: str) -> str:
     import hashlib  # few models state checksums
 
     assert document.path is not None, "data_file has looked at it"

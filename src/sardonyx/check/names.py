@@ -19,7 +19,9 @@ ATTRIBUTE_TYPES = {int(one): one.name for one in AttributeProtoAttributeType}
 KEY_TYPES = frozenset(  # of maps (onnx.proto, TypeProto.Map)
     TensorProtoDataType[name] for name in "INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 STRING".split()
 )
-TOP_LEVEL = frozenset("com edu gov int mil net org".split())  # that end a domain name written forwards
+TOP_LEVEL = frozenset(  # that end a domain name written forwards
+    "com edu gov int mil net org ai io au br ca ch cn de es eu fr jp kr nl pl ru se uk".split()
+)
 
 
 def is_identifier(name: str) -> bool:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from sardonyx.check.api import REGISTERED, Rule, Severity
+from sardonyx.check.mends import mendable
 
 FOLDER = Path(__file__).parent / "rules"
 PACKAGE = f"{__name__.rpartition('.')[0]}.rules"
@@ -33,14 +34,32 @@ class Page:
     bad: str
     good: str
 
+    @property
+    def fix(self) -> str:
+        """What `check --fix` does about the fault where it can tell what is meant; "" where it can do nothing."""
+        one = mendable().get(self.code)
+        return one.title if one is not None else ""
+
     def text(self) -> str:
         """The page for a terminal."""
         rows = [
             f"{self.code} {self.name} ({self.severity}): {self.title}",
             f"Clause: {self.clause}",
             f"Why: {self.why}",
+            *([f"Fix: {self.fix}"] if self.fix else ()),
         ]
         return "\n\n".join([*rows, f"Bad:\n\n{indented(self.bad)}", f"Good:\n\n{indented(self.good)}"]) + "\n"
+
+    def markdown(self) -> str:
+        """The page without its title, for whoever shows it under one."""
+        rows = [
+            f"Clause: {self.clause}",
+            self.why,
+            *([f"Fix: {self.fix}"] if self.fix else ()),
+            f"Bad:\n\n```\n{self.bad}\n```",
+            f"Good:\n\n```\n{self.good}\n```",
+        ]
+        return "\n\n".join(rows) + "\n"
 
 
 @cache

@@ -1,10 +1,10 @@
-"""Who reads what: the names that a node takes, with those that its subgraphs take from outside."""
+"""Who reads what: the names that nodes take, with those that their subgraphs take from outside."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx.check.bodies import Body, Definition, Identity, initializer_names
+from sardonyx.check.bodies import Body, Definition, Identity, initializer_names, input_names
 from sardonyx.proto import messages as m
 from sardonyx.schema import canonical
 
@@ -12,34 +12,80 @@ from sardonyx.schema import canonical
 def subgraphs(node: m.NodeProto) -> Iterator[tuple[str, m.GraphProto]]:
     """Path from the node, and graph, of each attribute that holds one."""
     for i, one in enumerate(node.__dict__.get("attribute") or ()):
-        if one.g is not None:
+        values = one.__dict__
+        if "g" in values and one.g is not None:
             yield f"attribute[{i}].g", one.g
-        for j, graph in enumerate(one.__dict__.get("graphs") or ()):
-            yield f"attribute[{i}].graphs[{j}]", graph
+        if "graphs" in values:
+            yield from ((f"attribute[{i}].graphs[{j}]", graph) for j, graph in enumerate(one.graphs))
 
 
-def read_by(node: m.NodeProto) -> set[str]:
-    """Every name that the node reads, directly or within its subgraphs, and that is not made in these."""
-    names = {name for name in node.__dict__.get("input") or () if name}
-    for _, graph in subgraphs(node):
-        names |= read_from_outside(graph)
-    return names
+def bottom_up(
+    record: m.GraphProto | m.FunctionProto,
+) -> Iterator[tuple[m.GraphProto | m.FunctionProto, list[set[str]]]]:
+    """Every graph within, inner ones first, and the names that each of its nodes reads.
+
+    A node reads its inputs, and what its subgraphs read and do not make.
+    """
+    free: dict[int, set[str]] = {}
+    stack = [(record, False)]
+    while stack:
+        one, is_ready = stack.pop()
+        if not is_ready:
+            stack.append((one, True))
+            stack += [
+                (inner, False)
+                for node in one.node
+                if "attribute" in node.__dict__
+                for _, inner in subgraphs(node)
+            ]
+            continue
+        reads: list[set[str]] = []
+        for node in one.node:
+            names = {name for name in node.__dict__.get("input") or () if name}
+            for _, inner in subgraphs(node):
+                names |= free.pop(id(inner), set())
+            reads.append(names)
+        yield one, reads
+        made = {*input_names(one), *(name for node in one.node for name in node.__dict__.get("output") or ())}
+        if isinstance(one, m.GraphProto):
+            made.update(name for _, name in initializer_names(one))
+        free[id(one)] = set().union(*reads) - made
 
 
-def read_from_outside(graph: m.GraphProto) -> set[str]:
-    """The names that a graph reads and does not make."""
-    made = {v.name for v in graph.input} | {name for _, name in initializer_names(graph)}
-    made.update(name for node in graph.node for name in node.output)
-    read: set[str] = set()
-    for node in graph.node:
-        read |= read_by(node)
-    return read - made
+def is_disordered(body: Body) -> bool:
+    """Whether a node, or a subgraph of it, reads what the body makes only here or later."""
+    writers, outer = body.writers, body.outer
+    if any(n in writers and not (outer and outer.sees(n, body.holder)) for _, _, n in body.unseen):
+        return True
+    root = body
+    while root.kind == "nested" and root.outer is not None:
+        root = root.outer
+    if not root.holds_graphs:
+        return False
+    if root.disordered is None:
+        root.disordered = {id(one) for one, reads in bottom_up(root.record) if reads_ahead(one, reads)}
+    return id(body.record) in root.disordered
+
+
+def reads_ahead(record: m.GraphProto | m.FunctionProto, reads: list[set[str]]) -> bool:
+    """Whether a node reads what a node makes for the first time here or later."""
+    made = set(input_names(record))
+    if isinstance(record, m.GraphProto):
+        made.update(name for _, name in initializer_names(record))
+    ahead = {name for node in record.node for name in node.__dict__.get("output") or ()} - made
+    for node, names in zip(record.node, reads, strict=True):
+        if not ahead.isdisjoint(names):
+            return True
+        ahead.difference_update(node.__dict__.get("output") or ())
+    return False
 
 
 def circles(body: Body) -> list[list[int]]:
     """The groups of nodes of a body that need their own results; found once."""
     if body.circles is None:
-        body.circles = cycles(body.record.node)
+        *_, (_, reads) = bottom_up(body.record)
+        writers = body.writers
+        body.circles = circles_of([sorted({writers[n][0] for n in names if n in writers}) for names in reads])
         body.circle_of = {i: number for number, group in enumerate(body.circles) for i in group}
     return body.circles
 
@@ -52,15 +98,6 @@ def in_one_circle(reader: Body, index: int, writer: Body, definition: Definition
     circles(writer)
     circle = writer.circle_of.get(index)
     return circle is not None and circle == writer.circle_of.get(definition.position)
-
-
-def cycles(nodes: list[m.NodeProto]) -> list[list[int]]:
-    """The nodes that need their own results, directly or through others."""
-    writer: dict[str, int] = {}
-    for i, node in enumerate(nodes):
-        for name in node.output:
-            writer.setdefault(name, i)
-    return circles_of([sorted({writer[n] for n in read_by(node) if n in writer}) for node in nodes])
 
 
 def circles_of(reads: list[list[int]]) -> list[list[int]]:
@@ -132,6 +169,7 @@ def bodies_of(model: m.ModelProto) -> Iterator[tuple[str, m.GraphProto | m.Funct
         inner: list[tuple[str, m.GraphProto | m.FunctionProto]] = [
             (f"{path}.node[{i}].{at}", graph)
             for i, node in enumerate(body.node)
+            if "attribute" in node.__dict__
             for at, graph in subgraphs(node)
         ]
         stack += reversed(inner)

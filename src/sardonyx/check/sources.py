@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias, get_args
+from typing import BinaryIO, Literal, TypeAlias, cast, get_args
 
 from sardonyx.errors import DecodeError, TextError
 from sardonyx.io import to_proto
 from sardonyx.io.load import Path_, Serializable, hint, mapped
 from sardonyx.ir.graph import Model
 from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode
+from sardonyx.proto.binary import chunks, decode
 from sardonyx.proto.record import Payload, Record
 from sardonyx.proto.wire import Buffer, Limits
 
@@ -25,6 +25,7 @@ KINDS: dict[DocumentKind, type[Record]] = {
     "map": m.MapProto,
     "optional": m.OptionalProto,
 }
+NAMED = {message.__name__: kind for kind, message in KINDS.items()}  # as the onnx package names them, too
 MAGIC = b"\x0a\x09ONNXOPSET"  # field 1 of an OperatorSetProto
 assert set(get_args(DocumentKind)) == set(KINDS)
 
@@ -33,26 +34,42 @@ def read(source: Source, kind: DocumentKind | None, limits: Limits | None) -> tu
     """The record and the file that it stands in.
 
     Raises DecodeError, TextError, JsonError and LimitError for what does not decode, OSError for files that
-    cannot be read, ValueError for an object that is no document.
+    cannot be read, ValueError for an object that is no document, InvalidModel for a record with a value that its
+    field cannot hold.
     """
     if isinstance(source, Record):
         if type(source) not in KINDS.values():
             raise ValueError(
                 f"a {type(source).__name__} cannot be checked alone; wanted one of {', '.join(KINDS)}"
             )
-        return source, None
+        return held(source), None
     if isinstance(source, Model):
-        return to_proto.model(source), None
+        return held(to_proto.model(source)), None
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         return read_file(path, kind, limits), path
     if isinstance(source, Serializable):
-        return decoded(source.SerializeToString(), kind, limits), None
+        return decoded(source.SerializeToString(), kind or NAMED.get(type(source).__name__), limits), None
     if isinstance(source, bytes | bytearray | memoryview):
         return decoded(bytes(source) if isinstance(source, bytearray) else source, kind, limits), None
     if not hasattr(source, "read"):
         raise ValueError(f"{type(source).__name__} is no model; wanted a path, bytes, a file or a record")
     return decoded(source.read(), kind, limits), None
+
+
+def held(record: Record) -> Record:
+    """The record, once every value in it is one that its field can hold; what is set to None, and so not set, is cleared."""
+    chunks(record)  # which raises where one does not fit
+    stack = [record]
+    while stack:
+        one = stack.pop()
+        values = one.__dict__
+        for name in [name for name, value in values.items() if value is None]:
+            one.clear(name)
+        for field, value in one.present():
+            if field.message is not None:
+                stack += cast("list[Record]", value if field.repeated else [value])
+    return record
 
 
 def decoded(data: Payload | Buffer, kind: DocumentKind | None, limits: Limits | None) -> Record:

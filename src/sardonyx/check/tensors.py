@@ -13,13 +13,14 @@ from sardonyx.proto.messages import TensorProto
 
 TYPED = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
 EXTERNAL = 1
+LAST_TYPE = int(max(DataType))
 LARGEST = (1 << 63) - 1
 
 
 def dtype_of(tensor: TensorProto) -> DataType | None:
     """The element type; None where it is undefined or none that exists."""
     number = tensor.data_type
-    return DataType.numbered(number) if 0 < number <= max(DataType) else None
+    return DataType.numbered(number) if 0 < number <= LAST_TYPE else None
 
 
 def count_of(tensor: TensorProto) -> int | None:

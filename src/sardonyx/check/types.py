@@ -4,26 +4,75 @@ from __future__ import annotations
 
 from sardonyx.check.bodies import Body
 from sardonyx.check.names import element_type
-from sardonyx.proto.messages import FunctionProto, GraphProto, TensorProto, TypeProto
+from sardonyx.errors import InferenceError, InvalidModel
+from sardonyx.infer.merge import merged
+from sardonyx.io.types_proto import type_from
+from sardonyx.proto.messages import (
+    FunctionProto,
+    GraphProto,
+    SparseTensorProto,
+    TensorProto,
+    TensorShapeProto,
+    TensorShapeProtoDimension,
+    TypeProto,
+    TypeProtoSparseTensor,
+    TypeProtoTensor,
+)
 
 
-def misfit(type_: TypeProto | None, tensor: TensorProto) -> str:
-    """Why a tensor is no value of the type; "" where it is one, or the type says nothing."""
+def misfit(
+    type_: TypeProto | None, tensor: TensorProto | SparseTensorProto, *, has_stars: bool = False
+) -> str:
+    """Why a tensor is no value of the type; "" where it is one, or the type says nothing.
+
+    A sparse tensor is a value of dense types, too.  `has_stars`: a dim called "*" stands for any number of them, as it
+    did up to IR version 3.
+    """
     if type_ is None or (kind := type_.which("value")) is None:
         return ""
-    if type_.tensor_type is None:
+    holder: TypeProtoTensor | TypeProtoSparseTensor | None = type_.tensor_type
+    if holder is None and isinstance(tensor, SparseTensorProto):
+        holder = type_.sparse_tensor_type
+    if holder is None:
         return f"the input is a {kind.removesuffix('_type')}, the initializer a tensor"
-    wanted = type_.tensor_type.elem_type
-    if wanted and wanted != tensor.data_type:
-        return f"the input is {element_type(wanted)}, the initializer {element_type(tensor.data_type)}"
-    if type_.tensor_type.shape is None:
+    found = element_of(tensor)
+    if holder.elem_type and found is not None and holder.elem_type != found:
+        return f"the input is {element_type(holder.elem_type)}, the initializer {element_type(found)}"
+    if holder.shape is None:
         return ""
-    dims = type_.tensor_type.shape.dim
+    dims = holder.shape.dim
+    if has_stars and any(d.dim_param == "*" for d in dims):
+        return ""
     fits = len(dims) == len(tensor.dims) and all(
         not d.has("dim_value") or d.dim_value == n for d, n in zip(dims, tensor.dims, strict=True)
     )
     shown = [d.dim_value if d.has("dim_value") else d.dim_param or "?" for d in dims]
     return "" if fits else f"the input has the shape {shown}, the initializer {list(tensor.dims)}"
+
+
+def element_of(tensor: TensorProto | SparseTensorProto) -> int | None:
+    """The number of the element type; None for a sparse tensor without values."""
+    if isinstance(tensor, TensorProto):
+        return tensor.data_type
+    return tensor.values.data_type if tensor.values is not None else None
+
+
+def type_of(tensor: TensorProto) -> TypeProto:
+    """The type of a tensor's value."""
+    dims = [TensorShapeProtoDimension(dim_value=n) for n in tensor.dims]
+    inner = TypeProtoTensor(elem_type=tensor.data_type, shape=TensorShapeProto(dim=dims))
+    return TypeProto(tensor_type=inner)
+
+
+def contradiction(declared: TypeProto, own: TypeProto) -> str:
+    """Why no value is of both types; "" where one may be, or where a type has a fault of its own."""
+    try:
+        merged(type_from(declared, ""), type_from(own, ""))
+    except InferenceError as error:
+        return error.why.replace("its operators make", "it has")
+    except InvalidModel:
+        return ""
+    return ""
 
 
 def rank_of(body: Body | None, name: str) -> int | None:

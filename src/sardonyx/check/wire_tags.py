@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sardonyx.proto.record import Payload
+from typing import cast
+
+from sardonyx.proto.record import Field, Payload, Record
 
 
 def tag_of(field: Payload) -> tuple[int, int]:
@@ -14,3 +16,10 @@ def tag_of(field: Payload) -> tuple[int, int]:
         if byte < 0x80:
             break
     return tag >> 3, tag & 7
+
+
+def is_given(record: Record, field: Field) -> bool:
+    """Whether a record has a value of a field, of a list at least one."""
+    return record.has(field.name) and (
+        not field.repeated or len(cast("list[object]", getattr(record, field.name))) > 0
+    )

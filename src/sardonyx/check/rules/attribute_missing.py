@@ -1,7 +1,7 @@
 """SX210 attribute-missing: a node lacks an attribute that its operator requires.
 
 Clause: IR.md, "Nodes"; Operators.md
-Catalogue: NOD-12
+Catalogue: NOD-12 FUN-18
 Why:    the attribute has no default.
 Bad:    g (float[2] x) => (float[4] y) { y = Concat (x, x) }
 Good:   g (float[2] x) => (float[4] y) { y = Concat <axis = 0> (x, x) }
@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX210", visits=NodeProto)
+@rule("SX210", visits=NodeProto, by_form=True)
 def attribute_missing(node: NodeProto, context: Context) -> Iterator[Finding]:
     schema = context.schema
     if schema is None:

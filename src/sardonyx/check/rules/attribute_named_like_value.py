@@ -17,7 +17,7 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX213", "warning", visits=NodeProto, needs="attribute")
+@rule("SX213", "warning", visits=NodeProto, needs="attribute", by_form=True)
 def attribute_named_like_value(node: NodeProto, context: Context) -> Iterator[Finding]:
     values = {*node.input, *node.output}
     for i, one in enumerate(node.attribute):

@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX235", visits=NodeProto, needs="attribute")
+@rule("SX235", visits=NodeProto, needs="attribute", by_form=True)
 def attribute_twice(node: NodeProto, context: Context) -> Iterator[Finding]:
     first: dict[str, int] = {}
     for i, one in enumerate(node.attribute):

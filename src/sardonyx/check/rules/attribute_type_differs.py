@@ -18,7 +18,7 @@ from sardonyx.check.value_fields import FIELDS, kind_of
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX212", visits=NodeProto, unless="SX231 SX232", needs="attribute")
+@rule("SX212", visits=NodeProto, unless="SX231 SX232 SX235", needs="attribute", by_form=True)
 def attribute_type_differs(node: NodeProto, context: Context) -> Iterator[Finding]:
     schema = context.schema
     if schema is None:

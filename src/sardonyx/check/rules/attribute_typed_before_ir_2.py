@@ -18,7 +18,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import AttributeProto
 
 
-@rule("SX241", "warning", visits=AttributeProto, until=1)
+@rule("SX241", "warning", visits=AttributeProto, until=1, by_form=True)
 def attribute_typed_before_ir_2(one: AttributeProto, context: Context) -> Iterator[Finding]:
     """Once for each model."""
     if one.type:

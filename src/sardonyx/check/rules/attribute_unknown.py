@@ -17,7 +17,7 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX211", visits=NodeProto, unless="SX230", needs="attribute")
+@rule("SX211", visits=NodeProto, unless="SX230 SX002", needs="attribute", by_form=True)
 def attribute_unknown(node: NodeProto, context: Context) -> Iterator[Finding]:
     schema = context.schema
     if schema is None:

@@ -18,7 +18,7 @@ from sardonyx.check.value_fields import FIELDS, filled
 from sardonyx.proto.messages import AttributeProto
 
 
-@rule("SX232", visits=AttributeProto, since=2, unless="SX237")
+@rule("SX232", visits=AttributeProto, since=2, unless="SX237", by_form=True)
 def attribute_value_elsewhere(one: AttributeProto, context: Context) -> Iterator[Finding]:
     found = filled(one)
     wanted = FIELDS.get(one.type)

@@ -17,7 +17,7 @@ from sardonyx.check.value_fields import filled
 from sardonyx.proto.messages import AttributeProto
 
 
-@rule("SX233", visits=AttributeProto, unless="SX237")
+@rule("SX233", visits=AttributeProto, unless="SX237", by_form=True)
 def attribute_with_two_values(one: AttributeProto, context: Context) -> Iterator[Finding]:
     found = filled(one)
     if len(found) > 1:

@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import AttributeProto
 
 
-@rule("SX230", visits=AttributeProto)
+@rule("SX230", visits=AttributeProto, by_form=True, unless="SX003")
 def attribute_without_name(one: AttributeProto, context: Context) -> Iterator[Finding]:
     if not one.name:
         yield Finding("", "the attribute has no name", "name it, or drop it")

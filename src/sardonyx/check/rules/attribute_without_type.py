@@ -18,7 +18,7 @@ from sardonyx.check.value_fields import FIELDS, TYPES, filled
 from sardonyx.proto.messages import AttributeProto
 
 
-@rule("SX231", visits=AttributeProto, since=2)
+@rule("SX231", visits=AttributeProto, since=2, by_form=True, unless="SX003")
 def attribute_without_type(one: AttributeProto, context: Context) -> Iterator[Finding]:
     if one.type not in FIELDS:
         says = f"the type is {one.type}, which does not exist" if one.type else "the attribute has no type"

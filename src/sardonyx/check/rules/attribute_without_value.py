@@ -18,7 +18,7 @@ from sardonyx.check.value_fields import FIELDS, filled
 from sardonyx.proto.messages import AttributeProto
 
 
-@rule("SX234", visits=AttributeProto)
+@rule("SX234", visits=AttributeProto, by_form=True)
 def attribute_without_value(one: AttributeProto, context: Context) -> Iterator[Finding]:
     wanted = FIELDS.get(one.type)
     if wanted in ("t", "g", "sparse_tensor", "tp") and not filled(one) and not one.ref_attr_name:

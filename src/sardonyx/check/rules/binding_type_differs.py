@@ -3,7 +3,7 @@
 Clause: IR.md, "Training"
 Catalogue: TRN-10
 Why:    the variable has the type and shape of its initializer for good.
-Bad:    <training_info: [{algorithm: a () => (float[3] n) { n = Neg(w) }, update_binding: ["w": "n"]}]>
+Bad:    <training_info: [{algorithm: a () => (float[4] n) { n = Concat <axis = 0> (w, w) }, update_binding: ["w": "n"]}]>
         g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }
 Good:   <training_info: [{algorithm: a () => (float[2] n) { n = Neg(w) }, update_binding: ["w": "n"]}]>
         g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }

@@ -18,7 +18,7 @@ from sardonyx.proto.messages import GraphProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX107", visits=GraphProto, since=4)
+@rule("SX107", visits=GraphProto, since=4, unless="SX003")
 def border_without_shape(graph: GraphProto, context: Context) -> Iterator[Finding]:
     assert context.body is not None, "a graph has a body"
     if context.body.kind != "main":

@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import GraphProto
 
 
-@rule("SX106", visits=GraphProto)
+@rule("SX106", visits=GraphProto, unless="SX003")
 def border_without_type(graph: GraphProto, context: Context) -> Iterator[Finding]:
     assert context.body is not None, "a graph has a body"
     if context.body.kind != "main":

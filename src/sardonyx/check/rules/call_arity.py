@@ -19,7 +19,7 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX409", visits=NodeProto, since=8)
+@rule("SX409", visits=NodeProto, since=8, by_form=True)
 def call_arity(node: NodeProto, context: Context) -> Iterator[Finding]:
     callee = context.callee
     if callee is None:

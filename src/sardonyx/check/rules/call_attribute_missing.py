@@ -20,7 +20,7 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX413", visits=NodeProto, since=8)
+@rule("SX413", visits=NodeProto, since=8, by_form=True)
 def call_attribute_missing(node: NodeProto, context: Context) -> Iterator[Finding]:
     callee = context.callee
     if callee is None or not callee.attribute:

@@ -22,7 +22,7 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX411", visits=NodeProto, since=9, unless="SX231 SX232", needs="attribute")
+@rule("SX411", visits=NodeProto, since=9, unless="SX231 SX232", needs="attribute", by_form=True)
 def call_attribute_type_differs(node: NodeProto, context: Context) -> Iterator[Finding]:
     callee = context.callee
     if callee is None:

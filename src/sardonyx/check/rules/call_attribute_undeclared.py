@@ -20,7 +20,7 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX410", visits=NodeProto, since=8, needs="attribute")
+@rule("SX410", visits=NodeProto, since=8, needs="attribute", by_form=True)
 def call_attribute_undeclared(node: NodeProto, context: Context) -> Iterator[Finding]:
     callee = context.callee
     if callee is None:

@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX355", visits=TensorProto, needs="data_location")
+@rule("SX355", visits=TensorProto, needs="data_location", by_form=True)
 def data_location_unknown(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     if tensor.data_location not in (0, 1):
         yield Finding("data_location", f"data_location is {tensor.data_location}", "set DEFAULT or EXTERNAL")

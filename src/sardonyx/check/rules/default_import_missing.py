@@ -13,12 +13,25 @@ from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
+from sardonyx.check.reading import graphs_of
 from sardonyx.proto.messages import ModelProto
 from sardonyx.proto.record import brief
+from sardonyx.schema import canonical
 
 
-@rule("SX031", "warning", visits=ModelProto, since=3, unless="SX032")
+@rule("SX031", "warning", visits=ModelProto, since=3)
 def default_import_missing(model: ModelProto, context: Context) -> Iterator[Finding]:
-    if model.opset_import and "" not in context.document.imports:
+    """Silent where a node uses the set: SX032 tells of that."""
+    if model.opset_import and "" not in context.document.imports and not uses_default_set(model):
         says = f"imported are only {', '.join(map(brief, sorted(context.document.imports)))}"
         yield Finding("opset_import", says, "import the version of ai.onnx that the model was written for")
+
+
+def uses_default_set(model: ModelProto) -> bool:
+    """Whether a node outside of functions, which have imports of their own, is of the ONNX set."""
+    return any(
+        not canonical(node.domain)
+        for path, graph in graphs_of(model)
+        if not path.startswith("functions")
+        for node in graph.node
+    )

@@ -17,10 +17,16 @@ from sardonyx.check.types import misfit
 from sardonyx.proto.messages import GraphProto
 
 
-@rule("SX118", visits=GraphProto, unless="SX103 SX300 SX301 SX134 SX350")
+@rule("SX118", visits=GraphProto, unless="SX103 SX300 SX301 SX134 SX328 SX350")
 def default_unfit(graph: GraphProto, context: Context) -> Iterator[Finding]:
     inputs = {v.name: v for v in graph.input}
+    has_stars = context.ir_version <= 3
     for i, tensor in enumerate(graph.initializer):
         value = inputs.get(tensor.name)
-        if value is not None and (says := misfit(value.type, tensor)):
+        if value is not None and (says := misfit(value.type, tensor, has_stars=has_stars)):
             yield Finding(f"initializer[{i}]", says, "correct the type of the input, or the initializer")
+    for i, sparse in enumerate(graph.sparse_initializer):
+        value = inputs.get(sparse.values.name) if sparse.values is not None and sparse.values.name else None
+        if value is not None and (says := misfit(value.type, sparse, has_stars=has_stars)):
+            at = f"sparse_initializer[{i}]"
+            yield Finding(at, says, "correct the type of the input, or the initializer")

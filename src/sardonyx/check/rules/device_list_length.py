@@ -16,8 +16,8 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import DeviceConfigurationProto
 
 
-@rule("SX522", visits=DeviceConfigurationProto, since=11, unless="SX521")
+@rule("SX522", visits=DeviceConfigurationProto, since=11)
 def device_list_length(one: DeviceConfigurationProto, context: Context) -> Iterator[Finding]:
-    if one.device and len(one.device) != one.num_devices:
+    if one.device and 0 < one.num_devices != len(one.device):
         says = f"device has {len(one.device)} entries, num_devices is {one.num_devices}"
         yield Finding("device", says, "name each device, or leave the list out")

@@ -16,7 +16,9 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import ModelProto, NodeProto
 
 
-@rule("SX061", "warning", visits=(ModelProto, NodeProto), until=10)
+@rule(
+    "SX061", "warning", visits=(ModelProto, NodeProto), until=10, needs="configuration device_configurations"
+)
 def devices_before_ir_11(holder: ModelProto | NodeProto, context: Context) -> Iterator[Finding]:
     """Once for models, once for nodes."""
     field = "configuration" if isinstance(holder, ModelProto) else "device_configurations"

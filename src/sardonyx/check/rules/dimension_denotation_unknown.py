@@ -21,7 +21,7 @@ WORDS = (
 ).split()
 
 
-@rule("SX135", "warning", visits=TensorShapeProtoDimension, needs="denotation")
+@rule("SX135", "warning", visits=TensorShapeProtoDimension, needs="denotation", by_form=True)
 def dimension_denotation_unknown(dim: TensorShapeProtoDimension, context: Context) -> Iterator[Finding]:
     if dim.denotation and dim.denotation not in WORDS:
         says = f"{brief(dim.denotation)} is no denotation of dimensions{context.near(dim.denotation, WORDS)}"

@@ -17,7 +17,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import TensorShapeProtoDimension
 
 
-@rule("SX132", "warning", visits=TensorShapeProtoDimension, since=4, needs="dim_param")
+@rule("SX132", "warning", visits=TensorShapeProtoDimension, since=4, needs="dim_param", by_form=True)
 def dimension_name_empty(dim: TensorShapeProtoDimension, context: Context) -> Iterator[Finding]:
     if dim.has("dim_param") and not dim.dim_param:
         yield Finding("", "dim_param is set to the empty string", "name the variable, or leave dim_param out")

@@ -18,7 +18,7 @@ from sardonyx.proto.messages import FunctionProto, GraphProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX131", "warning", visits=(GraphProto, FunctionProto))
+@rule("SX131", "warning", visits=(GraphProto, FunctionProto), unless="SX002")
 def dimension_name_not_identifier(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
     """Once for each body."""
     fields = ("input", "output", "value_info") if isinstance(graph, GraphProto) else ("value_info",)

@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import TensorShapeProtoDimension
 
 
-@rule("SX133", "warning", visits=TensorShapeProtoDimension, since=4, needs="dim_param")
+@rule("SX133", "warning", visits=TensorShapeProtoDimension, since=4, needs="dim_param", by_form=True)
 def dimension_name_star(dim: TensorShapeProtoDimension, context: Context) -> Iterator[Finding]:
     if dim.dim_param == "*":
         says = 'the variable "*" stands for the size of one dimension'

@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import TensorShapeProtoDimension
 
 
-@rule("SX134", visits=TensorShapeProtoDimension, needs="dim_value")
+@rule("SX134", visits=TensorShapeProtoDimension, needs="dim_value", by_form=True)
 def dimension_negative(dim: TensorShapeProtoDimension, context: Context) -> Iterator[Finding]:
     if dim.dim_value < 0:
         help_ = "leave both dim_value and dim_param out where the size is not known"

@@ -27,6 +27,7 @@ from sardonyx.proto.messages import (
     "SX005",
     visits=(ModelProto, OperatorSetProto, SequenceProto, MapProto, OptionalProto, TensorProto),
     hides=True,
+    by_form=True,
 )
 def document_empty(
     record: ModelProto | OperatorSetProto | SequenceProto | MapProto | OptionalProto | TensorProto,

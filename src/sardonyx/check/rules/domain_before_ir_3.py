@@ -19,7 +19,7 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX216", visits=NodeProto, until=2, hides=True, needs="domain")
+@rule("SX216", visits=NodeProto, until=2, hides=True, needs="domain", by_form=True)
 def domain_before_ir_3(node: NodeProto, context: Context) -> Iterator[Finding]:
     if node.domain:
         says = f"IR version {context.ir_version} has no domains of operators, and the node has {brief(node.domain)}"

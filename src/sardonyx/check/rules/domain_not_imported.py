@@ -1,7 +1,7 @@
 """SX032 domain-not-imported: a node uses an operator of a domain that is not imported.
 
 Clause: IR.md, "Operator Sets"; onnx.proto, FunctionProto.opset_import
-Catalogue: OPS-03 SUB-14 FUN-13
+Catalogue: OPS-03 SUB-14 FUN-13 TRN-06
 Why:    without a version nobody can tell which definition of the operator is meant.  Nodes of a function go by the
         imports of that function.
 Bad:    g (float[2] x) => (float[2] y) { y = ai.onnx.ml.Binarizer(x) }
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
 from sardonyx.proto.messages import FunctionProto, GraphProto
+from sardonyx.proto.record import brief
 from sardonyx.schema import canonical
 
 
@@ -26,11 +27,13 @@ def domain_not_imported(graph: GraphProto | FunctionProto, context: Context) -> 
     if not body.imports and isinstance(graph, GraphProto):
         return  # SX030 has said so
     seen = set(body.imports)
-    for i, node in enumerate(graph.node):
-        domain = canonical(node.domain)
-        if domain in seen or not node.op_type:
+    for (domain, op_type), i in body.operators.items():
+        domain = canonical(domain)
+        if domain in seen or not op_type:
             continue
         seen.add(domain)
         whose = "the function" if body.function is not None else "the model"
-        says = f"{whose} does not import {domain or 'ai.onnx'!r}, the domain of {node.op_type}"
-        yield Finding(f"node[{i}]", says, f"add {domain or 'ai.onnx'!r} with its version to opset_import")
+        says = f"{whose} does not import {brief(domain or 'ai.onnx')}, the domain of {brief(op_type)}"
+        yield Finding(
+            f"node[{i}]", says, f"add {brief(domain or 'ai.onnx')} with its version to opset_import"
+        )

@@ -19,7 +19,7 @@ from sardonyx.proto.record import brief
 from sardonyx.schema import canonical, domains
 
 
-@rule("SX037", "warning", visits=ModelProto)
+@rule("SX037", "warning", visits=ModelProto, unless="SX002")
 def domain_not_reversed(model: ModelProto, context: Context) -> Iterator[Finding]:
     for i, one in enumerate(model.opset_import):
         if canonical(one.domain) not in domains() and not is_reverse_domain_name(one.domain):

@@ -13,17 +13,18 @@ from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
+from sardonyx.check.tensors import LAST_TYPE
 from sardonyx.dtypes import DataType
 from sardonyx.proto.messages import TensorProto, TypeProtoSparseTensor, TypeProtoTensor
 
 
-@rule("SX050", visits=(TensorProto, TypeProtoTensor, TypeProtoSparseTensor), hides=True)
+@rule("SX050", visits=(TensorProto, TypeProtoTensor, TypeProtoSparseTensor), hides=True, by_form=True)
 def element_type_too_new(
     holder: TensorProto | TypeProtoTensor | TypeProtoSparseTensor, context: Context
 ) -> Iterator[Finding]:
     """Once for each type."""
     number = holder.data_type if isinstance(holder, TensorProto) else holder.elem_type
-    if not DataType.BFLOAT16 <= number <= max(DataType):
+    if not DataType.BFLOAT16 <= number <= LAST_TYPE:
         return
     dtype = DataType.numbered(number)
     if dtype.ir_version > context.ir_version:

@@ -21,7 +21,7 @@ from sardonyx.dtypes import DataType, field_of
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX308", visits=TensorProto, unless="SX300 SX305 SX306")
+@rule("SX308", visits=TensorProto, unless="SX300 SX305 SX306", needs="int32_data uint64_data")
 def entry_out_of_range(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     dtype = dtype_of(tensor)
     field = next(

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
-from sardonyx.check.tensors import is_external
 from sardonyx.proto.messages import TensorProto
 
+DEFAULT = 0
 
-@rule("SX353", visits=TensorProto, unless="SX355", needs="external_data")
+
+@rule("SX353", visits=TensorProto, needs="external_data")
 def external_data_unused(tensor: TensorProto, context: Context) -> Iterator[Finding]:
-    if tensor.external_data and not is_external(tensor):
+    if tensor.external_data and tensor.data_location == DEFAULT:
         yield Finding(
             "external_data", "data_location is not EXTERNAL", "set data_location, or drop the entries"
         )

@@ -2,8 +2,8 @@
 
 Clause: ExternalDataSecurity.md
 Catalogue: EXT-16
-Why:    what looks like a file of the model may be any file of the machine.  Links of the kind that the Hugging Face
-        cache makes are allowed; --policy trusted allows all.
+Why:    what looks like a file of the model may be any file of the machine.  Links are allowed as the Hugging Face
+        cache makes them, which links the model, too; --policy trusted allows all.
 Bad:    file w.bin 8
         hard u.bin w.bin
         g () => (float[2] y) <float[2] y = ["location": "u.bin"]> {}

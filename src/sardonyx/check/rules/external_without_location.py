@@ -19,7 +19,7 @@ from sardonyx.check.tensors import is_external
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX340", visits=TensorProto, needs="data_location")
+@rule("SX340", visits=TensorProto, needs="data_location", unless="SX003")
 def external_without_location(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     if is_external(tensor) and not entry(tensor, "location"):
         yield Finding("external_data", "there is no location", "name the file that holds the data")

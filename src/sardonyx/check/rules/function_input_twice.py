@@ -19,7 +19,7 @@ from sardonyx.proto.messages import FunctionProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX405", visits=FunctionProto, since=8)
+@rule("SX405", visits=FunctionProto, since=8, unless="SX105")
 def function_input_twice(function: FunctionProto, context: Context) -> Iterator[Finding]:
     first: dict[str, int] = {}
     for i, name in enumerate(function.input):

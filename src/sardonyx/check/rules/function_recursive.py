@@ -29,6 +29,8 @@ def function_recursive(model: ModelProto, context: Context) -> Iterator[Finding]
         sorted({index[key] for key in called_by(function) if key in index}) for function in model.functions
     ]
     for group in circles_of(calls):
-        chain = " -> ".join(brief(model.functions[i].name) for i in group)
+        chain = " -> ".join(brief(model.functions[i].name) for i in group[:8]) + (
+            " ..." if len(group) > 8 else ""
+        )
         says = f"{chain} {'call each other' if len(group) > 1 else 'calls itself'}"
         yield Finding(f"functions[{group[0]}]", says, "use Loop or Scan to repeat something")

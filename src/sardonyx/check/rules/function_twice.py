@@ -22,7 +22,7 @@ from sardonyx.proto.messages import ModelProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX400", visits=ModelProto, since=8)
+@rule("SX400", visits=ModelProto, since=8, unless="SX057")
 def function_twice(model: ModelProto, context: Context) -> Iterator[Finding]:
     first: dict[tuple[str, ...], int] = {}
     for i, function in enumerate(model.functions):

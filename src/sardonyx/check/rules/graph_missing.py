@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import ModelProto
 
 
-@rule("SX012", visits=ModelProto)
+@rule("SX012", visits=ModelProto, unless="SX003")
 def graph_missing(model: ModelProto, context: Context) -> Iterator[Finding]:
     if model.graph is None:
         yield Finding(

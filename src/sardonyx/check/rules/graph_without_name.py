@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import GraphProto
 
 
-@rule("SX100", visits=GraphProto)
+@rule("SX100", visits=GraphProto, unless="SX003")
 def graph_without_name(graph: GraphProto, context: Context) -> Iterator[Finding]:
     if not graph.name:
         yield Finding(

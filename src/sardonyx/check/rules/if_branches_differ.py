@@ -23,14 +23,16 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.schema import canonical
 
 
-@rule("SX128", visits=NodeProto, needs="attribute")
+@rule("SX128", visits=NodeProto, needs="attribute", by_form=True)
 def if_branches_differ(node: NodeProto, context: Context) -> Iterator[Finding]:
     if node.op_type != "If" or canonical(node.domain):
         return
     for path, graph in subgraphs(node):
-        if len(graph.input) and context.ir_version >= 4:
-            says = f"the branch has {len(graph.input)} inputs; If supplies none"
-            yield Finding(f"{path}.input[0]", says, "read outer values by their names")
+        own = {tensor.name for tensor in graph.initializer}  # SX125 tells of inputs with initializers
+        inputs = [i for i, value in enumerate(graph.input) if value.name not in own]
+        if inputs:
+            says = f"the branch has {len(inputs)} inputs; If supplies none"
+            yield Finding(f"{path}.input[{inputs[0]}]", says, "read outer values by their names")
         if len(graph.output) != len(node.output):
             says = f"the branch yields {len(graph.output)} values, the node has {len(node.output)} outputs"
             yield Finding(path, says, "give the branch an output for each of the node's")

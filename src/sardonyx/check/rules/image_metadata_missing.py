@@ -26,8 +26,8 @@ def image_metadata_missing(model: ModelProto, context: Context) -> Iterator[Find
     image = next(
         (i for i, v in enumerate(inputs) if v.type is not None and v.type.denotation == "IMAGE"), None
     )
-    given = {entry.key for entry in model.metadata_props}
-    missing = [key for key in KEYS if key not in given]
+    given = {entry.key.lower() for entry in model.metadata_props}
+    missing = [key for key in KEYS if key.lower() not in given]
     if image is not None and missing:
         says = f"the input is denoted IMAGE, but metadata_props lacks {', '.join(missing)}"
         yield Finding(f"graph.input[{image}]", says, "add the keys to the model's metadata_props")

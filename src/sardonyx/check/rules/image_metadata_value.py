@@ -16,17 +16,17 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import ModelProto
 from sardonyx.proto.record import brief
 
-VALUES = {
-    "Image.BitmapPixelFormat": "Gray8 Rgb8 Bgr8 Rgba8 Bgra8",
-    "Image.ColorSpaceGamma": "Linear SRGB",
-    "Image.NominalPixelRange": "NominalRange_0_255 Normalized_0_1 Normalized_1_1 NominalRange_16_235",
+VALUES = {  # keys and values are compared without regard to case
+    "image.bitmappixelformat": "Gray8 Rgb8 Bgr8 Rgba8 Bgra8",
+    "image.colorspacegamma": "Linear SRGB",
+    "image.nominalpixelrange": "NominalRange_0_255 Normalized_0_1 Normalized_1_1 NominalRange_16_235",
 }
 
 
 @rule("SX022", "warning", visits=ModelProto)
 def image_metadata_value(model: ModelProto, context: Context) -> Iterator[Finding]:
     for i, entry in enumerate(model.metadata_props):
-        allowed = VALUES.get(entry.key, "")
+        allowed = VALUES.get(entry.key.lower(), "")
         if allowed and entry.value.lower() not in allowed.lower().split():
-            says = f"{entry.key} is {brief(entry.value)}"
+            says = f"{brief(entry.key)} is {brief(entry.value)}"
             yield Finding(f"metadata_props[{i}].value", says, f"write one of {', '.join(allowed.split())}")

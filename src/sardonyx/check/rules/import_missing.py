@@ -17,7 +17,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import ModelProto
 
 
-@rule("SX030", visits=ModelProto, since=3)
+@rule("SX030", visits=ModelProto, since=3, unless="SX003")
 def import_missing(model: ModelProto, context: Context) -> Iterator[Finding]:
     if not model.opset_import:
         help_ = "name the version of each operator set that the nodes use, as ai.onnx 21"

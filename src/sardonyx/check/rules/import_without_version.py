@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import OperatorSetIdProto
 
 
-@rule("SX033", visits=OperatorSetIdProto)
+@rule("SX033", visits=OperatorSetIdProto, unless="SX003")
 def import_without_version(one: OperatorSetIdProto, context: Context) -> Iterator[Finding]:
     if not one.has("version"):
         yield Finding("", f"the import of {one.domain or 'ai.onnx'!r} has no version", "state the version")

@@ -1,7 +1,7 @@
 """SX101 input-name-twice: two inputs of one graph have the same name.
 
 Clause: IR.md, "Names Within a Graph"
-Catalogue: GRA-04 SUB-15
+Catalogue: GRA-04 SUB-15 TRN-06
 Why:    a reader of the name cannot tell which of the two values it gets.
 Bad:    g (float[2] x, float[2] x) => (float[2] y) { y = Abs(x) }
 Good:   g (float[2] x, float[2] z) => (float[2] y) { y = Add(x, z) }

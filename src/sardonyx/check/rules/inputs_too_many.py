@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX203", visits=NodeProto)
+@rule("SX203", visits=NodeProto, by_form=True)
 def inputs_too_many(node: NodeProto, context: Context) -> Iterator[Finding]:
     schema = context.schema
     if schema is not None and schema.max_inputs is not None and len(node.input) > schema.max_inputs:

@@ -17,7 +17,7 @@ from sardonyx.check.context import NEWEST_IR, Context
 from sardonyx.proto.messages import ModelProto
 
 
-@rule("SX010", visits=ModelProto)
+@rule("SX010", visits=ModelProto, unless="SX003")
 def ir_version_missing(model: ModelProto, context: Context) -> Iterator[Finding]:
     if not model.ir_version:
         help_ = f"set ir_version to the lowest version that has all features used, at most {NEWEST_IR}"

@@ -25,7 +25,7 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.schema import canonical
 
 
-@rule("SX129", visits=NodeProto, unless="SX127", needs="attribute")
+@rule("SX129", visits=NodeProto, unless="SX127", needs="attribute", by_form=True)
 def loop_body_differs(node: NodeProto, context: Context) -> Iterator[Finding]:
     if node.op_type not in ("Loop", "Scan") or canonical(node.domain):
         return
@@ -37,7 +37,7 @@ def loop_body_differs(node: NodeProto, context: Context) -> Iterator[Finding]:
     )  # sequence_lens, which the body lacks
     for path, graph, supplied in control_bodies(node):
         wanted = supplied - extra
-        own = {tensor.name for tensor in graph.initializer} if context.ir_version <= 3 else set()
+        own = {tensor.name for tensor in graph.initializer}  # from IR version 4 on SX125 tells of these
         given = sum(i < wanted or value.name not in own for i, value in enumerate(graph.input))
         if given != wanted:
             says = f"the body has {given} inputs, {node.op_type} supplies {wanted}"

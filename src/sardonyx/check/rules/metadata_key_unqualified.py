@@ -31,6 +31,7 @@ STANDARD = frozenset("model_author model_license author company converted_from l
     "warning",
     visits=(ModelProto, GraphProto, NodeProto, FunctionProto, ValueInfoProto, TensorProto),
     needs="metadata_props",
+    unless="SX002",
 )
 def metadata_key_unqualified(
     holder: ModelProto | GraphProto | NodeProto | FunctionProto | ValueInfoProto | TensorProto,

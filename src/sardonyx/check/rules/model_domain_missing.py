@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import ModelProto
 
 
-@rule("SX013", "warning", visits=ModelProto)
+@rule("SX013", "warning", visits=ModelProto, unless="SX003")
 def model_domain_missing(model: ModelProto, context: Context) -> Iterator[Finding]:
     if not model.domain:
         yield Finding(

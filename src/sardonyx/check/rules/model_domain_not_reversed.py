@@ -18,7 +18,7 @@ from sardonyx.proto.messages import ModelProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX014", "warning", visits=ModelProto)
+@rule("SX014", "warning", visits=ModelProto, unless="SX002")
 def model_domain_not_reversed(model: ModelProto, context: Context) -> Iterator[Finding]:
     if model.domain and not is_reverse_domain_name(model.domain):
         says = f"{brief(model.domain)} is no reverse domain name"

@@ -12,16 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
-from sardonyx.check.bodies import initializer_names, input_names
+from sardonyx.check.bodies import Body, initializer_names, input_names
 from sardonyx.check.context import Context
 from sardonyx.check.names import is_identifier
 from sardonyx.proto.messages import FunctionProto, GraphProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX130", "warning", visits=(GraphProto, FunctionProto))
+@rule("SX130", "warning", visits=(GraphProto, FunctionProto), unless="SX002")
 def name_not_identifier(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
     """Once for each body: exporters break this rule with every name or with none."""
+    assert context.body is not None, "a graph or function has a body"
+    if all_are_identifiers(context.body):
+        return
     others: set[str] = set()
     first = None
     for at, name in names_in(graph):
@@ -32,6 +35,16 @@ def name_not_identifier(graph: GraphProto | FunctionProto, context: Context) -> 
         more = f", nor are {len(others) - 1} other names here" if len(others) > 1 else ""
         says = f"{brief(first[1])} is no identifier{more}"
         yield Finding(first[0], says, "use letters, digits and underscores, a digit not first")
+
+
+def all_are_identifiers(body: Body) -> bool:
+    """The same in fewer words, which most bodies take."""
+    names = [body.record.name, *body.writers, *body.inputs, *body.initializers]
+    names += body.node_names
+    names += body.attribute_names
+    if isinstance(body.record, FunctionProto):
+        names += [*body.record.attribute, *(one.name for one in body.record.attribute_proto)]
+    return "".join(names).isascii() and all(map(str.isidentifier, filter(None, names)))
 
 
 def names_in(graph: GraphProto | FunctionProto) -> Iterator[tuple[str, str]]:
@@ -51,3 +64,4 @@ def names_in(graph: GraphProto | FunctionProto) -> Iterator[tuple[str, str]]:
             yield str(where), name
     else:
         yield from ((f"attribute[{i}]", name) for i, name in enumerate(graph.attribute))
+        yield from ((f"attribute_proto[{i}].name", one.name) for i, one in enumerate(graph.attribute_proto))

@@ -1,7 +1,7 @@
 """SX119 node-name-twice: two nodes of one graph have the same name.
 
 Clause: IR.md, "Names Within a Graph"
-Catalogue: GRA-20 SUB-18
+Catalogue: GRA-20 SUB-18 TRN-06
 Why:    messages and tools that go by the names of nodes cannot tell the two apart, and some readers refuse the model.
 Bad:    g (float[2] x) => (float[2] y) { [n] a = Abs(x) [n] y = Neg(a) }
 Good:   g (float[2] x) => (float[2] y) { [n] a = Abs(x) [m] y = Neg(a) }
@@ -20,8 +20,12 @@ from sardonyx.proto.messages import FunctionProto, GraphProto
 def node_name_twice(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
     """An algorithm of a training step is joined to the main graph, so that their names count together."""
     body = context.body
+    assert body is not None, "a graph or function has a body"
+    joined = body.kind == "algorithm"
+    if not joined and len(set(body.node_names)) == len(body.node_names):
+        return
     first: dict[str, str] = {}
-    if body is not None and body.kind == "algorithm" and body.outer is not None:
+    if body.kind == "algorithm" and body.outer is not None:
         first |= {
             node.name: f"node[{i}] of the main graph"
             for i, node in enumerate(body.outer.record.node)

@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX200", visits=NodeProto)
+@rule("SX200", visits=NodeProto, by_form=True, unless="SX003")
 def node_without_operator(node: NodeProto, context: Context) -> Iterator[Finding]:
     if not node.op_type:
         yield Finding("op_type", "the node names no operator", "set op_type")

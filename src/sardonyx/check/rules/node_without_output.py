@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX123", visits=NodeProto)
+@rule("SX123", visits=NodeProto, by_form=True, unless="SX003")
 def node_without_output(node: NodeProto, context: Context) -> Iterator[Finding]:
     if not node.output:
         yield Finding("output", "the node has no output", "name its outputs, or drop the node")

@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX217", "info", visits=NodeProto)
+@rule("SX217", "info", visits=NodeProto, by_form=True)
 def operator_experimental(node: NodeProto, context: Context) -> Iterator[Finding]:
     schema = context.schema
     if schema is not None and schema.status != "common":

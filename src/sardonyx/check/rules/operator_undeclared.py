@@ -14,28 +14,28 @@ from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
-from sardonyx.check.reading import bodies_of
-from sardonyx.proto.messages import ModelProto
+from sardonyx.proto.messages import FunctionProto, GraphProto
 from sardonyx.proto.record import brief
 from sardonyx.schema import canonical, domains
 
 
-@rule("SX202", "warning", visits=ModelProto)
-def operator_undeclared(model: ModelProto, context: Context) -> Iterator[Finding]:
-    """Once for each domain."""
-    document = context.document
-    first: dict[str, str] = {}
+@rule("SX202", "warning", visits=(GraphProto, FunctionProto), unless="SX032 SX002")
+def operator_undeclared(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
+    """Once for each domain of a model."""
+    body, document = context.body, context.document
+    assert body is not None, "a graph or function has a body"
+    if document.model is None:
+        return
+    first: dict[str, int] = {}
     unknown: dict[str, set[str]] = {}
-    for path, body in bodies_of(model):
-        for i, node in enumerate(body.node):
-            domain = canonical(node.domain)
-            if domain not in domains() and node.op_type and not document.declares(domain, node.op_type):
-                first.setdefault(domain, f"{path}.node[{i}]")
-                unknown.setdefault(domain, set()).add(node.op_type)
+    for (name, op_type), i in body.operators.items():
+        domain = canonical(name)
+        if domain not in domains() and op_type and not document.declares(domain, op_type):
+            first.setdefault(domain, i)
+            unknown.setdefault(domain, set()).add(op_type)
     for domain, names in unknown.items():
         says = (
             f"nothing declares {', '.join(sorted(names)[:8])}{' ...' * (len(names) > 8)} of {brief(domain)}"
         )
-        yield Finding(
-            first[domain], says, "add functions for them, or check with --operator-set and their document"
-        )
+        help_ = "add functions for them, or check with --operator-set and their document"
+        yield Finding(f"node[{first[domain]}]", says, help_, once=domain)

@@ -1,7 +1,7 @@
 """SX201 operator-unknown: the imported version of an operator set has no operator of this name.
 
 Clause: IR.md, "Operators"; Operators.md
-Catalogue: NOD-02 FUN-23
+Catalogue: NOD-02 FUN-23 SUB-14 TRN-06 TRN-08
 Why:    nobody knows what the node does; names count letter for letter.
 Bad:    g (float[2] x) => (float[2] y) { y = Abz(x) }
 Good:   g (float[2] x) => (float[2] y) { y = Abs(x) }
@@ -19,7 +19,7 @@ from sardonyx.proto.record import brief
 from sardonyx.schema import canonical, domains, operators, versions
 
 
-@rule("SX201", visits=NodeProto)
+@rule("SX201", visits=NodeProto, by_form=True, unless="SX002")
 def operator_unknown(node: NodeProto, context: Context) -> Iterator[Finding]:
     body, domain = context.body, canonical(node.domain)
     if body is None or not node.op_type or context.schema is not None or domain not in domains():

@@ -17,7 +17,7 @@ from sardonyx.check.stored import ELEMENTS
 from sardonyx.proto.messages import OptionalProto
 
 
-@rule("SX628", visits=OptionalProto, unless="SX627")
+@rule("SX628", visits=OptionalProto)
 def optional_kind_unknown(stored: OptionalProto, context: Context) -> Iterator[Finding]:
     if stored.elem_type and stored.elem_type not in ELEMENTS:
         yield Finding("elem_type", f"elem_type is {stored.elem_type}", "set the kind of the value")

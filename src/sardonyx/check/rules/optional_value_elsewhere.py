@@ -19,6 +19,8 @@ from sardonyx.proto.messages import OptionalProto
 
 @rule("SX627", visits=OptionalProto)
 def optional_value_elsewhere(stored: OptionalProto, context: Context) -> Iterator[Finding]:
+    if stored.elem_type and stored.elem_type not in ELEMENTS:
+        return  # SX628 says so
     for number_, field in ELEMENTS.items():
         if stored.has(field) and number_ != stored.elem_type:
             wanted = ELEMENTS.get(stored.elem_type, "no value")

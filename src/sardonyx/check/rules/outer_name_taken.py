@@ -29,7 +29,7 @@ def outer_name_taken(graph: GraphProto, context: Context) -> Iterator[Finding]:
     assert body is not None, "a graph has a body"
     if body.outer is None:
         return
-    for name, writer in body.writers.items():
+    for name in body.writers:
         if body.outer.sees(name, body.holder):
             says = f"{brief(name)} is visible from outside already"
-            yield Finding(str(writer), says, "rename the inner value")
+            yield Finding(str(body.written(name)), says, "rename the inner value")

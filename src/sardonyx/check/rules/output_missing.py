@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX206", visits=NodeProto, unless="SX123")
+@rule("SX206", visits=NodeProto, unless="SX123 SX003", by_form=True)
 def output_missing(node: NodeProto, context: Context) -> Iterator[Finding]:
     schema = context.schema
     if schema is None:

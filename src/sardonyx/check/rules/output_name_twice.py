@@ -1,8 +1,9 @@
 """SX102 output-name-twice: a graph lists one value twice among its outputs.
 
 Clause: IR.md, "Names Within a Graph"
-Catalogue: GRA-05
-Why:    whoever asks for outputs by name gets one of them only.
+Catalogue: GRA-05 TRN-06
+Why:    whoever asks for outputs by name gets one of them only.  The outputs of an algorithm are joined to those of
+        the main graph.
 Bad:    g (float[2] x) => (float[2] y, float[2] y) { y = Abs(x) }
 Good:   g (float[2] x) => (float[2] y, float[2] z) { y = Abs(x) z = Identity(y) }
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
+from sardonyx.check.bodies import output_names
 from sardonyx.check.context import Context
 from sardonyx.proto.messages import GraphProto
 from sardonyx.proto.record import brief
@@ -19,10 +21,14 @@ from sardonyx.proto.record import brief
 
 @rule("SX102", "warning", visits=GraphProto)
 def output_name_twice(graph: GraphProto, context: Context) -> Iterator[Finding]:
-    first: dict[str, int] = {}
+    body = context.body
+    assert body is not None, "a graph has a body"
+    first: dict[str, str] = {}
+    if body.kind == "algorithm" and body.outer is not None:
+        outer = enumerate(output_names(body.outer.record))
+        first |= {name: f"output[{i}] of the main graph" for i, name in outer if body.own(name) is None}
     for i, value in enumerate(graph.output):
-        if value.name and first.setdefault(value.name, i) != i:
-            says = f"{brief(value.name)} is output[{first[value.name]}] already"
-            yield Finding(
-                f"output[{i}].name", says, "pass the value through an Identity, or drop one of the two"
-            )
+        at = f"output[{i}]"
+        if value.name and (other := first.setdefault(value.name, at)) != at:
+            says = f"{brief(value.name)} is {other} already"
+            yield Finding(f"{at}.name", says, "pass the value through an Identity, or drop one of the two")

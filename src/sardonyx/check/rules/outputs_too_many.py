@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX205", visits=NodeProto)
+@rule("SX205", visits=NodeProto, by_form=True)
 def outputs_too_many(node: NodeProto, context: Context) -> Iterator[Finding]:
     schema = context.schema
     if schema is not None and schema.max_outputs is not None and len(node.output) > schema.max_outputs:

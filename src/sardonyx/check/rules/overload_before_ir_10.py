@@ -20,8 +20,9 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import FunctionProto, NodeProto
 
 
-@rule("SX057", visits=(NodeProto, FunctionProto), until=9, needs="overload")
+@rule("SX057", visits=(NodeProto, FunctionProto), until=9, needs="overload", by_form=True)
 def overload_before_ir_10(holder: NodeProto | FunctionProto, context: Context) -> Iterator[Finding]:
+    """Once for a model."""
     if holder.overload:
         says = f"overloads came with IR version 10; the model says {context.ir_version}"
-        yield Finding("overload", says, "raise ir_version to 10")
+        yield Finding("overload", says, "raise ir_version to 10", once="overload")

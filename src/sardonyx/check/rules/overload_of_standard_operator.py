@@ -17,7 +17,7 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX215", "warning", visits=NodeProto, since=10, unless="SX412", needs="overload")
+@rule("SX215", "warning", visits=NodeProto, since=10, unless="SX412", needs="overload", by_form=True)
 def overload_of_standard_operator(node: NodeProto, context: Context) -> Iterator[Finding]:
     if node.overload and context.schema is not None:
         says = f"{node.op_type} is an operator of {node.domain or 'ai.onnx'}, and has no overload {brief(node.overload)}"

@@ -20,7 +20,7 @@ from sardonyx.proto.record import brief
 from sardonyx.schema import canonical
 
 
-@rule("SX412", "warning", visits=NodeProto, since=10)
+@rule("SX412", "warning", visits=NodeProto, since=10, by_form=True)
 def overload_undefined(node: NodeProto, context: Context) -> Iterator[Finding]:
     body = context.body
     if body is None or not body.functions or context.callee is not None or context.schema is not None:

@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import ModelProto
 
 
-@rule("SX015", "warning", visits=ModelProto)
+@rule("SX015", "warning", visits=ModelProto, unless="SX003")
 def producer_missing(model: ModelProto, context: Context) -> Iterator[Finding]:
     missing = [name for name in ("producer_name", "producer_version") if not getattr(model, name)]
     if missing:

@@ -18,7 +18,7 @@ from sardonyx.proto.messages import AttributeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX236", visits=AttributeProto, needs="ref_attr_name")
+@rule("SX236", visits=AttributeProto, needs="ref_attr_name", by_form=True)
 def reference_outside_function(one: AttributeProto, context: Context) -> Iterator[Finding]:
     if one.ref_attr_name and context.body is not None and context.body.function is None:
         says = f"it refers to {brief(one.ref_attr_name)}, but no function is around it"

@@ -22,7 +22,7 @@ from sardonyx.proto.messages import AttributeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX239", visits=AttributeProto, since=9, needs="ref_attr_name")
+@rule("SX239", visits=AttributeProto, since=9, needs="ref_attr_name", by_form=True)
 def reference_type_differs(one: AttributeProto, context: Context) -> Iterator[Finding]:
     if not one.ref_attr_name or context.body is None or context.body.function is None:
         return

@@ -20,7 +20,7 @@ from sardonyx.proto.messages import AttributeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX238", visits=AttributeProto, since=8, unless="SX404", needs="ref_attr_name")
+@rule("SX238", visits=AttributeProto, since=8, unless="SX404", needs="ref_attr_name", by_form=True)
 def reference_undeclared(one: AttributeProto, context: Context) -> Iterator[Finding]:
     if not one.ref_attr_name or context.body is None or context.body.function is None:
         return

@@ -22,7 +22,7 @@ from sardonyx.proto.messages import AttributeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX237", visits=AttributeProto, needs="ref_attr_name")
+@rule("SX237", visits=AttributeProto, needs="ref_attr_name", by_form=True)
 def reference_with_value(one: AttributeProto, context: Context) -> Iterator[Finding]:
     found = filled(one)
     if one.ref_attr_name and found:

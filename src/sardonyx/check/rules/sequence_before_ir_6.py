@@ -18,7 +18,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import TypeProto
 
 
-@rule("SX051", visits=TypeProto, until=5)
+@rule("SX051", visits=TypeProto, until=5, by_form=True)
 def sequence_before_ir_6(type_: TypeProto, context: Context) -> Iterator[Finding]:
     kind = type_.which("value")
     if kind in ("sequence_type", "map_type") and "ai.onnx.ml" not in context.document.imports:

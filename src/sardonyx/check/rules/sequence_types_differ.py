@@ -1,4 +1,4 @@
-"""SX622 sequence-types-differ: the tensors of a stored sequence have different element types.
+"""SX622 sequence-types-differ: the elements of a stored sequence have different types.
 
 Clause: onnx-data.proto, SequenceProto; IR.md, "Standard data types"
 Catalogue: DAT-02
@@ -13,15 +13,19 @@ from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
-from sardonyx.check.names import element_type
+from sardonyx.check.stored import ELEMENTS, type_of, written
 from sardonyx.proto.messages import SequenceProto
 
 
 @rule("SX622", visits=SequenceProto, unless="SX300")
 def sequence_types_differ(sequence: SequenceProto, context: Context) -> Iterator[Finding]:
-    kinds = [tensor.data_type for tensor in sequence.tensor_values]
-    for i, kind in enumerate(kinds):
-        if kind != kinds[0]:
-            says = f"this tensor is {element_type(kind)}, the first {element_type(kinds[0])}"
-            yield Finding(f"tensor_values[{i}]", says, "store tensors of one type")
+    """Once for each sequence; what an empty element leaves open fits everything."""
+    field = f"{ELEMENTS.get(sequence.elem_type, 'tensor_value')}s"
+    longest: tuple[str, ...] = ()
+    for i, element in enumerate(getattr(sequence, field)):
+        found = type_of(element)
+        if any(a != b for a, b in zip(found, longest, strict=False)):
+            says = f"this element is {written(found)}, others are {written(longest)}"
+            yield Finding(f"{field}[{i}]", says, "store elements of one type")
             return
+        longest = max(longest, found, key=len)

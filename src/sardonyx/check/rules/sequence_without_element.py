@@ -1,7 +1,7 @@
 """SX361 sequence-without-element: a sequence type does not say of what.
 
 Clause: onnx.proto, TypeProto.Sequence.elem_type
-Catalogue: TYP-02
+Catalogue: TYP-02 TYP-09 TYP-10
 Why:    nobody can tell what the elements are.
 Bad:    g (seq() x) => (float[2] y) { y = ConcatFromSequence <axis = 0> (x) }
 Good:   g (seq(float[2]) x) => (float[2] y) { y = ConcatFromSequence <axis = 0> (x) }

@@ -1,7 +1,7 @@
 """SX324 sparse-counts-differ: a sparse tensor has not as many indices as values.
 
 Clause: onnx.proto, SparseTensorProto.indices
-Catalogue: SPT-05
+Catalogue: SPT-05 SPT-03
 Why:    each stored value has one place.
 Bad:    g () => (float[2] y) { y = Constant <sparse_value: sparse_tensor = {dims: [2], values: float[1] {5}, indices: int64[2] {0, 1}}> () }
 Good:   g () => (float[2] y) { y = Constant <sparse_value: sparse_tensor = {dims: [2], values: float[1] {5}, indices: int64[1] {0}}> () }

@@ -17,6 +17,7 @@ from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
 from sardonyx.check.tensors import LARGEST, int64_elements, product
 from sardonyx.proto.messages import SparseTensorProto
+from sardonyx.proto.record import brief
 
 
 @rule("SX327", visits=SparseTensorProto, unless="SX323 SX325 SX328")
@@ -33,5 +34,5 @@ def sparse_index_outside(sparse: SparseTensorProto, context: Context) -> Iterato
         outside = ((table < 0) | (table >= np.array(sizes, np.int64))).any(axis=1)
         if outside.any():
             i = int(np.argmax(outside))
-            says = f"index {i}, {table[i].tolist()}, lies outside {list(sparse.dims)}"
+            says = f"index {i}, {brief(table[i].tolist())}, lies outside {brief(list(sparse.dims))}"
             yield Finding("indices", says, "correct the index or dims")

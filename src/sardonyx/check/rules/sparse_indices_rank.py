@@ -14,10 +14,13 @@ from collections.abc import Iterator
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
 from sardonyx.proto.messages import SparseTensorProto
+from sardonyx.proto.record import brief
 
 
 @rule("SX323", visits=SparseTensorProto)
 def sparse_indices_rank(sparse: SparseTensorProto, context: Context) -> Iterator[Finding]:
     if sparse.indices is not None and len(sparse.indices.dims) not in (1, 2):
-        says = f"indices have dims {list(sparse.indices.dims)}, wanted [NNZ] or [NNZ, {len(sparse.dims)}]"
+        says = (
+            f"indices have dims {brief(list(sparse.indices.dims))}, wanted [NNZ] or [NNZ, {len(sparse.dims)}]"
+        )
         yield Finding("indices.dims", says, "store one index, or one tuple of indices, for each value")

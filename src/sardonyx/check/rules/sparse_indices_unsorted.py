@@ -17,6 +17,7 @@ from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
 from sardonyx.check.tensors import int64_elements
 from sardonyx.proto.messages import SparseTensorProto
+from sardonyx.proto.record import brief
 
 
 @rule("SX326", visits=SparseTensorProto, unless="SX323 SX325")
@@ -32,5 +33,5 @@ def sparse_indices_unsorted(sparse: SparseTensorProto, context: Context) -> Iter
         level &= column[1:] == column[:-1]
     if not ahead.all():
         i = int(np.argmin(ahead)) + 1
-        says = f"index {i}, {table[i].tolist()}, does not come after {table[i - 1].tolist()}"
+        says = f"index {i}, {brief(table[i].tolist())}, does not come after {brief(table[i - 1].tolist())}"
         yield Finding("indices", says, "sort the indices, with their values, and store each once")

@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import SparseTensorProto
 
 
-@rule("SX320", visits=SparseTensorProto)
+@rule("SX320", visits=SparseTensorProto, unless="SX003")
 def sparse_without_values(sparse: SparseTensorProto, context: Context) -> Iterator[Finding]:
     if sparse.values is None:
         yield Finding("values", "values is not set", "set values, if only to an empty tensor")

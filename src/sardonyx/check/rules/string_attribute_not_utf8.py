@@ -18,7 +18,7 @@ from sardonyx.proto.messages import AttributeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX240", visits=AttributeProto)
+@rule("SX240", visits=AttributeProto, needs="s strings", by_form=True)
 def string_attribute_not_utf8(one: AttributeProto, context: Context) -> Iterator[Finding]:
     if one.has("s") and not is_utf8(one.s):
         yield Finding("s", f"{brief(one.s)} is not UTF-8", "write the string in UTF-8")

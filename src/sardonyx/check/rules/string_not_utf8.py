@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.record import Record, brief
 
 
-@rule("SX002", visits=Record)
+@rule("SX002", visits=Record, by_form=True)
 def string_not_utf8(record: Record, context: Context) -> Iterator[Finding]:
     for name, value in record.__dict__.items():
         if isinstance(value, str):

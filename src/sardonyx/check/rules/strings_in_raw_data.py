@@ -17,7 +17,7 @@ from sardonyx.dtypes import DataType
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX307", visits=TensorProto, unless="SX305", needs="raw_data")
+@rule("SX307", visits=TensorProto, unless="SX305", needs="raw_data", by_form=True)
 def strings_in_raw_data(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     if tensor.data_type == DataType.STRING and tensor.has("raw_data") and len(tensor.raw_data):
         yield Finding("raw_data", "the elements are STRING", "write them to string_data")

@@ -26,7 +26,7 @@ from sardonyx.proto.messages import NodeProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX126", visits=NodeProto, until=3, unless="SX127", needs="attribute")
+@rule("SX126", visits=NodeProto, until=3, unless="SX127", needs="attribute", by_form=True)
 def supplied_input_initialized(node: NodeProto, context: Context) -> Iterator[Finding]:
     for path, graph, supplied in control_bodies(node):
         initializers = {tensor.name for tensor in graph.initializer}

@@ -25,7 +25,7 @@ from sardonyx.check.reading import control_bodies
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX127", visits=NodeProto, until=3, needs="attribute")
+@rule("SX127", visits=NodeProto, until=3, needs="attribute", by_form=True)
 def supplied_input_late(node: NodeProto, context: Context) -> Iterator[Finding]:
     for path, graph, _ in control_bodies(node):
         initializers = {tensor.name for tensor in graph.initializer}

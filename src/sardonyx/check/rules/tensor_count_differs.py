@@ -16,9 +16,10 @@ from sardonyx.check.context import Context
 from sardonyx.check.tensors import count_of, data_fields, dtype_of, entries_of, is_external
 from sardonyx.dtypes import DataType, nbytes
 from sardonyx.proto.messages import TensorProto
+from sardonyx.proto.record import brief
 
 
-@rule("SX302", visits=TensorProto, unless="SX300 SX301 SX305 SX306 SX307")
+@rule("SX302", visits=TensorProto, unless="SX300 SX301 SX305 SX306 SX307 SX003", by_form=True)
 def tensor_count_differs(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     dtype, count, fields = dtype_of(tensor), count_of(tensor), data_fields(tensor)
     if dtype is None or count is None or is_external(tensor) or not fields:
@@ -30,5 +31,5 @@ def tensor_count_differs(tensor: TensorProto, context: Context) -> Iterator[Find
     found = len(getattr(tensor, field))
     if found != wanted:
         unit = "bytes" if field == "raw_data" else "entries"
-        says = f"{dtype.name}{list(tensor.dims)} takes {wanted} {unit}, {field} has {found}"
+        says = f"{dtype.name}{brief(list(tensor.dims))} takes {wanted} {unit}, {field} has {found}"
         yield Finding("", says, "correct dims or the data")

@@ -1,7 +1,7 @@
 """SX306 tensor-data-elsewhere: a tensor's data stand in the field of other element types.
 
 Clause: onnx.proto, TensorProto.float_data, int32_data, string_data, int64_data, double_data, uint64_data
-Catalogue: TEN-06
+Catalogue: TEN-06 SPT-11
 Why:    readers look into the field of the element type, and find nothing.
 Bad:    tensor {dims: [1], data_type: 7, int32_data: [1]}
 Good:   tensor {dims: [1], data_type: 7, int64_data: [1]}
@@ -18,7 +18,7 @@ from sardonyx.dtypes import field_of
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX306", visits=TensorProto, unless="SX300 SX305")
+@rule("SX306", visits=TensorProto, unless="SX300 SX305", by_form=True)
 def tensor_data_elsewhere(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     dtype = dtype_of(tensor)
     for field in data_fields(tensor):

@@ -15,13 +15,16 @@ from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
 from sardonyx.check.tensors import count_of
 from sardonyx.proto.messages import TensorProto
+from sardonyx.proto.record import brief
 
 
-@rule("SX301", visits=TensorProto)
+@rule("SX301", visits=TensorProto, by_form=True)
 def tensor_dims_invalid(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     for i, n in enumerate(tensor.dims):
         if n < 0:
             yield Finding(f"dims[{i}]", f"the size is {n}", "state the number of elements along this axis")
             return
     if count_of(tensor) is None:
-        yield Finding("dims", f"the product of {list(tensor.dims)} passes 2^63 - 1", "correct the sizes")
+        yield Finding(
+            "dims", f"the product of {brief(list(tensor.dims))} passes 2^63 - 1", "correct the sizes"
+        )

@@ -1,7 +1,7 @@
 """SX305 tensor-with-two-data-fields: more than one field of a tensor holds data.
 
 Clause: onnx.proto, TensorProto
-Catalogue: TEN-05
+Catalogue: TEN-05 SPT-11
 Why:    readers may take either.
 Bad:    tensor {dims: [1], data_type: 1, float_data: [1.0], raw_data: "abcd"}
 Good:   tensor {dims: [1], data_type: 1, float_data: [1.0]}
@@ -17,7 +17,7 @@ from sardonyx.check.tensors import data_fields
 from sardonyx.proto.messages import TensorProto
 
 
-@rule("SX305", visits=TensorProto)
+@rule("SX305", visits=TensorProto, by_form=True)
 def tensor_with_two_data_fields(tensor: TensorProto, context: Context) -> Iterator[Finding]:
     fields = data_fields(tensor)
     if len(fields) > 1:

@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import AttributeProto, TypeProto
 
 
-@rule("SX053", visits=(TypeProto, AttributeProto), until=7, hides=True)
+@rule("SX053", visits=(TypeProto, AttributeProto), until=7, hides=True, by_form=True)
 def type_before_ir_8(holder: TypeProto | AttributeProto, context: Context) -> Iterator[Finding]:
     if isinstance(holder, TypeProto):
         kind = holder.which("value")

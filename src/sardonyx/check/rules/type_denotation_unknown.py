@@ -19,7 +19,7 @@ from sardonyx.proto.record import brief
 WORDS = ("TENSOR", "IMAGE", "AUDIO", "TEXT")
 
 
-@rule("SX136", "warning", visits=TypeProto, needs="denotation")
+@rule("SX136", "warning", visits=TypeProto, needs="denotation", by_form=True)
 def type_denotation_unknown(type_: TypeProto, context: Context) -> Iterator[Finding]:
     if type_.denotation and type_.denotation not in WORDS:
         says = f"{brief(type_.denotation)} is no denotation of types{context.near(type_.denotation, WORDS)}"

@@ -1,4 +1,4 @@
-"""SX004 unknown-field: a field that onnx.proto does not have.
+"""SX004 unknown-field: a field that onnx.proto does not have, or once more in another encoding.
 
 Clause: Versioning.md, "IR versioning"
 Catalogue: -
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import NEWEST_IR, Context
-from sardonyx.check.wire_tags import tag_of
+from sardonyx.check.wire_tags import is_given, tag_of
 from sardonyx.proto.record import Record
 
 
@@ -22,8 +22,11 @@ from sardonyx.proto.record import Record
 def unknown_field(record: Record, context: Context) -> Iterator[Finding]:
     for i, field in enumerate(record.unknown):
         number, _ = tag_of(field)
-        if all(f.number != number for f in record.FIELDS):
+        known = next((f for f in record.FIELDS if f.number == number), None)
+        if known is None:
             says = f"{type(record).__name__} has no field number {number} in IR version {NEWEST_IR}"
-            yield Finding(
-                f"unknown[{i}]", says, "nothing, if a tool that knows the field wrote it on purpose"
-            )
+            help_ = "nothing, if a tool that knows the field wrote it on purpose"
+            yield Finding(f"unknown[{i}]", says, help_)
+        elif is_given(record, known):
+            says = f"{known.name} stands here once more, in another encoding, which readers skip"
+            yield Finding(f"unknown[{i}]", says, "drop the one that readers skip")

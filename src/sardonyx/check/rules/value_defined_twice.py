@@ -1,7 +1,7 @@
 """SX110 value-defined-twice: two node outputs of one graph have the same name.
 
 Clause: IR.md, "Graphs", "Nodes": single static assignment
-Catalogue: GRA-02 SUB-11 FUN-11
+Catalogue: GRA-02 SUB-11 FUN-11 TRN-06 TRN-08
 Why:    a reader of the name cannot tell which of the two values it gets.
 Bad:    g (float[2] x) => (float[2] y) { y = Abs(x) y = Neg(x) }
 Good:   g (float[2] x) => (float[2] y) { a = Abs(x) y = Neg(a) }
@@ -19,10 +19,9 @@ from sardonyx.proto.record import brief
 
 @rule("SX110", visits=(GraphProto, FunctionProto))
 def value_defined_twice(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
-    assert context.body is not None, "a graph or function has a body"
-    writers = context.body.writers
-    for i, node in enumerate(graph.node):
-        for slot, name in enumerate(node.output):
-            if name and writers[name] != ("node", i, slot):
-                says = f"{brief(name)} is already written by {writers[name]}"
-                yield Finding(f"node[{i}].output[{slot}]", says, "rename one of the two outputs")
+    body = context.body
+    assert body is not None, "a graph or function has a body"
+    for i, slot in body.rewritten:
+        name = graph.node[i].output[slot]
+        says = f"{brief(name)} is already written by {body.written(name)}"
+        yield Finding(f"node[{i}].output[{slot}]", says, "rename one of the two outputs")

@@ -19,13 +19,13 @@ from sardonyx.proto.messages import FunctionProto, GraphProto
 from sardonyx.proto.record import brief
 
 
-@rule("SX109", "warning", visits=(GraphProto, FunctionProto))
+@rule("SX109", "warning", visits=(GraphProto, FunctionProto), needs="value_info")
 def value_info_of_nothing(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
     body = context.body
     assert body is not None, "a graph or function has a body"
     severity: Severity = "error" if isinstance(graph, FunctionProto) else "warning"
-    outputs = set(output_names(graph))
+    told = {*output_names(graph), *(n for i, _, n in body.unseen if not body.sees(n, i))}  # by SX113, SX114
     for i, value in enumerate(graph.value_info):
-        if body.own(value.name) is None and value.name not in outputs:
+        if body.own(value.name) is None and value.name not in told:
             says = f"nothing here makes a value {brief(value.name)}{context.near(value.name, body.writers)}"
             yield Finding(f"value_info[{i}]", says, "correct the name, or drop the entry", severity)

@@ -1,7 +1,7 @@
 """SX116 value-redefined: a node output has the name of an input or initializer of its graph.
 
 Clause: IR.md, "Nodes": unique definition
-Catalogue: GRA-03 GRA-24
+Catalogue: GRA-03 GRA-24 SUB-11 FUN-11
 Why:    a reader of the name cannot tell which of the two values it gets.
 Bad:    g (float[2] x) => (float[2] x) { x = Abs(x) }
 Good:   g (float[2] x) => (float[2] y) { y = Abs(x) }
@@ -21,7 +21,7 @@ from sardonyx.proto.record import brief
 def value_redefined(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
     body = context.body
     assert body is not None, "a graph or function has a body"
-    for name, writer in body.writers.items():
-        other = body.inputs.get(name) or body.initializers.get(name)
-        if other is not None:
-            yield Finding(str(writer), f"{brief(name)} is defined by {other} already", "rename the output")
+    for name, other in (body.initializers | body.inputs).items():
+        if name in body.writers:
+            says = f"{brief(name)} is defined by {other} already"
+            yield Finding(str(body.written(name)), says, "rename the output")

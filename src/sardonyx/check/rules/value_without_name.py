@@ -1,4 +1,4 @@
-"""SX105 value-without-name: an input or output of a graph has no name.
+"""SX105 value-without-name: an input or output of a graph or function has no name.
 
 Clause: IR.md, "Graphs"; onnx.proto, ValueInfoProto.name
 Catalogue: GRA-14
@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
+from sardonyx.check.bodies import input_names, output_names
 from sardonyx.check.context import Context
-from sardonyx.proto.messages import GraphProto
+from sardonyx.proto.messages import FunctionProto, GraphProto
 
 
-@rule("SX105", visits=GraphProto)
-def value_without_name(graph: GraphProto, context: Context) -> Iterator[Finding]:
-    for field in ("input", "output"):
-        for i, value in enumerate(getattr(graph, field)):
-            if not value.name:
+@rule("SX105", visits=(GraphProto, FunctionProto), unless="SX003")
+def value_without_name(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
+    for field, names in (("input", input_names(graph)), ("output", output_names(graph))):
+        for i, name in enumerate(names):
+            if not name:
                 yield Finding(f"{field}[{i}]", f"the {field} has no name", "name it")

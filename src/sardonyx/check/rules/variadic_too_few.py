@@ -16,7 +16,7 @@ from sardonyx.check.context import Context
 from sardonyx.proto.messages import NodeProto
 
 
-@rule("SX207", visits=NodeProto, unless="SX123")
+@rule("SX207", visits=NodeProto, unless="SX123", by_form=True)
 def variadic_too_few(node: NodeProto, context: Context) -> Iterator[Finding]:
     schema = context.schema
     if schema is None:

@@ -13,15 +13,16 @@ from collections.abc import Iterator
 
 from sardonyx.check.api import Finding, rule
 from sardonyx.check.context import Context
-from sardonyx.check.wire_tags import tag_of
+from sardonyx.check.wire_tags import is_given, tag_of
 from sardonyx.proto.record import Record
 
 
 @rule("SX003", visits=Record, needs="_unknown")
 def wrong_wire_type(record: Record, context: Context) -> Iterator[Finding]:
-    for i, field in enumerate(record.unknown):
+    """Silent where the field has a value in its own encoding, too: SX004 tells of that."""
+    for field in record.unknown:
         number, wire = tag_of(field)
         known = next((f for f in record.FIELDS if f.number == number), None)
-        if known is not None:
+        if known is not None and not is_given(record, known):
             says = f"{known.name} is a {known.kind}, but comes with wire type {wire}"
-            yield Finding(f"unknown[{i}]", says, f"write {known.name} as a {known.kind}, or leave it out")
+            yield Finding(known.name, says, f"write {known.name} as a {known.kind}, or leave it out")

@@ -1,0 +1,43 @@
+"""drop-stored-default: values of a sparse tensor that are zero or empty are left out, as all that is not stored is that.
+
+Leaves: negative zeros, which are not the same bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx.check.elements import elements_of, put_elements
+from sardonyx.check.mends import Fault, fix
+from sardonyx.check.tensors import dtype_of, int64_elements
+from sardonyx.dtypes import Array, DataType
+from sardonyx.proto.messages import SparseTensorProto
+
+
+@fix("SX329")
+def drop_stored_default(fault: Fault) -> str:
+    sparse = fault.the(SparseTensorProto)
+    if sparse.values is None or sparse.indices is None:
+        return ""
+    values, indices, dtype = (
+        elements_of(sparse.values),
+        int64_elements(sparse.indices),
+        dtype_of(sparse.values),
+    )
+    if values is None or indices is None or dtype is None or values.shape != indices.shape[:1]:
+        return ""
+    kept = ~is_zero(values, dtype)
+    dropped = int((~kept).sum())
+    if not dropped:
+        return ""
+    put_elements(sparse.values, values[kept], dtype)
+    put_elements(sparse.indices, indices[kept], DataType.INT64)
+    return f"left out {dropped} of {len(kept)} values, with their indices"
+
+
+def is_zero(values: Array, dtype: DataType) -> Array:
+    """For each element, whether all its bits are zero, or the string is empty."""
+    if dtype is DataType.STRING:
+        return np.array([not len(one) for one in values], bool)
+    width = values.dtype.itemsize
+    return np.asarray(~np.ascontiguousarray(values).view(np.uint8).reshape(len(values), width).any(axis=1))

@@ -1,0 +1,157 @@
+"""Advice: what is legal and of no use, what is asked for by request, and what is not said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from check.examples import model, write
+from sardonyx.check import check
+from sardonyx.proto import messages as m
+
+ZEROS = "{" + ", ".join(["0"] * 64) + "}"
+IF = "If <then_branch = t () => (float[2] p) {{ {then} }}, else_branch = e () => (float[2] q) {{ q = Neg(x) }}> (c)"
+
+
+def advice(text: str, **options: object) -> list[str]:
+    found = check(model(text), **options).diagnostics  # type: ignore[arg-type]
+    return [f"{d.severity} {d.rule} {d.location}" for d in found]
+
+
+def branch(then: str, more: str = "") -> str:
+    return f"g (float[2] x, bool c) => (float[2] y) <float[2] w = {{1, 2}}> {{ {more} y = {IF.format(then=then)} }}"
+
+
+def test_what_a_nested_graph_reads_is_used() -> None:
+    assert advice(branch("p = Add(x, w)")) == []
+    assert advice(branch("p = Abs(a)", "a = Add(x, w)")) == []
+    assert advice(branch("p = Abs(x)")) == ['info SX901 graph.initializer[0] "w"']
+
+
+def test_what_training_reads_or_assigns_is_used() -> None:
+    text = """<training_info: [{algorithm: a (float[2] t) => (float[2] n) { n = Sub(w, t) }, update_binding: ["w": "n"]}]>
+        g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Abs(x) }"""
+    assert advice(text) == []
+
+
+def test_what_an_annotation_names_is_used() -> None:
+    text = """g @{quantization_annotation: [{tensor_name: "x", quant_parameter_tensor_names: ["SCALE_TENSOR": "s"]}]}
+        (float[2] x) => (float[2] y) <float s = {0.5}> { y = Abs(x) }"""
+    assert advice(text) == []
+
+
+def test_a_misspelt_name_makes_nothing_unused() -> None:
+    text = "g (float[2] weights) => (float[2] y) { y = Abs(weight) }"
+    assert advice(text) == ["error SX113 graph.node[0] (Abs).input[0]"]
+
+
+def test_a_large_initializer_that_is_unused_is_a_warning() -> None:
+    text = (
+        "g @{initializer: [{name: 'w', dims: [1024, 256], data_type: 1, raw_data: hex '"
+        + "00" * (1 << 20)
+        + "'}]}"
+    )
+    text = text.replace("'", '"') + " (float[2] x) => (float[2] y) { y = Abs(x) }"
+    assert advice(text) == ['warning SX901 graph.initializer[0] "w"']
+
+
+def test_a_chain_that_leads_nowhere_is_told_once() -> None:
+    (found,) = check(model("g (float[2] x) => (float[2] y) { a = Exp(x) b = Abs(a) y = Neg(x) }")).diagnostics
+    assert (found.rule, found.location) == ("SX902", "graph.node[0] (Exp)")
+    assert "nor do 1 other nodes" in found.message
+
+
+def test_an_unknown_operator_may_do_something_besides() -> None:
+    text = '<opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (float[2] y) { z = com.example.Print(x) y = Abs(x) }'
+    assert advice(text) == ["warning SX202 graph.node[0] (Print)"]
+
+
+def test_inputs_that_an_operator_hands_over_need_not_be_read() -> None:
+    text = """g (int64 n, bool c, float[2] x) => (float[2] y) {
+        y = Loop <body = b (int64 i, bool k, float[2] v) => (bool k2, float[2] w) { k2 = Identity(k) w = Abs(v) }> (n, c, x) }"""
+    assert advice(text) == []
+
+
+def test_equal_initializers_are_told_whatever_field_they_stand_in() -> None:
+    lists = f"g (float[64] x) => (float[64] y) <float[64] v = {ZEROS}, float[64] w = {ZEROS}> {{ a = Add(x, v) y = Add(a, w) }}"
+    assert advice(lists) == ['info SX906 graph.initializer[1] "w"']
+    raw = lists.replace(" = {0", " = raw_data: {0")
+    assert advice(raw) == ['info SX906 graph.initializer[1] "w"']
+    assert advice(lists.replace("0}, float", "1}, float")) == []
+
+
+def test_large_equal_initializers_are_a_warning() -> None:
+    record = model("g (float[2] x) => (float[2] y, float[512, 512] v, float[512, 512] w) { y = Abs(x) }")
+    assert record.graph is not None, "the text has one"
+    record.graph.initializer = [
+        m.TensorProto(name=name, dims=[512, 512], data_type=1, raw_data=b"\1" * (1 << 20)) for name in "vw"
+    ]
+    (found,) = check(record).diagnostics
+    assert (found.rule, found.severity, found.location) == ("SX906", "warning", 'graph.initializer[1] "w"')
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_told"),
+    [
+        ("Softmax <axis = 0> (x)", "Softmax <axis = 0> (x)", True),
+        ("Softmax <axis = 0> (x)", "Softmax <axis = -1> (x)", False),
+        ("Bernoulli <seed = 1.0> (x)", "Bernoulli <seed = 1.0> (x)", False),
+        ("Abs(x)", "Neg(x)", False),
+    ],
+)
+def test_nodes_are_equal_by_operator_attributes_and_inputs(first: str, second: str, is_told: bool) -> None:
+    text = f"g (float[2] x) => (float[2] y) {{ a = {first} b = {second} y = Add(a, b) }}"
+    assert advice(text) == (["info SX907 graph.node[1] (" + first.partition(" ")[0] + ")"] if is_told else [])
+
+
+def test_a_dropout_that_does_not_train_needs_no_seed() -> None:
+    assert advice("g (float[2] x) => (float[2] y) { y = Dropout(x) }") == []
+    training = "g (float[2] x, float r, bool t) => (float[2] y) { y = Dropout(x, r, t) }"
+    assert advice(training) == ["info SX908 graph.node[0] (Dropout).attribute"]
+
+
+def located(lines: str, folder: Path) -> list[str]:
+    path, _ = write(lines, folder)
+    return [f"{d.severity} {d.rule}" for d in check(path).diagnostics]
+
+
+def external(*tensors: str) -> str:
+    outputs = ", ".join(t.partition(" =")[0] for t in tensors)
+    return f"g () => ({outputs}) <{', '.join(tensors)}> {{}}"
+
+
+def test_tensors_may_lie_on_the_same_bytes_or_inside_others(tmp_path: Path) -> None:
+    same = external('float[2] v = ["location": "w.bin"]', 'float[2] w = ["location": "w.bin"]')
+    assert located(f"file w.bin 8\n{same}", tmp_path) == []
+    inside = external('float[2] v = ["location": "w.bin"]', 'float[4] w = ["location": "w.bin"]')
+    assert located(f"file w.bin 16\n{inside}", tmp_path) == ["info SX909"]
+
+
+def test_padding_in_front_of_an_aligned_offset_is_claimed(tmp_path: Path) -> None:
+    both = external(
+        'float[2] v = ["location": "w.bin"]', 'float[2] w = ["location": "w.bin", "offset": "4096"]'
+    )
+    assert located(f"file w.bin 4104\n{both}", tmp_path) == []
+    one = external('float[2] w = ["location": "w.bin", "offset": "8192"]')
+    assert located(f"file w.bin 8200\n{one}", tmp_path) == ["info SX910"]
+
+
+def test_style_is_told_by_request() -> None:
+    text = '<doc_string: "<b>Cats</b>"> g (float[2] x) => (float[2] y) { y = Softmax <axis = 0> (x) }'
+    assert advice(text) == advice(text, select=["SX9"]) == []
+    assert advice(text, select=["style"]) == [
+        "info SX922 doc_string",
+        'info SX921 graph.node[0] (Softmax).attribute[0] "axis".doc_string',
+        "info SX920 graph.doc_string",
+    ]
+    assert advice(text, select=["SX920"]) == ["info SX920 graph.doc_string"]
+    assert advice(text, select=["style"], ignore=["graph-undocumented", "SX921"]) == ["info SX922 doc_string"]
+
+
+@pytest.mark.parametrize("text", ["f(x) < g(x), x > 0", "a <N> by <M> table", "**bold** and `code`", "3 <b"])
+def test_text_with_angles_is_no_markup(text: str) -> None:
+    assert (
+        advice(f'<doc_string: "{text}"> g (float[2] x) => (float[2] y) {{ y = Abs(x) }}', select=["SX922"])
+        == []
+    )

@@ -1,0 +1,28 @@
+"""Documents that are easy to refuse by mistake: no error, and no warning, is found in any of them.
+
+A block of `valid.txt` has its claim in the first line; the rest is an example as `examples.py` reads them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from check.examples import write
+from sardonyx.check import check
+from sardonyx.check.sources import DocumentKind
+
+BLOCKS = (Path(__file__).parent / "valid.txt").read_text(encoding="utf-8").split("\n\n")
+EXAMPLES = dict(block.strip().split("\n", 1) for block in BLOCKS)
+
+
+def test_every_claim_is_made_once() -> None:
+    assert len(EXAMPLES) == len(BLOCKS)
+
+
+@pytest.mark.parametrize("claim", EXAMPLES)
+def test_nothing_is_wrong_with(claim: str, tmp_path: Path) -> None:
+    path, word = write(EXAMPLES[claim], tmp_path)
+    kind: DocumentKind = word  # type: ignore[assignment]  # `write` says it as a string
+    assert [str(d) for d in check(path, kind=kind).diagnostics if d.severity != "info"] == []

@@ -11,6 +11,7 @@ import checking
 import inference
 import loading
 import networks
+import optimizing
 from measure import Row, commit, machine
 
 TARGET = Path(__file__).resolve().parent.parent / "docs/generated/benchmarks.md"
@@ -54,6 +55,7 @@ def main() -> None:
     ]
     for title, question, rows in sections:
         parts.append(f"## {title}\n\n{question}\n\n{table(rows)}\n")
+    parts.append(f"## Optimising models\n\n{optimizing.__doc__}\n\n{optimizing.section()}\n")
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     TARGET.write_text("\n".join(parts))
     print(f"written: {TARGET}")

@@ -63,7 +63,7 @@ def test_a_model_with_a_fault_is_left_as_it_was() -> None:
 
 def test_no_size_is_negative() -> None:
     (fault,) = faults(model("g (float[3] x) => (float[] y) <int64[1] r = {-1}> { y = Tile(x, r) }"))
-    assert fault == "node[0] (Tile): Tile would make float[-3]; no size is negative"
+    assert fault == "node[0] (Tile): Tile would make float[-3]; no size is negative, nor of 64 bits"
 
 
 def test_faults_of_many_nodes_name_their_places() -> None:

@@ -79,7 +79,7 @@ def test_all_passes_keep_every_case(part: int) -> None:
 
 @pytest.mark.parametrize("name", GENERIC)
 def test_a_generic_pass_keeps_every_case(name: str) -> None:
-    for case in cases()[::7]:
+    for case in cases()[::23]:
         check_passes(case, [name])
 
 

@@ -142,3 +142,9 @@ def test_several_outputs_live_on_under_their_names() -> None:
     )
     assert done and [v.name for v in one.graph.outputs] == ["p", "q"]
     assert [v.producer.op_type for v in one.graph.outputs if v.producer] == ["Exp", "Neg"]
+
+
+def test_a_constant_with_axes_is_not_matched_where_ranks_are_unknown() -> None:
+    text = "c = Constant<value_float = 2.0>() y = Mul(x, c)"
+    assert count(text, "g (float[] x) => (float[] y) <float[1] c = {2}> { y = Mul(c, x) }", "Mul") == 0
+    assert count(text, "g (float[] x) => (float[] y) <float c = {2}> { y = Mul(c, x) }", "Mul") == 1

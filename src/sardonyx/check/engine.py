@@ -112,6 +112,8 @@ class Walk:
             else:
                 plan = self.plan(child)
                 is_faultless = self.ask(plan, plan.rules, trail, inner)
+                if not is_faultless and self.is_full:
+                    return
                 if is_faultless and form is not None:
                     if one.message in CLOSED:
                         if self.is_faultless_inside((trail, inner, plan.children)):

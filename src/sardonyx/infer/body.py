@@ -300,8 +300,8 @@ def answer_to(question: Question, plan: Plan) -> Answer:
         inputs = ", ".join(str(type or "?") for type in question.inputs)
         raise InferenceError(f"{question.op_type}: {error} (inputs: {inputs})") from error
     for found in answer.types:
-        if isinstance(found, TensorType) and found.shape and any(is_negative(dim) for dim in found.shape):
-            raise InferenceError(f"{question.op_type} would make {found}; no size is negative")
+        if isinstance(found, TensorType) and found.shape and any(is_no_size(dim) for dim in found.shape):
+            raise InferenceError(f"{question.op_type} would make {found}; no size is negative, nor of 64 bits")
     return answer
 
 
@@ -309,8 +309,8 @@ def located(error: InferenceError, where: str) -> InferenceError:
     return InferenceError(error.why, location=where, about=error.about)
 
 
-def is_negative(dim: Dim) -> bool:
-    return isinstance(dim, int) and dim < 0
+def is_no_size(dim: Dim) -> bool:
+    return isinstance(dim, int) and not 0 <= dim < 1 << 63
 
 
 def type_of(tensor: Tensor) -> Sequence[Type | None]:

@@ -45,8 +45,8 @@ class Plan:
         self.value: ValueFacet | None = op.values.get(version)
         self.kernel: Kernel | None = None
         self.keyed, self.has_subgraphs = keyed_of(schema)
-        if (self.value is not None or op.elementwise) and not op.is_random and not self.has_subgraphs:
-            self.kernel = op.kernels.get(version)
+        if not op.is_random and not self.has_subgraphs:
+            self.kernel = op.kernels.get(version)  # run where all inputs are numbers, and few
         self.finds_elements = self.value is not None or self.kernel is not None
         self.family = family_of(infer, schema)
 

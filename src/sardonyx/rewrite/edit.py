@@ -329,7 +329,7 @@ def named(tensor: Tensor, name: str) -> Tensor:
 
 
 def fits(new: Type | None, old: Type | None) -> bool:
-    """Whether a type may stand for another one: nothing that both state differs."""
+    """Whether a type may stand for another one: nothing that both state differs, and a known rank is known again."""
     if new is None or old is None:
         return True
     if not (isinstance(new, TensorType) and isinstance(old, TensorType)):
@@ -337,7 +337,7 @@ def fits(new: Type | None, old: Type | None) -> bool:
     if new.dtype is not old.dtype:
         return False
     if new.shape is None or old.shape is None:
-        return True
+        return old.shape is None
     if len(new.shape) != len(old.shape):
         return False
     pairs = zip(new.shape, old.shape, strict=True)

@@ -26,7 +26,11 @@ class Facts:
         self.model = model
         self.declared = {value: value.type for value in all_values(model)}
         self.ongoing = Ongoing(model)
-        self.states = {target for step in model.training for target, _ in step.update_binding}
+        self.states = {
+            target
+            for step in model.training
+            for target, _ in (*step.initialization_binding, *step.update_binding)
+        }
         with without_collection():
             self.forget_inner_types()
             self.walk()

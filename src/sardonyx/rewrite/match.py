@@ -130,10 +130,14 @@ class Search:
             return
         part, slot = maker
         if part.number is not None:
-            if is_number(self.edit.scalar(value), part.number):
+            if is_number(self.edit.scalar(value), part.number) and self.may_widen(value):
                 yield here
         elif value.producer is not None and value.index == slot:
             yield from self.node(part, value.producer, here)
+
+    def may_widen(self, constant: Value) -> bool:
+        """Whether a constant has no axes, or it would be seen that its axes are missing in the result."""
+        return self.edit.rank(constant) == 0 or self.edit.rank(self.root.outputs[0]) is not None
 
     def attributes(
         self, part: PatternNode, node: Node, bound: Mapping[str, object]

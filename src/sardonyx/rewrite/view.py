@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx.errors import InvalidModel
+from sardonyx.errors import ExternalDataError, InvalidModel
 from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.graph import Attribute, Graph, Model, Node, Value
 from sardonyx.ir.tensors import Array, Tensor
@@ -159,19 +159,20 @@ class View:
         return tensor_in(attribute)
 
     def constant(self, value: Value | None) -> Array | None:
-        """The elements of a constant."""
+        """The elements of a constant; None where they stand in a file that is not at hand."""
         tensor = self.tensor(value)
-        return None if tensor is None else tensor.numpy()
+        try:
+            return None if tensor is None else tensor.numpy()
+        except ExternalDataError:
+            return None
 
     def scalar(self, value: Value | None) -> float | None:
         """The number in a constant of one element of a real element type."""
         tensor = self.tensor(value)
-        if tensor is None or tensor.size != 1:
+        found = None if tensor is None or tensor.size != 1 else self.constant(value)
+        if found is None or found.dtype.kind in "cO":
             return None
-        found = tensor.numpy().reshape(())
-        if tensor.dtype.is_complex or found.dtype.kind == "O":
-            return None
-        return float(found.astype(np.float64))
+        return float(found.reshape(()).astype(np.float64))
 
 
 def tensor_in(attribute: Attribute) -> Tensor | None:

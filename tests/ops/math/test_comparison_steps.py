@@ -10,6 +10,7 @@ import pytest
 from models import model
 from sardonyx.convert.converter import convert
 from sardonyx.errors import ConversionError
+from sardonyx.interp.interpreter import Interpreter
 from versions import agree, nearly_agree, op_types
 
 EDGES: dict[type[np.integer[Any]], list[int]] = {
@@ -107,6 +108,18 @@ def test_halves_go_to_the_even_number() -> None:
     x = [-2.5, -0.5, -0.3, 0.5, 1.5, 2.5, 0.49999997, 8388609.0, -np.inf]
     down = agree(text, 11, 10, x=x)
     assert op_types(down)[0] == "Abs"
+
+
+@pytest.mark.parametrize("name", ["Cosh", "Sinh", "Asinh", "Acosh", "Atanh"])
+@pytest.mark.filterwarnings("ignore:(divide by zero|invalid value|overflow) encountered:RuntimeWarning")
+def test_hyperbolic_functions_are_as_near_as_floats_are(name: str) -> None:
+    text = f"g (float[20] x) => (float[20] y) {{ y = {name}(x) }}"
+    ends = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 3e38, 89.2, 1e-45]
+    x = np.array([*ends, *np.geomspace(1e-30, 1.5, 5), *np.linspace(-2, 9, 5)], np.float32)
+    original = model(text, opset=9)
+    before, after = (np.asarray(Interpreter(m).run({"x": x})["y"]) for m in (original, convert(original, 8)))
+    np.testing.assert_allclose(after, before, 2e-7, 0)
+    np.testing.assert_array_equal(np.signbit(after[:2]), np.signbit(before[:2]))
 
 
 def test_the_sign_of_nan_is_nan() -> None:

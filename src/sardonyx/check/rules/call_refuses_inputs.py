@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx.check.api import Finding
+from sardonyx.check.location import printable
 from sardonyx.check.uses import RefusedCall, typed
 
 
 @typed("SX713", about=RefusedCall)
 def call_refuses_inputs(call: RefusedCall) -> Iterator[Finding]:
-    says = f"{call.node.op_type}: {call.fault.why}"
+    says = f"{printable(call.node.op_type)}: {call.fault.why}"
     yield Finding("", says, "correct the call, or the types that the function declares")

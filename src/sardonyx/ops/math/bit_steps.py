@@ -18,9 +18,17 @@ UNSIGNED = {
 LOGIC = {"BitwiseAnd": "And", "BitwiseOr": "Or", "BitwiseXor": "Xor"}
 
 
+def integers(c: Change) -> DataType:
+    """The element type of input 0, which is one of integers."""
+    own = c.dtype(0)
+    if not own.is_integer:
+        c.refuse(f"the elements are of {own.text}, which is no type of integers")
+    return own
+
+
 def bit_by_bit(c: Change) -> Converted:
     """Logic on bits before version 18: both operands as truth values along an axis of their own."""
-    own = c.dtype(0)
+    own = integers(c)
     bits = [truths(c, c.input(i), own) for i in (0, 1)]
     found = c.op(LOGIC[c.node.op_type], *bits)
     weights = np.left_shift(np.uint64(1), np.arange(own.numpy.itemsize * 8, dtype=np.uint64))
@@ -38,14 +46,14 @@ def truths(c: Change, value: Value, own: DataType) -> Value:
 
 def turned_over(c: Change) -> Converted:
     """BitwiseNot before version 18: all bits set, less the integer; of signed ones, minus one less it."""
-    own = c.dtype(0)
+    own = integers(c)
     most = int(np.iinfo(own.numpy).max) if own not in UNSIGNED else -1
     return c.Sub(c.constant(most, own), c.input(0))
 
 
 def shifted_as_unsigned(c: Change) -> Converted:
     """BitShift from version 28 to 11, which shifts unsigned integers, and does not say what too far is."""
-    X, Y, own = c.input(0), c.input(1), c.dtype(0)
+    X, Y, own = c.input(0), c.input(1), integers(c)
     unsigned = UNSIGNED.get(own)
     if unsigned is None:
         return c.same()
@@ -65,7 +73,7 @@ def shifted_as_unsigned(c: Change) -> Converted:
 
 def by_powers_of_two(c: Change) -> Converted:
     """BitShift before version 11: products with and quotients by powers of 2, which are 0 beyond the number of bits."""
-    X, Y, own = c.input(0), c.input(1), c.dtype(0)
+    X, Y, own = c.input(0), c.input(1), integers(c)
     wide = SMALL_INTEGERS.get(own, own)
     bits = c.constant(own.numpy.itemsize * 8, own)
     is_out = c.Not(c.Less(Y, bits))

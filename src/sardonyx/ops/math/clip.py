@@ -40,7 +40,7 @@ def infer(t: Inference) -> Result:
 
 
 @op.convert((12, 11))
-def to_11_again(c: Change) -> Converted:
+def down_to_11(c: Change) -> Converted:
     """Integers, which the others do not take, are picked by comparing."""
     dtype = c.t.dtype(0)
     if dtype is None or not dtype.is_integer:
@@ -60,12 +60,19 @@ def to_6(c: Change) -> Converted:
     """
     if c.has("min") and c.has("max"):
         return c.same(drop=("consumed_inputs",))
-    low, high = extremes(c.dtype(0).numpy)
+    low, high = extremes(number_type(c).numpy)
     least, greatest = float_limit(c, 1, "min", low), float_limit(c, 2, "max", high)
     if least is not None and greatest is not None:
         return c.same([c.input(0)], drop=("consumed_inputs",), min=least, max=greatest)
     raised = c.Max(c.input(0), spread(c, 1, "min", low))
     return c.Min(raised, spread(c, 2, "max", high))
+
+
+def number_type(c: Change) -> DataType:
+    dtype = c.dtype(0)
+    if not dtype.is_float and not dtype.is_integer:
+        c.refuse(f"input is of {dtype.text}, of which there is no extreme")
+    return dtype
 
 
 def float_limit(c: Change, i: int, name: str, extreme: Array) -> Attribute | None:

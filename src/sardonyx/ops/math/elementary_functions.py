@@ -13,6 +13,7 @@ import numpy as np
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.math.elementwise import function_of_one
+from sardonyx.ops.math.hyperbolic_steps import STEPS, in_double
 
 Entry = tuple[Callable[[Array], Array], tuple[int, ...], str]  # what computes it, versions, what it is
 
@@ -38,6 +39,9 @@ EXACT: dict[str, Entry] = {  # IEEE 754 says every bit of these
 }
 
 for name, (function, versions, line) in FUNCTIONS.items():
-    function_of_one(Operator(name, tolerance="rounding", elementwise=True, about=line), versions, function)
+    op = Operator(name, tolerance="rounding", elementwise=True, about=line)
+    function_of_one(op, versions, function)
+    if name in STEPS:
+        op.convert((9, 0))(in_double(STEPS[name]))
 for name, (function, versions, line) in EXACT.items():
     function_of_one(Operator(name, elementwise=True, about=line), versions, function)

@@ -24,6 +24,8 @@ op.infer(10, 20)(same_shape(DataType.BOOL))
 def to_9(c: Change) -> Converted:
     """Where X lies beyond the greatest numbers."""
     X, dtype = c.input(0), c.dtype(0)
+    if not dtype.is_float:
+        c.refuse(f"X is of {dtype.text}, which is no float type")
     most = float(np.finfo(dtype.numpy).max)
     found = []
     if c.t.integer("detect_positive"):

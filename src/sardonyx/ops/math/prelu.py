@@ -44,7 +44,7 @@ op.convert((16, 9))(widening(NARROW_FLOATS))
 
 
 @op.convert((9, 7))
-def to_7_again(c: Change) -> Converted:
+def integers_to_7(c: Change) -> Converted:
     """Integers: X and, where it is negative, what slope * X adds to it."""
     X, slope, dtype = c.input(0), c.input(1), c.dtype(0)
     if not dtype.is_integer:

@@ -57,8 +57,9 @@ op.convert((24, 11))(widening(NARROW_FLOATS))
 @op.convert((1, 10))
 def to_10(c: Change) -> Converted:
     """k becomes an input of one axis."""
-    k = c.as_input("k")
-    return c.same([c.input(0), k and c.Reshape(k, c.integers([1]))], drop=("k",))
+    given = c.node.attributes["k"]
+    k = c.Reshape(c.parameter(given), c.integers([1])) if given.ref else c.integers([c.t.integer("k")])
+    return c.same([c.input(0), k], drop=("k",))
 
 
 @op.convert((10, 1))
@@ -67,7 +68,7 @@ def to_1(c: Change) -> Converted:
 
 
 @op.convert((11, 10))
-def to_10_again(c: Change) -> Converted:
+def down_to_10(c: Change) -> Converted:
     """Integers of up to 32 bits are chosen from as doubles; the least elements are the largest of their opposites."""
     dtype, largest = c.dtype(0), bool(c.t.integer("largest"))
     if largest and not dtype.is_integer:

@@ -87,7 +87,7 @@ def heads_of(t: Inference, i: int, attribute: str = "") -> tuple[Dim, ...]:
 # --- conversions -----------------------------------------------------------------------------
 
 
-op.convert((24, 25))(lambda c: c.same())
+op.convert((24, 25), (25, 24))(lambda c: c.same())
 
 
 @op.convert((23, 24))
@@ -110,11 +110,6 @@ def to_23(c: Change) -> Converted:
     """The body says what cannot be said with the operator: lengths of a cache, masks of fewer keys than there are."""
     if c.optional(3) is not None and c.t.shape(3) != () and not masks_every_key(c.t):
         c.refuse("a mask of fewer keys than there are is not filled up there")
-    return c.same()
-
-
-@op.convert((25, 24))
-def to_24_again(c: Change) -> Converted:
     return c.same()
 
 

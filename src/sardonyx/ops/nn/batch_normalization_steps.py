@@ -57,6 +57,8 @@ def by_mode(c: Change) -> Converted:
     if not any(value.uses or value.is_graph_output for value in c.node.outputs[3:]):
         return c.same(training_mode=1, outputs=3)
     results = nodes(c, c.node.inputs, 3, training_mode=1)
+    if not c.dtype(3).is_float:
+        c.refuse(f"the mean is of {c.dtype(3).text}, which is no float type")
     zero = np.zeros(1, c.dtype(3).numpy)
     zeros = c.ConstantOfShape(c.Shape(c.input(3)), value=zero)
     inputs = (*c.node.inputs[:3], zeros, zeros)

@@ -122,7 +122,11 @@ def infer(t: Inference) -> Result:
 def output_dims(t: Inference) -> Shape | None:
     """[N, M, *out]; raises InferenceError where the node contradicts itself."""
     kernel_shape = t.integers("kernel_shape")
-    known = [s for s in (t.shape(0), t.shape(1), kernel_shape and (0, 0, *kernel_shape)) if s]
+    group = t.integer("group")
+    if group < 1:
+        t.fail(f"group is {group}, at least 1 is wanted")
+    of_kernel = None if kernel_shape is None else (0, 0, *kernel_shape)
+    known = [s for s in (t.shape(0), t.shape(1), of_kernel) if s is not None]
     if not known:
         return None
     rank = len(known[0])
@@ -131,15 +135,19 @@ def output_dims(t: Inference) -> Shape | None:
             f"ranks contradict each other: {', '.join(str(len(s)) for s in known)} with batch and channels"
         )
     data, weight = t.shape(0) or (None,) * rank, t.shape(1) or (None,) * rank
-    merge_dims(t, (data[1], weight[0]), "the channels of x and W")
+    taken = merge_dims(t, (data[1], weight[0]), "the channels of x and W")
+    if isinstance(taken, int) and taken % group:
+        t.fail(f"x has {taken} channels, which group {group} does not divide")
     given = kernel_shape or (None,) * (rank - 2)
     kernel = [merge_dims(t, pair, "kernel_shape and W") for pair in zip(given, weight[2:], strict=True)]
     try:
         spatial = spreading_of(t, rank - 2).sizes(data[2:], kernel)
     except EvaluationError as error:
         t.fail(error.why)
-    channels = None if weight[1] is None else weight[1] * t.integer("group")
+    channels = None if weight[1] is None else weight[1] * group
     bias = t.shape(2)
+    if bias is not None and len(bias) != 1:
+        t.fail(f"the bias has rank {len(bias)}, not 1")
     return (data[0], merge_dims(t, (channels, *(bias or ())[:1]), "the bias and W"), *spatial)
 
 

@@ -69,6 +69,8 @@ def to_12(c: Change) -> Converted:
 def to_10(c: Change) -> Converted:
     """Training is said as in `to_7`; where a value tells of it, the ratio is 0 in inference."""
     training = c.t.constant(2)
+    if training is not None and training.size != 1:
+        c.refuse(f"training_mode has shape {list(training.shape)}, a scalar is wanted")
     if c.optional(2) is None or (training is not None and not truth(training)):
         return c.same([c.input(0)], drop=("seed",))
     given = c.optional(1)

@@ -7,10 +7,12 @@ as zeros is padded before.
 from __future__ import annotations
 
 from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import known_equal
 from sardonyx.ir.graph import Value
+from sardonyx.ir.types import Shape
 from sardonyx.ops.change import Change, Converted
-from sardonyx.ops.nn.windows import automatic, window_count
+from sardonyx.ops.nn.windows import automatic, per_axis, window_count
 from sardonyx.ops.widening import cast, through
 
 Sizes = tuple[int, ...]
@@ -78,23 +80,47 @@ def kernel(c: Change) -> Sizes:
     found = c.t.integers("kernel_shape")
     if found is None:
         c.refuse("kernel_shape is missing, and nothing else tells the size of the windows")
-    return found
+    return per_axis_of(c, "kernel_shape", len(found), least=1)
 
 
 def strides(c: Change) -> Sizes:
-    return c.t.integers("strides") or (1,) * len(kernel(c))
+    return per_axis_of(c, "strides", len(kernel(c)), least=1)
 
 
 def spans(c: Change) -> Sizes:
-    dilations = c.t.integers("dilations") or (1,) * len(kernel(c))
+    dilations = per_axis_of(c, "dilations", len(kernel(c)), least=1)
     return tuple(d * (k - 1) + 1 for k, d in zip(kernel(c), dilations, strict=True))
 
 
 def pads(c: Change) -> tuple[Sizes, Sizes]:
     """The padding before and behind, where it is written out."""
     rank = len(kernel(c))
-    both = c.t.integers("pads") or (0,) * (2 * rank)
+    both = per_axis_of(c, "pads", 2 * rank, least=0)
     return both[:rank], both[rank:]
+
+
+def per_axis_of(c: Change, name: str, count: int, *, least: int) -> Sizes:
+    """An attribute with `count` entries; refused where it has others."""
+    try:
+        return per_axis(name, c.t.integers(name), count, least=least)
+    except EvaluationError as error:
+        c.refuse(error.why)
+
+
+def spatial(c: Change) -> Shape:
+    """The spatial dims of input 0, None for what is not known."""
+    rank, shape = len(kernel(c)), c.t.shape(0)
+    if shape is None:
+        return (None,) * rank
+    if len(shape) != rank + 2:
+        c.refuse(f"the kernel has {rank} spatial axes, the input is of rank {len(shape)}")
+    return shape[2:]
+
+
+def known(c: Change) -> Sizes:
+    """The spatial sizes of input 0, which have to be known."""
+    shape = c.shape(0)
+    return shape[len(shape) - len(spatial(c)) :]
 
 
 def auto_pad(c: Change) -> str:
@@ -109,23 +135,21 @@ def counts_agree(c: Change) -> bool:
     """Whether no window would start in the padding at the end, or all sizes tell that they are as many without."""
     if not rounds_up(c):
         return True
-    axes = zip(spans(c), strides(c), *pads(c), strict=True)
-    shape = c.t.shape(0) or (None,) * (2 + len(kernel(c)))
+    axes = zip(spatial(c), spans(c), strides(c), *pads(c), strict=True)
     return all(
         after + stride <= span
         or known_equal(
             window_count(n, span, stride, before, after, "ceil"),
             window_count(n, span, stride, before, after, "ceil-inside"),
         )
-        for n, (span, stride, before, after) in zip(shape[2:], axes, strict=True)
+        for n, span, stride, before, after in axes
     )
 
 
 def ends_inside(c: Change) -> list[int]:
     """How far the windows that start inside reach beyond the padding at the end; less than 0 where they end in it."""
     result: list[int] = []
-    sizes = c.shape(0)[2:]
-    for n, span, stride, before, after in zip(sizes, spans(c), strides(c), *pads(c), strict=True):
+    for n, span, stride, before, after in zip(known(c), spans(c), strides(c), *pads(c), strict=True):
         count = window_count(n, span, stride, before, after, "ceil-inside")
         assert isinstance(count, int), "numbers have a number of windows"
         result.append((count - 1) * stride + span - n - before - after)
@@ -153,7 +177,7 @@ def without_counted_pads(c: Change) -> Converted:
         return c.same(drop=("count_include_pad",))
     before, after = pads(c)
     if auto_pad(c) != "NOTSET":
-        axes = zip(c.shape(0)[2:], kernel(c), strides(c), strict=True)
+        axes = zip(known(c), kernel(c), strides(c), strict=True)
         both = [automatic(n, k, s, 1, auto_pad(c)) for n, k, s in axes]
         before, after = tuple(b for b, _ in both), tuple(a for _, a in both)
     return c.same([padded(c, before, after)], drop=("count_include_pad", "auto_pad", "pads"))

@@ -1,0 +1,39 @@
+"""Models of the official suite, optimised, give the outputs that the suite expects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from conformance.official import OfficialCase, official_cases, run_case
+from sardonyx.ir.graph import Model
+from sardonyx.rewrite.optimize import optimize
+
+EVERY = 9  # of the node cases
+WITHOUT_KERNEL = "gradient_of"  # in the names of the cases of Gradient
+
+
+@dataclass(frozen=True)
+class Optimised(OfficialCase):
+    """A case whose model is optimised after loading."""
+
+    def load(self) -> Model:
+        return optimize(OfficialCase.load(self), debug=True)
+
+
+def optimised(case: OfficialCase) -> Optimised:
+    return Optimised(case.name, case.kind, case.model, case.data, case.rtol, case.atol)
+
+
+def sample() -> list[OfficialCase]:
+    """All stored models but the networks, which take long, and a part of the node cases."""
+    cases = [c for c in official_cases() if WITHOUT_KERNEL not in c.name]
+    nodes = [c for c in cases if c.kind == "node"][::EVERY]
+    return nodes + [c for c in cases if c.kind not in ("node", "real")]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_optimised_models_give_the_expected_outputs(part: int) -> None:
+    for case in sample()[part::4]:
+        run_case(optimised(case))

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sardonyx.convert.fitting import check_own
 from sardonyx.convert.ir_version import follow
-from sardonyx.convert.partial import set_apart
-from sardonyx.convert.place import BeforeNode, settle, undo
+from sardonyx.convert.known import settle_elements, states_open
+from sardonyx.convert.partial import DOMAIN, set_apart
+from sardonyx.convert.place import BeforeNode, not_hidden, settle, undo
 from sardonyx.convert.steps import Step, facet_of, has_body_below, previous
-from sardonyx.errors import ConversionError, InferenceError, InputError
+from sardonyx.errors import ConversionError, EvaluationError, InferenceError, InputError
 from sardonyx.infer.findings import Findings
 from sardonyx.infer.walk import model_walk
 from sardonyx.infer.walk import run as run_walk
 from sardonyx.ir.clone import clone
-from sardonyx.ir.graph import Graph, Model, Node, Value
+from sardonyx.ir.graph import FunctionKey, Graph, Model, Node, Value
 from sardonyx.ir.inline import inline
 from sardonyx.ir.names import Names
 from sardonyx.ir.walk import nodes
@@ -24,6 +26,8 @@ from sardonyx.ops.bodies import body_of
 from sardonyx.ops.change import Attributes, Change
 from sardonyx.ops.registry import find
 from sardonyx.schema import OpSchema, domains, latest, versions
+
+REFUSALS = (ConversionError, InferenceError, EvaluationError)  # of a facet, and of what it asks about the node
 
 
 def convert(
@@ -48,10 +52,10 @@ def convert(
     result = clone(model)
     faults: list[InferenceError] = []
     findings = Findings(result, faults)
-    run_walk(model_walk(result, findings))
+    with states_open(result):
+        run_walk(model_walk(result, findings))
     findings.settle()
-    for value in list(findings.elements.found):
-        findings.elements.get(value)  # which would be worked out from nodes that have become others
+    settle_elements(findings)
     try:
         for domain, version in wanted.items():
             for body in bodies_of(result, domain):
@@ -106,6 +110,7 @@ class Converter:
     errors: list[ConversionError] | None
     names: Names = field(init=False)
     shared: dict[Hashable, Value] = field(default_factory=dict)  # constants of one step
+    apart: set[Node] = field(default_factory=set)  # inside of what stays under its own version
 
     def __post_init__(self) -> None:
         self.names = Names(self.scope.roots)
@@ -115,6 +120,10 @@ class Converter:
         found = [n for root in self.scope.roots for n in nodes(root) if self.goes_by(n)]
         self.carry(found, self.scope.imports[self.domain], target)
         self.scope.imports[self.domain] = target
+
+    @property
+    def functions(self) -> Collection[FunctionKey]:
+        return self.findings.model.functions
 
     def goes_by(self, node: Node) -> bool:
         return node.domain == self.domain and not self.findings.function_of(node)
@@ -127,6 +136,8 @@ class Converter:
             turning = max(now, then)  # the operator versions that come or go with this step
             kept: list[Node] = []
             for node in found:
+                if node in self.apart:
+                    continue
                 if turning in versions(node.domain, node.op_type):
                     kept += self.convert(node, now, then)
                 else:
@@ -142,15 +153,22 @@ class Converter:
         step = Step(node.domain, node.op_type, schema.since_version, then if then > now else previous(schema))
         change = self.change(node, schema, then)
         try:
+            check_own(change, schema)
             return [n for n in self.apply(change, step, schema) if n.domain == self.domain]
-        except (ConversionError, InferenceError) as error:
+        except REFUSALS as error:
             refused = error if isinstance(error, ConversionError) else refusal(change, error)
             undo(change)
             if self.errors is None:
                 raise refused from None
             self.errors.append(refused)
-            set_apart(self.findings.model, node, {**self.scope.imports, node.domain: now}, self.names)
+            self.set_apart(node, now)
             return []
+
+    def set_apart(self, node: Node, now: int) -> None:
+        """Leaves a node, and what is inside it, under the version that it is written in."""
+        self.apart.update(n for graph in node.subgraphs for n in nodes(graph))
+        set_apart(self.findings.model, node, {**self.scope.imports, node.domain: now}, self.names)
+        self.scope.imports.setdefault(DOMAIN, 1)
 
     def apply(self, change: Change, step: Step, schema: OpSchema) -> list[Node]:
         op = find(step.domain, step.name)
@@ -159,8 +177,8 @@ class Converter:
         has_body = not step.is_up and has_body_below(op, step.old)
         if facet is not None:
             try:
-                return settle(change, facet(change), schema, self.names)
-            except (ConversionError, InferenceError):
+                return settle(change, facet(change), schema, self.names, self.functions)
+            except REFUSALS:
                 if not has_body:
                     raise
                 undo(change)
@@ -170,11 +188,14 @@ class Converter:
 
     def expanded(self, change: Change, op: Operator) -> list[Node]:
         """Puts the body of the operator where the node stands, and takes it to the version wanted."""
+        check_sense(op, change)
         function = body_of(op, change.t)
         assert function is not None, f"{op.name}-{change.t.version} has a body facet that gives nothing"
+        for node in nodes(function.body):
+            not_hidden(change, node.domain, node.op_type, self.functions)
         made = inline(change.node, function, self.names)
         start = function.opset_imports[""]
-        place = BeforeNode(self.names, self.findings.elements, {**change.imports, "": start})
+        place = BeforeNode(self.names, self.findings.elements, {**change.imports, "": start}, self.functions)
         for node in made:
             place.tell(node)
         inner = [n for node in made for graph in node.subgraphs for n in nodes(graph)]
@@ -182,14 +203,21 @@ class Converter:
 
     def change(self, node: Node, schema: OpSchema, then: int) -> Change:
         imports = {**self.scope.imports, self.domain: then}
-        place = BeforeNode(self.names, self.findings.elements, imports, self.shared)
+        place = BeforeNode(self.names, self.findings.elements, imports, self.functions, self.shared)
         change = Change(node, place.inference(node, schema), then, imports, place, self.scope.filled)
         references = {a.name for a in node.attributes.values() if a.ref}
         change.t.attributes = Attributes(change.t.attributes, references, change.refuse)
         return change
 
 
-def refusal(change: Change, error: InferenceError) -> ConversionError:
+def check_sense(op: Operator, change: Change) -> None:
+    """Raises InferenceError for a node that contradicts itself, of which a body can make nothing."""
+    infer = op.infers.get(change.t.version)
+    if infer is not None and not any(a.ref for a in change.node.attributes.values()):
+        infer(change.t)
+
+
+def refusal(change: Change, error: InferenceError | EvaluationError) -> ConversionError:
     """What an operator refuses of a node, as the reason why it cannot be converted."""
     try:
         change.refuse(error.why)

@@ -36,31 +36,41 @@ def fitted(c: Change, kept: Kept, old: OpSchema, new: OpSchema) -> dict[str, Att
     return result
 
 
-def check_inputs(c: Change, inputs: Sequence[Value | None], new: OpSchema) -> None:
+def check_own(c: Change, old: OpSchema) -> None:
+    """Refuses a node that does not fit its own version, of which facets and bodies can make nothing."""
+    check_inputs(c, c.node.inputs, old, "in its own version")
+    check_outputs(c, len(c.node.outputs), old, "in its own version")
+
+
+def check_inputs(c: Change, inputs: Sequence[Value | None], new: OpSchema, where: str = "there") -> None:
     """Refuses more inputs than the signature has, missing ones, and types that it does not take."""
     if new.max_inputs is not None and len(inputs) > new.max_inputs:
-        c.refuse(f"{new.name} takes at most {new.max_inputs} inputs there, the node has {len(inputs)}")
+        c.refuse(f"{new.name} takes at most {new.max_inputs} inputs {where}, the node has {len(inputs)}")
     for i in range(max(len(inputs), new.min_inputs)):
         value = inputs[i] if i < len(inputs) else None
         parameter = new.input(i)
         assert parameter is not None, f"{new.name}-{new.since_version} has no parameter for input {i}"
         if value is None:
             if parameter.option != "optional":
-                c.refuse(f"input {parameter.name!r} is required there")
+                c.refuse(f"input {parameter.name!r} is required {where}")
         elif (word := type_word(value.type)) is not None and word not in new.allowed(parameter):
-            c.refuse(f"input {parameter.name!r} of {new.name} is {value.type}, which it does not take there")
+            c.refuse(
+                f"input {parameter.name!r} of {new.name} is {value.type}, which it does not take {where}"
+            )
 
 
-def check_outputs(c: Change, count: int, new: OpSchema) -> None:
+def check_outputs(c: Change, count: int, new: OpSchema, where: str = "there") -> None:
     """Refuses outputs that somebody wants and the signature lacks, and types that it does not give."""
     wanted = max((i + 1 for i in range(count) if c.wants(i)), default=0)
     if new.max_outputs is not None and wanted > new.max_outputs:
-        c.refuse(f"{new.name} has at most {new.max_outputs} outputs there, the node has {wanted}")
+        c.refuse(f"{new.name} has at most {new.max_outputs} outputs {where}, the node has {wanted}")
     for value, i in zip(c.node.outputs[:count], range(wanted), strict=False):
         parameter = new.output(i)
         word = type_word(value.type)
         if parameter is not None and word is not None and word not in new.allowed(parameter):
-            c.refuse(f"output {parameter.name!r} of {new.name} is {value.type}, which it does not give there")
+            c.refuse(
+                f"output {parameter.name!r} of {new.name} is {value.type}, which it does not give {where}"
+            )
 
 
 def type_word(type: Type | None) -> str | None:

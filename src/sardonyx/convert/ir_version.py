@@ -5,11 +5,13 @@ Clauses: the comments of `Version` in onnx.proto; the catalogue's VER rules.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from sardonyx.errors import ConversionError, InputError
 from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.graph import Function, Graph, Model, Node, Value
+from sardonyx.ir.names import Names
 from sardonyx.ir.tensors import SparseTensor, Tensor
 from sardonyx.ir.types import MapType, OpaqueType, OptionalType, SequenceType, SparseTensorType, Type
 from sardonyx.ir.walk import graphs, location, roots, values
@@ -32,9 +34,9 @@ def follow(model: Model, wanted: int | str | None, errors: list[ConversionError]
     needed = list(needs(model))
     least = max((version for version, _, _ in needed), default=3)
     if wanted is None:
-        model.ir_version = max(model.ir_version, least)
-        return
-    target = least if isinstance(wanted, str) else wanted
+        target = max(model.ir_version, least)
+    else:
+        target = least if isinstance(wanted, str) else wanted
     for version, what, where in needed:
         if version > target:
             error = ConversionError(
@@ -50,11 +52,25 @@ def follow(model: Model, wanted: int | str | None, errors: list[ConversionError]
 
 
 def list_initializers(model: Model) -> None:
-    """Makes inputs of all initializers, as IR versions up to 3 have it, where every one has to be an input."""
-    for graph in (g for root in roots(model) for g in graphs(root)):
-        for value in graph.initializers.values():
-            if value not in graph.inputs:
-                graph.add_input(value)
+    """Makes inputs of all initializers, as IR versions up to 3 have it, where every one has to be an input.
+
+    Those of subgraphs, whose inputs are not free to choose, go to the graph around.
+    """
+    for root in roots(model):
+        names = Names([root])
+        uses = Counter(v.name for graph in graphs(root) for v in values(graph))
+        for inner in list(graphs(root))[1:]:
+            for value in [v for v in inner.initializers.values() if v not in inner.inputs]:
+                tensor = value.initializer
+                inner.remove_initializer(value)
+                uses[value.name] -= 1
+                if uses[value.name]:
+                    value.name = names.fresh(value.name)
+                value.initializer = tensor
+                root.add_initializer(value)
+        for value in root.initializers.values():
+            if value not in root.inputs:
+                root.add_input(value)
 
 
 def needs(model: Model) -> Iterator[Need]:

@@ -4,54 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sardonyx.errors import ConversionError
 from sardonyx.ir.clone import Copier
-from sardonyx.ir.graph import Function, Graph, Model, Node, Value
+from sardonyx.ir.graph import Attribute, Function, Graph, Model, Node, Value
 from sardonyx.ir.names import Names
-from sardonyx.ir.walk import captured, location
+from sardonyx.ir.walk import captured, nodes
 
 DOMAIN = "sardonyx.kept"
 
 
 def set_apart(model: Model, node: Node, imports: Mapping[str, int], names: Names) -> None:
-    """Makes a node a call of a function that holds it, under the imports that give it its meaning."""
+    """Makes a node a call of a function that holds it, under the imports that give it its meaning.
+
+    What its subgraphs read of graphs around becomes an input, and parameters of a function around go on as parameters.
+    The caller sees to it that the calls are imported.
+    """
     graph = node.graph
     assert graph is not None, f"{node!r} is in no graph"
-    outer = [v for g in node.subgraphs for v in captured(g)]
-    refs = [a.ref for a in node.attributes.values() if a.ref]
-    if outer or refs:
-        what = (
-            f"{outer[0].name!r} of the graph around"
-            if outer
-            else f"attribute {refs[0]!r} of the function around"
-        )
-        raise ConversionError(f"it cannot stand apart, as it reads {what}", location=location(node))
-    function = holding(node, imports, len(model.functions))
+    given = read_by(node)
+    function = holding(node, given, imports, free_name(model, node.op_type))
     model.functions[function.key] = function
-    model.opset_imports.setdefault(DOMAIN, 1)
+    results = [v for v in node.outputs if v.name]
     call = Node(
         function.name,
-        list(dict.fromkeys(v for v in node.inputs if v is not None)),
-        [Value(names.fresh(v.name)) for v in node.outputs if v.name],
+        given,
+        [Value(names.fresh(v.name)) for v in results],
+        {name: Attribute(name, parameter.type, None, ref=name) for name, parameter in parameters(node).items()},
         domain=DOMAIN,
         name=node.name,
     )
     graph.insert_before(node, call)
-    for slot, value in enumerate([v for v in node.outputs if v.name]):
+    for slot, value in enumerate(results):
         call.take_output(slot, value)
     graph.remove(node)
 
 
-def holding(node: Node, imports: Mapping[str, int], count: int) -> Function:
-    """A function whose body is a copy of the node."""
-    given = list(dict.fromkeys(v for v in node.inputs if v is not None))
-    body = Graph(f"{node.op_type}_{count}")
+def read_by(node: Node) -> list[Value]:
+    """What the node and its subgraphs read, each value once."""
+    outer = (v for graph in node.subgraphs for v in captured(graph))
+    return list(dict.fromkeys((*(v for v in node.inputs if v is not None), *outer)))
+
+
+def parameters(node: Node) -> dict[str, Attribute]:
+    """The references to parameters of a function around, by the parameter's name."""
+    within = (node, *(n for graph in node.subgraphs for n in nodes(graph)))
+    return {a.ref: a for n in within for a in n.attributes.values() if a.ref}
+
+
+def free_name(model: Model, op_type: str) -> str:
+    count = len(model.functions)
+    while (DOMAIN, f"{op_type}_{count}", "") in model.functions:
+        count += 1
+    return f"{op_type}_{count}"
+
+
+def holding(node: Node, given: list[Value], imports: Mapping[str, int], name: str) -> Function:
+    """A function whose body is a copy of the node; its values have no types, which only later IR versions can say."""
+    body = Graph(name)
     copier = Copier()
+    formals = Names([])
     for value in given:
-        body.add_input(copier.value(value))
-        copier.found(value).initializer = None
+        copier.values[value] = body.add_input(Value(formals.fresh(value.name)))
     inner = body.append(copier.node(node))
     body.outputs = [v for v in inner.outputs if v.name]
-    result = Function(DOMAIN, body.name, body)
-    result.opset_imports = {node.domain: imports[node.domain]}
+    for value in inner.outputs:
+        value.type = None
+    result = Function(DOMAIN, name, body)
+    result.attributes = dict.fromkeys(parameters(node))
+    result.opset_imports = {n.domain: imports[n.domain] for n in nodes(body) if n.domain in imports}
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +15,7 @@ from sardonyx.infer.elements import Elements
 from sardonyx.infer.folding import known_outputs
 from sardonyx.infer.plan import Plan
 from sardonyx.infer.question import Question
-from sardonyx.ir.graph import Graph, Node, Value
+from sardonyx.ir.graph import FunctionKey, Graph, Node, Value
 from sardonyx.ir.inline import hand_over
 from sardonyx.ir.names import Names
 from sardonyx.ir.tensors import Tensor
@@ -37,6 +37,7 @@ class BeforeNode:
     names: Names
     elements: Elements
     imports: Mapping[str, int]
+    functions: Collection[FunctionKey] = ()  # of the model, which hide operators of their names
     shared: dict[Hashable, Value] = field(default_factory=dict)  # small constants of nodes that stand before
 
     def add(self, node: Node, change: Change) -> None:
@@ -122,6 +123,7 @@ class BeforeNode:
         found = signature(node.domain, node.op_type, self.imports.get(node.domain, 0))
         if found is None or found.deprecated:
             change.refuse(f"{node.op_type}, which it would take, does not exist there")
+        not_hidden(change, node.domain, node.op_type, self.functions)
         return found
 
     def types(self, node: Node, schema: OpSchema) -> Sequence[Type | None]:
@@ -148,6 +150,12 @@ class BeforeNode:
         )
 
 
+def not_hidden(c: Change, domain: str, op_type: str, functions: Collection[FunctionKey]) -> None:
+    """Refuses an operator that a function of the model hides: nodes of its name are calls."""
+    if (domain, op_type, "") in functions:
+        c.refuse(f"{op_type}, which it would take, is hidden by a function of the model; rename that")
+
+
 def root_of(graph: Graph) -> Graph:
     """The graph around all others."""
     while graph.parent is not None and graph.parent.graph is not None:
@@ -172,12 +180,18 @@ def constant_of(node: Node) -> Tensor | None:
     return None if dtype is None or attribute.ref else Tensor.of(np.asarray(attribute.value, dtype))
 
 
-def settle(c: Change, found: Converted, old: OpSchema, names: Names) -> list[Node]:
+def settle(
+    c: Change, found: Converted, old: OpSchema, names: Names, functions: Collection[FunctionKey]
+) -> list[Node]:
     """Puts what a facet answered in the place of the old node; hands out the new nodes and those that stayed."""
     if isinstance(found, Kept):
+        if found.op_type != c.node.op_type:
+            not_hidden(c, c.node.domain, found.op_type, functions)
         keep(c, found, old)
         return [*c.added, c.node]
     results = [found] if isinstance(found, Value) else list(found)
+    if needs_copies(c.node, results):
+        not_hidden(c, "", "Identity", functions)
     heir(c).name = c.node.name
     describe(heir(c), c.node)
     known = {n for taken in c.taken.values() for graph in taken.graphs for n in nodes(graph)}
@@ -201,6 +215,12 @@ def keep(c: Change, found: Kept, old: OpSchema) -> None:
         node.drop_outputs(found.outputs)
 
 
+def needs_copies(node: Node, results: Sequence[Value | None]) -> bool:
+    """Whether results of a node go through an Identity, as `hand_over` has it."""
+    wanted = [r for output, r in zip(node.outputs, results, strict=False) if output.name and r is not None]
+    return len(set(wanted)) < len(wanted) or any(r.producer is None or r in node.inputs for r in wanted)
+
+
 def heir(c: Change) -> Node:
     """The new node that goes by the old one's name: the one of the same operator, or else the last."""
     alike = [n for n in c.added if n.op_type == c.node.op_type and n.domain == c.node.domain]
@@ -212,6 +232,7 @@ def describe(new: Node, old: Node) -> None:
     if new is old:
         return
     new.doc = old.doc
+    new.unknown = old.unknown
     new.device_configurations = old.device_configurations
     if old.has_metadata:
         new.metadata.update(old.metadata)

@@ -301,7 +301,9 @@ def answer_to(question: Question, plan: Plan) -> Answer:
         raise InferenceError(f"{question.op_type}: {error} (inputs: {inputs})") from error
     for found in answer.types:
         if isinstance(found, TensorType) and found.shape and any(is_no_size(dim) for dim in found.shape):
-            raise InferenceError(f"{question.op_type} would make {found}; no size is negative, nor of 64 bits")
+            raise InferenceError(
+                f"{question.op_type} would make {found}; no size is negative, nor of 64 bits"
+            )
     return answer
 
 

@@ -288,7 +288,8 @@ class Change:
             self.refuse(f"{name} ({value.name!r}) is an attribute there and would have to be constant")
         flat = elements.reshape(-1).tolist()
         if kind in (AttributeType.FLOAT, AttributeType.FLOATS):
-            wide = [x for x in flat if x == x and float(np.float32(x)) != x]
+            with np.errstate(over="ignore"):
+                wide = [x for x in flat if x == x and float(np.float32(x)) != x]
             if wide:
                 self.refuse(f"{name} is {wide[0]}, which an attribute of type FLOAT cannot hold")
         if kind in (AttributeType.INT, AttributeType.FLOAT):

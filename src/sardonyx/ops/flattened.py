@@ -40,7 +40,8 @@ def along_one_axis(c: Change) -> Converted:
 
 def on_rows(c: Change) -> Converted:
     """From an operator along an axis (version 13) to one on rows of the flattened view (version 11)."""
-    rank, axis = c.rank(0), c.axis()
+    rank = c.rank(0)
+    axis = c.t.axis(c.axis(), rank)
     if axis == rank - 1:
         return c.same(axis=axis)
     order = [i for i in range(rank) if i != axis] + [axis]

@@ -83,6 +83,7 @@ class Driver:
                     self.phase(phase, [p for p in prepared if p.one.phase == phase])
                 if len(self.report.edits) == before:
                     return
+                self.edit.facts.renew()
             self.report.stopped = f"after {ROUNDS} rounds, each of which changed something"
         except Stop as stop:
             self.report.stopped = str(stop)

@@ -25,16 +25,25 @@ class Facts:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.declared = {value: value.type for value in all_values(model)}
-        self.ongoing = Ongoing(model)
         self.states = {
             target
             for step in model.training
             for target, _ in (*step.initialization_binding, *step.update_binding)
         }
+        self.ongoing = Ongoing(model)
+        self.find()
+
+    def renew(self) -> None:
+        """Infers anew: changes may have made more known than what followed from them one by one."""
+        self.restore()
+        self.ongoing = Ongoing(self.model)
+        self.find()
+
+    def find(self) -> None:
         with without_collection():
             self.forget_inner_types()
             self.walk()
-            for function in model.functions.values():
+            for function in self.model.functions.values():
                 self.walk_body(function)
 
     def forget_inner_types(self) -> None:

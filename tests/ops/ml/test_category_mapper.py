@@ -4,7 +4,7 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask
 from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError
+from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 
@@ -44,6 +44,12 @@ def test_lists_of_different_length_are_refused() -> None:
                 domain=ML,
             )
         )
+
+
+def test_inference_refuses_lists_of_different_length() -> None:
+    numbers = TensorType(DataType.INT64, (2,))
+    with pytest.raises(InferenceError, match="0 cats_strings and 2 cats_int64s are given"):
+        ask("CategoryMapper", 1, [numbers], {"cats_int64s": (5, 6)}, domain=ML)
 
 
 def test_the_input_tells_the_direction() -> None:

@@ -4,7 +4,7 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask, floats
 from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError
+from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 
@@ -84,6 +84,9 @@ def test_case(case: Case) -> None:
 def test_bad_tables_are_refused(attributes: dict[str, object], says: str) -> None:
     with pytest.raises(EvaluationError, match=says):
         check(case(4, np.array([1]), text(), **attributes))
+    lists = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
+    with pytest.raises(InferenceError, match=says):
+        ask("LabelEncoder", 4, [TensorType(DataType.INT64, (1,))], lists, domain=ML)
 
 
 def test_the_values_tell_the_type() -> None:

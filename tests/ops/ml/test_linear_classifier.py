@@ -71,3 +71,17 @@ def test_types_of_results() -> None:
     assert (y, z) == (TensorType(DataType.INT64, (1,)), floats(1, 2))
     _, z = ask("LinearClassifier", 1, [floats("N", "C")], one, outputs=2, domain=ML)
     assert z == floats("N", None)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "says"),
+    [
+        ({"coefficients": (1.0,) * 5, "classlabels_ints": (1, 2)}, "5 coefficients are given for 2 classes of 2"),
+        ({"coefficients": (1.0,) * 6, "classlabels_ints": (1, 2)}, "6 coefficients are given for 2 classes of 2"),
+        ({"coefficients": (1.0,) * 4}, "exactly one list of class labels"),
+        ({"coefficients": (1.0,) * 4, "classlabels_ints": (1, 2), "intercepts": (1.0,)}, "1 intercepts"),
+    ],
+)
+def test_inference_refuses_lists_that_do_not_fit(attributes: dict[str, object], says: str) -> None:
+    with pytest.raises(InferenceError, match=says):
+        ask("LinearClassifier", 1, [floats("N", 2)], attributes, outputs=2, domain=ML)

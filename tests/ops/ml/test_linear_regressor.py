@@ -50,3 +50,12 @@ def test_bad_attributes_are_refused(attributes: dict[str, object], says: str) ->
 def test_types_of_results() -> None:
     assert ask("LinearRegressor", 1, [floats("N", 2)], {"targets": 3}, domain=ML) == [floats("N", 3)]
     assert ask("LinearRegressor", 1, [None], domain=ML) == [floats(None, 1)]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "says"),
+    [({"targets": 0}, "targets is 0"), ({"targets": 2, "intercepts": (1.0,)}, "1 intercepts are given for 2")],
+)
+def test_inference_refuses_lists_that_do_not_fit(attributes: dict[str, object], says: str) -> None:
+    with pytest.raises(InferenceError, match=says):
+        ask("LinearRegressor", 1, [floats("N", 2)], attributes, domain=ML)

@@ -4,7 +4,7 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask, floats
 from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError
+from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 
@@ -45,10 +45,21 @@ def test_unknown_elements_are_refused_without_zeros() -> None:
 
 def test_the_categories_become_an_axis() -> None:
     numbers, texts = floats("N", 2), TensorType(DataType.STRING, floats("N").shape)
-    assert ask("OneHotEncoder", 1, [numbers], EIGHT | {"cats_int64s": (1, 2, 3)}, domain=ML) == [
-        floats("N", 2, 3)
-    ]
+    assert ask("OneHotEncoder", 1, [numbers], {"cats_int64s": (1, 2, 3)}, domain=ML) == [floats("N", 2, 3)]
     assert ask("OneHotEncoder", 1, [texts], {"cats_strings": ("a",)}, domain=ML) == [floats("N", 1)]
     assert ask("OneHotEncoder", 1, [None], {"cats_strings": ("a",)}, domain=ML) == [
         TensorType(DataType.FLOAT)
     ]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "says"),
+    [
+        ({}, "no categories given"),
+        ({"cats_int64s": (1,), "cats_strings": ("a",)}, "cats_int64s and cats_strings given"),
+        ({"cats_strings": ("a",)}, "cats_strings given for elements of float, which are looked up in cats_int64s"),
+    ],
+)
+def test_one_list_of_categories_is_wanted(attributes: dict[str, object], says: str) -> None:
+    with pytest.raises(InferenceError, match=says):
+        ask("OneHotEncoder", 1, [floats(2)], attributes, domain=ML)

@@ -4,7 +4,7 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask, floats
 from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError
+from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 
@@ -36,7 +36,7 @@ def case(x: Array, y: object, label: object = "", **attributes: object) -> Case:
 
 
 X = np.array([[1], [2], [3], [NAN]], F)
-YES, NO = [10, 0], [0, 20]
+YES, NO, TENS = [10, 0], [0, 20], np.array([10, 20], D)
 # Root 1 asks feature 1 for 5 or less and goes to node 0, which asks feature 0 for 2, or to leaf 2.
 DEEP = stump(
     np.array([0, 0], np.uint8),
@@ -84,9 +84,9 @@ CASES = [
     case(X[:1], [[1, 0]], "3 is SOFTMAX_ZERO", **stump(), post_transform=3),
     case(X[:1], [[-0.6744898, 0.6744898]], "4 is PROBIT",
          **TWO | {"leaf_targetids": [0, 0, 1], "leaf_weights": np.array([0.25, 0, 0.75], F)}, post_transform=4),
-    case(X.astype(D), [YES, YES, NO, NO], "float64", **stump()),
+    case(X.astype(D), [YES, YES, NO, NO], "float64", **stump(nodes_splits=np.array([2], D), leaf_weights=TENS)),
     case(X.astype(H), [YES, YES, NO, NO], "float16", **stump(nodes_splits=np.array([2], H), leaf_weights=np.array([10, 20], H))),
-    case(np.array([[0.1]]), [YES], "float64 is not rounded", **stump(LT, nodes_splits=np.array([np.float32(0.1)]))),
+    case(np.array([[0.1]]), [YES], "float64 is not rounded", **stump(LT, nodes_splits=np.array([F(0.1)], D), leaf_weights=TENS)),
     case(X[:0], np.zeros((0, 2)), "no rows", **stump()),
     case(X[0], [YES], "one row", **stump()),
     case(X[:1], [[10, 0]], "targets counted", **{k: v for k, v in stump().items() if k != "n_targets"}),
@@ -141,10 +141,30 @@ def test_what_is_no_forest_is_refused(changed: dict[str, object], says: str) -> 
         check(case(X, [], **stump(**changed)))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"nodes_truenodeids": (2,)}, r"nodes_truenodeids\[0\] is 2"),
+        ({"leaf_targetids": (0,)}, "differ in length"),
+        ({"aggregate_function": 4}, "aggregate_function is 4"),
+        ({"leaf_weights": TENS}, "leaf_weights has elements of float64, where the input has float"),
+        ({"nodes_splits": np.array([2], D)}, "nodes_splits has elements of float64"),
+    ],
+)
+def test_inference_refuses_what_is_no_forest(changed: dict[str, object], says: str) -> None:
+    with pytest.raises(InferenceError, match=says):
+        ask("TreeEnsemble", 5, [floats("N", 3)], as_kernels_get_them(**changed), domain=ML)
+
+
+def as_kernels_get_them(**changed: object) -> dict[str, object]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in stump(**changed).items()}  # type: ignore[arg-type]
+
+
 def test_types_of_results() -> None:
-    attributes = {"n_targets": 2, "leaf_targetids": (0, 4)}
+    attributes = as_kernels_get_them(nodes_splits=np.array([2], D), leaf_weights=TENS)
     x = TensorType(DataType.DOUBLE, floats("N", 3).shape)
     assert ask("TreeEnsemble", 5, [x], attributes, domain=ML) == [
         TensorType(DataType.DOUBLE, floats("N", 2).shape)
     ]
-    assert ask("TreeEnsemble", 5, [floats("N", 3)], {"leaf_targetids": (0, 4)}, domain=ML) == [floats("N", 5)]
+    counted = as_kernels_get_them(n_targets=None, leaf_targetids=(0, 4))
+    assert ask("TreeEnsemble", 5, [floats("N", 3)], counted, domain=ML) == [floats("N", 5)]

@@ -39,8 +39,12 @@ def to_8(c: Change) -> Converted:
         c.refuse("scan outputs cannot be put together backwards there")
     body, count = c.take_graph("body"), c.t.integer("num_scan_inputs")
     inputs = [value for value in c.node.inputs if value is not None]
+    if not 1 <= count <= len(inputs):
+        c.refuse(f"num_scan_inputs is {count}, and {len(inputs)} inputs are given")
     states, scans = inputs[:-count], inputs[-count:]
     axes = c.t.integers("scan_input_axes") or (0,) * count
+    if len(axes) != count:
+        c.refuse(f"scan_input_axes has {len(axes)} entries, where {count} are wanted")
     first = [
         to_front(c, value, axis, len(states) + i)
         for i, (value, axis) in enumerate(zip(scans, axes, strict=True))

@@ -13,6 +13,7 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.ml.class_labels import count
 from sardonyx.ops.ml.lookup import chosen, positions, texts
 
 op = Operator("CategoryMapper", "ai.onnx.ml")
@@ -20,6 +21,9 @@ op = Operator("CategoryMapper", "ai.onnx.ml")
 
 @op.infer(1)
 def infer(t: Inference) -> Result:
+    strings, integers = (count(t.attributes, name) for name in ("cats_strings", "cats_int64s"))
+    if strings != integers:
+        t.fail(f"{strings} cats_strings and {integers} cats_int64s are given, where pairs are wanted")
     dtype = t.dtype(0)
     if dtype is None:
         return None

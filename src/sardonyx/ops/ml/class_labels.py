@@ -22,10 +22,10 @@ def labels_of(integers: tuple[int, ...] | None, strings: tuple[str, ...] | None)
 
 def label_type(t: Inference, integers: str) -> tuple[DataType, int]:
     """The type of the labels and their number; `integers` names the attribute of integer labels."""
-    found = count(t.attributes, integers)
-    if found:
-        return DataType.INT64, found
-    return DataType.STRING, count(t.attributes, "classlabels_strings")
+    numbers, strings = count(t.attributes, integers), count(t.attributes, "classlabels_strings")
+    if bool(numbers) == bool(strings):
+        t.fail("exactly one list of class labels is wanted, integers or strings")
+    return (DataType.INT64, numbers) if numbers else (DataType.STRING, strings)
 
 
 def count(attributes: Mapping[str, object], name: str) -> int:

@@ -8,12 +8,28 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
-from sardonyx.ops.shapes import same_tensor
+from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.ml.class_labels import count
 
 op = Operator("Imputer", "ai.onnx.ml")
-op.infer(1)(same_tensor)
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    found = t.tensor(0)
+    if found is None:
+        return None
+    name = "imputed_value_floats" if found.dtype.is_float else "imputed_value_int64s"
+    shape = found.shape
+    features: Dim = None if shape is None else shape[-1] if shape else 1
+    given = count(t.attributes, name)
+    if given not in (1, features) and (given == 0 or isinstance(features, int)):
+        t.fail(f"{name} has {given} elements for {found}; 1 or one for each feature are wanted")
+    return TensorType(found.dtype, found.shape)
 
 
 @op.eval(1)

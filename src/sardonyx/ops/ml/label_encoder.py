@@ -61,7 +61,7 @@ def eval_2(
 ) -> Array:
     keys = one_of("keys", floats=keys_floats, int64s=keys_int64s, strings=keys_strings)
     values = one_of("values", floats=values_floats, int64s=values_int64s, strings=values_strings)
-    check(X, keys, values)
+    check_table(X.dtype, keys, values)
     default = {"f": default_float, "i": default_int64, "O": default_string}[values.dtype.kind]
     return chosen(positions(X, keys, last=False, bitwise=True), values, default)
 
@@ -88,7 +88,7 @@ def evaluate(
     values = one_of(
         "values", values_tensor, floats=values_floats, int64s=values_int64s, strings=values_strings
     )
-    check(X, keys, values)
+    check_table(X.dtype, keys, values)
     kind = values.dtype.kind
     if default_tensor is not None:
         default = single(default_tensor, values.dtype)
@@ -113,9 +113,10 @@ def one_of(what: str, tensor: Array | None = None, **lists: tuple[object, ...] |
     return result
 
 
-def check(X: Array, keys: Array, values: Array) -> None:
-    if X.dtype != keys.dtype:
-        raise EvaluationError(f"X has elements of {X.dtype}, where the keys are of {keys.dtype}")
+def check_table(x: np.dtype[np.generic], keys: Array, values: Array) -> None:
+    """Raises EvaluationError unless elements of type `x` can be looked up."""
+    if x != keys.dtype:
+        raise EvaluationError(f"X has elements of {x}, where the keys are of {keys.dtype}")
     if len(keys) != len(values):
         raise EvaluationError(f"{len(keys)} keys and {len(values)} values are given, where pairs are wanted")
 
@@ -188,12 +189,16 @@ def to_2_again(c: Change) -> Converted:
 
 def held(c: Change, what: str) -> Array:
     """The keys or the values that the node has, as a vector."""
-    a = c.t.attributes
-    lists = {name: a.get(f"{what}_{name}") for name in DTYPES}
     try:
-        return one_of(what, a.get(f"{what}_tensor"), **lists)  # type: ignore[arg-type]
+        return listed(c.t.attributes, what)
     except EvaluationError as error:
         c.refuse(error.why)
+
+
+def listed(a: Mapping[str, object], what: str) -> Array:
+    """The keys or the values that attributes give, as a vector; raises EvaluationError unless one of them does."""
+    lists = {name: a.get(f"{what}_{name}") for name in DTYPES}
+    return one_of(what, a.get(f"{what}_tensor"), **lists)  # type: ignore[arg-type]
 
 
 def distinct(keys: Array, values: Array, *, last: bool) -> tuple[Array, Array]:
@@ -236,26 +241,13 @@ def infer_1(t: Inference) -> Result:
 
 @op.infer(2, 4)
 def infer(t: Inference) -> Result:
-    keys, values = (count_of(t, what) for what in ("keys", "values"))
-    if keys is not None and values is not None and keys != values:
-        t.fail(f"{keys} keys and {values} values are given, where pairs are wanted")
-    dtype = value_type(t.attributes)
-    return None if dtype is None else TensorType(dtype, t.shape(0))
-
-
-def count_of(t: Inference, what: str) -> int | None:
-    """How many keys or values the one attribute that holds them has; None where there is no such one."""
-    given = [found for name, found in t.attributes.items() if name.startswith(f"{what}_")]
-    if len(given) != 1:
-        return None
-    (found,) = given
-    return found.size if isinstance(found, np.ndarray) else len(found) if isinstance(found, tuple) else None
-
-
-def value_type(attributes: Mapping[str, object]) -> DataType | None:
-    tensor = attributes.get("values_tensor")
-    if isinstance(tensor, np.ndarray):
-        return DataType.of(tensor.dtype)
-    return next(
-        (DataType.of(d) for name, d in DTYPES.items() if attributes.get(f"values_{name}") is not None), None
-    )
+    try:
+        keys, values = listed(t.attributes, "keys"), listed(t.attributes, "values")
+        x = t.dtype(0)
+        check_table(keys.dtype if x is None else x.numpy, keys, values)
+        default = t.attributes.get("default_tensor")
+        if isinstance(default, np.ndarray):
+            single(default, values.dtype)
+    except EvaluationError as error:
+        t.fail(error.why)
+    return TensorType(DataType.of(values.dtype), t.shape(0))

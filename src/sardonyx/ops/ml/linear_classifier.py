@@ -16,7 +16,7 @@ from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.ml.batches import batch, rows
-from sardonyx.ops.ml.class_labels import label_type, labels_of
+from sardonyx.ops.ml.class_labels import count, label_type, labels_of
 from sardonyx.ops.ml.linear_models import linear_scores
 from sardonyx.ops.ml.post_transforms import both_classes, transformed
 
@@ -52,6 +52,11 @@ def infer(t: Inference) -> Result:
     assert isinstance(coefficients, tuple), "coefficients are no list"
     scores: Dim = None
     if isinstance(length, int) and length > 0:
-        scores = len(coefficients) // length
+        scores, rest = divmod(len(coefficients), length)
+        if rest or not 0 < scores <= labels:
+            t.fail(f"{len(coefficients)} coefficients are given for {labels} classes of {length} features")
+        intercepts = count(t.attributes, "intercepts")
+        if intercepts not in (0, scores):
+            t.fail(f"{intercepts} intercepts are given for {scores} scores")
         scores = 2 if scores == 1 and labels == 2 else scores
     return TensorType(dtype, (n,)), TensorType(DataType.FLOAT, (n, scores))

@@ -40,6 +40,11 @@ def evaluate(
 def infer(t: Inference) -> Result:
     rows, features = batch(t)
     targets, given = t.integer("targets"), t.attributes.get("coefficients")
+    if targets < 1:
+        t.fail(f"targets is {targets}, where a positive number is wanted")
+    intercepts = t.attributes.get("intercepts")
+    if isinstance(intercepts, tuple) and len(intercepts) not in (0, targets):
+        t.fail(f"{len(intercepts)} intercepts are given for {targets} targets")
     if isinstance(features, int) and isinstance(given, tuple) and len(given) != targets * features:
         t.fail(f"{len(given)} coefficients are given for {targets} targets of {features} features")
     return TensorType(DataType.FLOAT, (rows, targets))

@@ -13,6 +13,7 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.ml.class_labels import count
 from sardonyx.ops.ml.lookup import positions, texts
 from sardonyx.ops.quantization.conversion import Rule, convert
 
@@ -21,12 +22,16 @@ op = Operator("OneHotEncoder", "ai.onnx.ml")
 
 @op.infer(1)
 def infer(t: Inference) -> Result:
+    given = [name for name in ("cats_int64s", "cats_strings") if t.attributes.get(name)]
+    if len(given) != 1:
+        t.fail(f"{' and '.join(given) or 'no categories'} given, where exactly one cats_* is wanted")
     name = "cats_strings" if t.dtype(0) is DataType.STRING else "cats_int64s"
-    cats, shape = t.attributes.get(name, ()), t.shape(0)
-    assert isinstance(cats, tuple), f"{name} is no list"
+    if t.dtype(0) is not None and given != [name]:
+        t.fail(f"{given[0]} given for elements of {t.dtype(0)}, which are looked up in {name}")
+    shape = t.shape(0)
     if shape is None or t.dtype(0) is None:
         return TensorType(DataType.FLOAT)
-    return TensorType(DataType.FLOAT, (*shape, len(cats)))
+    return TensorType(DataType.FLOAT, (*shape, count(t.attributes, name)))
 
 
 @op.eval(1)

@@ -20,6 +20,9 @@ op = Operator("Scaler", "ai.onnx.ml", tolerance="rounding")
 @op.infer(1)
 def infer(t: Inference) -> Result:
     shape = t.shape(0)
+    lengths = [len(v) for v in map(t.attributes.get, ("offset", "scale")) if isinstance(v, tuple)]
+    if len(set(lengths)) > 1:
+        t.fail(f"offset has {lengths[0]} elements and scale {lengths[1]}, the same number is wanted")
     for name in ("offset", "scale"):
         values = t.attributes.get(name)
         if (

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
+from sardonyx.ops.inference import Inference
 from sardonyx.ops.ml.forest import LEAF, MEMBER, MODES, Forest, Ints, check_acyclic, grouped, parallel, within
 from sardonyx.ops.ml.sameness import Same
 
@@ -84,6 +85,27 @@ def built(a: TreeAttributes, targets: int) -> Forest:
         target,
         weight,
     )
+
+
+def check_lists(t: Inference, votes: str) -> None:
+    """Raises InferenceError unless the lists of nodes are of one length, and those of votes as well."""
+    for prefix, others in (("nodes", ("hitrates", "values")), (votes, ("weights",))):
+        lists = {k: v for k, v in t.attributes.items() if k.startswith(f"{prefix}_") and list_length(v)}
+        doubled = [
+            f"{prefix}_{name}"
+            for name in others
+            if lists.keys() >= {f"{prefix}_{name}", f"{prefix}_{name}_as_tensor"}
+        ]
+        if doubled:
+            t.fail(f"{doubled[0]} is given as a list and as a tensor, where one of them is wanted")
+        try:
+            parallel(**lists)
+        except EvaluationError as error:
+            t.fail(error.why)
+
+
+def list_length(found: object) -> int:
+    return len(found) if isinstance(found, tuple | np.ndarray) else 0
 
 
 def codes(modes: tuple[str, ...]) -> Ints:

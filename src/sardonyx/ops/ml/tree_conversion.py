@@ -383,7 +383,8 @@ def ensemble_to_regressor(c: Change) -> Converted:
 
 
 def floats(c: Change, values: Sequence[float], what: str) -> list[float]:
-    wide = [v for v in values if v == v and float(np.float32(v)) != v]
+    with np.errstate(over="ignore"):
+        wide = [v for v in values if v == v and float(np.float32(v)) != v]
     if wide:
         c.refuse(f"{what} has {wide[0]}, which is no number of float")
     return list(values)

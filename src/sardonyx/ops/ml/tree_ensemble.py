@@ -116,7 +116,7 @@ def ensemble_forest(attributes: Mapping[str, object]) -> tuple[Forest, int, str,
     function, post = attributes["aggregate_function"], attributes["post_transform"]
     assert isinstance(function, int) and isinstance(post, int), "both are numbers"
     words = named(FUNCTIONS, function, "aggregate_function"), named(NAMES, post, "post_transform")
-    return built(lists, targets), targets, *words
+    return remembered(Same(lists), targets), targets, *words
 
 
 @lru_cache(maxsize=32)
@@ -191,9 +191,15 @@ def members_of(modes: Ints, values: Array | None) -> Members:
 
 @op.infer(5)
 def infer(t: Inference) -> Result:
-    dtype, targets = t.dtype(0), t.attributes.get("n_targets")
-    if not isinstance(targets, int):
-        ids = t.attributes["leaf_targetids"]
-        assert isinstance(ids, tuple), "leaf_targetids is no list"
-        targets = max(ids, default=0) + 1
-    return None if dtype is None else TensorType(dtype, (batch(t)[0], targets))
+    try:
+        _, targets, _, _ = ensemble_forest(t.attributes)
+    except EvaluationError as error:
+        t.fail(error.why)
+    dtype = t.dtype(0)
+    if dtype is None:
+        return None
+    for name in ("leaf_weights", "nodes_splits", "membership_values"):
+        numbers = t.attributes.get(name)
+        if isinstance(numbers, np.ndarray) and numbers.dtype != dtype.numpy:
+            t.fail(f"{name} has elements of {numbers.dtype}, where the input has {dtype.text}")
+    return TensorType(dtype, (batch(t)[0], targets))

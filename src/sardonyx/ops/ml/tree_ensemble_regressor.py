@@ -16,7 +16,7 @@ from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.ml.batches import batch, rows
 from sardonyx.ops.ml.post_transforms import Scores, transformed
-from sardonyx.ops.ml.tree_attributes import Integers, Numbers, TreeAttributes, forest_of
+from sardonyx.ops.ml.tree_attributes import Integers, Numbers, TreeAttributes, check_lists, forest_of
 from sardonyx.ops.ml.tree_votes import aggregated
 
 op = Operator("TreeEnsembleRegressor", "ai.onnx.ml", tolerance="rounding")
@@ -85,6 +85,7 @@ def base(values: Numbers, targets: int) -> Scores:
 
 @op.infer(1, 3, 5)
 def infer(t: Inference) -> Result:
+    check_lists(t, "target")
     targets = t.attributes.get("n_targets")
     if not isinstance(targets, int):
         ids = t.attributes.get("target_ids", ())

@@ -22,6 +22,7 @@ from sardonyx.ops.math.limited_broadcast import is_wide
 from sardonyx.ops.nn.attention_bias import Reach, attention_bias
 from sardonyx.ops.nn.attention_body import body, masks_every_key
 from sardonyx.ops.nn.heads import (
+    PRECISIONS,
     check_heads,
     dot_products,
     merge_heads,
@@ -34,6 +35,7 @@ from sardonyx.ops.shapes import merge_dims
 
 op = Operator("Attention", tolerance="rounding")
 op.body(23, 24, 25, opset=15)(body)
+HEADS = ("q_num_heads", "kv_num_heads")
 UNKNOWN: tuple[Dim, ...] = (None, None, None, None)
 
 
@@ -42,6 +44,7 @@ UNKNOWN: tuple[Dim, ...] = (None, None, None, None)
 
 @op.infer(23, 24, 25)
 def infer(t: Inference) -> Result:
+    check_call(t)
     q, k, v = (heads_of(t, i, n) for i, n in ((0, "q_num_heads"), (1, "kv_num_heads"), (2, "kv_num_heads")))
     past_k, past_v = heads_of(t, 4), heads_of(t, 5)
     batch = merge_dims(t, [x[0] for x in (q, k, v, past_k, past_v)], "the batch sizes")
@@ -53,6 +56,7 @@ def infer(t: Inference) -> Result:
     if isinstance(q[1], int) and isinstance(heads, int) and (not heads or q[1] % heads):
         t.fail(f"{q[1]} query heads are no multiple of {heads} key heads")
     total = dim_add(past, new)
+    check_mask(t, (batch, q[1], q[2], total))
     Y: Shape | None = (batch, q[1], q[2], v_size)
     if t.rank(0) == 3:
         Y = (batch, q[2], dim_mul(q[1], v_size))
@@ -84,10 +88,60 @@ def heads_of(t: Inference, i: int, attribute: str = "") -> tuple[Dim, ...]:
     return shape[0], heads, shape[1], exact_div(hidden, heads)
 
 
+def check_call(t: Inference) -> None:
+    """Raises InferenceError for inputs, outputs and attributes that exclude each other."""
+    mode, precision = t.integer("qk_matmul_output_mode"), t.attributes.get("softmax_precision")
+    if not 0 <= mode <= 3:
+        t.fail(f"qk_matmul_output_mode is {mode}; 0 to 3 are wanted")
+    if isinstance(precision, int) and precision not in PRECISIONS:
+        t.fail(f"softmax_precision is {precision}; {', '.join(str(int(p)) for p in PRECISIONS)} are allowed")
+    if t.has(4) != t.has(5):
+        t.fail("past_key and past_value belong together; one of them is missing")
+    if t.has(6) and t.has(4):
+        t.fail("nonpad_kv_seqlen is for a cache kept outside; it cannot be used with past_key")
+    if len({t.rank(i) for i in range(3)} - {None}) > 1:
+        ranks = [t.rank(i) for i in range(3)]
+        t.fail(f"Q, K and V have {ranks[0]}, {ranks[1]} and {ranks[2]} axes; all 3 or all 4 are wanted")
+    if t.version >= 25:
+        check_25(t)
+
+
+def check_25(t: Inference) -> None:
+    for name in ("left_window_size", "right_window_size"):
+        if t.integer(name) < -1:
+            t.fail(f"{name} is {t.integer(name)}; -1 or more is wanted")
+    if t.outputs == 2:
+        t.fail("present_key and present_value belong together; one of them is missing")
+    if t.has(6) and t.outputs == 3:
+        t.fail("nonpad_kv_seqlen is for a cache kept outside; there is no present_key with it")
+    if t.rank(0) == 4 and not t.attributes.keys().isdisjoint(HEADS):
+        t.fail(f"{' and '.join(HEADS)} are for inputs of 3 axes, and Q has 4")
+
+
+def check_mask(t: Inference, scores: tuple[Dim, ...]) -> None:
+    """Raises InferenceError for a mask that cannot be broadcast to the scores; from 24 on it may have fewer keys."""
+    mask = t.shape(3)
+    if mask is None:
+        return
+    if len(mask) > 4:
+        t.fail(f"the mask has {len(mask)} axes; at most 4 are wanted")
+    for i, (size, wanted) in enumerate(zip(mask[::-1], scores[::-1], strict=False)):
+        if not isinstance(size, int) or not isinstance(wanted, int) or size in (1, wanted):
+            continue
+        if i > 0 or t.version == 23 or size > wanted:
+            t.fail(f"the mask has {size} elements on axis {-1 - i}, where the scores have {wanted}")
+
+
 # --- conversions -----------------------------------------------------------------------------
 
 
-op.convert((24, 25), (25, 24))(lambda c: c.same())
+@op.convert((24, 25))
+def to_25(c: Change) -> Converted:
+    """Numbers of heads may be given there for inputs of three axes alone."""
+    return c.same(drop=HEADS if c.rank(0) == 4 else ())
+
+
+op.convert((25, 24))(lambda c: c.same())
 
 
 @op.convert((23, 24))

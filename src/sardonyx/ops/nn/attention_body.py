@@ -116,7 +116,7 @@ def weights(t: Inference, dtype: DataType, wide: DataType) -> str:
     """The nodes of `weights`: zeros where the bias lets a query look at no key, of which Softmax makes NaN."""
     nodes = "shares = Softmax <axis = -1> (biased)"
     if "softmax_precision" in t.attributes:
-        precision = DataType.numbered(t.integer("softmax_precision"))
+        precision = precision_of(t)
         nodes = softmax("biased", "precise_shares", precision)
         nodes += f"  rounded = Cast <to = {int(dtype)}> (precise_shares)  shares = Cast <to = {int(wide)}> (rounded)"
     if not has_bias(t):
@@ -125,6 +125,13 @@ def weights(t: Inference, dtype: DataType, wide: DataType) -> str:
       most = ReduceMax <axes = [-1]> (bias)
       is_blind = Equal(most, lowest)
       weights = Where(is_blind, zero, shares)"""
+
+
+def precision_of(t: Inference) -> DataType:
+    number = t.integer("softmax_precision")
+    if not 0 < number <= max(DataType):
+        t.fail(f"softmax_precision is {number}, which is no element type")
+    return DataType.numbered(number)
 
 
 # --- the bias --------------------------------------------------------------------------------
@@ -184,7 +191,7 @@ def mask_text(t: Inference, wide: DataType) -> str:
 
 def masks_every_key(t: Inference) -> bool:
     mask, k, past = t.shape(3), t.shape(1), t.shape(4)
-    if mask is None or k is None or (t.has(4) and past is None):
+    if not mask or k is None or len(k) not in (3, 4) or (t.has(4) and (past is None or len(past) != 4)):
         return False
     new = k[2] if len(k) == 4 else k[1]
     return bool(known_equal(mask[-1], dim_add(new, past[2] if past is not None else 0)))

@@ -28,10 +28,10 @@ def infer(t: Inference) -> Result:
 
 @op.convert((10, 0))
 def to_9(c: Change) -> Converted:
-    """Conv on doubles, which hold every sum that int32 holds."""
+    """Conv on doubles, which hold every sum; what int32 does not hold is wrapped, by way of int64."""
     inputs = [real(c, 0, 2, ()), real(c, 1, 3, (-1, *(1,) * (c.rank(1) - 1)))]
     (sums,) = c.add("Conv", inputs, dict(c.node.attributes), 1)
-    return cast(c, sums, DataType.INT32)
+    return cast(c, cast(c, sums, DataType.INT64), DataType.INT32)
 
 
 def real(c: Change, i: int, zero_point: int, shape: tuple[int, ...]) -> Value:

@@ -18,7 +18,7 @@ from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.windows import per_axis
-from sardonyx.ops.shapes import merge_dims
+from sardonyx.ops.shapes import merge_dims, merge_shapes
 from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("MaxUnpool")
@@ -34,7 +34,7 @@ def infer(t: Inference) -> Result:
 def unpooled_dims(t: Inference) -> Shape | None:
     kernel = t.integers("kernel_shape")
     assert kernel is not None, "the signature requires kernel_shape"
-    shape = t.shape(0)
+    shape = merge_shapes(t, (t.shape(0), t.shape(1)), "x and the indices")
     if shape is not None and len(shape) != len(kernel) + 2:
         t.fail(
             f"x has rank {len(shape)} and kernel_shape {len(kernel)} entries: [N, C] and one axis each are wanted"

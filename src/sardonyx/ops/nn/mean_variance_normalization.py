@@ -38,6 +38,8 @@ def infer(t: Inference) -> Result:
 @op.convert((1, 9))
 def to_9(c: Change) -> Converted:
     """All axes but the channels', or all; without the variance, the mean alone is subtracted."""
+    if c.rank(0) < 2:
+        c.refuse(f"the input has rank {c.rank(0)}, [N, C, ...] is wanted")
     axes = [axis for axis in range(c.rank(0)) if axis != 1 or c.t.integer("across_channels")]
     if c.t.integer("normalize_variance"):
         return c.same(drop=("across_channels", "normalize_variance"), axes=axes)

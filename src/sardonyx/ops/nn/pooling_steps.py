@@ -6,10 +6,13 @@ as zeros is padded before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.dims import known_equal
-from sardonyx.ir.graph import Value
+from sardonyx.ir.graph import Attribute, Value
 from sardonyx.ir.types import Shape
 from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.nn.windows import automatic, per_axis, window_count
@@ -166,9 +169,14 @@ def with_floor(c: Change, end: list[int], drop: tuple[str, ...] = ()) -> Convert
         cut = [max(a + min(e, 0), 0) for a, e in zip(after, end, strict=True)]
         x = padded(c, before, tuple(cut))
         more = [0] * len(end) + [max(e, 0) for e in end]
-        return c.same([x], drop=(*drop, "ceil_mode", "count_include_pad"), pads=more)
+        return c.same([x], drop=(*drop, "ceil_mode", "count_include_pad"), pads=integers("pads", more))
     longer = [*before, *(max(a + e, 0) for a, e in zip(after, end, strict=True))]
-    return c.same(drop=(*drop, "ceil_mode"), pads=longer)
+    return c.same(drop=(*drop, "ceil_mode"), pads=integers("pads", longer))
+
+
+def integers(name: str, values: Sequence[int]) -> Attribute:
+    """An attribute of integers, of which there may be none."""
+    return Attribute(name, AttributeType.INTS, tuple(values))
 
 
 def without_counted_pads(c: Change) -> Converted:

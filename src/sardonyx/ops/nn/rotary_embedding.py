@@ -87,6 +87,8 @@ def angles(cache: Array, position_ids: Array | None, shape: tuple[int, ...], wha
 @op.body(23, opset=15)
 def body(t: Inference) -> str:
     packed = rank_of(t) == 3  # then heads are axis 2 once they are unpacked, else axis 1
+    if packed and "num_heads" not in t.attributes:
+        t.fail("x has 3 axes: num_heads is wanted")
     turned = t.integer("rotary_embedding_dim")
     places = "cosine_rows = Gather(cos_cache, places)  sine_rows = Gather(sin_cache, places)"
     rows = "cosine_rows = Identity(cos_cache)  sine_rows = Identity(sin_cache)"

@@ -271,6 +271,8 @@ def laid_along(c: Change, i: int) -> Value:
         return c.Reshape(c.input(i), c.integers([]))
     if c.t.integer("block_size", 0):
         c.refuse("scales of blocks cannot be laid along the data")
+    if "axis" not in c.t.attributes:
+        return c.Reshape(c.input(i), c.integers([]))  # version 10, which knows one scale alone
     behind = c.rank(0) - c.axis() - 1
     return c.Reshape(c.input(i), c.integers([-1] + [1] * behind))
 

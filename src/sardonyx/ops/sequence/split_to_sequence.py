@@ -35,6 +35,8 @@ def part_size(t: Inference, whole: Dim) -> Dim:
     parts, rank = t.dims(1), t.rank(1)
     if parts is None:
         return None
+    if any(isinstance(part, int) and part < (rank == 0) for part in parts):
+        t.fail(f"split is {', '.join(map(str, parts))}; positive sizes are wanted")
     if rank == 0:
         part = parts[0]
         return part if part is not None and part != 0 and dim_mod(whole, part) == 0 else None

@@ -28,7 +28,10 @@ def by_tile(c: Change) -> Converted:
     wanted, sizes = c.t.constant(1), c.shape(0)
     if wanted is None:
         c.refuse("the shape is not constant, and would have to be")
-    shape = np.broadcast_shapes(sizes, tuple(int(n) for n in wanted.reshape(-1)))
+    try:
+        shape = np.broadcast_shapes(sizes, tuple(int(n) for n in wanted.reshape(-1)))
+    except ValueError:
+        c.refuse(f"shapes {list(sizes)} and {wanted.tolist()} cannot be broadcast to one")
     full = (1,) * (len(shape) - len(sizes)) + sizes
     x = c.Reshape(c.input(0), c.integers(full)) if full != sizes else c.input(0)
     repeats = [1 if n == m else n for n, m in zip(shape, full, strict=True)]

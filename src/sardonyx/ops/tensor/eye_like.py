@@ -21,11 +21,16 @@ op = Operator("EyeLike")
 @op.convert((9, 0))
 def by_constant(c: Change) -> Converted:
     """A constant, where all sizes are known."""
+    if c.rank(0) != 2:
+        c.refuse(f"the input has rank {c.rank(0)}, where a matrix is wanted")
     rows, columns = c.shape(0)
     if rows * columns > 1 << 20:
         c.refuse(f"a constant of {rows} x {columns} elements would be needed")
     dtype = c.t.attributes.get("dtype")
-    to = c.dtype(0) if not isinstance(dtype, int) else DataType.numbered(dtype)
+    try:
+        to = c.dtype(0) if not isinstance(dtype, int) else DataType.numbered(dtype)
+    except ValueError as error:
+        c.refuse(f"dtype: {error}")
     return c.constant(np.eye(rows, columns, c.t.integer("k")), to)
 
 

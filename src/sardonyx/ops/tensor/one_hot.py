@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
@@ -78,11 +79,10 @@ def to_11(c: Change) -> Converted:
     indices = c.t.constant(0)
     if (indices is not None and (indices >= 0).all()) or c.dtype(0).numpy.kind == "u":
         return c.same()
-    depth = c.Cast(c.Reshape(c.input(1), c.integers([])), to=c.dtype(0))
-    counts_from_front = c.Greater(
-        c.input(0), c.constant(-1, c.dtype(0))
-    )  # what lies above -1 is cut off to 0
-    return c.same([c.Where(counts_from_front, c.input(0), depth), *c.node.inputs[1:]])
+    wide = DataType.INT64 if c.dtype(0).is_integer else DataType.DOUBLE  # which hold every depth
+    places, depth = c.Cast(c.input(0), to=wide), c.Cast(c.Reshape(c.input(1), c.integers([])), to=wide)
+    counts_from_front = c.Greater(places, c.constant(-1, wide))  # what lies above -1 is cut off to 0
+    return c.same([c.Where(counts_from_front, places, depth), *c.node.inputs[1:]])
 
 
 @op.convert((11, 9))
@@ -90,7 +90,13 @@ def to_9(c: Change) -> Converted:
     indices = c.t.constant(0)
     if not ((indices is not None and (indices >= 0).all()) or c.dtype(0).numpy.kind == "u"):
         c.refuse("an index that counts from the back has no place there, and the indices are not known")
-    return c.same()
+    return with_front_axis(c)
+
+
+def with_front_axis(c: Change) -> Converted:
+    """The axis of the result counted from the front, but for -1, which 9 knows as the last."""
+    axis = c.t.integer("axis")
+    return c.same() if axis >= -1 else c.same(axis=c.t.axis(axis, c.rank(0) + 1))
 
 
 def placed(indices: Array, count: int, *, negative: bool) -> Array:

@@ -74,6 +74,10 @@ def to_1(c: Change) -> Converted:
     dtype = c.dtype(0)
     result: Value = c.input(0)
     for axis, count in enumerate(repeats.reshape(-1).tolist()):
+        with np.errstate(over="ignore"):
+            held = float(np.float64(count).astype(dtype.numpy))
+        if held != count:
+            c.refuse(f"axis {axis} is repeated {count} times, which {dtype.text} cannot hold")
         if count != 1:
             result = c.Tile(result, c.constant(count, dtype), c.constant(axis, dtype))
     return result

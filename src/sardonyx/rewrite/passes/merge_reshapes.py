@@ -10,14 +10,12 @@ Keeps:   shapes with two unknown sizes; what others read in between; every bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from sardonyx.ir.dims import Dim
 from sardonyx.ir.graph import Node
 from sardonyx.rewrite.api import rewrite
 from sardonyx.rewrite.edit import Edit
+from sardonyx.rewrite.target_shape import target
 
 FAMILY = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Gather")
 
@@ -67,19 +65,3 @@ def takes_all(node: Node, edit: Edit) -> bool:
     if shape is None or indices is None or indices.size != 1 or not isinstance(axis, int):
         return False
     return -len(shape) <= axis < len(shape) and shape[axis] == 1 and int(indices.reshape(())) in (0, -1)
-
-
-def target(given: Sequence[Dim] | None, made: Sequence[Dim] | None) -> list[int] | None:
-    """A constant shape for a Reshape: numbers, 0 for a size at the place where it was, at most one -1."""
-    if made is None or given is None or 0 in made:
-        return None
-    result: list[int] = []
-    for i, size in enumerate(made):
-        if isinstance(size, int):
-            result.append(size)
-        elif size is not None and i < len(given) and given[i] == size:
-            result.append(0)
-        else:
-            result.append(-1)
-    unclear = result.count(-1) > 1 or (-1 in result and 0 in result)
-    return None if unclear else result

@@ -20,7 +20,7 @@ def to_upsample(c: Change) -> Converted:
 @op.convert((10, 11))
 def to_11(c: Change) -> Converted:
     """The first elements on one another; nearest rounds down, and up on axes that shrink, which come first."""
-    none, one = empty(c), c.constant(1.0, DataType.FLOAT)
+    none = empty(c)
     known, mode = c.t.constant(1), c.t.attributes["mode"]
     if c.rank(0) == 0:
         return c.input(0)  # no scales are empty scales, which there are scales left out
@@ -30,6 +30,7 @@ def to_11(c: Change) -> Converted:
         return c.same([x, none, scales], nearest_mode="floor", coordinate_transformation_mode="asymmetric")
     if known is not None and (known <= 1).all():
         return c.same([x, none, scales], nearest_mode="ceil", coordinate_transformation_mode="asymmetric")
+    one = c.constant(1.0, DataType.FLOAT)
     shrunk = c.Resize(x, none, c.Min(scales, one), nearest_mode="ceil", **options)
     return c.Resize(shrunk, none, c.Max(scales, one), nearest_mode="floor", **options)
 

@@ -235,3 +235,9 @@ def test_a_pipe_with_other_content_is_not_waited_for_again(tmp_path: Path) -> No
     with pytest.raises(DecodeError, match="looks like text"):
         sx.load(path)
     os.wait()
+
+
+@pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="there is no such device")
+def test_a_device_without_end_is_refused() -> None:
+    with pytest.raises(InvalidModel, match="/dev/zero is a device"):
+        sx.load("/dev/zero")

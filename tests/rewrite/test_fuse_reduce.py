@@ -50,6 +50,7 @@ def test_argmax_has_one_axis() -> None:
         ("GlobalAveragePool(x)", "ReduceMean"),
         ("GlobalMaxPool(x)", "ReduceMax"),
         ("AveragePool<kernel_shape = [3, 4], strides = [2, 2]>(x)", "ReduceMean"),
+        ("AveragePool<kernel_shape = [5, 5], pads = [1, 0, 1, 1]>(x)", "ReduceMean"),
     ],
 )
 def test_a_pool_of_the_whole_image_becomes_a_reduction(pool: str, reduce: str) -> None:
@@ -80,6 +81,8 @@ def test_other_axes_and_values_read_elsewhere_stay(nodes: str) -> None:
     [
         "AveragePool<kernel_shape = [2, 4]>(x)",
         "AveragePool<kernel_shape = [3, 4], pads = [1, 0, 1, 0], strides = [9, 1]>(x)",
+        "AveragePool<kernel_shape = [5, 5], pads = [1, 0, 1, 1], count_include_pad = 1>(x)",
+        "AveragePool<kernel_shape = [2, 2], dilations = [2, 3]>(x)",
         "MaxPool<kernel_shape = [3, 4]>(x)",
     ],
 )

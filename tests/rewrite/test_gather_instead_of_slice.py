@@ -8,7 +8,7 @@ from rewrite.rewriting import assert_becomes, assert_stays
 
 PASS = "gather-instead-of-slice"
 NUMBERS = """int64[1] o = {0}, int64[1] k = {1}, int64[1] e = {2}, int64[1] m = {-1}, int64[1] n = {-2},
-    int64[1] far = {9223372036854775807}, int64[1] s = {2}, int64[2] both = {0, 1}"""
+    int64[1] far = {9223372036854775807}, int64[1] s = {2}, int64[2] both = {0, 1}, int64[2] ends = {1, 2}"""
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_axis_may_be_of_any_length(slice: str, index: int) -> None:
         "a = Slice(x, o, e, k) y = Squeeze(a, o)",
         "a = Slice(x, k, e, k) y = Squeeze(a, o)",
         "a = Slice(x, e, k, k, m) y = Squeeze(a, k)",
-        "a = Slice(x, both, s) y = Reshape(a, m)",
+        "a = Slice(x, both, ends) y = Reshape(a, m)",
         "a = Slice(x, k, e, k) b = Squeeze(a, k) c = Neg(a) y = Sub(b, c)",
     ],
 )

@@ -53,9 +53,9 @@ def test_new_last_axes_other_axes_and_readers_stay(nodes: str) -> None:
     assert_stays(f"g (float[2,3] x, float[2,3] z, float[1,2,3] w) => (float[] y) <{AXES}> {{ {nodes} }}", PASS)
 
 
-def test_pieces_of_other_sizes_stay() -> None:
+def test_pieces_of_sizes_that_may_differ_stay() -> None:
     assert_stays(
-        f"""g (float[2,3] x, float[M,N] z) => (float[] y) <{AXES}> {{
+        f"""g (float[M,3] x, float[N,3] z) => (float[] y) <{AXES}> {{
             a = Unsqueeze(x, o) b = Unsqueeze(z, o) y = Concat<axis = 0>(a, b)
         }}""",
         PASS,

@@ -28,6 +28,16 @@ def test_a_bias_is_added_behind_it() -> None:
     )
 
 
+def test_a_constant_that_is_read_turned_around_is_turned() -> None:
+    assert_becomes(
+        f"g (float[N,2,3] x) => (float[] y) <float[4,3] w = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}, {SHAPES}> "
+        "{ a = Reshape(x, s) b = Gemm<transB = 1>(a, w) y = Reshape(b, t) }",
+        "g (float[N,2,3] x) => (float[] y) <float[3,4] w = {1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12}> "
+        "{ y = MatMul(x, w) }",
+        PASS,
+    )
+
+
 @pytest.mark.parametrize(
     "nodes",
     [

@@ -15,7 +15,7 @@ from sardonyx.infer.elements import Elements
 from sardonyx.infer.folding import known_outputs
 from sardonyx.infer.plan import Plan
 from sardonyx.infer.question import Question
-from sardonyx.ir.graph import FunctionKey, Graph, Node, Value
+from sardonyx.ir.graph import Attribute, FunctionKey, Graph, Node, Value
 from sardonyx.ir.inline import hand_over
 from sardonyx.ir.names import Names
 from sardonyx.ir.tensors import Tensor
@@ -139,12 +139,14 @@ class BeforeNode:
         return found if isinstance(found, Sequence) else (found,)
 
     def inference(self, node: Node, schema: OpSchema) -> Inference:
+        """The node as inference sees it; an attribute that a call of the function around decides is None."""
+        undecided = {a.ref: Attribute(a.name, a.type, None) for a in node.attributes.values() if a.ref}
         return Inference(
             op_type=node.op_type,
             version=schema.since_version,
             inputs=[None if v is None else v.type for v in node.inputs],
             given=[v is not None for v in node.inputs],
-            attributes=attributes_of(node, schema, {}),
+            attributes=attributes_of(node, schema, undecided),
             outputs=len(node.outputs),
             known=[self.elements.get(v) for v in node.inputs],
         )

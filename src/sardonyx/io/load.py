@@ -6,6 +6,7 @@ import gc
 import io
 import mmap
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -143,9 +144,12 @@ def decoded(
 
 
 def mapped(path: Path) -> mmap.mmap | bytes:
-    """The bytes of a file, mapped where it is a regular one."""
+    """The bytes of a file, mapped where it is a regular one; a device, which may have no end, is refused."""
     with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
+        found = os.fstat(file.fileno())
+        if stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode):
+            raise InvalidModel(f"{path} is a device: name a file, or - for standard input")
+        if found.st_size == 0:
             data = file.read()  # a pipe says nothing of its length
             if not data:
                 raise InvalidModel(f"{path} is empty")

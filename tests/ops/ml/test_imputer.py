@@ -2,8 +2,11 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
+from ops.control.asking import ask
+from sardonyx.dtypes import DataType
+from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
 
 F, ML = np.float32, "ai.onnx.ml"
 NAN = float("nan")
@@ -61,3 +64,6 @@ def test_case(case: Case) -> None:
 def test_values_must_fit_the_features(x: Array, attributes: dict[str, object], says: str) -> None:
     with pytest.raises(EvaluationError, match=says):
         check(case(x, x, **attributes))
+    lists = {k: tuple(v) for k, v in attributes.items() if isinstance(v, list)}
+    with pytest.raises(InferenceError, match=says):
+        ask("Imputer", 1, [TensorType(DataType.of(x.dtype), x.shape)], lists, domain="ai.onnx.ml")

@@ -4,7 +4,7 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask, floats
 from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError
+from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 
@@ -76,8 +76,14 @@ def test_types_of_results() -> None:
 @pytest.mark.parametrize(
     ("attributes", "says"),
     [
-        ({"coefficients": (1.0,) * 5, "classlabels_ints": (1, 2)}, "5 coefficients are given for 2 classes of 2"),
-        ({"coefficients": (1.0,) * 6, "classlabels_ints": (1, 2)}, "6 coefficients are given for 2 classes of 2"),
+        (
+            {"coefficients": (1.0,) * 5, "classlabels_ints": (1, 2)},
+            "5 coefficients are given for 2 classes of 2",
+        ),
+        (
+            {"coefficients": (1.0,) * 6, "classlabels_ints": (1, 2)},
+            "6 coefficients are given for 2 classes of 2",
+        ),
         ({"coefficients": (1.0,) * 4}, "exactly one list of class labels"),
         ({"coefficients": (1.0,) * 4, "classlabels_ints": (1, 2), "intercepts": (1.0,)}, "1 intercepts"),
     ],

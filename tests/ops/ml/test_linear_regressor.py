@@ -3,7 +3,7 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.errors import EvaluationError
+from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.tensors import Array
 
 F, ML = np.float32, "ai.onnx.ml"
@@ -54,7 +54,10 @@ def test_types_of_results() -> None:
 
 @pytest.mark.parametrize(
     ("attributes", "says"),
-    [({"targets": 0}, "targets is 0"), ({"targets": 2, "intercepts": (1.0,)}, "1 intercepts are given for 2")],
+    [
+        ({"targets": 0}, "targets is 0"),
+        ({"targets": 2, "intercepts": (1.0,)}, "1 intercepts are given for 2"),
+    ],
 )
 def test_inference_refuses_lists_that_do_not_fit(attributes: dict[str, object], says: str) -> None:
     with pytest.raises(InferenceError, match=says):

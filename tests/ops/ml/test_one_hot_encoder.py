@@ -57,7 +57,10 @@ def test_the_categories_become_an_axis() -> None:
     [
         ({}, "no categories given"),
         ({"cats_int64s": (1,), "cats_strings": ("a",)}, "cats_int64s and cats_strings given"),
-        ({"cats_strings": ("a",)}, "cats_strings given for elements of float, which are looked up in cats_int64s"),
+        (
+            {"cats_strings": ("a",)},
+            "cats_strings given for elements of float, which are looked up in cats_int64s",
+        ),
     ],
 )
 def test_one_list_of_categories_is_wanted(attributes: dict[str, object], says: str) -> None:

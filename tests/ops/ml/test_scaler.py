@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
+from ops.control.asking import ask, floats
+from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.tensors import Array
 
 F, ML = np.float32, "ai.onnx.ml"
@@ -43,3 +44,6 @@ def test_case(case: Case) -> None:
 def test_lists_must_fit_the_features(attributes: dict[str, object], says: str) -> None:
     with pytest.raises(EvaluationError, match=says):
         check(case(X, [], **attributes))
+    lists = {k: tuple(v) for k, v in attributes.items() if isinstance(v, list)}
+    with pytest.raises(InferenceError, match=says):
+        ask("Scaler", 1, [floats(2, 2)], lists, domain="ai.onnx.ml")

@@ -214,6 +214,7 @@ def test_large_scores_pass_the_limit() -> None:
 # --- types -----------------------------------------------------------------------------------
 
 INPUTS: list[Type | None] = [floats("B", 8, "S", 64), floats("B", 2, "T", 64), floats("B", 2, "T", 32)]
+LENGTHS = TensorType(DataType.INT64, (symbol("B"),))
 
 
 def test_symbols_come_through() -> None:
@@ -257,8 +258,38 @@ def test_little_is_known_of_unknown_inputs() -> None:
         ([floats(1, 4), None, None], {}),
         ([floats(1, 4, 6), None, None], {}),
         ([floats(1, 4, 6), None, None], {"q_num_heads": 4}),
+        ([floats(1, 2, 1, 4), floats(1, 2, 5, 4), floats(1, 5, 8)], {"kv_num_heads": 2}),
+        ([*INPUTS, None, floats(1, 2, 5, 4)], {}),
+        ([floats(1, 2, 3, 4)] * 3 + [floats(2, 3)], {}),
+        ([*INPUTS, floats(1, 1, 1, 1, 1)], {}),
+        (INPUTS, {"qk_matmul_output_mode": 4}),
+        (INPUTS, {"softmax_precision": 7}),
     ],
 )
 def test_contradictions_are_refused(inputs: list[Type | None], attributes: dict[str, object]) -> None:
     with pytest.raises(InferenceError):
         ask("Attention", 24, inputs, attributes)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "absent", "outputs", "attributes"),
+    [
+        (INPUTS, (), 1, {"left_window_size": -2}),
+        (INPUTS, (), 1, {"right_window_size": -3}),
+        (INPUTS, (), 2, {}),
+        ([*INPUTS, None, None, None, LENGTHS], (3, 4, 5), 3, {}),
+        (INPUTS, (), 1, {"q_num_heads": 8, "kv_num_heads": 2}),
+    ],
+)
+def test_version_25_refuses_what_excludes_each_other(
+    inputs: list[Type | None], absent: tuple[int, ...], outputs: int, attributes: dict[str, object]
+) -> None:
+    with pytest.raises(InferenceError):
+        ask("Attention", 25, inputs, attributes, outputs=outputs, absent=absent)
+
+
+def test_a_mask_may_have_fewer_keys_from_24_on() -> None:
+    q = floats(1, 2, 3, 4)
+    assert ask("Attention", 24, [q, q, q, floats(3, 2)]) == [q]
+    with pytest.raises(InferenceError, match="the mask has 2 elements on axis -1, where the scores have 3"):
+        ask("Attention", 23, [q, q, q, floats(3, 2)])

@@ -13,6 +13,7 @@ from ops.tensor.questions import (
     f32,
     floats,
     i64,
+    ints,
     refused,
     shape,
     too_large,
@@ -129,6 +130,14 @@ def test_sizes_by_output_shape() -> None:
             "2 entries",
         ),
         (asked("MaxUnpool", 11, [floats(1, 1, 2), None], kernel_shape=(2,), strides=(1, 1)), "strides"),
+        (
+            asked("MaxUnpool", 9, [floats(1, 1, 2), ints()], kernel_shape=(2,)),
+            "x and the indices differ in rank",
+        ),
+        (
+            asked("MaxUnpool", 22, [floats(1, 1, 2), ints(1, 1, 3)], kernel_shape=(2,)),
+            "x and the indices contradict",
+        ),
     ],
 )
 def test_contradictions_are_found(question: Inference, match: str) -> None:

@@ -84,6 +84,14 @@ def test_a_part_size_holds_where_it_divides() -> None:
     assert ask("SplitToSequence", 11, [twice, INT], known=known) == [SequenceType(floats(2))]
 
 
+@pytest.mark.parametrize("split", [0, -1, [2, -1]])
+def test_parts_are_of_positive_size(split: object) -> None:
+    split = np.array(split)
+    type_ = TensorType(DataType.INT64, split.shape)
+    with pytest.raises(InferenceError, match="positive sizes are wanted"):
+        ask("SplitToSequence", 11, [floats(6), type_], known=[None, split])
+
+
 def test_sizes_hold_where_all_are_the_same() -> None:
     same, other = np.array([3, 3]), np.array([2, 4])
     assert ask("SplitToSequence", 11, [floats(6), INTS], known=[None, same]) == [SequenceType(floats(3))]

@@ -26,10 +26,11 @@ def infer(t: Inference) -> Result:
     if len(given) != 1:
         t.fail(f"{' and '.join(given) or 'no categories'} given, where exactly one cats_* is wanted")
     name = "cats_strings" if t.dtype(0) is DataType.STRING else "cats_int64s"
-    if t.dtype(0) is not None and given != [name]:
-        t.fail(f"{given[0]} given for elements of {t.dtype(0)}, which are looked up in {name}")
+    dtype = t.dtype(0)
+    if dtype is not None and given != [name]:
+        t.fail(f"{given[0]} given for elements of {dtype.text}, which are looked up in {name}")
     shape = t.shape(0)
-    if shape is None or t.dtype(0) is None:
+    if shape is None or dtype is None:
         return TensorType(DataType.FLOAT)
     return TensorType(DataType.FLOAT, (*shape, count(t.attributes, name)))
 

@@ -101,7 +101,7 @@ def with_front_axis(c: Change) -> Converted:
 
 def placed(indices: Array, count: int, *, negative: bool) -> Array:
     """The place of each index in [0, count), int64; -1 where it has none."""
-    whole = np.trunc(indices) if indices.dtype.kind == "f" else indices
+    whole = np.trunc(indices.astype(np.float64)) if indices.dtype.kind == "f" else indices
     inside = (whole >= (-count if negative else 0)) & (whole < count)
     places = np.where(inside, whole, 0).astype(np.int64)
     return np.where(inside, np.where(places < 0, places + count, places), -1)

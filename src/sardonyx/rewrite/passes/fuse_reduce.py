@@ -59,15 +59,20 @@ def reduction(head: Node, shape: Sequence[Dim], edit: Edit) -> Reduction | None:
         return pooled(head, shape, edit)
     if head.op_type not in (*LISTS, *ONE) or not edit.is_a(head, head.op_type):
         return None
-    attributes, rank = edit.attributes(head), len(shape)
+    axes = reduced(head, len(shape), edit)
+    keeps = edit.attributes(head)["keepdims"] == 1
+    return None if axes is None else Reduction(head.op_type, axes, keeps)
+
+
+def reduced(head: Node, rank: int, edit: Edit) -> tuple[int, ...] | None:
+    attributes = edit.attributes(head)
     if head.op_type in ONE:
         axis = attributes["axis"]
-        axes = (axis % rank,) if isinstance(axis, int) and -rank <= axis < rank else None
-    else:
-        axes = axes_of(head, rank, edit)
-        if axes == ():
-            axes = None if attributes.get("noop_with_empty_axes") else tuple(range(rank))
-    return None if axes is None else Reduction(head.op_type, axes, attributes["keepdims"] == 1)
+        return (axis % rank,) if isinstance(axis, int) and -rank <= axis < rank else None
+    axes = axes_of(head, rank, edit)
+    if axes is None or axes:
+        return axes
+    return None if attributes.get("noop_with_empty_axes") else tuple(range(rank))
 
 
 def pooled(head: Node, shape: Sequence[Dim], edit: Edit) -> Reduction | None:
@@ -76,14 +81,25 @@ def pooled(head: Node, shape: Sequence[Dim], edit: Edit) -> Reduction | None:
     assert head.graph is not None, "a node that is asked about is in a graph"
     if len(shape) < 3 or not edit.has(new, head.graph) or not edit.is_read_once(head.outputs[0]):
         return None
-    if head.op_type == "AveragePool":
-        attributes = edit.attributes(head)
-        pads = attributes.get("pads") or ()
-        one = all(size == 1 for size in (edit.shape(head.outputs[0]) or ())[2:])
-        whole = one and attributes["kernel_shape"] == tuple(shape[2:]) and isinstance(pads, tuple)
-        if not whole or any(pads) or attributes["auto_pad"] != "NOTSET":
-            return None
+    if head.op_type == "AveragePool" and not sees_all(head, shape, edit):
+        return None
     return Reduction(new, range(2, len(shape)), True)
+
+
+def sees_all(pool: Node, shape: Sequence[Dim], edit: Edit) -> bool:
+    """Whether an AveragePool has one window, which holds the whole image and counts nothing else."""
+    attributes, made = edit.attributes(pool), edit.shape(pool.outputs[0]) or ()
+    kernel = attributes["kernel_shape"]
+    if not isinstance(kernel, tuple) or attributes["auto_pad"] != "NOTSET" or any(s != 1 for s in made[2:]):
+        return False
+    pads, dilations = attributes.get("pads"), attributes.get("dilations")
+    before = pads[: len(kernel)] if isinstance(pads, tuple) else (0,) * len(kernel)
+    if isinstance(dilations, tuple) and any(d != 1 for d in dilations):
+        return False
+    rows = list(zip(kernel, before, shape[2:], strict=True))
+    if attributes["count_include_pad"]:
+        return all(size == k and not b for k, b, size in rows)
+    return all(isinstance(size, int) and k - b >= size for k, b, size in rows)
 
 
 def said(head: Node, found: Reduction, edit: Edit) -> tuple[Sequence[Value | None], Mapping[str, object]]:

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from sardonyx.ir.dims import Dim
 from sardonyx.ir.graph import Node, Value
 from sardonyx.rewrite.api import rewrite
@@ -32,10 +34,10 @@ def widen_matmul(node: Node, edit: Edit) -> bool:
     if inner.graph is not node.graph or not edit.is_read_once(product.inputs[0]):
         return False
     x, made = edit.shape(inner.inputs[0]), edit.shape(node.outputs[0])
-    flat, matrix = edit.shape(product.inputs[0]), edit.shape(product.inputs[1])
-    if not (x and made and flat and matrix) or len(matrix) != 2 or len(x) < 2:
+    flat, wide = edit.shape(product.inputs[0]), edit.shape(product.outputs[0])
+    if not (x and made and flat and wide) or len(wide) < 2 or len(x) < 2 or edit.rank(product.inputs[1]) != 2:
         return False
-    if not (is_known(x) and x[-1] == flat[-1] and made == (*x[:-1], matrix[1]) and is_known(made)):
+    if not (is_known(x) and x[-1] == flat[-1] and made == (*x[:-1], wide[-1]) and is_known(made)):
         return False
     return put(node, product, inner.inputs[0], edit)
 
@@ -51,12 +53,14 @@ def product_of(node: Node, edit: Edit) -> Node | None:
         return product
     if not edit.is_a(product, "Gemm"):
         return None
-    attributes, assumed = edit.attributes(product), {"alpha": 1.0, "transA": 0, "transB": 0}
+    attributes, assumed = edit.attributes(product), {"alpha": 1.0, "transA": 0}
     bias = product.inputs[2] if len(product.inputs) > 2 else None
     if bias is not None:
         assumed["beta"] = 1.0
         if edit.rank(bias) not in (0, 1):
             return None
+    if attributes["transB"] and edit.tensor(product.inputs[1]) is None:
+        return None
     return product if all(attributes.get(name) == value for name, value in assumed.items()) else None
 
 
@@ -66,14 +70,24 @@ def is_known(shape: Sequence[Dim]) -> bool:
 
 def put(node: Node, product: Node, x: Value | None, edit: Edit) -> bool:
     bias = product.inputs[2] if len(product.inputs) > 2 else None
-    operands = [x, product.inputs[1]]
     assert node.graph is not None, "a node that is asked about is in a graph"
-    if product.op_type == "MatMul" or bias is None:
-        return edit.has("MatMul", node.graph) and edit.replace(node, "MatMul", operands)
-    if not (edit.has("MatMul", node.graph) and edit.has("Add", node.graph)):
+    if not edit.has("MatMul", node.graph) or (bias is not None and not edit.has("Add", node.graph)):
         return False
+    operands = [x, matrix_of(product, edit)]
+    if bias is None:
+        return edit.replace(node, "MatMul", operands)
     wide = edit.make("MatMul", operands, before=node)
     done = edit.replace(node, "Add", [wide.outputs[0], bias])
     if not done:
         edit.prune(wide)
     return done
+
+
+def matrix_of(product: Node, edit: Edit) -> Value | None:
+    """The matrix as a MatMul reads it."""
+    value = product.inputs[1]
+    if product.op_type == "MatMul" or not edit.attributes(product)["transB"]:
+        return value
+    data = edit.constant(value)
+    assert data is not None and value is not None, "only constants are turned"
+    return edit.constant_of(np.ascontiguousarray(data.T), f"{value.name}_turned", before=product)

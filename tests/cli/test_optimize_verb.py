@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 import sardonyx as sx
 from models import model
 from sardonyx.cli.main import main
+from sardonyx.ir.graph import Node
+from sardonyx.rewrite import pages
+from sardonyx.rewrite.edit import Edit
 
 TEXT = "g (float[N,2] x) => (float[N,2] y) { a = Identity(x) b = Identity(a) y = Neg(b) }"
 
@@ -58,3 +62,21 @@ def test_a_model_that_cannot_be_fed_is_said_to_be_unproved(
     sx.save(model("g (float[] x) => (float[] y) { y = Neg(x) }"), tmp_path / "m.onnx")
     assert main(["optimize", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "out.onnx")]) == 0
     assert "not provable with generated inputs: input 'x' states no rank" in capsys.readouterr().err
+
+
+def test_a_pass_that_changes_results_is_named_and_nothing_is_written(
+    path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(node: Node, edit: Edit) -> bool:
+        """Drops an Identity, rightly, and then takes a Neg for an Abs."""
+        if node.op_type == "Identity":
+            return edit.forward(node.outputs[0], node.inputs[0] or node.outputs[0])
+        return node.op_type == "Neg" and edit.replace(node, "Abs", node.inputs)
+
+    broken = replace(pages.passes()["drop-identity"], on_node=wrong, roots=())
+    monkeypatch.setattr(pages, "passes", lambda: {"drop-identity": broken})
+    assert main(["optimize", path, "-o", str(tmp_path / "out.onnx")]) == 1
+    message = capsys.readouterr().err
+    assert "edit 3 (drop-identity at Neg 'y') changes results: output 'y'" in message
+    assert "--skip drop-identity or --stop-after 2" in message
+    assert not (tmp_path / "out.onnx").exists()

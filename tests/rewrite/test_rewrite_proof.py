@@ -111,3 +111,21 @@ def test_made_up_inputs_are_the_same_in_every_run() -> None:
 )
 def test_what_counts_as_equal(actual: object, expected: object, equal: bool) -> None:
     assert (difference(actual, expected) == "") is equal  # type: ignore[arg-type]
+
+
+def test_inputs_for_which_the_original_breaks_its_word_prove_nothing() -> None:
+    before = model("g (float[?] x) => (float[3] y) { y = Neg(x) }")
+    after = model("g (float[?] x) => (float[3] y) <int64[1] s = {3}> { a = Neg(x) y = Reshape(a, s) }")
+    assert proved(before, after).proved == 2  # those of length 3
+
+
+def test_a_draw_that_happens_to_come_out_the_same_is_a_draw() -> None:
+    text = "g (float[N] x) => (bool[] y) { p = Sigmoid(x) y = Bernoulli<dtype = 9>(p) }"
+    after = model("g (float[N] x) => (bool[] y) <float q = {0.5}> { p = Sigmoid(x) y = Greater(p, q) }")
+    assert proved(model(text), after).proved == 4
+
+
+def test_a_dropout_that_draws_nothing_is_compared() -> None:
+    before = model("g (float[N] x) => (float[] y) { y = Dropout(x) }")
+    with pytest.raises(OptimizationError, match="output 'y'"):
+        proved(before, model("g (float[N] x) => (float[] y) { y = Neg(x) }"))

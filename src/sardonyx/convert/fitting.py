@@ -26,7 +26,7 @@ def fitted(c: Change, kept: Kept, old: OpSchema, new: OpSchema) -> dict[str, Att
                 shown = f"@{attribute.ref}" if attribute.ref else plain(attribute.value)
                 c.refuse(f"it has no attribute {name!r} there, and the node has {name} = {shown}")
             del result[name]
-        elif AttributeType[declared.type] is not attribute.type:
+        elif AttributeType[declared.type] is not c.kind_of(attribute):
             c.refuse(f"attribute {name!r} is of type {declared.type} there, not {attribute.type.name}")
     if kept.op_type == old.name:
         write_out(result, old, new)
@@ -37,40 +37,48 @@ def fitted(c: Change, kept: Kept, old: OpSchema, new: OpSchema) -> dict[str, Att
 
 
 def check_own(c: Change, old: OpSchema) -> None:
-    """Refuses a node that does not fit its own version, of which facets and bodies can make nothing."""
-    check_inputs(c, c.node.inputs, old, "in its own version")
-    check_outputs(c, len(c.node.outputs), old, "in its own version")
+    """Refuses a node that does not fit its own version, of which facets and bodies can make nothing.
+
+    What may be a sequence or an optional is left out: what a value is there can be known too late.
+    """
+    for i, value in enumerate(c.node.inputs):
+        parameter = old.input(i)
+        if parameter is None:
+            c.refuse(f"{old.name} takes at most {old.max_inputs} inputs, the node has {len(c.node.inputs)}")
+        allowed = old.allowed(parameter)
+        word = None if value is None else type_word(value.type)
+        if word is not None and word not in allowed and all(w.startswith("tensor(") for w in allowed):
+            c.refuse(f"input {parameter.name!r} is {word}, which {old.name} does not take here, either")
+    count = max((i + 1 for i in range(len(c.node.outputs)) if c.wants(i)), default=0)
+    if old.max_outputs is not None and count > old.max_outputs:
+        c.refuse(f"{old.name} has at most {old.max_outputs} outputs, the node has {count}")
 
 
-def check_inputs(c: Change, inputs: Sequence[Value | None], new: OpSchema, where: str = "there") -> None:
+def check_inputs(c: Change, inputs: Sequence[Value | None], new: OpSchema) -> None:
     """Refuses more inputs than the signature has, missing ones, and types that it does not take."""
     if new.max_inputs is not None and len(inputs) > new.max_inputs:
-        c.refuse(f"{new.name} takes at most {new.max_inputs} inputs {where}, the node has {len(inputs)}")
+        c.refuse(f"{new.name} takes at most {new.max_inputs} inputs there, the node has {len(inputs)}")
     for i in range(max(len(inputs), new.min_inputs)):
         value = inputs[i] if i < len(inputs) else None
         parameter = new.input(i)
         assert parameter is not None, f"{new.name}-{new.since_version} has no parameter for input {i}"
         if value is None:
             if parameter.option != "optional":
-                c.refuse(f"input {parameter.name!r} is required {where}")
+                c.refuse(f"input {parameter.name!r} is required there")
         elif (word := type_word(value.type)) is not None and word not in new.allowed(parameter):
-            c.refuse(
-                f"input {parameter.name!r} of {new.name} is {value.type}, which it does not take {where}"
-            )
+            c.refuse(f"input {parameter.name!r} of {new.name} is {value.type}, which it does not take there")
 
 
-def check_outputs(c: Change, count: int, new: OpSchema, where: str = "there") -> None:
+def check_outputs(c: Change, count: int, new: OpSchema) -> None:
     """Refuses outputs that somebody wants and the signature lacks, and types that it does not give."""
     wanted = max((i + 1 for i in range(count) if c.wants(i)), default=0)
     if new.max_outputs is not None and wanted > new.max_outputs:
-        c.refuse(f"{new.name} has at most {new.max_outputs} outputs {where}, the node has {wanted}")
+        c.refuse(f"{new.name} has at most {new.max_outputs} outputs there, the node has {wanted}")
     for value, i in zip(c.node.outputs[:count], range(wanted), strict=False):
         parameter = new.output(i)
         word = type_word(value.type)
         if parameter is not None and word is not None and word not in new.allowed(parameter):
-            c.refuse(
-                f"output {parameter.name!r} of {new.name} is {value.type}, which it does not give {where}"
-            )
+            c.refuse(f"output {parameter.name!r} of {new.name} is {value.type}, which it does not give there")
 
 
 def type_word(type: Type | None) -> str | None:

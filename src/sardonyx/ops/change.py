@@ -16,6 +16,7 @@ from sardonyx.ir.graph import Attribute, Graph, Node, Value
 from sardonyx.ir.tensors import Tensor
 from sardonyx.ir.walk import location
 from sardonyx.ops.inference import Inference
+from sardonyx.schema import exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,14 +265,21 @@ class Change:
 
     def parameter(self, attribute: Attribute) -> Value:
         """A Constant whose value is a parameter of the function around."""
-        form = f"value_{attribute.type.name.lower()}"
+        kind = self.kind_of(attribute)
+        form = f"value_{kind.name.lower()}"
         if attribute.ref not in self.filled or self.imports.get("", 0) < 12:
             self.refuse(
                 f"attribute {attribute.name!r} is decided by the calls of the function; inline it first"
             )
-        return self.add("Constant", (), {form: Attribute(form, attribute.type, None, ref=attribute.ref)}, 1)[
-            0
-        ]
+        return self.add("Constant", (), {form: Attribute(form, kind, None, ref=attribute.ref)}, 1)[0]
+
+    def kind_of(self, attribute: Attribute) -> AttributeType:
+        """The type of an attribute; a reference need not say it, as the operator does."""
+        schema = exact(self.node.domain, self.node.op_type, self.t.version)
+        declared = None if schema is None else schema.attributes.get(attribute.name)
+        if attribute.type is not AttributeType.UNDEFINED or declared is None:
+            return attribute.type
+        return AttributeType[declared.type]
 
     def as_attribute(self, i: int, name: str, kind: AttributeType) -> Attribute | None:
         """Input i as an attribute: known elements, or the parameter that a Constant hands out; None: not given.
@@ -281,7 +289,7 @@ class Change:
         value = self.optional(i)
         if value is None:
             return None
-        if (found := reference(value)) is not None and found.type is kind:
+        if (found := reference(value)) is not None and found.name == f"value_{kind.name.lower()}":
             return Attribute(name, kind, None, ref=found.ref)
         elements = self.t.constant(i)
         if elements is None:

@@ -31,8 +31,8 @@ def behind_the_last(c: Change) -> Converted:
 def along_one_axis(c: Change) -> Converted:
     """From an operator on rows of the flattened view (version 11) to one along an axis (version 13)."""
     rank, axis = c.rank(0), c.axis()
-    if axis == rank - 1:
-        return c.same(axis=-1)
+    if axis == rank - 1 or 0 in (c.t.shape(0) or ()):
+        return c.same(axis=-1)  # what is empty stays so; Reshape could not lay it out again
     x = c.input(0)
     rows = c.op(c.node.op_type, c.Flatten(x, axis=axis), axis=1)
     return c.Reshape(rows, c.Shape(x))

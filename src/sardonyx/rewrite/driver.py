@@ -20,6 +20,7 @@ from sardonyx.rewrite.template import can_be_written, put
 from sardonyx.rewrite.view import Versions
 
 ROUNDS = 16  # of all phases; what goes on longer than this undoes itself
+PER_NODE = 100  # edits, likewise
 
 
 class Stop(Exception):
@@ -145,11 +146,15 @@ class Driver:
         limit = self.budget.edits
         if limit is not None and len(self.report.edits) >= limit:
             raise Stop(f"after {limit} edits")
+        if len(self.report.edits) > PER_NODE * (self.report.nodes_before + 100):
+            raise Stop(f"after {len(self.report.edits)} edits: passes undo each other")
         if time.perf_counter() > self._deadline:
             raise Stop(f"after {self.budget.seconds} seconds")
 
 
 def rewritten(one: Ready, node: Node, edit: Edit) -> bool:
+    if one.roots and not edit.is_a(node, node.op_type, node.domain):
+        return False
     if one.one.on_node is not None:
         return one.one.on_node(node, edit)
     ask, after = one.one.on_match, one.after

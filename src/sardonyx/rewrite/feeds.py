@@ -95,7 +95,7 @@ class Maker:
         if type.shape is None:
             raise NotMade(f"input {name!r} states no rank")
         shape = [self.length(dim) for dim in type.shape]
-        if math.prod(shape) > MOST:
+        if max(math.prod(shape), *shape, 0) > MOST:
             raise NotMade(f"input {name!r} of shape {shape} has more than {MOST} elements")
         return shape
 

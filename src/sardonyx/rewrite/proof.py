@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from sardonyx.errors import OptimizationError, SardonyxError
 from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.graph import Model
-from sardonyx.ir.walk import nodes, roots
+from sardonyx.ir.graph import Function, Model, Node, Value
+from sardonyx.ir.types import TensorType
+from sardonyx.ir.walk import captured
 from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.ops.registry import find
 from sardonyx.rewrite.compare import difference, kind_difference
@@ -60,33 +63,66 @@ def prove(
 def samples(original: Interpreter, dims: Mapping[str, int], report: OptimizationReport) -> Iterator[Sample]:
     """Up to SETS sets of inputs with the original's outputs; why there is none stands in the report."""
     start, count = time.perf_counter(), 0
-    is_random = draws(original.model)
+    at_random = drawn(original.model)
     try:
         for feeds in generated(original.model, dims):
+            before = str(original.rng.bit_generator.state)
             try:
                 outputs = original.run(feeds.values)
-                other = Interpreter(original.model, limits=LIMITS, seed=SEED + 1) if is_random else None
-                drawn = changing(outputs, other.run(feeds.values)) if other else frozenset()
             except SardonyxError as error:
                 report.unproved = report.unproved or str(error)
                 continue
+            if why := broken_declaration(original.model, outputs):
+                report.unproved = report.unproved or why
+                continue
+            has_drawn = str(original.rng.bit_generator.state) != before
             count += 1
-            yield Sample(feeds, outputs, drawn)
+            yield Sample(feeds, outputs, at_random if has_drawn else frozenset())
             if count == SETS or time.perf_counter() - start > PATIENCE:
                 return
     except NotMade as why:
         report.unproved = str(why)
 
 
-def draws(model: Model) -> bool:
-    """Whether a node of the model draws random numbers."""
-    found = (find(n.domain, n.op_type) for root in roots(model) for n in nodes(root))
-    return any(op is not None and op.is_random for op in found)
+def broken_declaration(model: Model, outputs: Outputs) -> str:
+    """How results contradict what the model declares of its outputs; passes rely on that."""
+    for value in model.graph.outputs:
+        found, declared = outputs[value.name], value.type
+        if (
+            not isinstance(declared, TensorType)
+            or declared.shape is None
+            or not isinstance(found, np.ndarray)
+        ):
+            continue
+        pairs = zip(declared.shape, found.shape, strict=False)
+        sizes_differ = any(isinstance(d, int) and d != size for d, size in pairs)
+        if sizes_differ or len(declared.shape) != found.ndim or declared.dtype.numpy != found.dtype:
+            return f"output {value.name!r} is declared {declared}, and is {found.dtype}{list(found.shape)}"
+    return ""
 
 
-def changing(one: Outputs, other: Outputs) -> frozenset[str]:
-    """The outputs that another seed changes; of those, kinds and shapes alone are compared."""
-    return frozenset(name for name in one if difference(other[name], one[name]))
+def drawn(model: Model) -> frozenset[str]:
+    """The outputs that random numbers may have come into; of those, kinds and shapes alone are compared."""
+    reached: set[Value] = set()
+    for node in model.graph.nodes:
+        read = {v for v in node.inputs if v is not None}.union(*(captured(g) for g in node.subgraphs))
+        if not read.isdisjoint(reached) or draws(node, model, set()):
+            reached.update(node.outputs)
+    return frozenset(v.name for v in model.graph.outputs if v in reached)
+
+
+def draws(node: Node, model: Model, seen: set[Function]) -> bool:
+    """Whether a node may draw random numbers: its operator, what is inside it, or the function that it calls."""
+    function = model.functions.get((node.domain, node.op_type, node.overload))
+    if function is not None:
+        if function in seen:
+            return False
+        seen.add(function)
+        return any(draws(inner, model, seen) for inner in function.body.nodes)
+    op = find(node.domain, node.op_type)
+    if op is not None and op.is_random:
+        return True
+    return any(draws(inner, model, seen) for graph in node.subgraphs for inner in graph.nodes)
 
 
 def disagreement(result: Model, sample: Sample) -> str:
@@ -116,5 +152,6 @@ def guilty(
             bad, why = middle, found
         else:
             good = middle
+    assert report.edits, f"one model gives two results: {why}"
     edit = report.edits[bad - 1]
     return OptimizationError(why, edit=edit.number, name=edit.name, place=edit.place)

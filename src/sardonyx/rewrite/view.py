@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx.errors import ExternalDataError, InvalidModel
+from sardonyx.errors import ExternalDataError
 from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.graph import Attribute, Graph, Model, Node, Value
 from sardonyx.ir.tensors import Array, Tensor
@@ -59,15 +59,11 @@ class View:
 
     def meaning(self, node: Node) -> Meaning | None:
         """The node's operator; None for a call of a function, an unknown operator, a removed node, one whose attributes
-        are a function's or do not fit the signature."""
+        are a function's, or that does not fit the signature in counts or attributes."""
         if node.graph is None or self.facts.calls(node):
             return None
         found = self.operator(node.domain, node.op_type, self.imports(node.graph).get(node.domain))
-        if found is not None and node.attributes:
-            kinds = plan_of(found.schema).kinds
-            if any(a.ref or kinds.get(a.name) is not a.type for a in node.attributes.values()):
-                return None
-        return found
+        return found if found is not None and fits_signature(node, found.schema) else None
 
     def operator(self, domain: str, op_type: str, opset: int | None) -> Meaning | None:
         """The operator that a name means in a version of its operator set."""
@@ -102,10 +98,7 @@ class View:
         """The node's attributes as kernels take them, defaults filled in."""
         found = self.meaning(node)
         assert found is not None, f"{node!r} is of no known operator"
-        try:
-            return plan_of(found.schema).bind(node, {})
-        except InvalidModel:  # one is missing that the operator requires: no pass knows what that means
-            return {}
+        return plan_of(found.schema).bind(node, {})
 
     # --- values
 
@@ -173,6 +166,19 @@ class View:
         if found is None or found.dtype.kind in "cO":
             return None
         return float(found.reshape(()).astype(np.float64))
+
+
+def fits_signature(node: Node, schema: OpSchema) -> bool:
+    """Whether a node has as many inputs and outputs as its operator takes, and its attributes, all of them literal."""
+    given, made = len(node.inputs), len(node.outputs)
+    if given < schema.min_inputs or made < max(schema.min_outputs, 1):
+        return False
+    if given > (schema.max_inputs or given) or made > (schema.max_outputs or made):
+        return False
+    plan = plan_of(schema)
+    if any(a.ref or plan.kinds.get(a.name) is not a.type for a in node.attributes.values()):
+        return False
+    return all(name in node.attributes for name in plan.required)
 
 
 def tensor_in(attribute: Attribute) -> Tensor | None:

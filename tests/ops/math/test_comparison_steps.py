@@ -145,3 +145,16 @@ def test_einsum_is_products_of_matrices(equation: str) -> None:
     formals = ", ".join(f"float{list(array.shape)} {name}" for name, array in arrays.items())
     text = f'g ({formals}) => (float[] y) {{ y = Einsum<equation = "{equation}">({", ".join(arrays)}) }}'
     assert "Einsum" not in op_types(nearly_agree(text, 12, 11, **arrays))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("g (float[2] x) => (float[2] y, float[2] z) { y, z = Acosh(x) }", "Acosh has at most 1 outputs, the node has 2"),
+        ("g (float[2] x) => (float[2] y) { y = BitwiseNot(x) }", "'X' is tensor.float., which BitwiseNot does not take here, either"),
+        ("g (float[2] x) => (float[2] y) { y = Sign(x, x) }", "Sign takes at most 1 inputs, the node has 2"),
+    ],
+)  # fmt: skip
+def test_a_node_that_does_not_fit_its_own_version_is_refused(text: str, says: str) -> None:
+    with pytest.raises(ConversionError, match=says):
+        convert(model(text, opset=18), 5)

@@ -81,6 +81,11 @@ def test_a_running_sum_is_a_scan() -> None:
         assert op_types(down)[-3:] == ["Scan", "Add", "Identity"]
 
 
+def test_a_running_sum_of_nothing_is_nothing() -> None:
+    text = "g (float[0] x) => (float[0] y) { a = Constant<value_int = 0>() y = CumSum(x, a) }"
+    agree(text, 14, 8, x=np.zeros(0, np.float32))
+
+
 def test_a_running_product_goes_down_with_the_steps_of_what_it_is_made_of() -> None:
     text = "g (float[2,3] x) => (float[2,3] y) { a = Constant<value_int = 0>() y = CumProd(x, a) }"
     agree(text, 26, 9, x=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -89,3 +94,15 @@ def test_a_running_product_goes_down_with_the_steps_of_what_it_is_made_of() -> N
 def test_the_last_of_equal_elements_is_found_from_the_other_end() -> None:
     text = "g (float[2,3] x) => (int64[2,1] y) { y = ArgMax<axis = -1, select_last_index = 1>(x) }"
     agree(text, 12, 11, x=[[1.0, 2.0, 2.0], [3.0, 3.0, 1.0]])
+
+
+def test_axes_that_a_function_is_called_with_are_handed_on_untyped_as_they_are() -> None:
+    text = """g (float[2,3] x) => (float[2,1] y) {{ y = local.f(x) }}
+    <opset_import: ["": {opset}], domain: "local"> f <a: ints = [1]> (x) => (y) {{ {body} }}"""
+    up = text.format(opset=13, body="y = ReduceMean<axes = @a>(x)")
+    down = text.format(opset=18, body="c = Constant<value_ints = @a>() y = ReduceMean(x, c)")
+    for opset, target, source in ((13, 18, up), (18, 13, down)):
+        (function,) = convert(model(source, opset=opset, more='"local": 1'), target).functions.values()
+        refs = [a.ref for node in function.body.nodes for a in node.attributes.values()]
+        assert refs == (["a"] if opset == 13 else ["a", "a"])
+        assert function.opset_imports[""] == target

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from models import model
+from sardonyx.convert.converter import convert
+from sardonyx.errors import ConversionError
 from versions import agree, nearly_agree, op_types
 
 RANDOM = np.random.default_rng(13)
@@ -29,6 +32,12 @@ def test_sizes_that_the_body_computes_are_known_where_those_of_the_data_are() ->
     feeds = {"x": RANDOM.normal(size=(2, 4, 3)), "s": [1.0, 2.0, 3.0, 4.0], "b": [0.0, 1.0, 0.0, 1.0]}
     arrays = {name: np.asarray(values, np.float32) for name, values in feeds.items()}
     assert "Reshape" in op_types(nearly_agree(text, 21, 8, **arrays))
+
+
+def test_a_node_that_contradicts_itself_has_no_body() -> None:
+    text = "g (float[1,2,4] q, float[1,2,4] k, float[1,2,4] v) => (float[1,2,4] y) { y = Attention(q, k, v) }"
+    with pytest.raises(ConversionError, match="input 0 has 3 axes, and q_num_heads is None"):
+        convert(model(text, opset=23), 22)
 
 
 def test_nodes_inside_the_body_go_down_with_it() -> None:

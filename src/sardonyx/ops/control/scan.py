@@ -212,7 +212,7 @@ def evaluate_8(
     collected: list[list[ScanOutput]] = []
     for b, n in enumerate(lengths):
         rows = [x[b, :n][::-1] if back else x[b, :n] for x, back in zip(inputs, backward, strict=True)]
-        final, found = scan(call, body, [x[b] for x in states], rows, n)
+        final, found = scan(call, body, [np.asarray(x[b]) for x in states], rows, n)
         finals.append(final)
         collected.append(found)
     if not batch:

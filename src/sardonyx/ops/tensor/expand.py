@@ -18,6 +18,7 @@ from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Known, Result
 from sardonyx.ops.shapes import broadcast
 from sardonyx.ops.tensor.elements import LIMIT, elements, numbers, settled
+from sardonyx.ops.tensor.zeros import zero
 
 op = Operator("Expand")
 
@@ -32,6 +33,8 @@ def by_tile(c: Change) -> Converted:
         shape = np.broadcast_shapes(sizes, tuple(int(n) for n in wanted.reshape(-1)))
     except ValueError:
         c.refuse(f"shapes {list(sizes)} and {wanted.tolist()} cannot be broadcast to one")
+    if 0 in shape:
+        return c.constant(np.full(shape, zero(c.dtype(0).numpy)), c.dtype(0))
     full = (1,) * (len(shape) - len(sizes)) + sizes
     x = c.Reshape(c.input(0), c.integers(full)) if full != sizes else c.input(0)
     repeats = [1 if n == m else n for n, m in zip(shape, full, strict=True)]

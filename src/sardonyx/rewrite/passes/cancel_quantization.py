@@ -1,10 +1,10 @@
 """cancel-quantization: quantising what has just been dequantised with the same numbers gives back what was there.
 
 Spec:    DequantizeLinear-10 -13 -19 -21 -23 -24 -25 -28, QuantizeLinear-10 -13 -19 -21 -23 -24 -25 -28
-Before:  g (uint8[2] x) => (uint8[] y) <float s = {0.5}, uint8 z = {3}> {
-           a = DequantizeLinear(x, s, z)  y = QuantizeLinear(a, s, z)
+Before:  g (uint8[2] x) => (float[] y) <float s = {0.5}, uint8 z = {3}> {
+           a = DequantizeLinear(x, s, z)  b = QuantizeLinear(a, s, z)  y = Cast<to = 1>(b)
          }
-After:   g (uint8[2] x) => (uint8[] y) { y = Identity(x) }
+After:   g (uint8[2] x) => (float[] y) { y = Cast<to = 1>(x) }
 Keeps:   pairs whose numbers or axes differ, or are not constant; every bit.
 """
 

@@ -54,8 +54,10 @@ def keeps_order(node: Node, edit: Edit) -> bool:
         return False
     perm = edit.attributes(node).get("perm")
     axes = perm if isinstance(perm, tuple) else tuple(reversed(range(len(shape))))
+    if sorted(axes) != list(range(len(shape))):
+        return False  # the run will say so
     moved = [axis for axis in axes if shape[axis] != 1]
-    return len(axes) == len(shape) and moved == sorted(moved)
+    return moved == sorted(moved)
 
 
 def takes_all(node: Node, edit: Edit) -> bool:

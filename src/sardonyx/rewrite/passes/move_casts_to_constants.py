@@ -1,8 +1,8 @@
-"""move-casts-to-constants: a Cast of entries that are picked from a constant goes into the constant.
+"""move-casts-to-constants: entries that are picked from a constant and cast are cast beforehand.
 
 Spec:    Cast-6 -9 -13 -19 -21 -23 -24 -25 -28, Gather-1 -11 -13, OneHot-9 -11 -28
 Before:  g (int64[2] i) => (float[] y) <int64[3] w = {4, 5, 6}> { a = Gather(w, i)  y = Cast<to = 1>(a) }
-After:   g (int64[2] i) => (float[] y) <float[3] w = {4, 5, 6}> { y = Gather(w, i) }
+After:   g (int64[2] i) => (float[] y) <int64[3] w = {4, 5, 6}> { a = Cast<to = 1>(w)  y = Gather(a, i) }
 Keeps:   entries read elsewhere; constants that would become larger; every bit.
 """
 

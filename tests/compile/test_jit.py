@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sardonyx.compile.cache import Cache, default_folder
-from sardonyx.compile.object_code import Library, compiled, load
-from sardonyx.compile.target import host
+from sardonyx.compile.llvm.cache import Cache, default_folder
+from sardonyx.compile.llvm.jit import Library, compiled, host, load
 
 TWICE = """define void @twice(ptr noalias %x, ptr noalias %y, i64 %n) {
 entry:

@@ -1,0 +1,83 @@
+"""Compiled kernels kept on disk, for the next process.
+
+An entry is a file named by the hash of what it was compiled from and for; it begins with the hash of its content, so
+that a torn or damaged one is known and made anew.  Files are put in place whole, which makes concurrent processes
+harmless.  When the folder has grown past its cap, the entries that were used longest ago go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+VERSION = "1"  # of the layout of entries; a change of it leaves older ones behind
+CAP = 256 << 20  # bytes
+DIGEST = hashlib.sha256().digest_size
+log = logging.getLogger(__name__)
+
+
+def default_folder() -> Path | None:
+    """Where kernels are kept: `SARDONYX_CACHE`, or the user's folder for such files; None if that is set to nothing."""
+    named = os.environ.get("SARDONYX_CACHE")
+    if named is not None:
+        return Path(named) if named else None
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return base / "sardonyx"
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A folder of compiled kernels; what goes wrong with it costs time and nothing else."""
+
+    folder: Path
+    cap: int = CAP
+
+    def get(self, target: str, source: str) -> bytes | None:
+        """The object code kept for this source and target; None if there is none that is whole."""
+        path = self.path(target, source)
+        try:
+            content = path.read_bytes()
+            os.utime(path)  # used now
+        except OSError:
+            return None
+        if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
+            log.warning("the cached kernel %s is damaged and is compiled anew", path)
+            return None
+        return content[DIGEST:]
+
+    def put(self, target: str, source: str, code: bytes) -> None:
+        """Keeps object code; a folder that cannot be written to keeps none."""
+        path = self.path(target, source)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(hashlib.sha256(code).digest() + code)
+            os.replace(name, path)
+            self.trim()
+        except OSError as error:
+            log.info("compiled kernels are not kept in %s: %s", self.folder, error)
+
+    def path(self, target: str, source: str) -> Path:
+        name = hashlib.sha256("\n".join((VERSION, target, source)).encode()).hexdigest()
+        return self.folder / f"{name}.o"
+
+    def trim(self) -> None:
+        """Removes the entries that were used longest ago until the others fit."""
+        found = [(path.stat(), path) for path in self.folder.glob("*.o")]
+        total = sum(stat.st_size for stat, _ in found)
+        for stat, path in sorted(found, key=lambda pair: pair[0].st_mtime):
+            if total <= self.cap:
+                return
+            path.unlink(missing_ok=True)
+            total -= stat.st_size

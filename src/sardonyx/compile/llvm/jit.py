@@ -1,0 +1,115 @@
+"""LLVM text to object code, and object code to functions that can be called."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import count
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from sardonyx.compile.llvm.cache import Cache
+from sardonyx.compile.llvm.target import Target
+
+WIDTHS = (("avx512f", 16), ("avx2", 8), ("avx", 8))  # 32-bit floats in a register
+LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
+SERIAL = count()
+
+
+@cache
+def host() -> Target:
+    """The processor that this process runs on."""
+    start()
+    found = llvm.get_host_cpu_features()
+    triple = llvm.get_process_triple()
+    lanes = next((lanes for name, lanes in WIDTHS if found.get(name)), 4)
+    is_arm = triple.startswith(("aarch64", "arm64"))
+    return Target(
+        triple=triple,
+        cpu=llvm.get_host_cpu_name(),
+        features=found.flatten(),
+        lanes=lanes,
+        fused=bool(found.get("fma")) or is_arm,
+        registers=32 if lanes == 16 or is_arm else 16,
+        compiler=llvmlite.__version__,
+    )
+
+
+@cache
+def start() -> None:
+    """Makes LLVM ready for the processor of this process."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def machine(target: Target) -> llvm.TargetMachine:
+    """A target machine of its own: an engine takes over the one that it gets."""
+    start()
+    found = llvm.Target.from_triple(target.triple)
+    return found.create_target_machine(
+        cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small"
+    )
+
+
+def compiled(text: str, target: Target) -> bytes:
+    """The object code of a module in LLVM's text form, optimised for the target.
+
+    Asserts that LLVM takes the text: it is written by us.
+    """
+    with LOCK:
+        try:
+            module = llvm.parse_assembly(text)
+            module.verify()
+        except RuntimeError as error:
+            raise AssertionError(f"LLVM refuses a kernel: {error}\n{text}") from error
+        writer = machine(target)
+        module.triple = target.triple
+        module.data_layout = str(writer.target_data)
+        tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+        tuning.loop_vectorization = tuning.slp_vectorization = (
+            False  # kernels say themselves what is a vector
+        )
+        passes = llvm.create_pass_builder(writer, tuning)
+        passes.getModulePassManager().run(module, passes)
+        found: bytes = writer.emit_object(module)
+        return found
+
+
+class Library:
+    """Loaded object code; the addresses of its functions hold as long as it is alive."""
+
+    def __init__(self, code: bytes, names: Sequence[str]) -> None:
+        with LOCK:
+            builder = llvm.JITLibraryBuilder()
+            builder.add_object_img(code)
+            builder.add_current_process()  # for what LLVM itself calls, as memcpy
+            for name in names:
+                builder.export_symbol(name)
+            self._tracker = builder.link(linker(), f"kernels_{next(SERIAL)}")
+        self.addresses = {name: int(self._tracker[name]) for name in names}
+
+    def function(self, name: str, *types: type) -> Callable[..., None]:
+        """A function without result, with arguments of these ctypes; calls let go of the interpreter's lock."""
+        made = ctypes.CFUNCTYPE(None, *types)(self.addresses[name])
+        made.library = self  # type: ignore[attr-defined]  # keeps the code alive
+        return made
+
+
+@cache
+def linker() -> llvm.LLJIT:
+    """The one linker of the process."""
+    return llvm.create_lljit_compiler(machine(host()))
+
+
+def load(text: str, names: Sequence[str], cache: Cache | None = None) -> Library:
+    """The functions of a module, compiled unless the cache has them."""
+    target = host()
+    code = None if cache is None else cache.get(target.key, text)
+    if code is None:
+        code = compiled(text, target)
+        if cache is not None:
+            cache.put(target.key, text, code)
+    return Library(code, names)

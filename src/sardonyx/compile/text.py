@@ -1,0 +1,235 @@
+"""LLVM text written as arithmetic: values with operators, each of which puts down one instruction.
+
+A `Code` is the body of one function in the making.  Its values know their kind (element and lanes); Python numbers
+beside them become constants of that kind in every lane.  Nothing here is `fast`: each operation rounds once, NaN and
+infinities keep their meaning, and only `fma` contracts.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Element = Literal["float", "double", "i1", "i32", "i64"]
+SHORT: dict[Element, str] = {"float": "f32", "double": "f64", "i1": "i1", "i32": "i32", "i64": "i64"}
+BITS_OF: dict[Element, Element] = {"float": "i32", "double": "i64", "i32": "float", "i64": "double"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """An element type and a number of lanes; one lane is a plain scalar."""
+
+    element: Element
+    lanes: int = 1
+
+    def __str__(self) -> str:
+        return self.element if self.lanes == 1 else f"<{self.lanes} x {self.element}>"
+
+    @property
+    def suffix(self) -> str:
+        """What names of intrinsics end in: `f32`, `v16f32`."""
+        return SHORT[self.element] if self.lanes == 1 else f"v{self.lanes}{SHORT[self.element]}"
+
+    @property
+    def is_float(self) -> bool:
+        return self.element in ("float", "double")
+
+    def of(self, element: Element) -> Kind:
+        return replace(self, element=element)
+
+    def constant(self, number: float) -> str:
+        """The number in every lane, rounded to the element type and written as its bits."""
+        if self.element == "float":
+            number = struct.unpack("f", struct.pack("f", number))[0]
+        if self.is_float:
+            text = f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+        else:
+            assert number == int(number), f"{number} is no constant of {self}"
+            text = str(int(number)) if self.element != "i1" else str(bool(number)).lower()
+        return text if self.lanes == 1 else f"splat ({self.element} {text})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """What an instruction made, or a constant: a name in the text of one function."""
+
+    code: Code
+    kind: Kind
+    name: str
+
+    def __add__(self, other: Value | float) -> Value:
+        return self._two("fadd", "add", other)
+
+    def __sub__(self, other: Value | float) -> Value:
+        return self._two("fsub", "sub", other)
+
+    def __mul__(self, other: Value | float) -> Value:
+        return self._two("fmul", "mul", other)
+
+    def __truediv__(self, other: Value | float) -> Value:
+        return self._two("fdiv", "", other)
+
+    def __radd__(self, other: float) -> Value:
+        return self.code.constant(other, self.kind) + self
+
+    def __rsub__(self, other: float) -> Value:
+        return self.code.constant(other, self.kind) - self
+
+    def __rmul__(self, other: float) -> Value:
+        return self.code.constant(other, self.kind) * self
+
+    def __rtruediv__(self, other: float) -> Value:
+        return self.code.constant(other, self.kind) / self
+
+    def __neg__(self) -> Value:
+        return self.code.emit(self.kind, f"fneg {self}") if self.kind.is_float else 0 - self
+
+    def __and__(self, other: Value | float) -> Value:
+        return self._two("", "and", other)
+
+    def __or__(self, other: Value | float) -> Value:
+        return self._two("", "or", other)
+
+    def __xor__(self, other: Value | float) -> Value:
+        return self._two("", "xor", other)
+
+    def __lshift__(self, other: Value | float) -> Value:
+        return self._two("", "shl", other)
+
+    def __rshift__(self, other: Value | float) -> Value:
+        """Keeps the sign."""
+        return self._two("", "ashr", other)
+
+    def __lt__(self, other: Value | float) -> Value:
+        return self._compared("fcmp olt", "icmp slt", other)
+
+    def __le__(self, other: Value | float) -> Value:
+        return self._compared("fcmp ole", "icmp sle", other)
+
+    def __gt__(self, other: Value | float) -> Value:
+        return self._compared("fcmp ogt", "icmp sgt", other)
+
+    def __ge__(self, other: Value | float) -> Value:
+        return self._compared("fcmp oge", "icmp sge", other)
+
+    def equals(self, other: Value | float) -> Value:
+        """Where both are equal; NaN equals nothing."""
+        return self._compared("fcmp oeq", "icmp eq", other)
+
+    def differs(self, other: Value | float) -> Value:
+        """Where they are not equal; NaN differs from itself."""
+        return self._compared("fcmp une", "icmp ne", other)
+
+    def at_most(self, other: float) -> Value:
+        """The lesser of both; NaN stays NaN."""
+        limit = self.code.constant(other, self.kind)
+        return self.code.select(limit < self, limit, self)
+
+    def at_least(self, other: float) -> Value:
+        """The greater of both; NaN stays NaN."""
+        limit = self.code.constant(other, self.kind)
+        return self.code.select(limit > self, limit, self)
+
+    def bits(self) -> Value:
+        """The same bits as integers of that width, or as floats if they are integers."""
+        return self.converted("bitcast", BITS_OF[self.kind.element])
+
+    def converted(self, how: str, element: Element) -> Value:
+        """The value through one of LLVM's conversions: `fpext`, `fptrunc`, `fptosi`, `sitofp`, `zext`, `bitcast`."""
+        kind = self.kind.of(element)
+        return self.code.emit(kind, f"{how} {self} to {kind}")
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+    def _two(self, floating: str, integer: str, other: Value | float) -> Value:
+        operation = floating if self.kind.is_float else integer
+        assert operation, f"no such operation on {self.kind}"
+        right = self.code.operand(other, self.kind)
+        return self.code.emit(self.kind, f"{operation} {self}, {right.name}")
+
+    def _compared(self, floating: str, integer: str, other: Value | float) -> Value:
+        right = self.code.operand(other, self.kind)
+        operation = floating if self.kind.is_float else integer
+        return self.code.emit(self.kind.of("i1"), f"{operation} {self}, {right.name}")
+
+
+class Code:
+    """The instructions of one function, and the declarations that they need.
+
+    fused: whether `fma` is one instruction; otherwise it is a product and a sum, rounded twice.
+    """
+
+    def __init__(self, fused: bool) -> None:
+        self.fused = fused
+        self.lines: list[str] = []
+        self.declarations: dict[str, None] = {}
+        self._block = "entry"
+        self._count = 0
+
+    def emit(self, kind: Kind, instruction: str) -> Value:
+        self._count += 1
+        value = Value(self, kind, f"%v{self._count}")
+        self.lines.append(f" {value.name} = {instruction}")
+        return value
+
+    def constant(self, number: float, kind: Kind) -> Value:
+        return Value(self, kind, kind.constant(number))
+
+    def operand(self, given: Value | float, kind: Kind) -> Value:
+        if not isinstance(given, Value):
+            return self.constant(given, kind)
+        assert given.kind == kind, f"{given} beside {kind}"
+        return given
+
+    def intrinsic(self, name: str, *operands: Value, kind: Kind | None = None) -> Value:
+        """A call of `@llvm.<name>.<suffix of the first operand>`; the result is of that kind too, or of `kind`."""
+        first = operands[0].kind
+        kind = kind or first
+        symbol = f"@llvm.{name}.{first.suffix}"
+        self.declarations[f"declare {kind} {symbol}({', '.join(str(o.kind) for o in operands)})"] = None
+        return self.emit(kind, f"call {kind} {symbol}({', '.join(map(str, operands))})")
+
+    def fma(self, a: Value, b: Value | float, c: Value | float) -> Value:
+        """a*b + c, rounded once where the target can."""
+        b, c = self.operand(b, a.kind), self.operand(c, a.kind)
+        return self.intrinsic("fma", a, b, c) if self.fused else a * b + c
+
+    def select(self, condition: Value, then: Value | float, otherwise: Value) -> Value:
+        then = self.operand(then, otherwise.kind)
+        return self.emit(otherwise.kind, f"select {condition}, {then}, {otherwise}")
+
+    def absolute(self, x: Value) -> Value:
+        return self.intrinsic("fabs", x)
+
+    def with_sign(self, x: Value, sign: Value) -> Value:
+        """The magnitude of x with the sign of the other."""
+        return self.intrinsic("copysign", x, sign)
+
+    def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
+        """c[0] + c[1]*x + c[2]*x*x + ..., from the highest term down."""
+        total = self.constant(coefficients[-1], x.kind)
+        for c in reversed(coefficients[:-1]):
+            total = self.fma(total, x, c)
+        return total
+
+    def if_any(self, condition: Value, rare: Callable[[], Value], usual: Value) -> Value:
+        """What `rare` makes if the condition holds in any lane, the usual value otherwise."""
+        self._count += 1
+        then, done, before = f"rare{self._count}", f"done{self._count}", self._block
+        chosen = condition
+        if condition.kind.lanes > 1:
+            chosen = self.intrinsic("vector.reduce.or", condition, kind=Kind("i1"))
+        self.lines.append(f" br {chosen}, label %{then}, label %{done}")
+        self._open(then)
+        found = rare()
+        after = self._block
+        self.lines.append(f" br label %{done}")
+        self._open(done)
+        return self.emit(usual.kind, f"phi {usual.kind} [{usual.name}, %{before}], [{found.name}, %{after}]")
+
+    def _open(self, block: str) -> None:
+        self.lines.append(f"{block}:")
+        self._block = block

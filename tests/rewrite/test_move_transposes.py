@@ -92,9 +92,9 @@ def test_a_transpose_behind_is_shared_by_the_work_that_goes_on() -> None:
 
 def test_branches_that_meet_again_are_one_region() -> None:
     assert_becomes(
-        f"""g (float[2,3,4] x, float[4,4] w) => (float[] y) {{
+        """g (float[2,3,4] x, float[4,4] w) => (float[] y) {
             a = Transpose<perm = [1, 0, 2]>(x) b = Relu(a) c = MatMul(b, w) d = Add(a, c) y = Transpose<perm = [1, 0, 2]>(d)
-        }}""",
+        }""",
         "g (float[2,3,4] x, float[4,4] w) => (float[] y) { b = Relu(x) c = MatMul(b, w) y = Add(x, c) }",
         PASS,
     )

@@ -15,9 +15,7 @@ import numpy as np
 from sardonyx.ir.graph import Node
 from sardonyx.rewrite.api import rewrite
 from sardonyx.rewrite.edit import Edit
-from sardonyx.rewrite.target_shape import target
-
-FAMILY = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Gather")
+from sardonyx.rewrite.reshapes import FAMILY, is_reshape, target
 
 
 @rewrite(root=FAMILY, phase="simplify")
@@ -36,34 +34,3 @@ def merge_reshapes(node: Node, edit: Edit) -> bool:
         return False
     shape = edit.constant_of(np.array(wanted, np.int64), f"{node.outputs[0].name}_shape", before=node)
     return edit.replace(node, "Reshape", [source, shape])
-
-
-def is_reshape(node: Node, edit: Edit) -> bool:
-    """Whether a node leaves the elements of its first input in their order."""
-    if node.op_type not in FAMILY or not edit.is_a(node, node.op_type) or not node.inputs:
-        return False
-    if node.op_type == "Transpose":
-        return keeps_order(node, edit)
-    return node.op_type != "Gather" or takes_all(node, edit)
-
-
-def keeps_order(node: Node, edit: Edit) -> bool:
-    """Whether a Transpose moves axes of length 1 alone."""
-    shape = edit.shape(node.inputs[0])
-    if shape is None:
-        return False
-    perm = edit.attributes(node).get("perm")
-    axes = perm if isinstance(perm, tuple) else tuple(reversed(range(len(shape))))
-    if sorted(axes) != list(range(len(shape))):
-        return False  # the run will say so
-    moved = [axis for axis in axes if shape[axis] != 1]
-    return moved == sorted(moved)
-
-
-def takes_all(node: Node, edit: Edit) -> bool:
-    """Whether a Gather takes the one entry of an axis of length 1, once."""
-    shape, indices = edit.shape(node.inputs[0]), edit.constant(node.inputs[1])
-    axis = edit.attributes(node)["axis"]
-    if shape is None or indices is None or indices.size != 1 or not isinstance(axis, int):
-        return False
-    return -len(shape) <= axis < len(shape) and shape[axis] == 1 and int(indices.reshape(())) in (0, -1)

@@ -18,7 +18,7 @@ from sardonyx.ir.dims import Dim
 from sardonyx.ir.graph import Node, Value
 from sardonyx.rewrite.api import rewrite
 from sardonyx.rewrite.edit import Edit
-from sardonyx.rewrite.target_shape import target
+from sardonyx.rewrite.reshapes import target
 
 
 @rewrite(root="Concat", phase="fuse")

@@ -94,10 +94,15 @@ def series(term: Callable[[int], mpf]) -> Real:
 
 
 HALF_LN2 = float(mp.log(2) / 2) * 1.0001
+EIGHTH = float(mp.pi / 4) * 1.0001
 LOG_LOW, LOG_HIGH = float(mp.sqrt(0.5)) - 1 - 1e-6, float(mp.sqrt(2)) - 1 + 1e-6
 
 exp_rest = series(lambda k: 1 / mp.factorial(k + 2))
 exp2_rest = series(lambda k: mp.log(2) ** (k + 1) / mp.factorial(k + 1))
+
+exp2_whole = series(lambda k: mp.log(2) ** k / mp.factorial(k))
+sin_rest = series(lambda k: (-1) ** (k + 1) / mp.factorial(2 * k + 3))
+cos_rest = series(lambda k: (-1) ** k / mp.factorial(2 * k + 4))
 
 
 def log_rest(f: mpf) -> mpf:
@@ -106,18 +111,36 @@ def log_rest(f: mpf) -> mpf:
 
 
 def erf_rest(s: mpf) -> mpf:
-    """erf(x)/x - 1 of s = x*x"""
+    """erf(x)/x - 1, of s = x*x"""
     x = mp.sqrt(s)
-    return mp.erf(x) / x
+    return mp.erf(x) / x - 1
+
+
+def tail(t: mpf) -> mpf:
+    """Phi(-a) * exp(a*a/2) / t, of t = 1 / (1 + 0.3*a); Phi is the normal distribution"""
+    a = (1 / t - 1) / mpf("0.3")
+    return mp.erfc(a / mp.sqrt(2)) / 2 * mp.exp(a * a / 2) / t
+
+
+def log2_ratio(q: mpf) -> mpf:
+    """log2((1+s) / (1-s)) / s, of q = s*s"""
+    s = mp.sqrt(q)
+    return 2 * mp.atanh(s) / s / mp.log(2)
 
 
 APPROXIMATIONS = {
-    "exp": Wanted(
-        exp_rest, lambda r: abs(r * r / mp.expm1(r)), -HALF_LN2, HALF_LN2, 5
-    ),  # 1 + r + r*r*q
-    "exp short": Wanted(exp_rest, lambda r: r * r / mp.exp(r), -HALF_LN2, HALF_LN2, 4),
-    "exp2": Wanted(exp2_rest, lambda r: abs(r) / mp.power(2, r), -0.5001, 0.5001, 5),
-    "log": Wanted(log_rest, lambda f: abs(f**3 / mp.log1p(f)), LOG_LOW, LOG_HIGH, 8),
+    "exponential.REST": Wanted(
+        exp_rest, lambda r: abs(r * r / mp.expm1(r)), -HALF_LN2, HALF_LN2, 5, first=(0.5,)
+    ),
+    "exponential.REST_2": Wanted(exp2_rest, lambda r: abs(r) / mp.power(2, r), -0.5001, 0.5001, 5),
+    "logarithm.REST": Wanted(log_rest, lambda f: abs(f**3 / mp.log1p(f)), LOG_LOW, LOG_HIGH, 8),
+    "erf.NEAR": Wanted(erf_rest, lambda s: 1 / (1 + erf_rest(s)), 1e-9, 1, 6),
+    "erf.FAR": Wanted(lambda a: mp.log(mp.erfc(a)), lambda a: mp.erfc(a) / mp.erf(a), 1, 3.95, 6),
+    "gelu.TAIL": Wanted(tail, lambda t: 1 / tail(t), 1 / (1 + 0.3 * 14.6), 1, 9),
+    "power.LOG2": Wanted(log2_ratio, lambda q: 1 / log2_ratio(q), 1e-12, 0.02945, 5, np.float64),
+    "power.EXP2": Wanted(exp2_whole, lambda r: 1 / mp.power(2, r), -0.5001, 0.5001, 7, np.float64),
+    "circle.SIN": Wanted(sin_rest, lambda s: s**1.5 / mp.sin(mp.sqrt(s)), 1e-9, EIGHTH**2, 2),
+    "circle.COS": Wanted(cos_rest, lambda s: s**2 / mp.cos(mp.sqrt(s)), 1e-9, EIGHTH**2, 2),
 }
 
 
@@ -126,7 +149,7 @@ def main() -> None:
         coefficients, error = rounded(APPROXIMATIONS[name])
         print(f"{name}: error 2^{np.log2(error):.1f}")
         for c in coefficients:
-            print(f"    {c.hex() if False else repr(c)},")
+            print(f"    {APPROXIMATIONS[name].element(c)!s},")
 
 
 if __name__ == "__main__":

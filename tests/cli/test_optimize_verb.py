@@ -80,3 +80,22 @@ def test_a_pass_that_changes_results_is_named_and_nothing_is_written(
     assert "edit 3 (drop-identity at Neg 'y') changes results: output 'y'" in message
     assert "--skip drop-identity or --stop-after 2" in message
     assert not (tmp_path / "out.onnx").exists()
+
+
+def test_weights_in_a_file_of_their_own_stay_in_one(tmp_path: Path) -> None:
+    one = model("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { a = Identity(x) y = Add(a, w) }")
+    sx.save(one, tmp_path / "m.onnx", external="m.data", threshold=1)
+    assert main(["optimize", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "out.onnx")]) == 0
+    weight = sx.load(tmp_path / "out.onnx").graph.initializers["w"].initializer
+    assert (tmp_path / "out.onnx.data").exists()
+    assert weight is not None and weight.numpy().tolist() == [1, 2]
+
+
+def test_weights_whose_file_is_missing_are_left_alone(tmp_path: Path) -> None:
+    one = model(
+        "g (float[2] x) => (float[2] y) <float[2] w = {1, 1}> { a = Identity(x) b = Neg(w) y = Mul(a, b) }"
+    )
+    sx.save(one, tmp_path / "m.onnx", external="m.data", threshold=1)
+    (tmp_path / "m.data").unlink()
+    result = sx.optimize(sx.load(tmp_path / "m.onnx"))
+    assert [n.op_type for n in result.graph.nodes] == ["Neg", "Mul"]

@@ -35,3 +35,10 @@ def test_what_is_forgotten_can_be_found_again() -> None:
     assert shape.outputs[0].type is None and ongoing.elements(shape.outputs[0]) is None
     ongoing.node(shape, one.opset_imports)
     assert str(shape.outputs[0].type) == "int64[1]"
+
+
+def test_a_node_that_cannot_run_is_known() -> None:
+    one = model("g (float[2] x) => (float[] y) { a = Neg(x) y = Transpose<perm = [1, 0]>(a) }")
+    ongoing = Ongoing(one)
+    ongoing.walk()
+    assert [ongoing.refuses(node) for node in one.graph.nodes] == [False, True]

@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sardonyx.errors import InferenceError
 from sardonyx.infer.body import Body
 from sardonyx.infer.findings import Findings
+from sardonyx.infer.plan import Plan
 from sardonyx.infer.walk import model_walk, run
+from sardonyx.infer.witness import Asker
 from sardonyx.io.load import without_collection
 from sardonyx.io.nesting import nesting_limited
 from sardonyx.ir.graph import Model, Node, Value
 from sardonyx.ir.tensors import Tensor
+from sardonyx.ir.types import Type
 from sardonyx.ops.inference import Known
+
+
+class Refusals:
+    """A witness that notes the nodes that their operators refuse."""
+
+    def __init__(self) -> None:
+        self.nodes: set[Node] = set()
+
+    def asked(
+        self,
+        asker: Asker,
+        node: Node,
+        plan: Plan | None,
+        types: Sequence[Type | None],
+        fault: InferenceError | None,
+    ) -> Sequence[Type | None]:
+        if fault is not None:
+            self.nodes.add(node)
+        else:
+            self.nodes.discard(node)
+        return types
+
+    def declared(
+        self, value: Value, producer: Node, declared: Type, found: Type, fault: InferenceError | None
+    ) -> None:
+        """What a model says of a value says nothing against the node that makes it."""
 
 
 class Ongoing:
@@ -24,7 +53,8 @@ class Ongoing:
     def __init__(self, model: Model) -> None:
         """Nothing is typed before `walk`."""
         self.errors: list[InferenceError] = []
-        self.findings = Findings(model, self.errors)
+        self.refusals = Refusals()
+        self.findings = Findings(model, self.errors, witness=self.refusals)
 
     def walk(self) -> None:
         """Types all values, as `infer` does."""
@@ -35,6 +65,10 @@ class Ongoing:
     def node(self, node: Node, imports: Mapping[str, int]) -> None:
         """Types the outputs of a node whose inputs are typed, and what is inside it; `imports` are those it goes by."""
         run(Body(self.findings, imports).node(node, None))
+
+    def refuses(self, node: Node) -> bool:
+        """Whether the node's operator does not take what the node gives it, so that it cannot run."""
+        return node in self.refusals.nodes
 
     def elements(self, value: Value | None) -> Known | None:
         """What is known of a small tensor's elements: numbers, or an object array of int, Expr and None."""

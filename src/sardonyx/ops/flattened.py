@@ -22,7 +22,9 @@ def flattened(x: Array, axis: int) -> Array:
 def behind_the_last(c: Change) -> Converted:
     """Version 1 takes an axis behind the last one, where each element is a row; 11 does not."""
     rank = c.t.rank(0)
-    if rank is None or c.axis() < rank:
+    if rank is None:
+        return laid_flat(c)
+    if c.axis() < rank:
         return c.same()
     rows = c.op(c.node.op_type, c.Unsqueeze(c.input(0), axes=[rank]), axis=rank)
     return c.Squeeze(rows, axes=[rank])
@@ -30,10 +32,17 @@ def behind_the_last(c: Change) -> Converted:
 
 def along_one_axis(c: Change) -> Converted:
     """From an operator on rows of the flattened view (version 11) to one along an axis (version 13)."""
-    rank, axis = c.rank(0), c.axis()
-    if axis == rank - 1 or 0 in (c.t.shape(0) or ()):
+    rank = c.t.rank(0)
+    if rank is None:
+        return laid_flat(c)
+    if c.axis() == rank - 1 or 0 in (c.t.shape(0) or ()):
         return c.same(axis=-1)  # what is empty stays so; Reshape could not lay it out again
-    x = c.input(0)
+    return laid_flat(c)
+
+
+def laid_flat(c: Change) -> Value:
+    """The operator on the flattened view itself, where each row is a line."""
+    x, axis = c.input(0), c.t.integer("axis")
     rows = c.op(c.node.op_type, c.Flatten(x, axis=axis), axis=1)
     return c.Reshape(rows, c.Shape(x))
 

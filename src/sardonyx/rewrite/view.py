@@ -59,8 +59,8 @@ class View:
 
     def meaning(self, node: Node) -> Meaning | None:
         """The node's operator; None for a call of a function, an unknown operator, a removed node, one whose attributes
-        are a function's, or that does not fit the signature in counts or attributes."""
-        if node.graph is None or self.facts.calls(node):
+        are a function's, or that cannot run, since it does not fit its operator."""
+        if node.graph is None or self.facts.calls(node) or self.facts.ongoing.refuses(node):
             return None
         found = self.operator(node.domain, node.op_type, self.imports(node.graph).get(node.domain))
         return found if found is not None and fits_signature(node, found.schema) else None

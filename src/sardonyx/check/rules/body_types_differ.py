@@ -27,7 +27,7 @@ from sardonyx.check.uses import Use, typed
 BODIES = frozenset(("Loop", "Scan", "SequenceMap"))
 
 
-@typed("SX711", about=Use, unless="SX703")
+@typed("SX711", about=Use, unless="SX703 SX708")
 def body_types_differ(use: Use) -> Iterator[Finding]:
     if use.schema.name not in BODIES or use.schema.domain:
         return

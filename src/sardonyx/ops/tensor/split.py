@@ -136,8 +136,8 @@ def to_13_again(c: Change) -> Converted:
     if not c.has("num_outputs"):
         return c.same()
     count = c.t.integer("num_outputs")
-    if count < 1:
-        c.refuse(f"num_outputs is {count}, where a positive number is wanted")
+    if count != len(c.node.outputs):
+        c.refuse(f"num_outputs is {count}, and the node has {len(c.node.outputs)} outputs")
     size = c.t.shape(0)
     along = None if size is None else size[c.axis()]
     if not isinstance(along, int):

@@ -60,14 +60,18 @@ def bounds_of(node: Node, edit: Edit) -> Bounds | None:
 
 
 def clipped(node: Node, x: Value, edit: Edit) -> Bounds | None:
+    """A limit that is left out is the element type's extreme: infinities are clipped."""
+    found = edit.type(node.outputs[0])
+    assert found is not None, "looked at above"
     if edit.version(node) < 11:
         attributes = edit.attributes(node)
-        low, high = attributes.get("min"), attributes.get("max")
-        is_known = isinstance(low, float) and isinstance(high, float)
-        return Bounds(x, float(low), float(high)) if is_known else None  # type: ignore[arg-type]
+        least, greatest = attributes["min"], attributes["max"]
+        assert isinstance(least, float) and isinstance(greatest, float), "both have defaults"
+        return Bounds(x, least, greatest)
+    extreme = float(np.finfo(found.dtype.numpy).max)
     low_value, high_value = ([*node.inputs[1:], None, None])[:2]
-    low = -math.inf if low_value is None else edit.scalar(low_value)
-    high = math.inf if high_value is None else edit.scalar(high_value)
+    low = -extreme if low_value is None else edit.scalar(low_value)
+    high = extreme if high_value is None else edit.scalar(high_value)
     return None if low is None or high is None else Bounds(x, low, high)
 
 
@@ -92,14 +96,13 @@ def put(node: Node, bounds: Bounds, edit: Edit) -> bool:
     found = edit.operator("", "Clip", edit.imports(node.graph)[""])
     type = edit.type(node.outputs[0])
     assert found is not None and type is not None, "looked at above"
+    numbers = {"min": bounds.low, "max": bounds.high}
     if found.version < 11:
-        given = {"min": bounds.low, "max": bounds.high}
-        return edit.replace(node, "Clip", [bounds.x], {k: v for k, v in given.items() if math.isfinite(v)})
+        exact = all(float(np.float32(number)) == number for number in numbers.values())
+        return exact and edit.replace(node, "Clip", [bounds.x], numbers)
     stem = node.name or node.outputs[0].name
     constants = [
         edit.constant_of(np.array(number, type.dtype.numpy), f"{stem}/{name}", before=node)
-        if math.isfinite(number)
-        else None
-        for name, number in (("min", bounds.low), ("max", bounds.high))
+        for name, number in numbers.items()
     ]
     return edit.replace(node, "Clip", [bounds.x, *constants])

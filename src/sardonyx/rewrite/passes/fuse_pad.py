@@ -10,11 +10,10 @@ Keeps:   padding of batch or channels, with other numbers or modes; what others 
 
 from __future__ import annotations
 
-import numpy as np
-
 from sardonyx.ir.graph import Node
 from sardonyx.rewrite.api import rewrite
 from sardonyx.rewrite.edit import Edit
+from sardonyx.rewrite.paddings import padding_of
 
 
 @rewrite(root=("Conv", "AveragePool"), phase="fuse")
@@ -24,11 +23,11 @@ def fuse_pad(node: Node, edit: Edit) -> bool:
     pad = edit.producer(node.inputs[0], "Pad")
     if pad is None or not edit.is_read_once(node.inputs[0]):
         return False
-    counts, rank = zeros_around(pad, edit), edit.rank(node.inputs[0])
+    found, rank = padding_of(pad, edit), edit.rank(node.inputs[0])
     attributes = edit.attributes(node)
-    if counts is None or rank is None or attributes.get("auto_pad", "NOTSET") != "NOTSET":
+    if found is None or found.number != 0 or rank is None or attributes.get("auto_pad", "NOTSET") != "NOTSET":
         return False
-    begins, ends = counts[:rank], counts[rank:]
+    begins, ends = found.counts[:rank], found.counts[rank:]
     if any(begins[:2]) or any(ends[:2]):
         return False
     own = attributes.get("pads") or (0,) * (2 * (rank - 2))
@@ -41,36 +40,3 @@ def fuse_pad(node: Node, edit: Edit) -> bool:
     counted = {"count_include_pad": 1} if node.op_type == "AveragePool" else {}
     edit.update(node, inputs=[pad.inputs[0], *node.inputs[1:]], pads=pads, **counted)
     return True
-
-
-def zeros_around(pad: Node, edit: Edit) -> list[int] | None:
-    """The zeros that a Pad adds, before and behind every axis; None where it does anything else."""
-    attributes, rank = edit.attributes(pad), edit.rank(pad.inputs[0])
-    if attributes["mode"] != "constant" or rank is None:
-        return None
-    if edit.version(pad) < 11:
-        found = attributes["pads"]
-        counts = list(found) if isinstance(found, tuple) and attributes["value"] == 0 else None
-    else:
-        counts = counts_of_inputs(pad, rank, edit)
-    if counts is None or len(counts) != 2 * rank or any(n < 0 for n in counts):
-        return None
-    return counts
-
-
-def counts_of_inputs(pad: Node, rank: int, edit: Edit) -> list[int] | None:
-    pads, value, axes = ([*pad.inputs[1:], None, None, None])[:3]
-    known = edit.constant(pads)
-    if known is None or (value is not None and edit.scalar(value) != 0):
-        return None
-    counts = known.astype(np.int64).reshape(-1).tolist()
-    if axes is None:
-        return counts
-    chosen = edit.constant(axes)
-    if chosen is None or len(counts) != 2 * chosen.size:
-        return None
-    result = [0] * (2 * rank)
-    for i, axis in enumerate(chosen.reshape(-1).tolist()):
-        result[int(axis) % rank] = counts[i]
-        result[rank + int(axis) % rank] = counts[chosen.size + i]
-    return result

@@ -1,0 +1,52 @@
+"""Whatever a model holds, optimising it ends in a sound model with the same results, or in a typed error."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable
+
+import pytest
+
+import sardonyx as sx
+from models import record
+from mutations import mutated_bytes, mutated_records
+from rewrite.test_random_graphs import Maker
+from runtime.test_hostile_models import SEEDS
+from sardonyx.errors import OptimizationError, SardonyxError
+from sardonyx.io.to_proto import model as to_record
+from sardonyx.ir.verify import verify
+from sardonyx.proto.binary import encode
+
+HUGE = "s = Constant <value_ints = [1099511627776]> ()"
+MODELS = [*SEEDS, *(encode(to_record(Maker(seed).model())) for seed in range(8))]
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        f"{HUGE}  y = ConstantOfShape(s)",
+        f"{HUGE}  z = Expand(x, s)  y = Add(z, x)",
+        f"{HUGE}  y = Tile(x, s)",
+        "a = Constant <value_int = 0> ()  c = Constant <value_int = 1> ()  b = Neg(m)  y = Range(a, b, c)",
+    ],
+)
+def test_what_nobody_can_hold_is_not_computed_beforehand(nodes: str) -> None:
+    one = sx.load(record(f"g (float[1] x) => (y) <int64 m = {{-9223372036854775807}}> {{ {nodes} }}"))
+    result = sx.optimize(one, growth=1 << 62)
+    assert [n.op_type for n in result.graph.nodes][-1] == [n.op_type for n in one.graph.nodes][-1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("mutated", [mutated_bytes, mutated_records])
+def test_a_model_made_wrong_is_optimised_soundly_or_refused(
+    mutated: Callable[[bytes, random.Random], bytes], seed: int
+) -> None:
+    rng = random.Random(seed)
+    for _ in range(120):
+        with contextlib.suppress(SardonyxError):
+            one = sx.load(mutated(rng.choice(MODELS), rng))
+            try:
+                verify(sx.optimize(one, verify=True, debug=True))
+            except OptimizationError as error:
+                raise AssertionError(f"{error}\n{sx.to_text(one)}") from error

@@ -197,6 +197,26 @@ class Code:
         b, c = self.operand(b, a.kind), self.operand(c, a.kind)
         return self.intrinsic("fma", a, b, c) if self.fused else a * b + c
 
+    def looked_up(self, symbol: str, table: Sequence[float], index: Value) -> Value:
+        """table[index] in every lane, as doubles; an index outside of the table is a fault of ours, not checked."""
+        kind = Kind("double", index.kind.lanes)
+        array = f"[{len(table)} x double]"
+        numbers = ", ".join(f"double {Kind('double').constant(number)}" for number in table)
+        self.declarations[f"{symbol} = internal constant {array} [{numbers}]"] = None
+        if kind.lanes == 1:
+            return self._loaded(array, symbol, index)
+        found = Value(self, kind, "poison")
+        for lane in range(kind.lanes):
+            one = self.emit(Kind(index.kind.element), f"extractelement {index}, i32 {lane}")
+            found = self.emit(
+                kind, f"insertelement {found}, {self._loaded(array, symbol, one)}, i32 {lane}"
+            )
+        return found
+
+    def _loaded(self, array: str, symbol: str, index: Value) -> Value:
+        place = self.emit(Kind("i64"), f"getelementptr {array}, ptr {symbol}, i64 0, {index}")
+        return self.emit(Kind("double"), f"load double, ptr {place.name}")
+
     def select(self, condition: Value, then: Value | float, otherwise: Value) -> Value:
         then = self.operand(then, otherwise.kind)
         return self.emit(otherwise.kind, f"select {condition}, {then}, {otherwise}")

@@ -15,11 +15,13 @@ from sardonyx.errors import ConversionError, EvaluationError, InferenceError, In
 from sardonyx.infer.findings import Findings
 from sardonyx.infer.walk import model_walk
 from sardonyx.infer.walk import run as run_walk
+from sardonyx.io.load import without_collection
+from sardonyx.io.nesting import nesting_limited
 from sardonyx.ir.clone import clone
 from sardonyx.ir.graph import FunctionKey, Graph, Model, Node, Value
 from sardonyx.ir.inline import inline
 from sardonyx.ir.names import Names
-from sardonyx.ir.walk import nodes
+from sardonyx.ir.walk import nodes, roots
 from sardonyx.ops.api import Operator
 from sardonyx.ops.bind import schema_of
 from sardonyx.ops.bodies import body_of
@@ -46,24 +48,40 @@ def convert(
 
     Raises ConversionError, naming node, operator, version and reason, where a version cannot express what the model
     says.  With `errors` it is added to that list, and the node goes on under its own version as the body of a
-    function.  Raises InputError for a version that does not exist.
+    function.  Raises InputError for a version that does not exist, LimitError for graphs nested too deep.
     """
     wanted = targets(opset, sets or {})
-    result = clone(model)
+    with without_collection(), nesting_limited():
+        result = clone(model)
+        origins = {
+            copy: one
+            for pair in zip(roots(model), roots(result), strict=True)
+            for one, copy in zip(*map(nodes, pair), strict=True)
+        }
+        carry_over(result, wanted, errors, origins)
+        follow(result, ir_version, errors)
+    return result
+
+
+def carry_over(
+    model: Model,
+    wanted: Mapping[str, int],
+    errors: list[ConversionError] | None,
+    origins: dict[Node, Node],
+) -> None:
+    """Takes all that a model holds to these versions, one domain after the other."""
     faults: list[InferenceError] = []
-    findings = Findings(result, faults)
-    with states_open(result):
-        run_walk(model_walk(result, findings))
+    findings = Findings(model, faults)
+    with states_open(model):
+        run_walk(model_walk(model, findings))
     findings.settle()
     settle_elements(findings)
     try:
         for domain, version in wanted.items():
-            for body in bodies_of(result, domain):
-                Converter(findings, body, domain, errors).run(version)
+            for body in bodies_of(model, domain):
+                Converter(findings, body, domain, errors, origins).run(version)
     finally:
         findings.restore()
-    follow(result, ir_version, errors)
-    return result
 
 
 def targets(opset: int | None, sets: Mapping[str, int]) -> dict[str, int]:
@@ -108,6 +126,7 @@ class Converter:
     scope: Scope
     domain: str
     errors: list[ConversionError] | None
+    origins: dict[Node, Node]  # what nodes have been made of
     names: Names = field(init=False)
     shared: dict[Hashable, Value] = field(default_factory=dict)  # constants of one step
     apart: set[Node] = field(default_factory=set)  # inside of what stays under its own version
@@ -154,7 +173,9 @@ class Converter:
         change = self.change(node, schema, then)
         try:
             check_own(change, schema)
-            return [n for n in self.apply(change, step, schema) if n.domain == self.domain]
+            made = self.apply(change, step, schema)
+            self.origins.update((n, change.origin) for n in made if n is not node)
+            return [n for n in made if n.domain == self.domain]
         except REFUSALS as error:
             refused = error if isinstance(error, ConversionError) else refusal(change, error)
             undo(change)
@@ -199,12 +220,15 @@ class Converter:
         for node in made:
             place.tell(node)
         inner = [n for node in made for graph in node.subgraphs for n in nodes(graph)]
+        self.origins.update((n, change.origin) for n in made + inner)
         return self.carry([n for n in made + inner if n.domain == self.domain], start, change.target)
 
     def change(self, node: Node, schema: OpSchema, then: int) -> Change:
         imports = {**self.scope.imports, self.domain: then}
         place = BeforeNode(self.names, self.findings.elements, imports, self.functions, self.shared)
-        change = Change(node, place.inference(node, schema), then, imports, place, self.scope.filled)
+        origin = self.origins.get(node, node)
+        t = place.inference(node, schema)
+        change = Change(node, origin, t, then, imports, place, self.scope.filled)
         references = {a.name for a in node.attributes.values() if a.ref}
         change.t.attributes = Attributes(change.t.attributes, references, change.refuse)
         return change

@@ -84,11 +84,13 @@ class Attributes(dict[str, object]):
 class Change:
     """One node that is to say in operator set `target` of its domain what it says now.
 
+    origin: the node of the model that is converted, of which this one has been made.
     t: the node as inference sees it, with types, attributes and known elements of the version in which it is written.
     What is added goes by `imports`, in which `target` is the version of the node's domain.
     """
 
     node: Node
+    origin: Node
     t: Inference
     target: int
     imports: Mapping[str, int]
@@ -314,7 +316,7 @@ class Change:
             op_type=self.node.op_type,
             version=self.t.version,
             target=self.target,
-            location=location(self.node),
+            location=location(self.origin),
         )
 
 

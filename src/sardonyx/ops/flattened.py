@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Operator
 from sardonyx.ops.axes import from_the_front

@@ -37,12 +37,27 @@ class Turned:
 
 
 def perm_of(node: Node, edit: Edit) -> Perm | None:
-    """The order of a Transpose; None where a missing one reverses axes that are not counted."""
+    """The order of a Transpose; None where it is none, or a missing one reverses axes that are not counted."""
     perm = edit.attributes(node).get("perm")
     if isinstance(perm, tuple):
-        return tuple(int(axis) for axis in perm)
+        found = tuple(int(axis) for axis in perm)
+        return found if sorted(found) == list(range(len(found))) else None
     rank = edit.rank(node.inputs[0])
     return None if rank is None else tuple(reversed(range(rank)))
+
+
+def composed(first: Perm, second: Perm) -> Perm:
+    """The order of two Transposes, one behind the other."""
+    return tuple(first[axis] for axis in second)
+
+
+def inverse(perm: Perm) -> Perm:
+    """The order that undoes a Transpose."""
+    return tuple(perm.index(axis) for axis in range(len(perm)))
+
+
+def is_straight(perm: Perm) -> bool:
+    return perm == tuple(range(len(perm)))
 
 
 def turned(node: Node, perm: Perm, edit: Edit) -> Turned | None:

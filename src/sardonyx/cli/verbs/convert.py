@@ -63,7 +63,9 @@ def wanted_sets(args: argparse.Namespace) -> dict[str, int]:
         name, _, version = word.rpartition("=")
         if not name or not version.isdecimal():
             raise InputError(f"{word!r} is not NAME=N, as ai.onnx.ml=3", name="domain")
-        sets["" if name == "ai.onnx" else name] = int(version)
+        domain = "" if name == "ai.onnx" else name
+        if sets.setdefault(domain, int(version)) != int(version):
+            raise InputError(f"{name} is asked for in versions {sets[domain]} and {version}", name="domain")
     return sets
 
 

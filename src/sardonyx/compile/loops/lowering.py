@@ -1,7 +1,4 @@
-"""Loops in LLVM's words: vector loops as wide as the target, a scalar loop for what is left over.
-
-Names and loop variables live in stack slots, which LLVM turns into registers.
-"""
+"""Loops in LLVM's words: vector loops as wide as the target, a scalar loop for what is left over."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 
+from sardonyx.compile.blocks import I64, Blocks, Slot
 from sardonyx.compile.loops.ir import (
     Apply,
     For,
@@ -26,13 +24,12 @@ from sardonyx.compile.loops.ir import (
 )
 from sardonyx.compile.loops.verify import fold_of, verify
 from sardonyx.compile.math.function import Definitions, Function
-from sardonyx.compile.text import Code, Kind, Value
+from sardonyx.compile.text import Kind, Value
 from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Expr, symbol
 from sardonyx.ir.dims.expr import Atom, Symbol
 from sardonyx.ir.dims.expr import Call as DimCall
 
-I64 = Kind("i64")
 NEUTRAL = {"add": -0.0, "mul": 1.0, "max": float("-inf"), "min": float("inf")}
 INTRINSICS = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "roundeven", "abs": "fabs"}
 EXTREMES = {"max": "maximum", "min": "minimum"}
@@ -53,14 +50,6 @@ def lowered(kernel: Kernel, lanes: int, functions: Mapping[str, Function], *, fu
     return "\n".join((*code.declarations, definitions.text(), text))
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A place on the stack for a value of some kind."""
-
-    name: str
-    kind: Kind
-
-
 @dataclass(slots=True)
 class Scope:
     """Where names are, and how wide values are."""
@@ -70,7 +59,7 @@ class Scope:
     variable: str = ""  # of the vector loop around, whose lanes are iterations in a row
 
 
-class KernelCode(Code):
+class KernelCode(Blocks):
     """The instructions of a kernel."""
 
     def __init__(
@@ -86,7 +75,6 @@ class KernelCode(Code):
         self.lanes = lanes
         self.functions = functions
         self.definitions = definitions
-        self.slots: list[str] = []
         self.scope = Scope(Kind("float"))
         self.places: dict[str, Callable[[], Value]] = {
             name: lambda name=name: Value(self, I64, f"%s_{name}")  # type: ignore[misc]
@@ -110,20 +98,13 @@ class KernelCode(Code):
 
     def loop(self, loop: For, first: Value, end: Value, step: int) -> Value:
         """A loop from `first` as long as another step fits; answers where it ended."""
-        slot = self.new_slot(loop.variable, I64)
-        self.write(slot, first)
-        head, inside, done = (self.label(word) for word in ("head", "body", "done"))
-        self.jump(head)
-        i = self.read(slot)
-        self.lines.append(f" br {i + step <= end}, label %{inside}, label %{done}")
-        self._open(inside)
-        before, self.places = self.places, {**self.places, loop.variable: lambda: self.read(slot)}
-        self.body(loop.body)
-        self.places = before
-        self.write(slot, self.read(slot) + step)
-        self.lines.append(f" br label %{head}")
-        self._open(done)
-        return self.read(slot)
+
+        def body(i: Value) -> None:
+            before, self.places = self.places, {**self.places, loop.variable: lambda: i}
+            self.body(loop.body)
+            self.places = before
+
+        return self.counted(first, end, step, body, loop.variable)
 
     def vector_loop(self, loop: For) -> None:
         """The loop in steps of as many iterations as there are lanes, and the rest one by one."""
@@ -172,7 +153,7 @@ class KernelCode(Code):
             case Number():
                 return self.constant(value.value, kind)
             case Local():
-                return self.spread(self.read(self.scope.names[value.name]))
+                return self.wide(self.read(self.scope.names[value.name]))
             case Load():
                 return self.load(value.buffer, value.at)
             case Apply():
@@ -204,20 +185,16 @@ class KernelCode(Code):
         self.definitions.need(function, lanes)
         return self.emit(args[0].kind, function.call(lanes, *(a.name for a in args)))
 
-    def spread(self, value: Value) -> Value:
-        """A value in every lane."""
-        wide = self.scope.kind
-        if value.kind == wide:
-            return value
-        first = self.emit(wide, f"insertelement {wide} poison, {value}, i64 0")
-        return self.emit(wide, f"shufflevector {first}, {wide} poison, <{wide.lanes} x i32> zeroinitializer")
+    def wide(self, value: Value) -> Value:
+        """A value in every lane that there is."""
+        return value if value.kind == self.scope.kind else self.spread(value, self.scope.kind.lanes)
 
     # --- memory ------------------------------------------------------------------------------
 
     def load(self, buffer: str, at: Place) -> Value:
         stride, kind = self.stride(at), self.scope.kind
         if stride == 0:
-            return self.spread(self.read(self.slot_at(buffer, at, Kind("float"))))
+            return self.wide(self.read(self.slot_at(buffer, at, Kind("float"))))
         if stride == 1:
             return self.read(self.slot_at(buffer, at, kind))
         value = Value(self, kind, "poison")
@@ -253,26 +230,13 @@ class KernelCode(Code):
     def slot_at(self, buffer: str, at: Place, kind: Kind) -> Slot:
         """The elements of a buffer from a place on."""
         assert self.kernel.buffer(buffer).dtype is DataType.FLOAT, f"{buffer} is not of float"
-        pointer = Kind("ptr")  # type: ignore[arg-type]  # a kind of its own in LLVM's text
-        found = self.emit(pointer, f"getelementptr float, ptr %b_{buffer}, {self.place(at)}")
-        return Slot(found.name, kind)
-
-    def read(self, slot: Slot) -> Value:
-        return self.emit(slot.kind, f"load {slot.kind}, ptr {slot.name}, align {alignment(slot.kind)}")
-
-    def write(self, slot: Slot, value: Value) -> None:
-        self.lines.append(f" store {value}, ptr {slot.name}, align {alignment(slot.kind)}")
+        return Slot(self.address(f"%b_{buffer}", self.place(at)), kind)
 
     def slot(self, name: str) -> Slot:
         """The slot of a name: that which the loops around know, or a new one."""
         if name not in self.scope.names:
             self.scope.names[name] = self.new_slot(name, self.scope.kind)
         return self.scope.names[name]
-
-    def new_slot(self, name: str, kind: Kind) -> Slot:
-        made = Slot(f"%l{len(self.slots)}_{name}", kind)
-        self.slots.append(f" {made.name} = alloca {kind}, align {alignment(kind)}")
-        return made
 
     @contextmanager
     def scoped(self) -> Iterator[None]:
@@ -311,16 +275,3 @@ class KernelCode(Code):
                 return self.select(a < b, b, a)
             case "min":
                 return self.select(a < b, a, b)
-
-    def label(self, word: str) -> str:
-        self._count += 1
-        return f"{word}{self._count}"
-
-    def jump(self, block: str) -> None:
-        self.lines.append(f" br label %{block}")
-        self._open(block)
-
-
-def alignment(kind: Kind) -> int:
-    """Bytes: elements are aligned, vectors of them need not be."""
-    return 8 if kind.element in ("i64", "double") else 4

@@ -32,9 +32,9 @@ def power_of_two(n: Value) -> Value:
 
 
 def halves(n: Value) -> tuple[Value, Value]:
-    """Two powers of two whose product is 2^n, for n from -252 to 254: a result beyond the normal floats rounds once."""
+    """Two integers whose sum is n: by their powers in turn, a result beyond the normal floats rounds once."""
     low = n >> 1
-    return power_of_two(low), power_of_two(n - low)
+    return low, n - low
 
 
 def reduced(code: Code, x: Value) -> tuple[Value, Value]:
@@ -46,10 +46,10 @@ def reduced(code: Code, x: Value) -> tuple[Value, Value]:
 
 
 def scaled(code: Code, x: Value) -> tuple[Value, Value]:
-    """Two factors of exp(x), the first a normal float of its accuracy, the second a power of two; x from -104 to 89."""
+    """Two factors of exp(x) for |x| < 174: the first a normal float, the second a power of two."""
     above_one, n = reduced(code, x)
     low, high = halves(n)
-    return (above_one + 1) * low, high
+    return (above_one + 1) * power_of_two(low), power_of_two(high)
 
 
 @function
@@ -66,7 +66,7 @@ def exp2(code: Code, x: Value) -> Value:
     count, n = nearest(code, x + ROUNDER)
     r = x - count
     low, high = halves(n)
-    return code.fma(r, code.polynomial(r, REST_2), 1) * low * high
+    return code.fma(r, code.polynomial(r, REST_2), 1) * power_of_two(low) * power_of_two(high)
 
 
 @function
@@ -74,5 +74,6 @@ def expm1(code: Code, x: Value) -> Value:
     """e to the power x, less 1, within 1.5 ulp; keeps the sign of zero."""
     above_one, n = reduced(code, x.at_most(89).at_least(-18))
     low, high = halves(n)
-    missing = power_of_two(low.bits() * 0 - (n - (n >> 1)))
-    return code.with_sign(code.fma(above_one, low, low - missing) * high, x)
+    power = power_of_two(low)
+    part = code.fma(above_one, power, power - power_of_two(-high))
+    return code.with_sign(part * power_of_two(high), x)

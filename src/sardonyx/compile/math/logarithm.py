@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sardonyx.compile.math.exponential import LN2_HIGH, LN2_LOW, power_of_two
+from sardonyx.compile.math.exponential import LN2_HIGH, LN2_LOW
 from sardonyx.compile.math.function import function
 from sardonyx.compile.text import Code, Value
 

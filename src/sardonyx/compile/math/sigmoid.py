@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from sardonyx.compile.math.exponential import scaled
 from sardonyx.compile.math.function import function
 from sardonyx.compile.text import Code, Value
+
+LOWEST = -112.0  # x * exp(x) is zero from there down
 
 
 @function
@@ -15,13 +19,13 @@ def sigmoid(code: Code, x: Value) -> Value:
 
 @function
 def silu(code: Code, x: Value) -> Value:
-    """x * sigmoid(x), within 2.5 ulp; NaN of -inf, as the product is."""
-    return gated(code, x, x)
+    """x * sigmoid(x), within 2.5 ulp; denormal results too.  NaN of -inf, as the product is."""
+    return code.select(x.equals(-math.inf), math.nan, gated(code, x, x.at_least(LOWEST)))
 
 
 def gated(code: Code, x: Value, factor: Value) -> Value:
     """factor * sigmoid(x); the power of two comes last, so that a denormal result rounds once."""
-    first, power = scaled(code, (-code.absolute(x)).at_least(-104))
-    below = x < 0
-    share = factor * code.select(below, first, code.constant(1, x.kind))
-    return share / code.fma(first, power, 1) * code.select(below, power, code.constant(1, x.kind))
+    first, power = scaled(code, (-code.absolute(x)).at_least(LOWEST))
+    is_below, one = x < 0, code.constant(1, x.kind)
+    share = factor * code.select(is_below, first, one)
+    return share / code.fma(first, power, 1) * code.select(is_below, power, one)

@@ -36,7 +36,7 @@ def fuse_pad_into_max_pool(node: Node, edit: Edit) -> bool:
     pads = added(node, (*begins[2:], *ends[2:]), edit)
     if any(begins[:2]) or any(ends[:2]) or pads is None:
         return False
-    edit.update(node, inputs=[pad.inputs[0]], pads=pads)
+    edit.update(node, inputs=[pad.inputs[0]], pads=pads, auto_pad=None)
     return True
 
 
@@ -44,11 +44,15 @@ def added(node: Node, more: tuple[int, ...], edit: Edit) -> list[int] | None:
     """The pool's padding with more of it; None where a window may then hold nothing else, or sizes are rounded up."""
     attributes = edit.attributes(node)
     kernel, dilations = attributes["kernel_shape"], attributes.get("dilations")
-    if attributes["auto_pad"] != "NOTSET" or attributes.get("ceil_mode") or not isinstance(kernel, tuple):
+    own = attributes.get("pads") or (0,) * len(more)
+    if attributes["auto_pad"] == "VALID":
+        own = (0,) * len(more)
+    elif attributes["auto_pad"] != "NOTSET":
+        return None
+    if attributes.get("ceil_mode") or not isinstance(kernel, tuple):
         return None
     if isinstance(dilations, tuple) and any(d != 1 for d in dilations):
         return None
-    own = attributes.get("pads") or (0,) * len(more)
     assert isinstance(own, tuple), "pads is a list"
     pads = [a + b for a, b in zip(own, more, strict=True)]
     return pads if all(n < size for n, size in zip(pads, kernel * 2, strict=True)) else None

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from sardonyx.ir.graph import Node, Value
 from sardonyx.rewrite.api import rewrite
 from sardonyx.rewrite.edit import Edit
-from sardonyx.rewrite.turns import Perm, Turned, perm_of, rewritten, turned
+from sardonyx.rewrite.turns import Perm, Turned, composed, is_straight, perm_of, rewritten, turned
 
 MOST = 64  # nodes that one move goes through
 
@@ -152,12 +152,3 @@ class Region:
             made = self.edit.make("Transpose", [at_hand], {"perm": list(perm)}, before=before).outputs[0]
         done = self.edit.forward(value, made)
         assert done, f"{made!r} is new and free"
-
-
-def composed(first: Perm, second: Perm) -> Perm:
-    """The order of two Transposes, one behind the other."""
-    return tuple(first[axis] for axis in second)
-
-
-def is_straight(perm: Perm) -> bool:
-    return perm == tuple(range(len(perm)))

@@ -1,0 +1,25 @@
+"""elu, celu and selu: the identity above zero, a scaled expm1 below."""
+
+from __future__ import annotations
+
+from sardonyx.compile.math.exponential import expm1
+from sardonyx.compile.math.function import function
+from sardonyx.compile.text import Code, Value
+
+
+@function
+def elu(code: Code, x: Value, alpha: Value) -> Value:
+    """x above zero, alpha * expm1(x) below: within 2 ulp."""
+    return code.select(x > 0, x, alpha * expm1.body(code, x))
+
+
+@function
+def celu(code: Code, x: Value, alpha: Value) -> Value:
+    """x above zero, alpha * expm1(x / alpha) below: within 2 ulp of that of the rounded quotient."""
+    return code.select(x > 0, x, alpha * expm1.body(code, x / alpha))
+
+
+@function
+def selu(code: Code, x: Value, alpha: Value, gamma: Value) -> Value:
+    """gamma * x above zero, gamma * alpha * expm1(x) below: within 2.5 ulp."""
+    return gamma * elu.body(code, x, alpha)

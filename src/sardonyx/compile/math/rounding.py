@@ -1,0 +1,24 @@
+"""Floats to whole floats; all exact, and zero keeps its sign."""
+
+from __future__ import annotations
+
+from sardonyx.compile.math.function import function
+from sardonyx.compile.text import Code, Value
+
+
+@function
+def round_half_even(code: Code, x: Value) -> Value:
+    """The nearest integer, the even one of two."""
+    return code.intrinsic("roundeven", x)
+
+
+@function
+def floor(code: Code, x: Value) -> Value:
+    """The greatest integer that is not above x."""
+    return code.intrinsic("floor", x)
+
+
+@function
+def ceil(code: Code, x: Value) -> Value:
+    """The least integer that is not below x."""
+    return code.intrinsic("ceil", x)

@@ -12,6 +12,7 @@ import inference
 import loading
 import networks
 import optimizing
+import products
 from measure import Row, commit, machine
 
 TARGET = Path(__file__).resolve().parent.parent / "docs/generated/benchmarks.md"
@@ -47,6 +48,7 @@ def main() -> None:
         ("Types and shapes", inference.__doc__, inference.rows()),
         ("Checking", checking.__doc__, checking.rows()),
         ("Networks on the reference engine", networks.__doc__, networks.rows()),
+        ("Products on one core", products.__doc__, products.rows()),
     ]
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
     day = datetime.datetime.now(datetime.UTC).date().isoformat()

@@ -9,7 +9,7 @@ from sardonyx.convert.fitting import check_own
 from sardonyx.convert.ir_version import follow
 from sardonyx.convert.known import settle_elements, states_open
 from sardonyx.convert.partial import DOMAIN, set_apart
-from sardonyx.convert.place import BeforeNode, not_hidden, settle, undo
+from sardonyx.convert.place import BeforeNode, describe, not_hidden, settle, undo
 from sardonyx.convert.steps import Step, facet_of, has_body_below, previous
 from sardonyx.errors import ConversionError, EvaluationError, InferenceError, InputError
 from sardonyx.infer.findings import Findings
@@ -221,6 +221,7 @@ class Converter:
             place.tell(node)
         inner = [n for node in made for graph in node.subgraphs for n in nodes(graph)]
         self.origins.update((n, change.origin) for n in made + inner)
+        describe(made[-1], change.node, made)
         return self.carry([n for n in made + inner if n.domain == self.domain], start, change.target)
 
     def change(self, node: Node, schema: OpSchema, then: int) -> Change:

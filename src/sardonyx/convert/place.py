@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replaced
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from sardonyx.infer.elements import Elements
 from sardonyx.infer.folding import known_outputs
 from sardonyx.infer.plan import Plan
 from sardonyx.infer.question import Question
-from sardonyx.ir.graph import Attribute, FunctionKey, Graph, Node, Value
+from sardonyx.ir.graph import Attribute, FunctionKey, Graph, Node, NodeDeviceConfiguration, Value
 from sardonyx.ir.inline import hand_over
 from sardonyx.ir.names import Names
 from sardonyx.ir.tensors import Tensor
@@ -194,11 +195,13 @@ def settle(
     results = [found] if isinstance(found, Value) else list(found)
     if needs_copies(c.node, results):
         not_hidden(c, "", "Identity", functions)
-    heir(c).name = c.node.name
-    describe(heir(c), c.node)
     known = {n for taken in c.taken.values() for graph in taken.graphs for n in nodes(graph)}
     inner = [n for made in c.added for graph in made.subgraphs for n in nodes(graph) if n not in known]
-    return c.added + inner + replace(c.node, results, names)
+    made = replace(c.node, results, names)
+    new = heir(c, made)
+    new.name = c.node.name
+    describe(new, c.node, [*c.added, *made])
+    return c.added + inner + made
 
 
 def keep(c: Change, found: Kept, old: OpSchema) -> None:
@@ -215,6 +218,7 @@ def keep(c: Change, found: Kept, old: OpSchema) -> None:
         node.set_attribute(attribute)
     if found.outputs < len(node.outputs):
         node.drop_outputs(found.outputs)
+    place_on_devices([node], node, node.device_configurations)
 
 
 def needs_copies(node: Node, results: Sequence[Value | None]) -> bool:
@@ -223,21 +227,29 @@ def needs_copies(node: Node, results: Sequence[Value | None]) -> bool:
     return len(set(wanted)) < len(wanted) or any(r.producer is None or r in node.inputs for r in wanted)
 
 
-def heir(c: Change) -> Node:
+def heir(c: Change, made: Sequence[Node]) -> Node:
     """The new node that goes by the old one's name: the one of the same operator, or else the last."""
     alike = [n for n in c.added if n.op_type == c.node.op_type and n.domain == c.node.domain]
-    return (alike or c.added or [c.node])[-1]
+    return (alike or c.added or made or [c.node])[-1]
 
 
-def describe(new: Node, old: Node) -> None:
-    """Gives a node the words about another one."""
+def describe(new: Node, old: Node, made: Sequence[Node]) -> None:
+    """Gives a node the words about another one, and those that have been made of that its places on devices."""
     if new is old:
         return
     new.doc = old.doc
     new.unknown = old.unknown
-    new.device_configurations = old.device_configurations
     if old.has_metadata:
         new.metadata.update(old.metadata)
+    place_on_devices(made, new, old.device_configurations)
+
+
+def place_on_devices(made: Sequence[Node], heir: Node, wanted: Sequence[NodeDeviceConfiguration]) -> None:
+    """Leaves each node what says how a tensor that it takes or makes is sharded; the heir keeps all configurations."""
+    for node in made if wanted else ():
+        tensors = {*node.inputs, *node.outputs}
+        found = [replaced(d, sharding_spec=[s for s in d.sharding_spec if s.tensor in tensors]) for d in wanted]
+        node.device_configurations = [d for d in found if d.sharding_spec or node is heir]
 
 
 def replace(node: Node, results: Sequence[Value | None], names: Names) -> list[Node]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import sardonyx.compile.math
 from sardonyx.compile.math.function import Definitions, Function
-from sardonyx.compile.object_code import Library, load
+from sardonyx.compile.llvm.jit import Library, load
 from sardonyx.compile.text import Kind
 
 Floats = NDArray[np.float32]

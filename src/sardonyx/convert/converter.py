@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sardonyx.convert.fitting import check_own
 from sardonyx.convert.ir_version import follow
 from sardonyx.convert.known import settle_elements, states_open
+from sardonyx.convert.leftovers import clear, mentioned
 from sardonyx.convert.partial import DOMAIN, set_apart
 from sardonyx.convert.place import BeforeNode, describe, not_hidden, settle, undo
 from sardonyx.convert.steps import Step, facet_of, has_body_below, previous
@@ -29,7 +30,8 @@ from sardonyx.ops.change import Attributes, Change
 from sardonyx.ops.registry import find
 from sardonyx.schema import OpSchema, domains, latest, versions
 
-REFUSALS = (ConversionError, InferenceError, EvaluationError)  # of a facet, and of what it asks about the node
+# What a facet refuses by, and what it asks about the node.
+REFUSALS = (ConversionError, InferenceError, EvaluationError)
 
 
 def convert(
@@ -76,10 +78,11 @@ def carry_over(
         run_walk(model_walk(model, findings))
     findings.settle()
     settle_elements(findings)
+    held = mentioned(model)
     try:
         for domain, version in wanted.items():
             for body in bodies_of(model, domain):
-                Converter(findings, body, domain, errors, origins).run(version)
+                Converter(findings, body, domain, errors, origins, held).run(version)
     finally:
         findings.restore()
 
@@ -127,9 +130,11 @@ class Converter:
     domain: str
     errors: list[ConversionError] | None
     origins: dict[Node, Node]  # what nodes have been made of
+    mentioned: set[Value]  # by something else than a node's inputs
     names: Names = field(init=False)
     shared: dict[Hashable, Value] = field(default_factory=dict)  # constants of one step
-    apart: set[Node] = field(default_factory=set)  # inside of what stays under its own version
+    # Nodes that nobody reads any more, or inside of what has been set apart.
+    gone: set[Node] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.names = Names(self.scope.roots)
@@ -155,7 +160,7 @@ class Converter:
             turning = max(now, then)  # the operator versions that come or go with this step
             kept: list[Node] = []
             for node in found:
-                if node in self.apart:
+                if node in self.gone:
                     continue
                 if turning in versions(node.domain, node.op_type):
                     kept += self.convert(node, now, then)
@@ -171,10 +176,12 @@ class Converter:
             return [node]  # older than its operator: it means the first version, to which the way up leads
         step = Step(node.domain, node.op_type, schema.since_version, then if then > now else previous(schema))
         change = self.change(node, schema, then)
+        read = node.inputs
         try:
             check_own(change, schema)
             made = self.apply(change, step, schema)
             self.origins.update((n, change.origin) for n in made if n is not node)
+            self.gone.update(clear(read, self.mentioned))
             return [n for n in made if n.domain == self.domain]
         except REFUSALS as error:
             refused = error if isinstance(error, ConversionError) else refusal(change, error)
@@ -187,7 +194,7 @@ class Converter:
 
     def set_apart(self, node: Node, now: int) -> None:
         """Leaves a node, and what is inside it, under the version that it is written in."""
-        self.apart.update(n for graph in node.subgraphs for n in nodes(graph))
+        self.gone.update(n for graph in node.subgraphs for n in nodes(graph))
         set_apart(self.findings.model, node, {**self.scope.imports, node.domain: now}, self.names)
         self.scope.imports.setdefault(DOMAIN, 1)
 

@@ -117,6 +117,13 @@ class Inference:
             self.fail(f"axis {axis} lies outside of rank {rank}", about="axis")
         return axis % rank
 
+    def axes(self, axes: Sequence[int], rank: int) -> tuple[int, ...]:
+        """Axes counted from the front; raises InferenceError for one outside of the rank or named twice."""
+        found = tuple(self.axis(axis, rank) for axis in axes)
+        if len(set(found)) < len(found):
+            self.fail(f"axes {list(axes)} name an axis twice")
+        return found
+
     def new_dim(self) -> Dim:
         """A symbol of its own for a size that only the data decide."""
         return self.fresh() if self.fresh is not None else None

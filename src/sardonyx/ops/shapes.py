@@ -94,6 +94,16 @@ def merge_dims(t: Inference, dims: Sequence[Dim], what: str) -> Dim:
     return numbers[0] if numbers else next((d for d in dims if d is not None), None)
 
 
+def check_single(t: Inference, i: int, name: str, size: Dim = 1) -> None:
+    """Raises InferenceError where input i has neither one element nor the `size` of a vector."""
+    shape = t.shape(i)
+    if shape is None or shape == (size,) or all(n == 1 or not isinstance(n, int) for n in shape):
+        return
+    if len(shape) != 1 or isinstance(size, int):
+        wanted = "one element is" if size == 1 else f"one element or [{'?' if size is None else size}] is"
+        t.fail(f"{name} is {t.type(i)}, where {wanted} wanted")
+
+
 def product(dims: Sequence[Dim]) -> Dim:
     """The number of elements of a shape; None where a size is unknown (unless another one is 0)."""
     if any(isinstance(d, int) and d == 0 for d in dims):

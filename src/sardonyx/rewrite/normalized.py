@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sardonyx.dtypes import DataType
+from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.rewrite.match import Match
 
@@ -33,3 +36,14 @@ def fits(m: Match, name: str, axis: int) -> bool:
         return False
     own = x[len(x) - len(found) :]
     return all(n == 1 or (n is not None and n == size) for n, size in zip(found, own, strict=True))
+
+
+def by_channel(m: Match, name: str, channels: int) -> Array | None:
+    """A constant as one number for each channel, axis 1 of x; None where it differs within a channel."""
+    data, rank = m.constant(name), m.rank("x")
+    if data is None or rank is None or data.ndim > rank:
+        return None
+    shape = (1,) * (rank - data.ndim) + data.shape
+    if any(size != 1 for axis, size in enumerate(shape) if axis != 1) or shape[1] not in (1, channels):
+        return None
+    return np.ascontiguousarray(np.broadcast_to(data.reshape(-1), (channels,)))

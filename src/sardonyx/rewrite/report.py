@@ -58,7 +58,7 @@ class OptimizationReport:
             lines.append(f"stopped: {self.stopped}")
         if self.proved is not None:
             lines.append(
-                f"proof: equal results for {self.proved} sets of generated inputs"
+                f"proof: equal results for {self.proved} set{'s' * (self.proved > 1)} of generated inputs"
                 if self.proved
                 else f"proof: not provable with generated inputs: {self.unproved}"
             )

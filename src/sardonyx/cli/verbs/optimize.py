@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json.dumps(report.as_json(), indent=1) + "\n")
     elif args.report or args.out is None:
-        sys.stdout.write(printable(report.text()) + "\n")
+        sys.stdout.writelines(f"{printable(line)}\n" for line in report.text().splitlines())
     if report.proved == 0 and not args.json:
         what = f"not provable with generated inputs: {report.unproved}"
         sys.stderr.write(f"sardonyx: {args.model}: {printable(what)}\n")

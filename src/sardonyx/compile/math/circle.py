@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from sardonyx.compile.math.double import ROUNDER
 from sardonyx.compile.math.function import function
 from sardonyx.compile.text import Code, Value
 
-ROUNDER = 6755399441055744.0  # 1.5 * 2^52: what is added to it loses its fraction, and its last bits are the integer
 LARGE = 2.0**23
 HALF_PI = 1.5707963267948966
 HALF_PI_HIGH = 1.570796325802803  # 29 bits: its product with a count of quarters is exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sardonyx.compile.target import host
+from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.text import Code, Kind, Value
 
 

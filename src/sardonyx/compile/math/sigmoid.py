@@ -1,10 +1,10 @@
-"""sigmoid and silu, from exp(-|x|), which never overflows."""
+"""sigmoid and silu, as quotients by 1 + exp(-x)."""
 
 from __future__ import annotations
 
 import math
 
-from sardonyx.compile.math.exponential import scaled
+from sardonyx.compile.math.exponential import halves, power_of_two, reduced
 from sardonyx.compile.math.function import function
 from sardonyx.compile.text import Code, Value
 
@@ -19,13 +19,17 @@ def sigmoid(code: Code, x: Value) -> Value:
 
 @function
 def silu(code: Code, x: Value) -> Value:
-    """x * sigmoid(x), within 2.5 ulp; denormal results too.  NaN of -inf, as the product is."""
+    """x * sigmoid(x), within 2 ulp; denormal results too.  NaN of -inf, as the product is."""
     return code.select(x.equals(-math.inf), math.nan, gated(code, x, x.at_least(LOWEST)))
 
 
 def gated(code: Code, x: Value, factor: Value) -> Value:
-    """factor * sigmoid(x); the power of two comes last, so that a denormal result rounds once."""
-    first, power = scaled(code, (-code.absolute(x)).at_least(LOWEST))
-    is_below, one = x < 0, code.constant(1, x.kind)
-    share = factor * code.select(is_below, first, one)
-    return share / code.fma(first, power, 1) * code.select(is_below, power, one)
+    """factor * sigmoid(x).
+
+    With exp(-x) = 2^(low + high) * (1 + s), the divisor is (1 + exp(-x)) * 2^-high, which rounds twice and never
+    overflows; the power of two that is left comes last, so that a denormal result rounds once.
+    """
+    s, n = reduced(code, (-x).at_most(-LOWEST).at_least(LOWEST))
+    low, high = halves(n)
+    power, inverse = power_of_two(low), power_of_two(-high)
+    return factor / (code.fma(s, power, inverse) + power) * inverse

@@ -32,7 +32,7 @@ def infer(t: Inference) -> Result:
     x, rois, pooled = t.shape(0), t.shape(1), t.integers("pooled_shape")
     if rois is not None and isinstance(rois[1], int) and rois[1] != 5:
         t.fail(f"rois have {rois[1]} entries, 5 are wanted: the image and two corners")
-    if pooled is None or len(pooled) != 2:
+    if pooled is None or len(pooled) != 2 or min(pooled) < 1:
         t.fail(f"pooled_shape is {pooled}, a height and a width are wanted")
     lead = (None if rois is None else rois[0], None if x is None else x[1])
     return None if dtype is None else TensorType(dtype, (*lead, *pooled))

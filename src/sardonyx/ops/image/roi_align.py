@@ -41,6 +41,10 @@ def infer(t: Inference) -> Result:
         t.fail(f"rois have {rois[1]} coordinates, 4 are wanted")
     channels = None if x is None else x[1]
     size = (t.integer("output_height"), t.integer("output_width"))
+    if min(size) < 1 or t.integer("sampling_ratio") < 0:
+        t.fail(
+            f"output size {size[0]} x {size[1]}, sampling_ratio {t.integer('sampling_ratio')}: sizes of at least 1 and a ratio of at least 0 are wanted"
+        )
     return (
         None
         if dtype is None

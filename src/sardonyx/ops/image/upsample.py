@@ -23,12 +23,12 @@ op = Operator("Upsample", tolerance="rounding")
 
 @op.infer(9, 10)
 def infer_9(t: Inference) -> Result:
-    return scaled_type(t, t.constant(1))
+    return scaled_type(t, t.constant(1), least=1)
 
 
 @op.infer(7)
 def infer_7(t: Inference) -> Result:
-    return scaled_type(t, np.array(t.attributes["scales"], np.float32))
+    return scaled_type(t, np.array(t.attributes["scales"], np.float32), least=1)
 
 
 @op.infer(1)
@@ -37,7 +37,7 @@ def infer_1(t: Inference) -> Result:
     if rank not in (None, 4):
         t.fail(f"the input has rank {rank}, [N, C, H, W] is wanted")
     height, width = t.attributes["height_scale"], t.attributes["width_scale"]
-    return scaled_type(t, np.array([1, 1, height, width], np.float32))
+    return scaled_type(t, np.array([1, 1, height, width], np.float32), least=1)
 
 
 @op.eval(9, 10)

@@ -25,10 +25,7 @@ def similarities(rows: Array, vectors: Scores, kernel_type: str, kernel_params: 
         products = x @ vectors.T
         if kernel_type == "LINEAR":
             return products
-        if len(kernel_params) != 3:
-            raise EvaluationError(
-                f"kernel_params has {len(kernel_params)} elements, where gamma, coef0 and degree are wanted"
-            )
+        check_kernel(kernel_type, len(kernel_params))
         gamma, coef0, degree = kernel_params
         if kernel_type == "POLY":
             return (gamma * products + coef0) ** degree
@@ -36,6 +33,21 @@ def similarities(rows: Array, vectors: Scores, kernel_type: str, kernel_params: 
             return np.tanh(gamma * products + coef0)
         distances = (x * x).sum(axis=1)[:, np.newaxis] + (vectors * vectors).sum(axis=1) - 2 * products
         return np.exp(-gamma * np.maximum(distances, 0))
+
+
+def check_kernel(kernel_type: str, params: int) -> None:
+    """Raises EvaluationError for a kernel that has not its parameters."""
+    if kernel_type != "LINEAR" and params != 3:
+        raise EvaluationError(
+            f"kernel_params has {params} elements, where gamma, coef0 and degree are wanted"
+        )
+
+
+def check_count(t: Inference, name: str, wanted: Dim) -> None:
+    """Raises InferenceError where a list has not the wanted length."""
+    found = count(t.attributes, name)
+    if isinstance(wanted, int) and found != wanted:
+        t.fail(f"{name} has {found} elements, where {wanted} are wanted")
 
 
 def matrix(values: Sequence[float], rows: int, columns: int, name: str) -> Scores:

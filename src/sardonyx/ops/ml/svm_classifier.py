@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
-from sardonyx.ir.dims import Dim
+from sardonyx.ir.dims import Dim, dim_mul
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
@@ -25,7 +25,7 @@ from sardonyx.ops.ml.batches import batch, rows
 from sardonyx.ops.ml.class_labels import count, label_type, labels_of
 from sardonyx.ops.ml.pairwise_probabilities import coupled
 from sardonyx.ops.ml.post_transforms import Scores, both_classes, transformed
-from sardonyx.ops.ml.support_vectors import matrix, similarities
+from sardonyx.ops.ml.support_vectors import check_count, check_kernel, matrix, similarities
 
 op = Operator("SVMClassifier", "ai.onnx.ml", tolerance="rounding")
 
@@ -115,9 +115,32 @@ def decision_scores(values: Scores, post_transform: str) -> Scores:
 @op.infer(1)
 def infer(t: Inference) -> Result:
     dtype, labels = label_type(t, "classlabels_ints")
-    n = batch(t)[0]
+    n, length = batch(t)
+    check_lists(t, labels, length)
     classes = count(t.attributes, "vectors_per_class")
     scores: Dim = labels
     if classes > 2 and not count(t.attributes, "prob_a"):
         scores = classes * (classes - 1) // 2
     return TensorType(dtype, (n,)), TensorType(DataType.FLOAT, (n, scores))
+
+
+def check_lists(t: Inference, labels: int, length: Dim) -> None:
+    """Raises InferenceError for lists of numbers of other lengths than the kernel needs."""
+    a = t.attributes
+    sizes = a.get("vectors_per_class") or ()
+    assert isinstance(sizes, tuple), "vectors_per_class is no list"
+    try:
+        if not sizes:
+            first((0.0,) * count(a, "rho"))
+            check_count(t, "coefficients", dim_mul(labels, length))
+            return
+        vectors, pairs = sum(checked_sizes(sizes, labels)), labels * (labels - 1) // 2
+        check_kernel(str(a["kernel_type"]), count(a, "kernel_params"))
+    except EvaluationError as error:
+        t.fail(error.why)
+    check_count(t, "support_vectors", dim_mul(vectors, length))
+    check_count(t, "coefficients", (labels - 1) * vectors)
+    check_count(t, "rho", pairs)
+    if count(a, "prob_a"):
+        check_count(t, "prob_a", pairs)
+        check_count(t, "prob_b", pairs)

@@ -13,11 +13,13 @@ from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
+from sardonyx.ir.dims import dim_mul
+from sardonyx.ops.ml.class_labels import count
 from sardonyx.ops.api import Operator
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.ml.batches import batch, rows
 from sardonyx.ops.ml.post_transforms import transformed
-from sardonyx.ops.ml.support_vectors import matrix, similarities
+from sardonyx.ops.ml.support_vectors import check_count, check_kernel, matrix, similarities
 
 op = Operator("SVMRegressor", "ai.onnx.ml", tolerance="rounding")
 
@@ -55,4 +57,15 @@ def evaluate(
 
 @op.infer(1)
 def infer(t: Inference) -> Result:
+    supports, length = t.integer("n_supports"), batch(t)[1]
+    if supports < 0:
+        t.fail(f"n_supports is {supports}, where no negative number is wanted")
+    check_count(t, "rho", 1)
+    if supports:
+        try:
+            check_kernel(str(t.attributes["kernel_type"]), count(t.attributes, "kernel_params"))
+        except EvaluationError as error:
+            t.fail(error.why)
+        check_count(t, "support_vectors", dim_mul(supports, length))
+    check_count(t, "coefficients", supports or length)
     return TensorType(DataType.FLOAT, (batch(t)[0], 1))

@@ -16,7 +16,7 @@ from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.body_text import END, element_type, vector
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.shapes import merge_dims
+from sardonyx.ops.shapes import merge_dims, merge_shapes
 
 op = Operator("CausalConvWithState", tolerance="rounding")
 
@@ -30,6 +30,9 @@ def infer(t: Inference) -> Result:
     x, weight, past = (three_dims(t, i) for i in (0, 1, 3))
     batch = merge_dims(t, [x[0], past[0]], "the batch sizes")
     channels = merge_dims(t, [x[1], weight[0], past[1]], "the numbers of channels")
+    bias = t.shape(2)
+    if bias is not None:
+        merge_shapes(t, [bias, (channels,)], "the bias and the channels")
     kept = merge_dims(t, [dim_sub(weight[2], 1), past[2]], "the lengths of the state")
     return [TensorType(dtype, (batch, channels, x[2])), TensorType(dtype, (batch, channels, kept))][
         : t.outputs

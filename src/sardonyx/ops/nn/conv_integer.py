@@ -16,6 +16,7 @@ from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.convolution import convolution_shape, convolution_windows, convolve
+from sardonyx.ops.shapes import check_single
 from sardonyx.ops.widening import cast
 
 op = Operator("ConvInteger")
@@ -23,7 +24,10 @@ op = Operator("ConvInteger")
 
 @op.infer(10)
 def infer(t: Inference) -> Result:
-    return TensorType(DataType.INT32, convolution_shape(t, 0, 1, None))
+    shape = convolution_shape(t, 0, 1, None)
+    check_single(t, 2, "x_zero_point")
+    check_single(t, 3, "w_zero_point", None if shape is None else shape[1])
+    return TensorType(DataType.INT32, shape)
 
 
 @op.convert((10, 0))

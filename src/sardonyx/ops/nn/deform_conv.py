@@ -11,19 +11,35 @@ import math
 import numpy as np
 
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import dim_mul
 from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import in_float32
 from sardonyx.ops.image.sampling import linear_taps, sampled
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.convolution import biased, convolution_shape, convolution_windows
 from sardonyx.ops.nn.windows import Windows
-from sardonyx.ops.shapes import element, merge_dims
+from sardonyx.ops.shapes import element, merge_dims, merge_shapes, product
 from sardonyx.ops.widening import NARROW_FLOATS, widening
 
 op = Operator("DeformConv", tolerance="rounding")
 op.convert((22, 19))(widening(NARROW_FLOATS))
+
+
+def check_points(t: Inference, shape: Shape) -> None:
+    """Raises InferenceError where offset or mask have not so many numbers for each window, of shape [N, M, *out]."""
+    groups, x, kernel = t.integer("offset_group"), t.shape(0), t.integers("kernel_shape")
+    weight = t.shape(1)
+    taps = product(kernel if kernel is not None else weight[2:] if weight is not None else (None,))
+    channels = None if x is None else x[1]
+    if groups < 1 or (isinstance(channels, int) and channels % groups):
+        t.fail(f"offset_group is {groups}, which has to divide the {channels} channels")
+    each = dim_mul(groups, taps)
+    for i, name, count in ((2, "offset", dim_mul(each, len(shape) - 2)), (4, "mask", each)):
+        found = t.shape(i)
+        if found is not None:
+            merge_shapes(t, [found, (shape[0], count, *shape[2:])], f"{name} and the windows")
 
 
 @op.infer(19, 22)
@@ -34,6 +50,7 @@ def infer(t: Inference) -> Result:
     if shape is not None and offset is not None:
         if len(offset) != len(shape):
             t.fail(f"offset has rank {len(offset)}, {len(shape)} is wanted")
+        check_points(t, shape)
         merged = zip(shape[2:], offset[2:], strict=True)
         shape = (*shape[:2], *(merge_dims(t, pair, "offset and the result") for pair in merged))
     return None if dtype is None else TensorType(dtype, shape)

@@ -18,6 +18,7 @@ from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.shapes import check_single
 from sardonyx.ops.widening import cast
 
 op = Operator("Dropout", tolerance="random")
@@ -25,9 +26,9 @@ op = Operator("Dropout", tolerance="random")
 
 @op.infer(1, 6, 7, 10, 12, 13, 22)
 def infer(t: Inference) -> Result:
-    found, ratio = t.tensor(0), t.shape(1)
-    if ratio is not None and any(isinstance(n, int) and n != 1 for n in ratio):
-        t.fail(f"ratio has the shape {list(ratio)}, where a scalar is wanted")
+    found = t.tensor(0)
+    check_single(t, 1, "ratio")
+    check_single(t, 2, "training_mode")
     if found is None:
         mask = None if t.version < 10 else TensorType(DataType.BOOL)
         return [None, mask][: t.outputs]

@@ -32,7 +32,7 @@ def direction_spelt(c: Change) -> Converted:
 
 @op.infer(1, 3, 7, 14, 22)
 def infer(t: Inference) -> Result:
-    return infer_recurrent(t, gates=3)
+    return infer_recurrent(t, gates=3, functions=("Sigmoid", "Tanh"))
 
 
 @op.eval(1, 3, ignores=("output_sequence",))

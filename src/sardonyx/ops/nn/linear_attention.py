@@ -21,7 +21,7 @@ from sardonyx.ops.body_text import element_type, real, scalar, vector
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.heads import grouped, merge_heads, split_heads, ungrouped
 from sardonyx.ops.nn.heads_text import unpacked
-from sardonyx.ops.shapes import merge_dims
+from sardonyx.ops.shapes import merge_dims, merge_shapes
 
 op = Operator("LinearAttention", tolerance="rounding")
 RULES = ("linear", "gated", "delta", "gated_delta")
@@ -41,11 +41,29 @@ def infer(t: Inference) -> Result:
     length = merge_dims(t, [q[1], k[1], v[1]], "the lengths")
     d_k = merge_dims(t, [q[2], k[2], state[2]], "the key sizes")
     d_v = merge_dims(t, [v[2], state[3]], "the value sizes")
+    rule = str(t.attributes["update_rule"])
+    if rule.startswith("gated"):
+        check_factors(t, 4, "decay", (batch, length), (heads, dim_mul(heads, d_k)))
+    if rule.endswith("delta"):
+        check_factors(t, 5, "beta", (batch, length), (heads, 1))
     dtype, state_dtype = t.dtype(0), t.dtype(3) if t.has(3) else t.dtype(0)
     output = None if dtype is None else TensorType(dtype, (batch, length, dim_mul(q_heads, d_v)))
     return [output, None if state_dtype is None else TensorType(state_dtype, (batch, heads, d_k, d_v))][
         : t.outputs
     ]
+
+
+def check_factors(t: Inference, i: int, name: str, tokens: tuple[Dim, Dim], sizes: tuple[Dim, Dim]) -> None:
+    """Raises InferenceError unless input i may be [batch, length, n] with n one of the sizes."""
+    if not t.has(i):
+        t.fail(f"{name} is missing, which update_rule {t.attributes['update_rule']!r} wants")
+    shape = t.shape(i)
+    if shape is None:
+        return
+    merge_shapes(t, [shape, (*tokens, None)], f"{name} and the tokens")
+    last = shape[2]
+    if isinstance(last, int) and all(isinstance(n, int) and n != last for n in sizes):
+        t.fail(f"{name} has {last} numbers for each token, where {sizes[0]} or {sizes[1]} are wanted")
 
 
 def packed(t: Inference, i: int, heads: int) -> tuple[Dim, Dim, Dim]:

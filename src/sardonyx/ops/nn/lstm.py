@@ -11,12 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx.ir.dims import dim_mul
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.arithmetic import widen
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.nn.recurrence import Results, States, convert_recurrent, fitting, infer_recurrent, layer
+from sardonyx.ops.nn.recurrence import (
+    Results,
+    States,
+    convert_recurrent,
+    dims_of,
+    fitting,
+    infer_recurrent,
+    layer,
+)
 from sardonyx.ops.nn.recurrent_activations import Function, activation_functions, per_direction
+from sardonyx.ops.shapes import merge_dims
 
 op = Operator("LSTM", tolerance="rounding")
 convert_recurrent(op, oldest=1)
@@ -24,7 +34,9 @@ convert_recurrent(op, oldest=1)
 
 @op.infer(1, 7, 14, 22)
 def infer(t: Inference) -> Result:
-    return infer_recurrent(t, gates=4)
+    found = infer_recurrent(t, gates=4, functions=("Sigmoid", "Tanh", "Tanh"))
+    merge_dims(t, [dim_mul(dims_of(t, 2, 3)[2], 3), dims_of(t, 7, 2)[1]], "three times the hidden size and P")
+    return found
 
 
 @op.eval(1, ignores=("output_sequence",))

@@ -15,6 +15,7 @@ from sardonyx.ops.api import Call, Operator
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.conv_integer import by_output_channel, shifted
 from sardonyx.ops.nn.convolution import biased, convolution_shape, convolution_windows, convolve
+from sardonyx.ops.shapes import check_single
 
 op = Operator("QLinearConv", tolerance="rounding")
 
@@ -23,6 +24,10 @@ op = Operator("QLinearConv", tolerance="rounding")
 def infer(t: Inference) -> Result:
     zero_point = t.tensor(7)
     shape = convolution_shape(t, 0, 3, 8)
+    for i, name in ((1, "x_scale"), (2, "x_zero_point"), (6, "y_scale"), (7, "y_zero_point")):
+        check_single(t, i, name)
+    for i, name in ((4, "w_scale"), (5, "w_zero_point")):
+        check_single(t, i, name, None if shape is None else shape[1])
     return None if zero_point is None else TensorType(zero_point.dtype, shape)
 
 

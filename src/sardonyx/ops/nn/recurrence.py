@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx.errors import EvaluationError
-from sardonyx.ir.dims import Dim, exact_div
+from sardonyx.ir.dims import Dim, dim_mul, exact_div
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType, Type
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference
+from sardonyx.ops.nn.recurrent_activations import activation_functions, per_direction
 from sardonyx.ops.shapes import merge_dims
 from sardonyx.ops.widening import NARROW_FLOATS, widening
 
@@ -190,11 +191,16 @@ def time_first(c: Change) -> Converted:
 # --- inference -------------------------------------------------------------------------------
 
 
-def infer_recurrent(t: Inference, gates: int) -> list[Type | None]:
-    """Y: [length, directions, batch, hidden] and the final states: [directions, batch, hidden], or batch first."""
+def infer_recurrent(t: Inference, gates: int, functions: Sequence[str]) -> list[Type | None]:
+    """Y: [length, directions, batch, hidden] and the final states: [directions, batch, hidden], or batch first.
+
+    functions: the activations of one direction where the node names none.
+    """
     x = t.tensor(0)
     if x is None:
         return [None] * t.outputs
+    if t.integer("layout", 0) not in (0, 1):
+        t.fail(f"layout is {t.integer('layout')}; 0 or 1 is wanted")
     batch_first = t.integer("layout", 0) == 1
     direction = t.attributes.get("direction")
     if t.version == 1 and direction == "foward":  # the default of GRU-1, misspelt in the specification
@@ -202,6 +208,7 @@ def infer_recurrent(t: Inference, gates: int) -> list[Type | None]:
     if direction not in BACKWARD:
         t.fail(f"direction is {direction!r}; forward, reverse or bidirectional is wanted")
     directions = len(BACKWARD[direction])
+    check_activations(t, functions, directions)
     merge_dims(t, [directions, *(dims_of(t, i, n)[0] for i, n in ((1, 3), (2, 3), (3, 2)))], "the directions")
     length, batch, features = dims_of(t, 0, 3)
     merge_dims(t, [features, dims_of(t, 1, 3)[2]], "the input sizes of X and W")
@@ -214,12 +221,31 @@ def infer_recurrent(t: Inference, gates: int) -> list[Type | None]:
     rows = merge_dims(t, [dims_of(t, 1, 3)[1], dims_of(t, 2, 3)[1]], "the numbers of rows of W and R")
     if isinstance(rows, int) and rows % gates:
         t.fail(f"W and R have {rows} rows, which is no multiple of {gates}")
+    merge_dims(t, [dim_mul(rows, 2), dims_of(t, 3, 2)[1]], "twice the rows of W and the biases")
     size = t.attributes.get("hidden_size")
     sizes = [size if isinstance(size, int) else None, dims_of(t, 2, 3)[2], exact_div(rows, gates)]
     hidden = merge_dims(t, [*sizes, *(s[2] for s in starts)], "the hidden sizes")
     Y: Shape = (batch, length, directions, hidden) if batch_first else (length, directions, batch, hidden)
     last: Shape = (batch, directions, hidden) if batch_first else (directions, batch, hidden)
     return [TensorType(x.dtype, Y if i == 0 else last) for i in range(t.outputs)]
+
+
+def check_activations(t: Inference, functions: Sequence[str], directions: int) -> None:
+    """Raises InferenceError for activations, their scales and a clip that cannot be."""
+    a = t.attributes
+    names, alpha, beta, clip = (
+        a.get(name) for name in ("activations", "activation_alpha", "activation_beta", "clip")
+    )
+    try:
+        chosen = per_direction(names if isinstance(names, tuple) else None, functions, directions)
+        activation_functions(
+            chosen,
+            alpha if isinstance(alpha, tuple) else (),
+            beta if isinstance(beta, tuple) else (),
+            clip if isinstance(clip, float) else None,
+        )
+    except EvaluationError as error:
+        t.fail(error.why)
 
 
 def dims_of(t: Inference, i: int, rank: int) -> tuple[Dim, ...]:

@@ -21,7 +21,7 @@ convert_recurrent(op, oldest=1)
 
 @op.infer(1, 7, 14, 22)
 def infer(t: Inference) -> Result:
-    return infer_recurrent(t, gates=1)
+    return infer_recurrent(t, gates=1, functions=("Tanh",))
 
 
 @op.eval(1, ignores=("output_sequence",))

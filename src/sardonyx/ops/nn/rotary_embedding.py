@@ -9,23 +9,54 @@ import numpy as np
 
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
+from sardonyx.ir.dims import Dim, exact_div
+from sardonyx.ir.types import Shape
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.body_text import END, rank_of, vector
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.nn.heads import merge_heads, split_heads
 from sardonyx.ops.nn.heads_text import unpacked
-from sardonyx.ops.shapes import same_tensor
+from sardonyx.ops.shapes import merge_shapes, same_tensor
 
 op = Operator("RotaryEmbedding", tolerance="rounding")
 
 
 @op.infer(23)
 def infer(t: Inference) -> Result:
-    rank = t.rank(0)
-    if rank not in (None, 3, 4):
-        t.fail(f"input 0 has {rank} axes; 3 or 4 are wanted")
+    x = t.shape(0)
+    if x is not None:
+        check_caches(t, *token_dims(t, x))
     return same_tensor(t)
+
+
+def token_dims(t: Inference, x: Shape) -> tuple[Dim, Dim, Dim]:
+    """The batch, the length and how many elements each head has."""
+    if len(x) not in (3, 4):
+        t.fail(f"input 0 has {len(x)} axes; 3 or 4 are wanted")
+    if len(x) == 4:
+        return x[0], x[2], x[3]
+    heads = t.attributes.get("num_heads")
+    if not isinstance(heads, int) or heads < 1:
+        t.fail(f"input 0 has 3 axes, and num_heads is {heads}; a positive number is wanted")
+    if isinstance(x[2], int) and x[2] % heads:
+        t.fail(f"input 0 has rows of {x[2]} elements, which {heads} heads cannot share")
+    return x[0], x[1], exact_div(x[2], heads)
+
+
+def check_caches(t: Inference, batch: Dim, length: Dim, size: Dim) -> None:
+    """Raises InferenceError where caches and positions do not fit heads of `size` elements."""
+    turned = t.integer("rotary_embedding_dim") or size
+    if isinstance(turned, int) and (turned % 2 or turned < 0 or (isinstance(size, int) and turned > size)):
+        t.fail(f"{turned} of {size} elements are to be turned; an even number up to it is wanted")
+    half = exact_div(turned, 2)
+    rows = merge_shapes(t, [t.shape(1), t.shape(2)], "cos_cache and sin_cache")
+    places = t.shape(3)
+    if places is not None:
+        merge_shapes(t, [places, (batch, length)], "position_ids and the tokens")
+    if rows is not None:
+        wanted = (rows[0], half) if t.has(3) else (batch, length, half)
+        merge_shapes(t, [rows, wanted], "the caches and half of what is turned")
 
 
 @op.eval(23)

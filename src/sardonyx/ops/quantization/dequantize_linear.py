@@ -21,6 +21,7 @@ from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.quantization.conversion import Rule, convert, plain
 from sardonyx.ops.quantization.granularity import check_alike, check_granularity, spread
 from sardonyx.ops.quantization.quantize_linear import laid_along, scalar_of
+from sardonyx.ops.shapes import check_single
 
 op = Operator("DequantizeLinear", tolerance="rounding")
 
@@ -161,6 +162,9 @@ def to_21(c: Change) -> Converted:
 
 @op.infer(10, 13, 19, 21, 23, 24, 25, 28)
 def infer(t: Inference) -> Result:
+    if t.version < 13:
+        check_single(t, 1, "x_scale")
+        check_single(t, 2, "x_zero_point")
     check_granularity(t, 1)
     check_granularity(t, 2)
     check_alike(t)

@@ -51,6 +51,8 @@ def check_granularity(t: Inference, i: int) -> None:
     if parameter is None or shape is None or all(d == 1 for d in parameter):
         return
     axis, block_size = t.integer("axis", 1), t.integer("block_size", 0)
+    if block_size < 0:
+        t.fail(f"block_size is {block_size}, where a positive number or none is wanted")
     if block_size > 0 and len(parameter) == len(shape):
         along = t.axis(axis, len(shape))
         size = shape[along]

@@ -13,7 +13,7 @@ from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.math.matmul import matmul_shape
-from sardonyx.ops.quantization.matrix_products import by_column, by_row, product
+from sardonyx.ops.quantization.matrix_products import by_column, by_row, check_columns, check_rows, product
 
 op = Operator("MatMulInteger")
 NONE = np.zeros((), np.int8)
@@ -21,6 +21,8 @@ NONE = np.zeros((), np.int8)
 
 @op.infer(10)
 def infer(t: Inference) -> Result:
+    check_rows(t, 2, 0, "a_zero_point")
+    check_columns(t, 3, 1, "b_zero_point")
     return TensorType(DataType.INT32, matmul_shape(t, t.shape(0), t.shape(1)))
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import Shape, TensorType
+from sardonyx.ops.inference import Inference
 
 
 def product(a: Array, a_zero_point: Array, b: Array, b_zero_point: Array) -> NDArray[np.float64]:
@@ -43,6 +46,37 @@ def by_column(parameter: Array, shape: tuple[int, ...], name: str) -> Array:
     if columns and parameter.shape == columns:
         return parameter
     return checked(parameter, (*shape[:-2], 1, *columns), name, columns)
+
+
+def check_rows(t: Inference, i: int, matrix: int, name: str) -> None:
+    """Raises InferenceError where input i is known not to be what `by_row` takes for the left matrix."""
+    shape = t.shape(matrix)
+    if shape is not None:
+        check_fits(t, i, [shape[-2:-1], (*shape[:-1], 1)] if len(shape) > 1 else [], name)
+
+
+def check_columns(t: Inference, i: int, matrix: int, name: str) -> None:
+    """Raises InferenceError where input i is known not to be what `by_column` takes for the right matrix."""
+    shape = t.shape(matrix)
+    if shape is not None:
+        check_fits(t, i, [shape[-1:], (*shape[:-2], 1, *shape[-1:])] if len(shape) > 1 else [], name)
+
+
+def check_fits(t: Inference, i: int, wanted: list[Shape], name: str) -> None:
+    shape = t.shape(i)
+    if shape is None or all(n == 1 or not isinstance(n, int) for n in shape):
+        return
+    if not any(may_be(shape, one) for one in wanted):
+        shapes = " or ".join(["one element", *(str(TensorType(DataType.FLOAT, one))[5:] for one in wanted)])
+        t.fail(f"{name} is {t.type(i)}, where {shapes} is wanted")
+
+
+def may_be(shape: Shape, wanted: Shape) -> bool:
+    """Whether the two may be the same, for all that is known."""
+    pairs = zip(shape, wanted, strict=False)
+    return len(shape) == len(wanted) and all(
+        n == m for n, m in pairs if isinstance(n, int) and isinstance(m, int)
+    )
 
 
 def checked(parameter: Array, whole: tuple[int, ...], name: str, line: tuple[int, ...]) -> Array:

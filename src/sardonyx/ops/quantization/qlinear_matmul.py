@@ -16,8 +16,9 @@ from sardonyx.ops.api import Operator
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.math.matmul import matmul_shape
 from sardonyx.ops.quantization.conversion import Rule
-from sardonyx.ops.quantization.matrix_products import by_column, by_row, product
+from sardonyx.ops.quantization.matrix_products import by_column, by_row, check_columns, check_rows, product
 from sardonyx.ops.quantization.quantize_linear import quantized
+from sardonyx.ops.shapes import check_single
 
 op = Operator("QLinearMatMul", tolerance="rounding")
 
@@ -25,6 +26,12 @@ op = Operator("QLinearMatMul", tolerance="rounding")
 @op.infer(10, 21)
 def infer(t: Inference) -> Result:
     zero_point = t.dtype(7)
+    for i, name in ((1, "a_scale"), (2, "a_zero_point")):
+        check_rows(t, i, 0, name)
+    for i, name in ((4, "b_scale"), (5, "b_zero_point")):
+        check_columns(t, i, 3, name)
+    for i, name in ((6, "y_scale"), (7, "y_zero_point")):
+        check_single(t, i, name)
     shape = matmul_shape(t, t.shape(0), t.shape(3))
     return None if zero_point is None else TensorType(zero_point, shape)
 

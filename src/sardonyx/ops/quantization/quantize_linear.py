@@ -24,6 +24,7 @@ from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.quantization.cast import FNUZ
 from sardonyx.ops.quantization.conversion import Rule, convert, rule_of
 from sardonyx.ops.quantization.granularity import check_alike, check_granularity, spread
+from sardonyx.ops.shapes import check_single
 
 op = Operator("QuantizeLinear", tolerance="rounding")
 PRECISIONS = (DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16, DataType.DOUBLE)
@@ -282,6 +283,9 @@ def laid_along(c: Change, i: int) -> Value:
 
 @op.infer(10, 13, 19, 21, 23, 24, 25, 28)
 def infer(t: Inference) -> Result:
+    if t.version < 13:
+        check_single(t, 1, "y_scale")
+        check_single(t, 2, "y_zero_point")
     check_granularity(t, 1)
     check_granularity(t, 2)
     check_alike(t)

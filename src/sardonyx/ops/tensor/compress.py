@@ -15,7 +15,7 @@ from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.axes import from_the_front
 from sardonyx.ops.inference import Inference, Known, Result
-from sardonyx.ops.shapes import axis_of
+from sardonyx.ops.shapes import axis_of, product
 from sardonyx.ops.tensor.elements import elements, settled
 
 op = Operator("Compress")
@@ -30,6 +30,7 @@ def infer(t: Inference) -> Result:
     rank = t.rank(1)
     if rank is not None and rank != 1:
         t.fail(f"the condition has rank {rank}, where a vector is wanted")
+    check_length(t, axis)
     count: Dim = t.new_dim() if condition is None else int(np.count_nonzero(condition))
     if not isinstance(axis, int):
         return TensorType(data.dtype, (count,))
@@ -37,6 +38,16 @@ def infer(t: Inference) -> Result:
         return data
     axis = t.axis(axis, len(data.shape))
     return TensorType(data.dtype, (*data.shape[:axis], count, *data.shape[axis + 1 :]))
+
+
+def check_length(t: Inference, axis: object) -> None:
+    """Raises InferenceError for a condition with more entries than there are to choose from."""
+    data, condition = t.shape(0), t.shape(1)
+    if data is None or condition is None:
+        return
+    there = data[t.axis(axis, len(data))] if isinstance(axis, int) else product(data)
+    if isinstance(there, int) and isinstance(condition[0], int) and condition[0] > there:
+        t.fail(f"the condition has {condition[0]} entries, where there are {there} to choose from")
 
 
 @op.value(9, 11, 28)

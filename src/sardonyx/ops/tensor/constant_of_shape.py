@@ -35,6 +35,8 @@ def by_expand(c: Change) -> Converted:
 @op.infer(*VERSIONS)
 def infer(t: Inference) -> Result:
     shape = t.dims(0)
+    if fill(t).size != 1:
+        t.fail(f"value has {fill(t).size} elements, where one is wanted")
     if shape is not None and any(isinstance(n, int) and n < 0 for n in shape):
         t.fail("the shape has a negative size")
     return TensorType(DataType.of(fill(t).dtype), shape)

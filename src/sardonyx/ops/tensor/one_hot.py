@@ -17,7 +17,7 @@ from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.shapes import axis_of
+from sardonyx.ops.shapes import axis_of, check_single
 
 op = Operator("OneHot")
 
@@ -25,6 +25,7 @@ op = Operator("OneHot")
 @op.infer(9, 11, 28)
 def infer(t: Inference) -> Result:
     values, shape = t.tensor(2), t.shape(0)
+    check_single(t, 1, "depth")
     if values is None:
         return None
     if shape is None:

@@ -187,7 +187,7 @@ def infer(t: Inference) -> Result:
     axes = tuple(range(rank)) if not t.has(3) else known_axes(t)
     if axes is None:
         return TensorType(data.dtype, (None,) * rank)
-    chosen = [t.axis(axis, rank) for axis in axes]
+    chosen = t.axes(axes, rank)
     if pads is None:
         pads = (None,) * (2 * len(chosen))
     if len(pads) != 2 * len(chosen):

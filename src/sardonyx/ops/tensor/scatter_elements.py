@@ -38,6 +38,9 @@ def infer(t: Inference) -> Result:
     if data is not None:
         axis = t.axis(t.integer("axis"), len(data))
         check_bounds(t, t.constant(1), data[axis])
+        for i, (size, count) in enumerate(zip(data, updates or (None,) * len(data), strict=True)):
+            if i != axis and isinstance(size, int) and isinstance(count, int) and count > size:
+                t.fail(f"indices have {count} entries along axis {i}, where the data have {size}")
     return t.tensor(0)
 
 

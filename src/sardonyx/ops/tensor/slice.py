@@ -127,7 +127,7 @@ def ranges(t: Inference, rank: int) -> Ranges | None:
         )
     if any(isinstance(step, int) and step == 0 for step in steps):
         t.fail("a step is 0")
-    return starts, ends, [t.axis(axis, rank) for axis in axes], steps
+    return starts, ends, t.axes(axes, rank), steps
 
 
 def has_attributes(t: Inference) -> bool:

@@ -77,7 +77,7 @@ def without_ones(shape: Shape | None) -> Shape | None:
 
 
 def without(t: Inference, shape: Shape, axes: Sequence[int]) -> Shape:
-    gone = {t.axis(axis, len(shape)) for axis in axes}
+    gone = t.axes(axes, len(shape))
     for axis in gone:
         if known_equal(shape[axis], 1) is False:
             t.fail(f"axis {axis} has size {shape[axis]}, where 1 is wanted")

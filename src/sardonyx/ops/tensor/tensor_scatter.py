@@ -14,7 +14,7 @@ from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.shapes import axis_of, merge_dims
+from sardonyx.ops.shapes import axis_of, merge_dims, merge_shapes
 
 op = Operator("TensorScatter")
 
@@ -29,6 +29,11 @@ def infer(t: Inference) -> Result:
     axis = t.axis(t.integer("axis"), len(update))
     if axis == 0:
         t.fail("axis 0 is the batch, not a sequence")
+    size, length, starts = cache.shape[axis], update[axis], t.shape(2)
+    if isinstance(size, int) and isinstance(length, int) and length > size:
+        t.fail(f"update has {length} entries along axis {axis}, where the cache has {size}")
+    if starts is not None:
+        merge_shapes(t, [starts, cache.shape[:1]], "write_indices and the batch")
     pairs = enumerate(zip(cache.shape, update, strict=True))
     return TensorType(
         cache.dtype, tuple(n if i == axis else merge_dims(t, [n, m], "sizes") for i, (n, m) in pairs)

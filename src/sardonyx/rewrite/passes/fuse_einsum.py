@@ -26,7 +26,9 @@ def fuse_einsum(node: Node, edit: Edit) -> bool:
     left, right = equation.replace(" ", "").split("->")
     terms = left.split(",")
     shapes = [edit.shape(value) for value in node.inputs]
-    if len(terms) != len(shapes) or any(len(set(term)) != len(term) or "." in term for term in [*terms, right]):
+    if len(terms) != len(shapes) or any(
+        len(set(term)) != len(term) or "." in term for term in [*terms, right]
+    ):
         return False
     if any(s is None or len(s) != len(term) for s, term in zip(shapes, terms, strict=True)):
         return False
@@ -50,7 +52,7 @@ def multiplied(
         return False
     if terms[0] == terms[1] == right:
         return edit.has("Mul", graph) and edit.replace(node, "Mul", node.inputs)
-    if found.dtype.is_integer and found.dtype.bits < SMALL or not edit.has("MatMul", graph):
+    if (found.dtype.is_integer and found.dtype.bits < SMALL) or not edit.has("MatMul", graph):
         return False
     for first, second in ((0, 1), (1, 0)):
         if is_product(terms[first], terms[second], right):

@@ -50,21 +50,21 @@ def infer_10(t: Inference) -> Result:
     return scaled_type(t, t.constant(1))
 
 
-def scaled_type(t: Inference, scales: Array | None) -> Result:
-    """The type of input 0 with all its axes scaled."""
+def scaled_type(t: Inference, scales: Array | None, least: float = 0) -> Result:
+    """The type of input 0 with all its axes scaled; `least` is that of `checked_scales`."""
     found = t.tensor(0)
     if found is None or found.shape is None:
         return found and TensorType(found.dtype, None if scales is None else (None,) * scales.size)
     if scales is None:
         return TensorType(found.dtype, tuple(t.new_dim() for _ in found.shape))
-    return TensorType(found.dtype, scaled_dims(t, found.shape, scales))
+    return TensorType(found.dtype, scaled_dims(t, found.shape, scales, least))
 
 
-def scaled_dims(t: Inference, dims: Sequence[Dim], scales: Array) -> tuple[Dim, ...]:
+def scaled_dims(t: Inference, dims: Sequence[Dim], scales: Array, least: float = 0) -> tuple[Dim, ...]:
     if scales.size != len(dims):
         t.fail(f"there are {scales.size} scales for {len(dims)} axes")
     try:
-        factors = checked_scales(scales)
+        factors = checked_scales(scales, least=least)
     except EvaluationError as error:
         t.fail(error.why)
     return tuple(scaled_dim(dim, s) for dim, s in zip(dims, factors, strict=True))
@@ -104,7 +104,7 @@ def infer_19(t: Inference) -> Result:
         if axes is not None or not sizes:
             return TensorType(found.dtype)
         shape = (None,) * len(sizes)
-    chosen = range(len(shape)) if axes is None else [t.axis(a, len(shape)) for a in axes]
+    chosen = range(len(shape)) if axes is None else t.axes(axes, len(shape))
     result = list(shape)
     for i, dim in zip(chosen, resized_dims(t, [shape[i] for i in chosen]), strict=True):
         result[i] = dim

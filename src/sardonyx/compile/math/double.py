@@ -1,0 +1,51 @@
+"""log2 and exp2 as doubles, for functions that multiply many rounded factors or magnify an error."""
+
+from __future__ import annotations
+
+import math
+
+from sardonyx.compile.text import Code, Value
+
+LOG2_E = 1.4426950408889634
+ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2), where octaves begin
+ROUNDER = 6755399441055744.0  # 1.5 * 2^52: what is added to it loses its fraction, and its last bits are the integer
+# log2((1+s) / (1-s)) = s*LOG2(s*s) from sqrt(1/2) to sqrt(2); the error is 2^-45 of it.
+LOG2 = (
+    2.88539008177785,
+    0.9617966941136264,
+    0.5770779422637548,
+    0.4122092638751879,
+    0.31990518232795684,
+    0.2829080507864328,
+)
+# exp2(r) for |r| <= 1/2; the error is 2^-32 of it.
+EXP2 = (
+    0.9999999999616304,
+    0.6931471820647839,
+    0.2402265120319564,
+    0.05550409548230087,
+    0.009618015040143374,
+    0.0013333119716980833,
+    0.0001547480018744133,
+    1.559400367778983e-05,
+)
+
+
+def log2(code: Code, x: Value) -> Value:
+    """The logarithm of floats >= 0 to base 2, as doubles: NaN, infinity and zero too."""
+    bits = x.converted("fpext", "double").bits()
+    octave = (bits - ROOT_HALF) >> 52
+    m = (bits - (octave << 52)).bits()
+    s = (m - 1) / (m + 1)
+    whole = octave.converted("trunc", "i32").converted("sitofp", "double")
+    found = code.fma(s, code.polynomial(s * s, LOG2), whole)
+    found = code.select(x < math.inf, found, x.converted("fpext", "double"))
+    return code.select(x.equals(0), -math.inf, found)
+
+
+def exp2(code: Code, x: Value) -> Value:
+    """2 to the power of doubles, of which floats are to be made."""
+    x = x.at_most(130).at_least(-160)
+    lifted = x + ROUNDER
+    r = x - (lifted - ROUNDER)
+    return code.polynomial(r, EXP2) * ((lifted.bits() << 52) + code.constant(1, x.kind).bits()).bits()

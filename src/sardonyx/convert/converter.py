@@ -90,8 +90,8 @@ def carry_over(
 def targets(opset: int | None, sets: Mapping[str, int]) -> dict[str, int]:
     """The version wanted of each domain; raises InputError for one that does not exist."""
     wanted = {"" if domain == "ai.onnx" else domain: v for domain, v in sets.items()}
-    if opset is not None:
-        wanted[""] = opset
+    if opset is not None and wanted.setdefault("", opset) != opset:
+        raise InputError(f"ai.onnx is asked for in versions {opset} and {wanted['']}", name="opset")
     for domain, version in wanted.items():
         shown = domain or "ai.onnx"
         if domain not in domains():

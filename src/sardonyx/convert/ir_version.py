@@ -33,10 +33,10 @@ def follow(model: Model, wanted: int | str | None, errors: list[ConversionError]
         raise InputError(f'IR versions are 1 to {NEWEST} or "auto", not {wanted!r}', name="ir_version")
     needed = list(needs(model))
     least = max((version for version, _, _ in needed), default=3)
-    if wanted is None:
-        target = max(model.ir_version, least)
+    if isinstance(wanted, int):
+        target = wanted
     else:
-        target = least if isinstance(wanted, str) else wanted
+        target = least if wanted == "auto" else max(model.ir_version, least)
     for version, what, where in needed:
         if version > target:
             error = ConversionError(

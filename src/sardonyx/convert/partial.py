@@ -28,7 +28,10 @@ def set_apart(model: Model, node: Node, imports: Mapping[str, int], names: Names
         function.name,
         given,
         [Value(names.fresh(v.name)) for v in results],
-        {name: Attribute(name, parameter.type, None, ref=name) for name, parameter in parameters(node).items()},
+        {
+            name: Attribute(name, parameter.type, None, ref=name)
+            for name, parameter in parameters(node).items()
+        },
         domain=DOMAIN,
         name=node.name,
     )

@@ -248,7 +248,9 @@ def place_on_devices(made: Sequence[Node], heir: Node, wanted: Sequence[NodeDevi
     """Leaves each node what says how a tensor that it takes or makes is sharded; the heir keeps all configurations."""
     for node in made if wanted else ():
         tensors = {*node.inputs, *node.outputs}
-        found = [replaced(d, sharding_spec=[s for s in d.sharding_spec if s.tensor in tensors]) for d in wanted]
+        found = [
+            replaced(d, sharding_spec=[s for s in d.sharding_spec if s.tensor in tensors]) for d in wanted
+        ]
         node.device_configurations = [d for d in found if d.sharding_spec or node is heir]
 
 

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 
-import numpy as np
-
-from sardonyx.ir.graph import Attribute, Graph, Node, Value
-from sardonyx.ir.tensors import SparseTensor, Tensor
+from sardonyx.ir.graph import Graph, Node, Value
 from sardonyx.ir.walk import roots
 from sardonyx.rewrite.api import sweep
 from sardonyx.rewrite.edit import Edit
-
-MOST = 1 << 16  # elements of a tensor in an attribute that is compared
+from sardonyx.rewrite.sameness import kind_of
 
 
 @sweep(phase="simplify")
@@ -56,34 +52,10 @@ def can_stand_for(first: Node, node: Node, edit: Edit) -> bool:
 
 def key_of(node: Node, edit: Edit) -> Hashable:
     """Equal for nodes that compute the same; None for one that cannot be compared."""
-    found = edit.meaning(node)
-    if found is None or found.op.is_random or node.subgraphs or node.device_configurations:
+    kind, found = kind_of(node, edit), edit.meaning(node)
+    if kind is None or found is None:
         return None
     inputs: tuple[Value | None, ...] = node.inputs
     if found.op.commutative and len(inputs) == 2:
         inputs = tuple(sorted(inputs, key=id))
-    attributes: list[Hashable] = []
-    for name in sorted(node.attributes):
-        part = content(node.attributes[name])
-        if part is None:
-            return None
-        attributes.append((name, part))
-    return node.domain, node.op_type, inputs, tuple(attributes), len(node.outputs)
-
-
-def content(attribute: Attribute) -> Hashable:
-    """An attribute's value as something to compare; None for what cannot be."""
-    value = attribute.value
-    if isinstance(value, Tensor):
-        if value.size > MOST:
-            return None
-        data = value.numpy()
-        plain = tuple(data.reshape(-1).tolist()) if data.dtype == np.object_ else data.tobytes()
-        return value.dtype, value.shape, plain
-    if isinstance(value, SparseTensor) or (
-        isinstance(value, tuple) and any(isinstance(v, Tensor) for v in value)
-    ):
-        return None
-    if isinstance(value, float):
-        return np.float64(value).tobytes()  # tells -0.0 from 0.0
-    return attribute.type, value  # the rest is made of numbers, strings and types
+    return kind, inputs

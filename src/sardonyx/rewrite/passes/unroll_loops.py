@@ -20,6 +20,7 @@ from sardonyx.ir.walk import nodes
 from sardonyx.ops.control.bodies import head_shapes
 from sardonyx.rewrite.api import rewrite
 from sardonyx.rewrite.edit import Edit
+from sardonyx.rewrite.stacking import stacked
 
 MOST = 32  # nodes of all copies together
 
@@ -91,24 +92,8 @@ def unroll(node: Node, body: Graph, count: int, edit: Edit) -> None:
     made = [
         *carried,
         *(
-            joined(row, node, edit) if v.name else None
+            stacked(row, 0, node, edit) if v.name else None
             for row, v in zip(scans, node.outputs[len(carried) :], strict=False)
         ),
     ]
     edit.hand_over_all(node, made)
-
-
-def joined(row: Sequence[Value], node: Node, edit: Edit) -> Value:
-    """The values of all iterations along a new first axis."""
-    assert node.graph is not None, "a node that is asked about is in a graph"
-    found = edit.operator("", "Unsqueeze", edit.imports(node.graph)[""])
-    assert found is not None, "Unsqueeze is there"
-    parts: list[Value] = []
-    for value in row:
-        if found.version >= 13:
-            axis = edit.constant_of(np.array([0], np.int64), "axis", before=node)
-            one = edit.make("Unsqueeze", [value, axis], before=node)
-        else:
-            one = edit.make("Unsqueeze", [value], {"axes": [0]}, before=node)
-        parts.append(one.outputs[0])
-    return edit.make("Concat", parts, {"axis": 0}, before=node).outputs[0]

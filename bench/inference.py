@@ -10,6 +10,7 @@ call, by ours once with the import of all operators, and once without it, behind
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,7 @@ def compared(what: str, path: Path, *, runs: int) -> list[Row]:
     for turn in range(runs + 1):
         for tool, prepare in tools.items():
             run = prepare()
+            gc.collect()  # what the turn before has left is not this one's to clear away
             start = time.perf_counter()
             run()
             if turn:

@@ -7,7 +7,9 @@ import pytest
 from rewrite.rewriting import assert_becomes, assert_stays
 
 PASS = "fuse-leaky-relu"
-NUMBERS = "float k = {0.25}, float two = {2}, float z = {0}, float n = {-0.25}, float[3] v = {0.5, 0.25, 0.125}"
+NUMBERS = (
+    "float k = {0.25}, float two = {2}, float z = {0}, float n = {-0.25}, float[3] v = {0.5, 0.25, 0.125}"
+)
 
 
 @pytest.mark.parametrize(

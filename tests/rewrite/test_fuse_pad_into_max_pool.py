@@ -61,7 +61,7 @@ def test_pads_are_attributes_in_version_2() -> None:
 
 def test_valid_windows_have_no_padding_of_their_own() -> None:
     assert_becomes(
-        f"{HEAD} {{ r = Relu(x) a = Pad(r, p) y = MaxPool<kernel_shape = [4], auto_pad = \"VALID\">(a) }}",
+        f'{HEAD} {{ r = Relu(x) a = Pad(r, p) y = MaxPool<kernel_shape = [4], auto_pad = "VALID">(a) }}',
         f"{HEAD} {{ r = Relu(x) y = MaxPool<kernel_shape = [4], pads = [1, 2]>(r) }}",
         PASS,
     )

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 import pytest
 
+import sardonyx as sx
 from conformance.official import OfficialCase, official_cases, run_case
+from conformance.test_shared_models import FOLDERS, MODELS, reference
+from sardonyx.errors import UnsupportedOperator
 from sardonyx.ir.graph import Model
+from sardonyx.rewrite.compare import difference
 from sardonyx.rewrite.optimize import optimize
 
 EVERY = 9  # of the node cases
@@ -37,3 +41,18 @@ def sample() -> list[OfficialCase]:
 def test_optimised_models_give_the_expected_outputs(part: int) -> None:
     for case in sample()[part::4]:
         run_case(optimised(case))
+
+
+@pytest.mark.skipif(not FOLDERS, reason="the models do not stand beside the project")
+@pytest.mark.parametrize("name", FOLDERS)
+def test_real_models_answer_as_before(name: str) -> None:
+    original = sx.load(MODELS / name / "model.onnx")
+    optimised = optimize(original, debug=True)
+    inputs, _ = reference(MODELS / name)
+    try:
+        before = sx.Session(original).run(inputs)
+    except UnsupportedOperator:
+        pytest.skip("holds an operator of a vendor")
+    after = sx.Session(optimised).run(inputs)
+    found = {output: difference(after[output], expected) for output, expected in before.items()}
+    assert found == dict.fromkeys(before, "")

@@ -50,7 +50,9 @@ def test_one_size_may_be_open() -> None:
     ],
 )
 def test_new_last_axes_other_axes_and_readers_stay(nodes: str) -> None:
-    assert_stays(f"g (float[2,3] x, float[2,3] z, float[1,2,3] w) => (float[] y) <{AXES}> {{ {nodes} }}", PASS)
+    assert_stays(
+        f"g (float[2,3] x, float[2,3] z, float[1,2,3] w) => (float[] y) <{AXES}> {{ {nodes} }}", PASS
+    )
 
 
 def test_pieces_of_sizes_that_may_differ_stay() -> None:

@@ -55,9 +55,11 @@ def check_own(c: Change, old: OpSchema) -> None:
 
 
 def check_inputs(c: Change, inputs: Sequence[Value | None], new: OpSchema) -> None:
-    """Refuses more inputs than the signature has, missing ones, and types that it does not take."""
+    """Refuses more inputs than the signature has, missing ones, types that it does not take, and such as differ where
+    they have to be one."""
     if new.max_inputs is not None and len(inputs) > new.max_inputs:
         c.refuse(f"{new.name} takes at most {new.max_inputs} inputs there, the node has {len(inputs)}")
+    bound: dict[str, str] = {}
     for i in range(max(len(inputs), new.min_inputs)):
         value = inputs[i] if i < len(inputs) else None
         parameter = new.input(i)
@@ -67,6 +69,12 @@ def check_inputs(c: Change, inputs: Sequence[Value | None], new: OpSchema) -> No
                 c.refuse(f"input {parameter.name!r} is required there")
         elif (word := type_word(value.type)) is not None and word not in new.allowed(parameter):
             c.refuse(f"input {parameter.name!r} of {new.name} is {value.type}, which it does not take there")
+        elif word is not None and parameter.homogeneous and "(" not in parameter.type:
+            other = bound.setdefault(parameter.type, word)
+            if other != word:
+                c.refuse(
+                    f"input {parameter.name!r} of {new.name} is {word}, and another {other}; they are of one type there"
+                )
 
 
 def check_outputs(c: Change, count: int, new: OpSchema) -> None:

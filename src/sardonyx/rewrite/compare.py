@@ -10,9 +10,7 @@ from sardonyx.ops.api import RuntimeValue
 # What rounding in another order may make of a float, relative to the largest magnitude in its tensor: some hundred
 # units in the last place, since errors add up along deep graphs; a wrong operand is orders of magnitude above that.
 ROUNDING = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
-FLOOR = (
-    1e-3  # magnitudes below this are differences of larger numbers: what is left of those is their rounding
-)
+FLOOR = 1e-3  # of magnitudes: what is below is left of differences of larger numbers, and their rounding
 
 
 def difference(actual: RuntimeValue, expected: RuntimeValue) -> str:

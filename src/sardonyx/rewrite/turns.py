@@ -186,7 +186,9 @@ def padded(node: Node, perm: Perm, edit: Edit) -> Turned | None:
     if edit.version(node) < 11:
         found = edit.attributes(node)["pads"]
         counts = np.array(found, np.int64)
-        return Turned([0], perm, {}, {"pads": in_order(counts, perm)}) if counts.size == 2 * len(perm) else None
+        return (
+            Turned([0], perm, {}, {"pads": in_order(counts, perm)}) if counts.size == 2 * len(perm) else None
+        )
     if len(node.inputs) > 3 and node.inputs[3] is not None:
         axes = edit.constant(node.inputs[3])
         if axes is None or not all(-len(perm) <= axis < len(perm) for axis in axes):

@@ -26,10 +26,12 @@ def silu(code: Code, x: Value) -> Value:
 def gated(code: Code, x: Value, factor: Value) -> Value:
     """factor * sigmoid(x).
 
-    With exp(-x) = 2^(low + high) * (1 + s), the divisor is (1 + exp(-x)) * 2^-high, which rounds twice and never
-    overflows; the power of two that is left comes last, so that a denormal result rounds once.
+    With exp(-x) = 2^(low + high) * (1 + s), the divisor is (1 + exp(-x)) * 2^-high, which never overflows; the power
+    of two that is left comes last, so that a denormal result rounds once.
     """
     s, n = reduced(code, (-x).at_most(-LOWEST).at_least(LOWEST))
     low, high = halves(n)
     power, inverse = power_of_two(low), power_of_two(-high)
-    return factor / (code.fma(s, power, inverse) + power) * inverse
+    total = power + inverse
+    lost = inverse - (total - power)
+    return factor / (code.fma(s, power, lost) + total) * inverse

@@ -31,6 +31,9 @@ def infer(t: Inference) -> Result:
     if shape is None:
         return TensorType(DataType.INT64)
     axis = t.axis(t.integer("axis"), len(shape))
+    rest = shape[:axis] + shape[axis + 1 :]
+    if shape[axis] == 0 and all(isinstance(n, int) and n > 0 for n in rest):
+        t.fail(f"axis {axis} is empty, where at least one element is wanted")
     kept = (1,) if t.integer("keepdims") else ()
     return TensorType(DataType.INT64, shape[:axis] + kept + shape[axis + 1 :])
 

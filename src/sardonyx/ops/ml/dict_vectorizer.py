@@ -6,8 +6,6 @@ here.  Keys outside of the vocabulary are left out, as in scikit-learn; places w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from sardonyx.errors import EvaluationError
@@ -48,9 +46,8 @@ def vocabulary(int64s: object, strings: object) -> tuple[int | str, ...]:
 @op.infer(1)
 def infer(t: Inference) -> Result:
     dtype = element_type(t)
-    return None if dtype is None else TensorType(dtype, (1, size(t.attributes)))
-
-
-def size(attributes: Mapping[str, object]) -> int | None:
-    given = [attributes.get(name) for name in ("int64_vocabulary", "string_vocabulary")]
-    return next((len(v) for v in given if isinstance(v, tuple)), None)
+    try:
+        words = vocabulary(*map(t.attributes.get, ("int64_vocabulary", "string_vocabulary")))
+    except EvaluationError as error:
+        t.fail(error.why)
+    return None if dtype is None else TensorType(dtype, (1, len(words)))

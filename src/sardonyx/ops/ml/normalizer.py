@@ -11,11 +11,19 @@ import numpy as np
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
+from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
-from sardonyx.ops.shapes import same_shape
+from sardonyx.ops.inference import Inference, Result
 
 op = Operator("Normalizer", "ai.onnx.ml", tolerance="rounding")
-op.infer(1)(same_shape(DataType.FLOAT))
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    shape = t.shape(0)
+    if shape is not None and len(shape) not in (1, 2):
+        t.fail(f"input 0 has rank {len(shape)}, where [N, C] or [C] is wanted")
+    return TensorType(DataType.FLOAT, shape)
 
 
 @op.eval(1)

@@ -10,7 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import Dim
 from sardonyx.ir.tensors import Array
+from sardonyx.ops.inference import Inference
+from sardonyx.ops.ml.class_labels import count
 from sardonyx.ops.ml.post_transforms import Scores
 
 KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")

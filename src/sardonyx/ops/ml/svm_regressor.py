@@ -11,13 +11,13 @@ import numpy as np
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
+from sardonyx.ir.dims import dim_mul
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
-from sardonyx.ir.dims import dim_mul
-from sardonyx.ops.ml.class_labels import count
 from sardonyx.ops.api import Operator
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.ml.batches import batch, rows
+from sardonyx.ops.ml.class_labels import count
 from sardonyx.ops.ml.post_transforms import transformed
 from sardonyx.ops.ml.support_vectors import check_count, check_kernel, matrix, similarities
 

@@ -27,7 +27,11 @@ INSIDE = {22}  # versions in which no window starts in the padding at the end
 
 @op.infer(1, 2, 11, 18, 22)
 def infer(t: Inference) -> Result:
-    found = t.tensor(0)
+    found, p = t.tensor(0), t.attributes.get("p", 2)
+    if isinstance(p, int | float) and p <= 0:
+        t.fail(f"p is {p}, a positive number is wanted")
+    if t.integers("kernel_shape") is None:
+        t.fail("kernel_shape is missing, and nothing else tells the size of the windows")
     return found and TensorType(found.dtype, pooling_shape(t, inside=t.version in INSIDE))
 
 

@@ -218,6 +218,7 @@ def infer_recurrent(t: Inference, gates: int, functions: Sequence[str]) -> list[
     batch = merge_dims(
         t, [batch, dims_of(t, 4, 1)[0], *(s[0 if batch_first else 1] for s in starts)], "the batch sizes"
     )
+    check_sequence_lens(t, length)
     rows = merge_dims(t, [dims_of(t, 1, 3)[1], dims_of(t, 2, 3)[1]], "the numbers of rows of W and R")
     if isinstance(rows, int) and rows % gates:
         t.fail(f"W and R have {rows} rows, which is no multiple of {gates}")
@@ -228,6 +229,12 @@ def infer_recurrent(t: Inference, gates: int, functions: Sequence[str]) -> list[
     Y: Shape = (batch, length, directions, hidden) if batch_first else (length, directions, batch, hidden)
     last: Shape = (batch, directions, hidden) if batch_first else (directions, batch, hidden)
     return [TensorType(x.dtype, Y if i == 0 else last) for i in range(t.outputs)]
+
+
+def check_sequence_lens(t: Inference, length: Dim) -> None:
+    lengths = t.constant(4)
+    if lengths is not None and isinstance(length, int) and ((lengths < 0) | (lengths > length)).any():
+        t.fail(f"sequence_lens is {lengths.tolist()}; lengths from 0 to {length} are wanted")
 
 
 def check_activations(t: Inference, functions: Sequence[str], directions: int) -> None:

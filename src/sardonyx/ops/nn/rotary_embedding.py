@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx.errors import EvaluationError
-from sardonyx.ir.tensors import Array
 from sardonyx.ir.dims import Dim, exact_div
+from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape
 from sardonyx.ops.api import Operator
 from sardonyx.ops.arithmetic import narrow, widen

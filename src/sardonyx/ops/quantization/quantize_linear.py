@@ -190,7 +190,15 @@ def to_10(c: Change) -> Converted:
     return c.Cast(clipped, to=to)
 
 
-op.convert((13, 19), (19, 21), (24, 25), (25, 24), (25, 28), (28, 25))(lambda c: c.same())
+op.convert((19, 21), (24, 25), (25, 24), (25, 28), (28, 25))(lambda c: c.same())
+
+
+@op.convert((13, 19))
+def to_19_of_one_type(c: Change) -> Converted:
+    """Data and scale are of one type from 19 to 21."""
+    return c.same(quotients_of_int32(c)) if c.t.dtype(0) is DataType.INT32 else c.same()
+
+
 op.convert((19, 13))(lambda c: c.same(drop=("saturate",)))  # it concerns types alone that 13 lacks
 
 
@@ -215,17 +223,38 @@ def to_23_rounded(c: Change) -> Converted:
 
 @op.convert((23, 21))
 def to_21(c: Change) -> Converted:
-    """Quotients that are rounded are worked out beforehand, and divided by 1."""
-    rounded = precision_of(c.t.integer("precision"), c.dtype(1))
-    if rounded is (DataType.DOUBLE if c.dtype(0) is DataType.INT32 else DataType.FLOAT) or rounded is None:
-        return c.same(drop=("precision",))
-    if rounded is DataType.DOUBLE or c.t.shape(1) not in ((), (1,)):
+    """Data and scale are of one type; quotients that are rounded are worked out beforehand, and divided by 1."""
+    drop, x, scale = ("precision",), c.dtype(0), c.dtype(1)
+    rounded = precision_of(c.t.integer("precision"), scale)
+    if rounded is None:
+        return c.same(drop=drop)
+    if rounded is DataType.FLOAT and x is not DataType.INT32:
+        if x is scale:
+            return c.same(drop=drop)
+        return c.same([*(c.Cast(c.input(i), to=rounded) for i in (0, 1)), c.optional(2)], drop=drop)
+    if rounded is DataType.DOUBLE and x is DataType.INT32:
+        return c.same(quotients_of_int32(c), drop=drop)
+    if rounded is DataType.DOUBLE:
         c.refuse(f"quotients are rounded to {rounded.name}, which is not so there")
-    x, scale = (c.Cast(c.input(i), to=DataType.FLOAT) for i in (0, 1))
-    quotients = c.Cast(c.Cast(c.Div(x, scale), to=rounded), to=DataType.FLOAT)
-    return c.same(
-        [quotients, c.constant(np.ones(c.shape(1)), DataType.FLOAT), c.optional(2)], drop=("precision",)
-    )
+    found = c.Cast(c.Cast(wide_quotients(c), to=rounded), to=DataType.FLOAT)
+    return c.same(divided_by_one(c, found), drop=drop)
+
+
+def quotients_of_int32(c: Change) -> list[Value | None]:
+    """The inputs with whole quotients for int32 and a scale of float, as far as any quantized number reaches."""
+    if c.dtype(1) is DataType.INT32:
+        return list(c.node.inputs)
+    low, high = (c.constant(n, DataType.DOUBLE) for n in (-(1 << 17), 1 << 17))
+    whole = c.Clip(c.Round(wide_quotients(c)), low, high)
+    return divided_by_one(c, c.Cast(whole, to=DataType.FLOAT))
+
+
+def wide_quotients(c: Change) -> Value:
+    return c.Div(c.Cast(c.input(0), to=DataType.DOUBLE), c.Cast(laid_along(c, 1), to=DataType.DOUBLE))
+
+
+def divided_by_one(c: Change, quotients: Value) -> list[Value | None]:
+    return [quotients, c.constant(np.ones(c.shape(1)), DataType.FLOAT), c.optional(2)]
 
 
 @op.convert((23, 24))

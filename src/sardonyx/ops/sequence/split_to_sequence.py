@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx.errors import EvaluationError
-from sardonyx.ir.dims import Dim, dim_mod
+from sardonyx.ir.dims import Dim, dim_add, dim_mod
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import SequenceType, TensorType
 from sardonyx.ops.api import Operator, RuntimeValue
@@ -40,6 +40,8 @@ def part_size(t: Inference, whole: Dim) -> Dim:
     if rank == 0:
         part = parts[0]
         return part if part is not None and part != 0 and dim_mod(whole, part) == 0 else None
+    if isinstance(whole, int) and all(isinstance(p, int) for p in parts) and dim_add(*parts) != whole:
+        t.fail(f"split is {', '.join(map(str, parts))}; sizes that add up to {whole} are wanted")
     return parts[0] if parts and all(p == parts[0] for p in parts) else None
 
 

@@ -120,7 +120,10 @@ def branch(c: Change, nodes: list[Node]) -> Graph:
 
 @op.infer(1)
 def infer_1(t: Inference) -> Result:
-    return reshaped(t, t.integers("shape"))
+    sizes = t.integers("shape")
+    if sizes is None:
+        t.fail("attribute shape is missing: it says the sizes of the result")
+    return reshaped(t, sizes)
 
 
 @op.infer(*VERSIONS)

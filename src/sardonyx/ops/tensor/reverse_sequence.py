@@ -25,6 +25,9 @@ def infer(t: Inference) -> Result:
         t.fail(f"batch_axis is {axis} and time_axis {t.integer('time_axis')}, where one is 0 and the other 1")
     if data is not None and lengths is not None and len(lengths) == 1:
         merge_dims(t, [data[axis], lengths[0]], "the batch and sequence_lens")
+        longest, known = data[1 - axis], t.constant(1)
+        if known is not None and isinstance(longest, int) and ((known < 0) | (known > longest)).any():
+            t.fail(f"sequence_lens are {known.tolist()}, where numbers from 0 to {longest} are wanted")
     return same_tensor(t)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,22 +38,14 @@ class Pool:
 
         Raises EvaluationError for bounds that do not fit.
         """
-        if not 1 <= shortest <= longest <= len(starts):
-            what = f"min_gram_length is {shortest} and max_gram_length {longest}"
-            raise EvaluationError(f"{what}, where ngram_counts knows lengths from 1 to {len(starts)}")
+        check_bounds(len(tokens), starts, shortest, longest, size)
         bounds = [*starts, len(tokens)]
         grams, first = [], 0
         for n in range(1, len(starts) + 1):
             begin, end = bounds[n - 1], bounds[n]
-            if not 0 <= begin <= end <= len(tokens) or (end - begin) % n:
-                raise EvaluationError(
-                    f"ngram_counts {list(starts)} cuts a pool of {len(tokens)} tokens at no {n}-grams"
-                )
             if shortest <= n <= longest:
                 grams.append(Grams(first, tokens[begin:end].reshape(-1, n)))
             first += (end - begin) // n
-        if first != size:
-            raise EvaluationError(f"ngram_indexes has {size} elements for {first} n-grams")
         return cls(tuple(grams), np.unique(tokens), size)
 
     def counts(self, rows: Array, skips: int) -> tuple[Ints, Ints]:
@@ -78,6 +71,22 @@ class Pool:
         behind = np.cumsum(times)
         each = np.arange(behind[-1] if len(behind) else 0) + np.repeat(begin - behind + times, times)
         return np.repeat(row * self.size, times) + first + order[each]
+
+
+def check_bounds(tokens: int, starts: Sequence[int], shortest: int, longest: int, size: int) -> None:
+    """Raises EvaluationError unless `starts` cut a pool of so many tokens into `size` n-grams of the lengths wanted."""
+    if not 1 <= shortest <= longest <= len(starts):
+        what = f"min_gram_length is {shortest} and max_gram_length {longest}"
+        raise EvaluationError(f"{what}, where ngram_counts knows lengths from 1 to {len(starts)}")
+    count = 0
+    for n, (begin, end) in enumerate(pairwise([*starts, tokens]), 1):
+        if not 0 <= begin <= end <= tokens or (end - begin) % n:
+            raise EvaluationError(
+                f"ngram_counts {list(starts)} cuts a pool of {tokens} tokens at no {n}-grams"
+            )
+        count += (end - begin) // n
+    if count != size:
+        raise EvaluationError(f"ngram_indexes has {size} elements for {count} n-grams")
 
 
 def windows(ids: Ints, n: int, distance: int) -> Ints:

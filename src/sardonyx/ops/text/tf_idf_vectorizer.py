@@ -15,8 +15,9 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.inference import Inference, Result
+from sardonyx.ops.ml.class_labels import count
 from sardonyx.ops.ml.lookup import texts
-from sardonyx.ops.text.ngrams import Pool
+from sardonyx.ops.text.ngrams import Pool, check_bounds
 
 op = Operator("TfIdfVectorizer", tolerance="rounding")
 MODES = ("TF", "IDF", "TFIDF")
@@ -71,10 +72,40 @@ def pool_tokens(X: Array, int64s: tuple[int, ...] | None, strings: tuple[str, ..
     return texts(strings) if strings else np.array(int64s, np.int64)
 
 
+def check_pool(t: Inference, places: tuple[int, ...]) -> None:
+    """Raises EvaluationError for a pool that cannot be cut into n-grams, or that has not the elements of the input."""
+    skips, starts, weights = (
+        t.integer("max_skip_count"),
+        t.integers("ngram_counts"),
+        t.attributes.get("weights"),
+    )
+    assert starts is not None, "ngram_counts is required"
+    if skips < 0:
+        raise EvaluationError(f"max_skip_count is {skips}, where 0 or more is wanted")
+    strings = bool(t.attributes.get("pool_strings"))
+    if strings == bool(t.attributes.get("pool_int64s")):
+        raise EvaluationError("exactly one of pool_int64s and pool_strings is wanted")
+    dtype = t.dtype(0)
+    if dtype is not None and strings != (dtype is DataType.STRING):
+        raise EvaluationError(f"X has elements of {dtype.name}, which the pool has not")
+    bounds = t.integer("min_gram_length"), t.integer("max_gram_length")
+    check_bounds(
+        count(t.attributes, "pool_strings" if strings else "pool_int64s"), starts, *bounds, len(places)
+    )
+    if min(places, default=0) < 0:
+        raise EvaluationError(f"ngram_indexes has {min(places)}, where places are wanted")
+    if isinstance(weights, tuple) and t.attributes["mode"] != "TF" and len(weights) not in (0, len(places)):
+        raise EvaluationError(f"weights has {len(weights)} elements for {len(places)} n-grams")
+
+
 @op.infer(9)
 def infer(t: Inference) -> Result:
     shape, places = t.shape(0), t.integers("ngram_indexes")
     assert places is not None, "ngram_indexes is required"
+    try:
+        check_pool(t, places)
+    except EvaluationError as error:
+        t.fail(error.why)
     if shape is None:
         return TensorType(DataType.FLOAT)
     if len(shape) not in (1, 2):

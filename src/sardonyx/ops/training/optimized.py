@@ -10,7 +10,7 @@ from sardonyx.errors import EvaluationError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType, Type
 from sardonyx.ops.inference import Inference
-from sardonyx.ops.shapes import merge_shapes
+from sardonyx.ops.shapes import check_single, merge_shapes
 
 DOMAIN = "ai.onnx.preview.training"
 
@@ -41,6 +41,8 @@ def single(x: Array, what: str) -> float:
 
 def infer_optimizer(t: Inference, kinds: int) -> list[Type | None]:
     """New tensors and states have the types of the old ones, which for one tensor are all the same."""
+    for i, name in enumerate("RT"):
+        check_single(t, i, name)
     tensors = [t.tensor(i) for i in range(2, len(t.inputs))]
     if not tensors or len(tensors) % kinds:
         t.fail(f"{len(tensors)} tensors are given; a multiple of {kinds} is wanted")

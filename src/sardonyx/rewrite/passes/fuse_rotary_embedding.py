@@ -32,12 +32,19 @@ def fuse_rotary_embedding(node: Node, edit: Edit) -> bool:
 def picker(value: Value | None, edit: Edit) -> Node | None:
     """The Gather that picks rows of angles by position, for embeddings alone."""
     node = edit.producer(value, "Gather")
-    if node is None or value is None or not edit.is_free(value) or edit.attributes(node)["axis"] not in (0, -2):
+    if (
+        node is None
+        or value is None
+        or not edit.is_free(value)
+        or edit.attributes(node)["axis"] not in (0, -2)
+    ):
         return None
     positions = edit.type(node.inputs[1])
     if edit.rank(node.inputs[0]) != 2 or edit.rank(node.inputs[1]) != 2 or positions is None:
         return None
     if positions.dtype is not DataType.INT64:
         return None
-    angles = all(edit.is_a(r, "RotaryEmbedding") and len(r.inputs) == 3 and slot in (1, 2) for r, slot in value.uses)
+    angles = all(
+        edit.is_a(r, "RotaryEmbedding") and len(r.inputs) == 3 and slot in (1, 2) for r, slot in value.uses
+    )
     return node if angles else None

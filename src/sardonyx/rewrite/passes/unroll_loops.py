@@ -10,8 +10,6 @@ Keeps:   loops that a condition can end, that are long or large, or have no iter
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from sardonyx.ir.graph import Graph, Node, Value

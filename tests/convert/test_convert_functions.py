@@ -1,0 +1,96 @@
+"""Functions under other versions: what calls give them is not theirs to conclude from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import model, only
+from sardonyx.convert.converter import convert
+from sardonyx.errors import ConversionError
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.ir.graph import Model
+from sardonyx.proto import messages as m
+from sardonyx.proto.text import from_text
+
+MY = '"my": 1'
+
+
+def shapes(found: Model, **feeds: object) -> list[tuple[int, ...]]:
+    arrays = {name: np.asarray(value) for name, value in feeds.items()}
+    return [np.asarray(result).shape for result in Interpreter(found).run(arrays).values()]
+
+
+@pytest.mark.parametrize("last", ["{0}", "{2}"])
+def test_what_the_last_call_gives_need_not_hold_in_the_others(last: str) -> None:
+    text = f"""g (float[1,6,1] x) => (float[N,M] y, float[K,L] z) <int64[1] a = {{2}}, int64[1] b = {last}> {{
+      y = my.f(x, a)  z = my.f(x, b)
+    }}
+    <opset_import: ["": 13], domain: "my"> f (p, axes) => (q) {{ q = Squeeze(p, axes) }}"""
+    with pytest.raises(ConversionError, match=r"axes \('axes'\) is an attribute there"):
+        convert(model(text, opset=13, more=MY), 11)
+
+
+def test_constants_of_the_function_itself_hold_in_every_call() -> None:
+    text = """g (float[1,6,1] x) => (float[N,M] y) { y = my.f(x) }
+    <opset_import: ["": 13], domain: "my"> f (p) => (q) {
+      one = Constant<value = int32[1] {1}>()  wide = Cast<to = 7>(one)  axes = Add(wide, wide)  q = Squeeze(p, axes)
+    }"""
+    converted = convert(model(text, opset=13, more=MY), 11)
+    body = converted.functions["my", "f", ""].body
+    assert only(body, "Squeeze").attributes["axes"].value == (2,)
+
+
+def test_results_of_calls_are_told_apart() -> None:
+    text = """g (float[1,6,1] x) => (float[N,M] y, float[K,L] z) <int64[1] a = {-1}, int64[1] b = {1}> {
+      c = my.f(a)  d = my.f(b)  y = Squeeze(x, c)  z = Squeeze(x, d)
+    }
+    <opset_import: ["": 13], domain: "my"> f (p) => (q) { one = Constant<value = int64[1] {1}>()  q = Add(p, one) }"""
+    converted = convert(model(text, opset=13, more=MY), 11)
+    assert shapes(converted, x=np.zeros((1, 6, 1), np.float32)) == [(6, 1), (1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("node", "start", "target"), [("Cast<to: int = @n>(p)", 13, 19), ("Concat<axis: int = @n>(p, p)", 11, 13)]
+)
+def test_a_required_attribute_may_be_a_parameter(node: str, start: int, target: int) -> None:
+    text = f"""g (float[1,2] x) => (float[N,M] y) {{ y = my.f<n = 1>(x) }}
+    <opset_import: ["": {start}], domain: "my"> f <n> (p) => (q) {{ q = {node} }}"""
+    converted = convert(model(text, opset=start, more=MY), target)
+    assert converted.functions["my", "f", ""].opset_imports == {"": target}
+    assert shapes(converted, x=np.zeros((1, 2), np.float32))[0][0] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "target", "hidden"),
+    [
+        ("y = Softmax<axis = 0>(x) z = Flatten(x)", 11, 13, "Flatten"),
+        ("y = Gelu(x) z = Erf(x)", 20, 19, "Erf"),
+        ("y = Upsample<scales = [1.0, 2.0]>(x) z = Resize(x)", 7, 11, "Resize"),
+    ],
+)
+def test_an_operator_that_a_function_hides_is_not_put_in(
+    text: str, start: int, target: int, hidden: str
+) -> None:
+    whole = f"""g (float[1,2] x) => (float[N,M] y, float[1,2] z) {{ {text} }}
+    <opset_import: ["": {start}], domain: ""> {hidden} (p) => (q) {{ q = Neg(p) }}"""
+    with pytest.raises(ConversionError, match=f"{hidden}, which it would take, is hidden by a function"):
+        convert(model(whole, opset=start), target)
+
+
+def test_what_training_writes_to_is_no_constant() -> None:
+    record = from_text(
+        """<ir_version: 8, opset_import: ["": 13]>
+        g (float[1,1,2] x) => (float[1,2] y) <int64[1] axes = {0}> { y = Squeeze(x, axes) }""",
+        m.ModelProto,
+    )
+    step = "a () => (int64[1] next) { one = Constant<value = int64[1] {1}>()  next = Sub(one, axes) }"
+    binding = m.StringStringEntryProto(key="axes", value="next")
+    record.training_info = [
+        m.TrainingInfoProto(algorithm=from_text(step, m.GraphProto), update_binding=[binding])
+    ]
+    with pytest.raises(ConversionError, match="would have to be constant"):
+        convert(sx.load(record), 11)
+    record.training_info = []
+    assert convert(sx.load(record), 11).opset_imports == {"": 11}

@@ -1,0 +1,100 @@
+"""What a conversion leaves in order: initializers of old IR versions, devices, constants, words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import model, only, record
+from sardonyx.convert.converter import convert
+from sardonyx.errors import InputError, LimitError
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.ir.attributes import AttributeType
+from sardonyx.ir.graph import Attribute, Graph, Model, Node, Value
+from sardonyx.proto import messages as m
+
+SQUEEZE = "g (float[1,2] x) => (float[2] y) { y = Squeeze<axes = [0]>(x) }"
+
+
+def faults(one: Model) -> list[str]:
+    return [str(d) for d in sx.check(one).of("error")]
+
+
+def test_what_is_added_under_ir_3_is_an_input_too() -> None:
+    text = "g (float[2,3] x) => (float[6] y) { y = Reshape<shape = [-1]>(x) }"
+    converted = convert(model(text, opset=1, ir=3), 5)
+    assert converted.ir_version == 3
+    assert [v.name for v in converted.graph.inputs] == ["x", "y_constant"]
+    assert faults(converted) == []
+
+
+def test_initializers_of_subgraphs_go_to_the_graph_around_under_ir_3() -> None:
+    text = """g (float[2] x, int64 n, bool c) => (float[2] y) <float[2] w = {5, 6}> {
+      h = Add(x, w)
+      y = Loop (n, c, h) <body = b (int64 i, bool k, float[2] a) => (bool k2, float[2] r) <float[2] v = {1, 2}> {
+        k2 = Identity(k)  r = Add(a, v)
+      }>
+    }"""
+    converted = convert(model(text, opset=8, ir=4), ir_version=3)
+    assert [v.name for v in converted.graph.inputs] == ["x", "n", "c", "w", "v"]
+    assert faults(converted) == []
+    feeds = {"x": np.zeros(2, np.float32), "n": np.array(3), "c": np.array(True)}
+    assert np.asarray(Interpreter(converted).run(feeds)["y"]).tolist() == [8, 12]
+
+
+def test_constants_that_became_attributes_are_gone() -> None:
+    up = convert(model(SQUEEZE, opset=11), 28)
+    assert [n.op_type for n in convert(up, 11).graph.nodes] == ["Squeeze"]
+
+
+def test_constants_that_something_else_mentions_stay() -> None:
+    text = """g (float[1,2] x) => (float[2] y, int64[1] a) {
+      a = Constant<value = int64[1] {0}>()  y = Squeeze(x, a)
+    }"""
+    assert [n.op_type for n in convert(model(text, opset=13), 11).graph.nodes] == ["Constant", "Squeeze"]
+
+
+def test_shards_are_named_where_their_tensors_are() -> None:
+    one = record("g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax<axis = 1>(x) }", opset=11, ir=11)
+    one.configuration = [m.DeviceConfigurationProto(name="two", num_devices=2, device=["a", "b"])]
+    specs = [m.ShardingSpecProto(tensor_name=name, device=[0]) for name in ("x", "y")]
+    assert one.graph is not None
+    one.graph.node[0].device_configurations = [
+        m.NodeDeviceConfigurationProto(configuration_id="two", sharding_spec=specs)
+    ]
+    converted = convert(sx.load(one), 13)
+    assert faults(converted) == []
+    found = {
+        node.op_type: [s.tensor for d in node.device_configurations for s in d.sharding_spec]
+        for node in converted.graph.nodes
+        if node.device_configurations
+    }
+    x, y = converted.graph.inputs[0], converted.graph.outputs[0]
+    assert found == {"Flatten": [x], "Softmax": [], "Shape": [x], "Reshape": [y]}
+
+
+def test_fields_of_later_formats_stay_with_the_node() -> None:
+    one = model("g (float[2,3] x) => (float[2,3] y) { y = Softmax<axis = 0>(x) }", opset=11)
+    only(one.graph, "Softmax").unknown = [b"\x98\x06\x07"]
+    assert only(convert(one, 13).graph, "Softmax").unknown == [b"\x98\x06\x07"]
+
+
+def test_two_versions_of_one_set_are_refused() -> None:
+    with pytest.raises(InputError, match="asked for in versions 13 and 14"):
+        convert(model(SQUEEZE), 13, sets={"": 14})
+
+
+def test_graphs_nested_beyond_the_stack_are_refused() -> None:
+    x, c = Value("x"), Value("c")
+    node = Node("Relu", [x], [Value("y")])
+    for i in range(2000):
+        branch = Graph(f"t{i}")
+        branch.append(node)
+        branch.outputs = [node.outputs[0]]
+        attribute = Attribute("then_branch", AttributeType.GRAPH, branch)
+        node = Node("If", [c], [Value(f"y{i}")], {"then_branch": attribute})
+    graph = Graph("g", [x, c])
+    graph.append(node)
+    with pytest.raises(LimitError, match="nested deeper"):
+        convert(Model(graph, ir_version=8, opset_imports={"": 13}), 11)

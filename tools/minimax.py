@@ -116,6 +116,12 @@ def erf_rest(s: mpf) -> mpf:
     return mp.erf(x) / x - 1
 
 
+def tanh_rest(s: mpf) -> mpf:
+    """(tanh(x)/x - 1) / s, of s = x*x"""
+    x = mp.sqrt(s)
+    return (mp.tanh(x) / x - 1) / s
+
+
 def tail(t: mpf) -> mpf:
     """Phi(-a) * exp(a*a/2) / t, of t = 1 / (1 + 0.3*a); Phi is the normal distribution"""
     a = (1 / t - 1) / mpf("0.3")
@@ -136,9 +142,10 @@ APPROXIMATIONS = {
     "logarithm.REST": Wanted(log_rest, lambda f: abs(f**3 / mp.log1p(f)), LOG_LOW, LOG_HIGH, 8),
     "erf.NEAR": Wanted(erf_rest, lambda s: 1 / (1 + erf_rest(s)), 1e-9, 1, 6),
     "erf.FAR": Wanted(lambda a: mp.log(mp.erfc(a)), lambda a: mp.erfc(a) / mp.erf(a), 1, 3.95, 6),
-    "gelu.TAIL": Wanted(tail, lambda t: 1 / tail(t), 1 / (1 + 0.3 * 14.6), 1, 9),
-    "power.LOG2": Wanted(log2_ratio, lambda q: 1 / log2_ratio(q), 1e-12, 0.02945, 5, np.float64),
-    "power.EXP2": Wanted(exp2_whole, lambda r: 1 / mp.power(2, r), -0.5001, 0.5001, 7, np.float64),
+    "tanh.NEAR": Wanted(tanh_rest, lambda s: s / (1 + s * tanh_rest(s)), 1e-9, 0.5625**2, 4),
+    "gelu.TAIL": Wanted(tail, lambda t: 1 / tail(t), 1 / (1 + 0.3 * 14.6), 1, 9, np.float64),
+    "double.LOG2": Wanted(log2_ratio, lambda q: 1 / log2_ratio(q), 1e-12, 0.02945, 5, np.float64),
+    "double.EXP2": Wanted(exp2_whole, lambda r: 1 / mp.power(2, r), -0.5001, 0.5001, 6, np.float64),
     "circle.SIN": Wanted(sin_rest, lambda s: s**1.5 / mp.sin(mp.sqrt(s)), 1e-9, EIGHTH**2, 2),
     "circle.COS": Wanted(cos_rest, lambda s: s**2 / mp.cos(mp.sqrt(s)), 1e-9, EIGHTH**2, 2),
 }

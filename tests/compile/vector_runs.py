@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sardonyx.compile.math
-from sardonyx.compile.math.function import Definitions, Function
 from sardonyx.compile.llvm.jit import Library, load
+from sardonyx.compile.math.function import Definitions, Function
 from sardonyx.compile.text import Kind
 
 Floats = NDArray[np.float32]
@@ -57,26 +57,29 @@ def loop(function: Function, lanes: int) -> str:
     return "\n".join(lines)
 
 
-@cache
-def library(lanes: int, fused: bool) -> Library:
-    """Loops of all functions."""
+def module(lanes: int, fused: bool) -> tuple[str, list[str]]:
+    """The text with loops of all functions, and their names."""
     definitions = Definitions(fused)
     loops = []
     for function in functions().values():
         definitions.need(function, lanes)
         loops.append(loop(function, lanes))
-    return load("\n".join((definitions.text(), *loops)), [f"run_{name}" for name in functions()])
+    return "\n".join((definitions.text(), *loops)), [f"run_{name}" for name in functions()]
+
+
+@cache
+def library(lanes: int, fused: bool) -> Library:
+    return load(*module(lanes, fused))
 
 
 def run(name: str, *operands: Sequence[float] | Floats, lanes: int, fused: bool) -> Floats:
     """The function's results for arrays of one length, any."""
     given = [np.ascontiguousarray(x, np.float32).ravel() for x in operands]
     size = given[0].size
-    padded = [np.pad(x, (0, -size % lanes or 0)) for x in given]
+    padded = [np.pad(x, (0, -size % lanes)) for x in given]
     y = np.empty(padded[0].size, np.float32)
-    call = runner(name, lanes, fused)
     if size:
-        call(y.ctypes.data, y.size, *(x.ctypes.data for x in padded))
+        runner(name, lanes, fused)(y.ctypes.data, y.size, *(x.ctypes.data for x in padded))
     return y[:size]
 
 
@@ -94,8 +97,9 @@ def ulps(got: Floats, want: Doubles) -> Doubles:
     """
     top = 2.0**128
     _, exponent = np.frexp(want)
-    unit = np.ldexp(1.0, np.clip(exponent - 24, -149, 104))
-    error = np.abs(np.clip(got.astype(np.float64), -top, top) - np.clip(want, -top, top)) / unit
+    unit = np.where(want == 0, 2.0**-149, np.ldexp(1.0, np.clip(exponent - 24, -149, 104)))
+    with np.errstate(invalid="ignore"):  # of NaN that signals
+        error = np.abs(np.clip(got.astype(np.float64), -top, top) - np.clip(want, -top, top)) / unit
     error[np.isnan(got) & np.isnan(want)] = 0
     error[np.isnan(error)] = np.inf
     return error

@@ -20,6 +20,7 @@ from sardonyx.errors import ConversionError
 
 SAMPLE = 900
 OLD = 13  # an operator set that many tools still ask for
+CHECKED = 500
 
 
 def sample() -> list[tuple[OfficialCase, Target]]:
@@ -69,3 +70,15 @@ def test_real_models_hold_under_new_and_old_versions(name: str, version: int) ->
 
 def test_every_step_up_can_be_taken() -> None:
     assert [str(step) for step in steps() if step.is_up and how(step) == "none"] == []
+
+
+def test_converted_cases_have_no_faults_that_they_had_not_before() -> None:
+    for case, target in sample()[:CHECKED]:
+        one = case.load()
+        try:
+            model = converted(one, target)
+        except ConversionError:
+            continue
+        before = {d.rule for d in sx.check(one).of("error")}
+        after = [str(d) for d in sx.check(model).of("error") if d.rule not in before]
+        assert after == [], f"{case.name} under {target}"

@@ -74,6 +74,22 @@ def test_shards_are_named_where_their_tensors_are() -> None:
     assert found == {"Flatten": [x], "Softmax": [], "Shape": [x], "Reshape": [y]}
 
 
+def test_a_set_that_is_needed_is_imported() -> None:
+    trees = """nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0],
+      nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0],
+      nodes_falsenodeids = [2, 0, 0], target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 0],
+      target_weights = [1.5, -2.0], n_targets = 1"""
+    one = model(
+        f"g (float[N,1] x) => (float[N,1] y) {{ y = ai.onnx.ml.TreeEnsembleRegressor<{trees}>(x) }}",
+        more='"ai.onnx.ml": 3',
+    )
+    del one.opset_imports[""]
+    assert convert(one, 17, sets={"ai.onnx.ml": 5}).opset_imports == {"ai.onnx.ml": 5, "": 17}
+    converted = convert(one, sets={"ai.onnx.ml": 5})
+    x = np.array([[0.5], [1]], np.float32)
+    assert np.asarray(Interpreter(converted).run({"x": x})["y"]).tolist() == [[1.5], [-2]]
+
+
 def test_fields_of_later_formats_stay_with_the_node() -> None:
     one = model("g (float[2,3] x) => (float[2,3] y) { y = Softmax<axis = 0>(x) }", opset=11)
     only(one.graph, "Softmax").unknown = [b"\x98\x06\x07"]

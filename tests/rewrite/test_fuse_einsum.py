@@ -57,3 +57,7 @@ def test_small_integers_stay() -> None:
     assert_stays(
         'g (int16[2,2] x, int16[2,2] w) => (int16[] y) { y = Einsum<equation = "ij,jk->ik">(x, w) }', PASS
     )
+
+
+def test_a_single_element_stays() -> None:
+    assert_stays('g (float x) => (float[] y) { y = Einsum<equation = "->">(x) }', PASS)

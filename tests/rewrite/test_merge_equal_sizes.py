@@ -32,3 +32,16 @@ def test_an_output_keeps_its_node() -> None:
     assert_stays(
         "g (float[M,N] x, float[M,N] z) => (int64[] y, int64[] u) { y = Shape(x) u = Shape(z) }", PASS
     )
+
+
+def test_a_size_that_goes_with_its_reader_is_no_longer_there_for_others() -> None:
+    assert_becomes(
+        """g (float[M,N] x) => (int64[] y) <int64[1] i = {0}, int64[1] j = {1}> {
+            s = Shape(x) m = Gather(s, i) n = Gather(s, j) t = Concat<axis = 0>(m, n) u = Neg(s) v = Add(t, u)
+            k = Gather(s, i) l = Neg(k) y = Add(v, l)
+        }""",
+        """g (float[M,N] x) => (int64[] y) <int64[1] i = {0}> {
+            s = Shape(x) u = Neg(s) v = Add(s, u) k = Gather(s, i) l = Neg(k) y = Add(v, l)
+        }""",
+        PASS,
+    )

@@ -136,3 +136,11 @@ def test_one_scale_for_each_channel_stays() -> None:
         }}""",
         PASS,
     )
+
+
+def test_a_value_and_its_turned_form_may_both_be_outputs() -> None:
+    assert_becomes(
+        f"g (float[2,3,4] x) => (float[] y, float[] z) {{ a = {GO}(x) y = Exp(a) z = {BACK}(y) }}",
+        f"g (float[2,3,4] x) => (float[] y, float[] z) {{ z = Exp(x) y = {GO}(z) }}",
+        PASS,
+    )

@@ -208,9 +208,7 @@ class Code:
         found = Value(self, kind, "poison")
         for lane in range(kind.lanes):
             one = self.emit(Kind(index.kind.element), f"extractelement {index}, i32 {lane}")
-            found = self.emit(
-                kind, f"insertelement {found}, {self._loaded(array, symbol, one)}, i32 {lane}"
-            )
+            found = self.emit(kind, f"insertelement {found}, {self._loaded(array, symbol, one)}, i32 {lane}")
         return found
 
     def _loaded(self, array: str, symbol: str, index: Value) -> Value:

@@ -79,10 +79,11 @@ def carry_over(
     findings.settle()
     settle_elements(findings)
     held = mentioned(model)
+    default = wanted.get("", latest(""))
     try:
         for domain, version in wanted.items():
             for body in bodies_of(model, domain):
-                Converter(findings, body, domain, errors, origins, held).run(version)
+                Converter(findings, body, domain, default, errors, origins, held).run(version)
     finally:
         findings.restore()
 
@@ -128,6 +129,7 @@ class Converter:
     findings: Findings
     scope: Scope
     domain: str
+    default: int  # the version of ai.onnx where it is not imported and has to be
     errors: list[ConversionError] | None
     origins: dict[Node, Node]  # what nodes have been made of
     mentioned: set[Value]  # by something else than a node's inputs
@@ -182,6 +184,8 @@ class Converter:
             made = self.apply(change, step, schema)
             self.origins.update((n, change.origin) for n in made if n is not node)
             self.gone.update(clear(read, self.mentioned))
+            for n in made:
+                self.scope.imports.setdefault(n.domain, change.imports[n.domain])
             return [n for n in made if n.domain == self.domain]
         except REFUSALS as error:
             refused = error if isinstance(error, ConversionError) else refusal(change, error)
@@ -232,7 +236,7 @@ class Converter:
         return self.carry([n for n in made + inner if n.domain == self.domain], start, change.target)
 
     def change(self, node: Node, schema: OpSchema, then: int) -> Change:
-        imports = {**self.scope.imports, self.domain: then}
+        imports = {"": self.default, **self.scope.imports, self.domain: then}
         place = BeforeNode(self.names, self.findings.elements, imports, self.functions, self.shared)
         origin = self.origins.get(node, node)
         t = place.inference(node, schema)

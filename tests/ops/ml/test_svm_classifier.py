@@ -4,7 +4,7 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask, floats
 from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError
+from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 
@@ -93,16 +93,27 @@ def test_case(case: Case) -> None:
 def test_bad_attributes_are_refused(attributes: dict[str, object], says: str) -> None:
     with pytest.raises(EvaluationError, match=says):
         check(case(X, [], [], **attributes))
+    lists = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
+    with pytest.raises(InferenceError):
+        ask("SVMClassifier", 1, [floats(4, 2)], lists, outputs=2, domain=ML)
 
 
 def test_types_of_results() -> None:
     def scores(classes: int, **attributes: object) -> object:
-        given = {"vectors_per_class": (1,) * classes, "classlabels_ints": tuple(range(classes)), **attributes}
+        pairs = classes * (classes - 1) // 2
+        given: dict[str, object] = {
+            "vectors_per_class": (1,) * classes,
+            "classlabels_ints": tuple(range(classes)),
+            "support_vectors": (1.0,) * classes * 2,
+            "coefficients": (1.0,) * classes * (classes - 1),
+            "rho": (1.0,) * pairs,
+            **attributes,
+        }
         y, z = ask("SVMClassifier", 1, [floats("N", 2)], given, outputs=2, domain=ML)
         assert y == TensorType(DataType.INT64, floats("N").shape)
         return z
 
     assert scores(2) == floats("N", 2)
     assert scores(4) == floats("N", 6)
-    assert scores(4, prob_a=(1.0,) * 6) == floats("N", 4)
-    assert scores(4, vectors_per_class=()) == floats("N", 4)
+    assert scores(4, prob_a=(1.0,) * 6, prob_b=(1.0,) * 6) == floats("N", 4)
+    assert scores(4, vectors_per_class=(), coefficients=(1.0,) * 8) == floats("N", 4)

@@ -3,7 +3,7 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.errors import EvaluationError
+from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.tensors import Array
 
 F, ML = np.float32, "ai.onnx.ml"
@@ -53,8 +53,12 @@ def test_case(case: Case) -> None:
 def test_bad_attributes_are_refused(attributes: dict[str, object], says: str) -> None:
     with pytest.raises(EvaluationError, match=says):
         check(case(X, [], **attributes))
+    lists = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
+    with pytest.raises(InferenceError):
+        ask("SVMRegressor", 1, [floats(3, 2)], lists, domain=ML)
 
 
 def test_types_of_results() -> None:
-    assert ask("SVMRegressor", 1, [floats("N", 2)], domain=ML) == [floats("N", 1)]
-    assert ask("SVMRegressor", 1, [floats(2)], domain=ML) == [floats(1, 1)]
+    linear = {"coefficients": (1.0, 2.0), "rho": (0.5,)}
+    assert ask("SVMRegressor", 1, [floats("N", 2)], linear, domain=ML) == [floats("N", 1)]
+    assert ask("SVMRegressor", 1, [floats(2)], linear, domain=ML) == [floats(1, 1)]

@@ -99,8 +99,17 @@ def test_inference() -> None:
     assert shape(asked("DeformConv", 22, [floats(N, 4, None), floats(8, 4, 3), floats(N, 3, 7)])) == (N, 8, 7)
     assert shape(asked("DeformConv", 22, [TensorType(FLOAT), floats(8, 4, 3), None])) == (None, 8, None)
     contradicts(
-        asked("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), floats(N, 3, 8)]), "offset and the result"
+        asked("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), floats(N, 3, 8)]), "offset and the windows"
     )
     contradicts(
         asked("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), floats(N, 3)]), "offset has rank 2"
     )
+    contradicts(
+        asked("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), floats(N, 6, 7)]), "offset and the windows"
+    )
+    contradicts(
+        asked("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), None], offset_group=3),
+        "divide the 4 channels",
+    )
+    masked = asked("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), None, None, floats(N, 2, 7)])
+    contradicts(masked, "mask and the windows")

@@ -127,12 +127,11 @@ HEADS = {"q_num_heads": 4, "kv_num_heads": 2}
 
 def test_symbols_come_through() -> None:
     inputs: list[Type | None] = [floats("B", "T", 32), floats("B", "T", 16), floats("B", "T", 6)]
-    assert ask("LinearAttention", 27, inputs, HEADS, outputs=2) == [
-        floats("B", "T", 12),
-        floats("B", 2, 8, 3),
-    ]
+    factors: list[Type | None] = [floats("B", "T", 16), floats("B", "T", 2)]
+    found = ask("LinearAttention", 27, [*inputs, None, *factors], HEADS, outputs=2, absent=[3])
+    assert found == [floats("B", "T", 12), floats("B", 2, 8, 3)]
     state = TensorType(DataType.BFLOAT16, (5, None, None, None))
-    found = ask("LinearAttention", 27, [*inputs, state], HEADS, outputs=2)
+    found = ask("LinearAttention", 27, [*inputs, state, *factors], HEADS, outputs=2)
     assert found == [floats(5, "T", 12), TensorType(DataType.BFLOAT16, (5, 2, 8, 3))]
 
 
@@ -150,3 +149,19 @@ def test_symbols_come_through() -> None:
 def test_contradictions_are_refused(inputs: list[Type | None]) -> None:
     with pytest.raises(InferenceError):
         ask("LinearAttention", 27, inputs, HEADS)
+
+
+@pytest.mark.parametrize(
+    ("factors", "says"),
+    [
+        ([], "decay is missing"),
+        ([floats(1, 5, 2)], "beta is missing"),
+        ([floats(1, 5, 3), None], "decay has 3 numbers for each token, where 2 or 16 are wanted"),
+        ([floats(1, 5, 2), floats(1, 5, 3)], "beta has 3 numbers for each token, where 2 or 1 are wanted"),
+        ([floats(1, 4, 2), None], "decay and the tokens contradict"),
+    ],
+)
+def test_factors_fit_the_tokens(factors: list[Type | None], says: str) -> None:
+    inputs: list[Type | None] = [floats(1, 5, 32), floats(1, 5, 16), floats(1, 5, 6), None, *factors]
+    with pytest.raises(InferenceError, match=says):
+        ask("LinearAttention", 27, inputs, HEADS, absent=[3])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cases import Case, check
 from ops.nn.window_loops import Setting, pooled, settings
-from ops.tensor.questions import N, asked, f32, floats, refused, shape
+from ops.tensor.questions import N, asked, contradicts, f32, floats, refused, shape
 from sardonyx.ir.dims import symbol
 
 H = symbol("H")
@@ -67,4 +67,5 @@ def test_bad_values_are_refused(case: Case, match: str) -> None:
 
 def test_symbols_stay_in_the_shape() -> None:
     assert shape(asked("LpPool", 2, [floats(N, 3, H)], kernel_shape=(2,), strides=(2,))) == (N, 3, H // 2)
-    assert shape(asked("LpPool", 1, [floats(N, 3, H)])) == (N, 3, None)
+    contradicts(asked("LpPool", 1, [floats(N, 3, H)]), "kernel_shape is missing")
+    contradicts(asked("LpPool", 22, [floats(N, 3, H)], kernel_shape=(2,), p=0), "p is 0")

@@ -4,7 +4,9 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
+from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError, InferenceError
+from sardonyx.ir.types import TensorType, Type
 from sardonyx.ops.api import RuntimeValue
 
 F = np.float32
@@ -86,6 +88,34 @@ def test_bad_calls_are_refused(inputs: list[RuntimeValue], attributes: dict[str,
 
 
 def test_the_type_stays() -> None:
-    assert ask("RotaryEmbedding", 23, [floats("B", "S", 8), None, None]) == [floats("B", "S", 8)]
+    heads = {"num_heads": 2}
+    assert ask("RotaryEmbedding", 23, [floats("B", "S", 8), None, None], heads) == [floats("B", "S", 8)]
+    caches = [floats("B", "S", 2)] * 2
+    assert ask("RotaryEmbedding", 23, [floats("B", "S", 8), *caches], heads) == [floats("B", "S", 8)]
     with pytest.raises(InferenceError, match="2 axes; 3 or 4"):
         ask("RotaryEmbedding", 23, [floats("B", "S"), None, None])
+
+
+X4 = floats(1, 2, 3, 4)
+PLACES = TensorType(DataType.INT64, (1, 3))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "attributes", "says"),
+    [
+        ([floats(1, 2, 4), None, None], {}, "3 axes, and num_heads is None"),
+        ([floats(1, 2, 4), None, None], {"num_heads": 3}, "which 3 heads cannot share"),
+        ([X4, None, None], {"rotary_embedding_dim": 3}, "3 of 4 elements are to be turned"),
+        ([X4, None, None], {"rotary_embedding_dim": 6}, "6 of 4 elements are to be turned"),
+        ([X4, floats(1, 3, 2), floats(1, 3, 1)], {}, "cos_cache and sin_cache contradict"),
+        ([X4, floats(1, 3, 4), floats(1, 3, 4)], {}, "the caches and half of what is turned contradict"),
+        ([X4, floats(9, 2), floats(9, 2)], {}, "the caches and half of what is turned differ in rank"),
+        ([X4, floats(9, 1), floats(9, 1), PLACES], {}, "the caches and half of what is turned contradict"),
+        ([X4, None, None, TensorType(DataType.INT64, (1, 2))], {}, "position_ids and the tokens contradict"),
+    ],
+)
+def test_inference_refuses_what_does_not_fit(
+    inputs: list[Type | None], attributes: dict[str, object], says: str
+) -> None:
+    with pytest.raises(InferenceError, match=says):
+        ask("RotaryEmbedding", 23, inputs, attributes)

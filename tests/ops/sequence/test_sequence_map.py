@@ -8,7 +8,7 @@ from ops.control.asking import ask, floats
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError, InferenceError
 from sardonyx.ir.build import Builder
-from sardonyx.ir.graph import Graph
+from sardonyx.ir.graph import Graph, Value
 from sardonyx.ir.types import SequenceType, TensorType, Type
 from sardonyx.ops.inference import Known
 
@@ -65,9 +65,14 @@ def test_the_body_tells_the_element_type() -> None:
         assert list(inputs) == [floats("N"), floats(3)]
         return [floats("N", 3)]
 
+    body = Graph("b")
+    for name in ("x0", "x1"):
+        body.add_input(Value(name))
     given: list[Type | None] = [SequenceType(floats("N")), floats(3)]
-    found = ask("SequenceMap", 17, given, {"body": Graph("b")}, bodies=bodies)
+    found = ask("SequenceMap", 17, given, {"body": body}, bodies=bodies)
     assert found == [SequenceType(floats("N", 3))]
-    assert ask("SequenceMap", 17, given, {"body": Graph("b")}) == [SequenceType(None)]
+    assert ask("SequenceMap", 17, given, {"body": body}) == [SequenceType(None)]
     with pytest.raises(InferenceError, match="1 outputs, 2 are wanted"):
-        ask("SequenceMap", 17, given, {"body": Graph("b")}, outputs=2, bodies=bodies)
+        ask("SequenceMap", 17, given, {"body": body}, outputs=2, bodies=bodies)
+    with pytest.raises(InferenceError, match="the body has 2 inputs, 1 are given"):
+        ask("SequenceMap", 17, given[:1], {"body": body}, bodies=bodies)

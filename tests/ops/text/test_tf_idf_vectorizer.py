@@ -119,9 +119,24 @@ def test_a_result_that_is_too_large_is_refused() -> None:
 def test_types_of_results() -> None:
     n = symbol("N")
     x = TensorType(DataType.INT64, (n, 7))
-    assert ask("TfIdfVectorizer", 9, [x], {"ngram_indexes": (0, 4)}) == [floats("N", 5)]
-    assert ask("TfIdfVectorizer", 9, [TensorType(DataType.STRING, (n,))], {"ngram_indexes": (0, 4)}) == [
-        floats(5)
-    ]
+    pool = {
+        "max_skip_count": 0,
+        "min_gram_length": 1,
+        "max_gram_length": 1,
+        "ngram_counts": (0,),
+        "mode": "TF",
+    }
+    numbers = {**pool, "ngram_indexes": (0, 4), "pool_int64s": (7, 8)}
+    words = {**pool, "ngram_indexes": (0, 4), "pool_strings": ("a", "b")}
+    assert ask("TfIdfVectorizer", 9, [x], numbers) == [floats("N", 5)]
+    assert ask("TfIdfVectorizer", 9, [TensorType(DataType.STRING, (n,))], words) == [floats(5)]
     with pytest.raises(InferenceError, match="rank 3"):
-        ask("TfIdfVectorizer", 9, [TensorType(DataType.INT64, (n, n, n))], {"ngram_indexes": (0, 4)})
+        ask("TfIdfVectorizer", 9, [TensorType(DataType.INT64, (n, n, n))], numbers)
+    for wrong, says in (
+        ({"max_gram_length": 2}, "knows lengths from 1 to 1"),
+        ({"ngram_indexes": (0,)}, "ngram_indexes has 1 elements for 2 n-grams"),
+        ({"max_skip_count": -1}, "max_skip_count is -1"),
+        ({"pool_int64s": ()}, "exactly one of pool_int64s and pool_strings"),
+    ):
+        with pytest.raises(InferenceError, match=says):
+            ask("TfIdfVectorizer", 9, [x], numbers | wrong)

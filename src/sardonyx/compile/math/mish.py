@@ -16,7 +16,7 @@ def mish(code: Code, x: Value) -> Value:
     With w = exp(x) and v = w*(w + 2), tanh(softplus(x)) = v / (v + 2).
     """
     wide = x.at_least(-112).converted("fpext", "double")
-    w = exp2(code, wide * LOG2_E)
+    w = exp2(code, wide.at_most(100) * LOG2_E)
     v = w * (w + 2)
     result = (wide * v / (v + 2)).converted("fptrunc", "float")
     return code.select(x.equals(-math.inf), math.nan, result)

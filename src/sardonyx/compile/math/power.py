@@ -12,6 +12,7 @@ from sardonyx.compile.math.double import exp2, log2
 from sardonyx.compile.math.function import function
 from sardonyx.compile.text import Code, Value
 
+
 @function
 def pow(code: Code, x: Value, y: Value) -> Value:
     """x to the power y, within 0.6 ulp; for signs, zeros, infinities and NaN as C's `pow` (C17, F.10.4.4).
@@ -20,7 +21,7 @@ def pow(code: Code, x: Value, y: Value) -> Value:
     """
     magnitude = code.absolute(x)
     exponent = y.converted("fpext", "double") * log2(code, magnitude)
-    result = exp2(code, exponent).converted("fptrunc", "float")
+    result = exp2(code, exponent.at_most(130).at_least(-160)).converted("fptrunc", "float")
     result = signed(code, result, x, y)
     is_one = magnitude.equals(1) & code.absolute(y).equals(math.inf)
     return code.select(x.equals(1) | y.equals(0) | is_one, 1, result)

@@ -14,7 +14,7 @@ def sqrt(code: Code, x: Value) -> Value:
 
 @function
 def rsqrt(code: Code, x: Value) -> Value:
-    """1 / sqrt(x), within 1 ulp; infinite at zero, with its sign."""
+    """1 / sqrt(x), within 1.5 ulp; infinite at zero, with its sign."""
     return 1 / code.intrinsic("sqrt", x)
 
 

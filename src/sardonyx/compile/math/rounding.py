@@ -1,4 +1,4 @@
-"""Floats to whole floats; all exact, and zero keeps its sign."""
+"""Floats to whole floats; zero keeps its sign."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from sardonyx.compile.text import Code, Value
 
 @function
 def round_half_even(code: Code, x: Value) -> Value:
-    """The nearest integer, the even one of two."""
+    """The nearest integer, the even one of two; exact."""
     return code.intrinsic("roundeven", x)
 
 
 @function
 def floor(code: Code, x: Value) -> Value:
-    """The greatest integer that is not above x."""
+    """The greatest integer that is not above x; exact."""
     return code.intrinsic("floor", x)
 
 
 @function
 def ceil(code: Code, x: Value) -> Value:
-    """The least integer that is not below x."""
+    """The least integer that is not below x; exact."""
     return code.intrinsic("ceil", x)

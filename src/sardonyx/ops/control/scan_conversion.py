@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sardonyx.ir.attributes import AttributeType
 from sardonyx.ir.graph import Attribute, Graph, Node, Value
@@ -30,6 +30,27 @@ def to_9(c: Change) -> Converted:
     return c.ops("Scan", *inputs, outputs=len(results), body=outer, num_scan_inputs=len(inputs))[
         : len(c.node.outputs)
     ]
+
+
+@op.convert((11, 9))
+def to_front_axes(c: Change) -> Converted:
+    """Axes count from the front before 11."""
+    body = c.node.attributes["body"].value
+    assert isinstance(body, Graph), "the body of Scan is a graph"
+    count = c.t.integer("num_scan_inputs")
+    states = len(c.node.inputs) - count
+    axes, out_axes = (c.t.integers(f"scan_{end}_axes") for end in ("input", "output"))
+    return c.same(
+        scan_input_axes=from_front(c, axes, lambda i: c.rank(states + i)),
+        scan_output_axes=from_front(c, out_axes, lambda i: stacked_rank(c, body.outputs[states + i].type)),
+    )
+
+
+def from_front(c: Change, axes: Sequence[int] | None, rank: Callable[[int], int]) -> list[int] | None:
+    """The same axes counted from the front; None where they count so already."""
+    if axes is None or min(axes, default=0) >= 0:
+        return None
+    return [axis if axis >= 0 else c.t.axis(axis, rank(i)) for i, axis in enumerate(axes)]
 
 
 @op.convert((9, 8))
@@ -79,12 +100,17 @@ def to_front(c: Change, value: Value, axis: int, i: int) -> Value:
 
 def moved(c: Change, value: Value, axis: int, element: Type | None) -> Value:
     """A scan output with its first axis moved."""
-    if not isinstance(element, TensorType) or element.shape is None:
-        c.refuse("the rank of a scan output is not known, whose slices do not come first")
-    rank = len(element.shape) + 1
+    rank = stacked_rank(c, element)
     order: Sequence[int] = list(range(1, rank))
     along = c.t.axis(axis, rank)
     return c.Transpose(value, perm=[*order[:along], 0, *order[along:]])
+
+
+def stacked_rank(c: Change, element: Type | None) -> int:
+    """The rank of a scan output made of such slices."""
+    if not isinstance(element, TensorType) or element.shape is None:
+        c.refuse("the rank of a scan output is not known, whose slices do not come first")
+    return len(element.shape) + 1
 
 
 def without_first(type: Type | None) -> Type | None:

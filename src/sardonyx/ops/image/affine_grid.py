@@ -24,6 +24,8 @@ op = Operator("AffineGrid", tolerance="rounding")
 @op.infer(20)
 def infer(t: Inference) -> Result:
     theta, size = t.tensor(0), t.dims(1)
+    if t.rank(1) not in (None, 1):
+        t.fail(f"size has rank {t.rank(1)}, where a vector is wanted")
     if theta is None:
         return None
     axes: Dim = None

@@ -6,20 +6,34 @@ Spec: ai.onnx Col2Im-18.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from sardonyx.errors import EvaluationError
-from sardonyx.ir.dims import exact_div
+from sardonyx.ir.dims import Dim, exact_div
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.arithmetic import narrow, widen
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.nn.windows import Windows, place, summed, unpadded
+from sardonyx.ops.nn.windows import Windows, per_axis, place, summed, unpadded
 from sardonyx.ops.shapes import product
 
 op = Operator("Col2Im", tolerance="rounding")
+
+
+def check_axes(t: Inference, image: Sequence[Dim] | None, block: Sequence[Dim] | None) -> None:
+    """Raises InferenceError unless image, block and attributes speak of equally many axes."""
+    axes = [len(sizes) for sizes in (image, block) if sizes is not None]
+    if len(set(axes)) > 1:
+        t.fail(f"image_shape has {axes[0]} entries and block_shape {axes[1]}, the same number is wanted")
+    if axes:
+        try:
+            for name, each, least in (("strides", 1, 1), ("dilations", 1, 1), ("pads", 2, 0)):
+                per_axis(name, t.integers(name), each * axes[0], least=least)
+        except EvaluationError as error:
+            t.fail(error.why)
 
 
 @op.infer(18)
@@ -29,7 +43,11 @@ def infer(t: Inference) -> Result:
         return None
     if t.rank(0) not in (None, 3):
         t.fail(f"the input has rank {t.rank(0)}, [N, C * taps, blocks] is wanted")
+    for i, name in ((1, "image_shape"), (2, "block_shape")):
+        if t.rank(i) not in (None, 1):
+            t.fail(f"{name} has rank {t.rank(i)}, where a vector is wanted")
     image, block = t.dims(1), t.dims(2)
+    check_axes(t, image, block)
     if image is None:
         return TensorType(found.dtype, None if block is None else (None,) * (2 + len(block)))
     lead: Shape = (None, None)

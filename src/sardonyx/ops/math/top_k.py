@@ -45,9 +45,9 @@ def infer(t: Inference) -> Result:
 def wanted(t: Inference) -> Dim:
     if t.version == 1:
         return t.integer("k")
-    dims = t.dims(1)
-    if dims is not None and len(dims) != 1:
-        t.fail(f"k has {len(dims)} elements, where one is wanted")
+    dims, shape = t.dims(1), t.shape(1)
+    if shape is not None and (len(shape) != 1 or (isinstance(shape[0], int) and shape[0] != 1)):
+        t.fail(f"k is {t.type(1)}, where a vector of one element is wanted")
     return None if dims is None else dims[0]
 
 
@@ -102,9 +102,9 @@ def eval_1(X: Array, *, axis: int, k: int) -> tuple[Array, Array]:
 @op.eval(10, 11, 24, ignores=("sorted",))
 def evaluate(X: Array, K: Array, *, axis: int, largest: int = 1) -> tuple[Array, Array]:
     """X: [..., n, ...], K: [1] int64; Values, Indices: [..., k, ...] of the type of X and int64."""
-    if K.size != 1:
-        raise EvaluationError(f"k has {K.size} elements, where one is wanted")
-    return chosen(X, int(K.reshape(())), axis, largest=bool(largest))
+    if K.shape != (1,):
+        raise EvaluationError(f"k has shape {list(K.shape)}, where a vector of one element is wanted")
+    return chosen(X, int(K[0]), axis, largest=bool(largest))
 
 
 def chosen(x: Array, k: int, axis: int, *, largest: bool) -> tuple[Array, Array]:

@@ -134,7 +134,7 @@ def output_dims(t: Inference) -> Shape | None:
         t.fail(
             f"ranks contradict each other: {', '.join(str(len(s)) for s in known)} with batch and channels"
         )
-    data, weight = t.shape(0) or (None,) * rank, t.shape(1) or (None,) * rank
+    data, weight = (s if s is not None else (None,) * rank for s in (t.shape(0), t.shape(1)))
     taken = merge_dims(t, (data[1], weight[0]), "the channels of x and W")
     if isinstance(taken, int) and taken % group:
         t.fail(f"x has {taken} channels, which group {group} does not divide")

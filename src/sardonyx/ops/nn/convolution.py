@@ -140,8 +140,8 @@ def convolution_shape(t: Inference, x: int, w: int, bias: int | None) -> Shape |
     rank = len(kernel) if rank is None and kernel is not None else rank
     if rank is None:
         return None
-    data = data or (None,) * (rank + 2)
-    weight = weight or (None,) * (rank + 2)
+    data = (None,) * (rank + 2) if data is None else data
+    weight = (None,) * (rank + 2) if weight is None else weight
     if rank < 0 or len(data) != len(weight):
         t.fail(f"x has rank {len(data)} and W rank {len(weight)}: the same rank of at least 2 is wanted")
     check_channels(t, data[1], weight)

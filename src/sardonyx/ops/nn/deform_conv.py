@@ -38,7 +38,7 @@ def check_points(t: Inference, shape: Shape) -> None:
     each = dim_mul(groups, taps)
     for i, name, count in ((2, "offset", dim_mul(each, len(shape) - 2)), (4, "mask", each)):
         found = t.shape(i)
-        if found is not None:
+        if found is not None and len(found) == len(shape):
             merge_shapes(t, [found, (shape[0], count, *shape[2:])], f"{name} and the windows")
 
 
@@ -47,10 +47,11 @@ def infer(t: Inference) -> Result:
     dtype = element(t.tensor(0), t.tensor(1))
     shape = convolution_shape(t, 0, 1, 3)
     offset = t.shape(2)
+    if shape is not None:
+        check_points(t, shape)
     if shape is not None and offset is not None:
         if len(offset) != len(shape):
             t.fail(f"offset has rank {len(offset)}, {len(shape)} is wanted")
-        check_points(t, shape)
         merged = zip(shape[2:], offset[2:], strict=True)
         shape = (*shape[:2], *(merge_dims(t, pair, "offset and the result") for pair in merged))
     return None if dtype is None else TensorType(dtype, shape)

@@ -40,7 +40,8 @@ def unpooled_dims(t: Inference) -> Shape | None:
             f"x has rank {len(shape)} and kernel_shape {len(kernel)} entries: [N, C] and one axis each are wanted"
         )
     shape = shape or (None,) * (len(kernel) + 2)
-    return given_dims(t, shape) if t.has(2) else counted_dims(t, shape, kernel)
+    counted = counted_dims(t, shape, kernel)
+    return given_dims(t, shape) if t.has(2) else counted
 
 
 def given_dims(t: Inference, shape: Shape) -> Shape:

@@ -22,6 +22,9 @@ op = Operator("SequenceMap")
 @op.infer(17)
 def infer(t: Inference) -> Result:
     sequence_element(t, 0)
+    graph = t.attributes.get("body")
+    if isinstance(graph, Graph) and len(graph.inputs) != len(t.inputs):
+        t.fail(f"the body has {len(graph.inputs)} inputs, {len(t.inputs)} are given")
     samples = [x.elem if isinstance(x, SequenceType) else x for x in t.inputs]
     results = t.subgraph("body", samples)
     if results is None:

@@ -39,7 +39,9 @@ def fuse_einsum(node: Node, edit: Edit) -> bool:
 
 
 def turned(node: Node, term: str, right: str, edit: Edit) -> bool:
-    if sorted(term) != sorted(right) or node.graph is None or not edit.has("Transpose", node.graph):
+    if not term or sorted(term) != sorted(right):
+        return False
+    if node.graph is None or not edit.has("Transpose", node.graph):
         return False
     return edit.replace(node, "Transpose", node.inputs, {"perm": [term.index(axis) for axis in right]})
 

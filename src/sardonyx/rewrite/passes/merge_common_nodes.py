@@ -32,6 +32,8 @@ def merge(graph: Graph, outer: Mapping[Hashable, Node], edit: Edit) -> Iterator[
         if key is None:
             continue
         first = seen.setdefault(key, node)
+        if edit.is_gone(first):
+            first = seen[key] = node
         if first is not node and can_stand_for(first, node, edit):
             for kept, value in zip(first.outputs, node.outputs, strict=True):
                 if value.name:

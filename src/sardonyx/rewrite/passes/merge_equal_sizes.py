@@ -41,6 +41,10 @@ def merge(graph: Graph, outer: Mapping[Hashable, Value], edit: Edit) -> Iterator
             if key is None:
                 continue
             first = seen.setdefault(key, value)
+            if first.producer is not None and edit.is_gone(
+                first.producer
+            ):  # it was for a node that has been merged
+                first = seen[key] = value
             if first is not value and edit.is_free(value) and value._uses:
                 edit.forward(value, first)
                 edit.prune(node)

@@ -49,6 +49,7 @@ class Region:
     perms: dict[Value, Perm] = field(default_factory=dict)  # of values that are turned, in order
     work: dict[Node, Turned] = field(default_factory=dict)
     sources: list[Node] = field(default_factory=list)
+    at_hand: dict[Value, Value] = field(default_factory=dict)  # what turned values are before they are turned
 
     def grow(self, first: Node, perm: Perm) -> None:
         """Takes in a Transpose, and then all work whose inputs are turned, until nothing more can be."""
@@ -118,37 +119,45 @@ class Region:
     def apply(self) -> None:
         """Puts the work before the Transposes, and Transposes where they are needed still."""
         edit = self.edit
-        at_hand: dict[Value, Value] = {}
         for node in self.sources:
             assert node.inputs[0] is not None, "a Transpose has an input"
-            at_hand[node.outputs[0]] = node.inputs[0]
+            self.at_hand[node.outputs[0]] = node.inputs[0]
         for node, how in self.work.items():
-            made = rewritten(node, at_hand, how, edit)
-            at_hand.update(zip(node.outputs, made.outputs, strict=True))
+            made = rewritten(node, self.at_hand, how, edit)
+            self.at_hand.update(zip(node.outputs, made.outputs, strict=True))
         for value, perm in self.perms.items():
             for after in self.behind(value):
-                self.take_over(after, at_hand[value], perm)
+                self.take_over(after, value, perm)
         for node, how in reversed(self.work.items()):
             for value in node.outputs:
                 if self.is_needed(value):
-                    self.turn(node, value, at_hand[value], how.perm)
+                    self.turn(node, value, how.perm)
             edit.prune(node)
         for node in self.sources:
             edit.prune(node)
 
     def take_over(self, after: Node, value: Value, perm: Perm) -> None:
+        """Makes a Transpose of a turned value one of the tensor at hand, or none at all."""
         order = perm_of(after, self.edit)
         assert order is not None, "its input has a known rank"
         both = composed(perm, order)
-        if is_straight(both) and self.edit.forward(after.outputs[0], value):
+        if is_straight(both) and self.hand_on(after.outputs[0], self.at_hand[value]):
             self.edit.prune(after)
         else:
-            self.edit.update(after, inputs=[value], perm=list(both))
+            self.edit.update(after, inputs=[self.at_hand[value]], perm=list(both))
 
-    def turn(self, before: Node, value: Value, at_hand: Value, perm: Perm) -> None:
+    def turn(self, before: Node, value: Value, perm: Perm) -> None:
         """Gives those who read a value as it was what they read."""
-        made = at_hand
+        made = self.at_hand[value]
         if not is_straight(perm):
-            made = self.edit.make("Transpose", [at_hand], {"perm": list(perm)}, before=before).outputs[0]
-        done = self.edit.forward(value, made)
+            made = self.edit.make("Transpose", [made], {"perm": list(perm)}, before=before).outputs[0]
+        done = self.hand_on(value, made)
         assert done, f"{made!r} is new and free"
+
+    def hand_on(self, value: Value, other: Value) -> bool:
+        """Puts one value in the place of another, whose name, if it is public, the first one takes over."""
+        maker = other.producer
+        done = self.edit.forward(value, other)
+        if done and maker is not None and value.producer is maker:
+            self.at_hand = {turned: value if v is other else v for turned, v in self.at_hand.items()}
+        return done

@@ -1,0 +1,247 @@
+"""How fast are the vector functions of the native engine, and how far from exact over all floats?
+
+    python bench/vector_math.py [NAME ...]            # elements per nanosecond of one core, beside NumPy and PyTorch
+    python bench/vector_math.py --errors [NAME ...]   # the largest error over all 2^32 floats, minutes a function
+
+The judge of errors is the C library in double precision, called in a native loop.  Beside the error stands how often
+a function that should rise from each float to the next falls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import importlib.util
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from measure import commit, machine
+from sardonyx.compile.llvm.jit import host, load
+from sardonyx.compile.text import Code, Kind, Value
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from compile.vector_runs import functions, runner
+
+CHUNK = 1 << 18
+DOUBLE = Kind("double")
+Pointer, Count = ctypes.c_void_p, ctypes.c_int64
+
+
+def libm(name: str, *operands: Value) -> Value:
+    """A call of the C library's function of doubles."""
+    code = operands[0].code
+    code.declarations[f"declare double @{name}({', '.join(['double'] * len(operands))})"] = None
+    return code.emit(DOUBLE, f"call double @{name}({', '.join(map(str, operands))})")
+
+
+def sigmoid(x: Value) -> Value:
+    small = libm("exp", -x.code.absolute(x))
+    return x.code.select(x < 0, small, x.code.constant(1, DOUBLE)) / (small + 1)
+
+
+def softplus(x: Value) -> Value:
+    return libm("log1p", libm("exp", -x.code.absolute(x))) + x.at_least(0)
+
+
+def mish(x: Value) -> Value:
+    w = libm("exp", x.at_most(100))
+    return x * (w * (w + 2) / (w * (w + 2) + 2))
+
+
+def gelu(x: Value) -> Value:
+    found = x * 0.5 * libm("erfc", x * -(0.5**0.5))
+    return x.code.select(x.equals(np.inf), x, found)
+
+
+EXACT: dict[str, Callable[[Value], Value]] = {
+    **{
+        name: lambda x, name=name: libm(name, x)
+        for name in "exp exp2 expm1 log log1p tanh erf sin cos sqrt".split()
+    },
+    "sigmoid": sigmoid,
+    "silu": lambda x: x * sigmoid(x),
+    "softplus": softplus,
+    "mish": mish,
+    "gelu": gelu,
+    "rsqrt": lambda x: 1 / libm("sqrt", x),
+    "reciprocal": lambda x: 1 / x,
+    "round_half_even": lambda x: libm("rint", x),
+    "floor": lambda x: libm("floor", x),
+    "ceil": lambda x: libm("ceil", x),
+}
+RISING = set("exp exp2 expm1 log log1p tanh erf sigmoid softplus sqrt".split())
+NUMPY = {
+    "round_half_even": np.rint,
+    "elu": None,
+    **{n: getattr(np, n) for n in "exp exp2 expm1 log log1p tanh sin cos sqrt floor ceil reciprocal".split()},
+    "pow": np.power,
+}
+
+
+def exact_loop(name: str) -> str:
+    """`void exact(i32 first, i64 n, ptr x, ptr y)`: the floats whose bits count up from `first`, and f of them."""
+    code = Code(fused=True)
+    x = Value(code, Kind("float"), "%x")
+    result = EXACT[name](x.converted("fpext", "double"))
+    body = "\n".join(code.lines)
+    return (
+        "\n".join(code.declarations)
+        + f"""
+define void @exact(i32 %first, i64 %n, ptr noalias %xs, ptr noalias %ys) {{
+entry:
+ br label %loop
+loop:
+ %i = phi i64 [0, %entry], [%next, %loop]
+ %step = trunc i64 %i to i32
+ %bits = add i32 %first, %step
+ %x = bitcast i32 %bits to float
+{body}
+ %at = getelementptr float, ptr %xs, i64 %i
+ store float %x, ptr %at
+ %to = getelementptr double, ptr %ys, i64 %i
+ store double {result.name}, ptr %to
+ %next = add i64 %i, 1
+ %more = icmp ult i64 %next, %n
+ br i1 %more, label %loop, label %done
+done:
+ ret void
+}}"""
+    )
+
+
+def ulps(got: Value, want: Value) -> Value:
+    """The error in units of the last place of the exact result; NaN is right where NaN is wanted."""
+    code = got.code
+    top = 2.0**128
+    exponent = ((want.bits() >> 52) & 2047) - 1023
+    limits = (code.constant(number, exponent.kind) for number in (-126, 127))
+    lowest, highest = limits
+    exponent = code.intrinsic("smin", code.intrinsic("smax", exponent, lowest), highest)
+    per_unit = ((1023 + 23 - exponent) << 52).bits()
+    error = code.absolute(got.at_most(top).at_least(-top) - want.at_most(top).at_least(-top)) * per_unit
+    error = code.select(error.equals(error), error, code.constant(np.inf, error.kind))
+    return code.select(got.differs(got) & want.differs(want), 0, error)
+
+
+def error_loop() -> str:
+    """`void errors(i64 n, ptr got, ptr want, ptr error)`: in ulp, for n elements, a multiple of 8."""
+    code = Code(fused=True)
+    got = Value(code, Kind("float", 8), "%got").converted("fpext", "double")
+    result = ulps(got, Value(code, Kind("double", 8), "%want"))
+    body = "\n".join(code.lines)
+    return (
+        "\n".join(code.declarations)
+        + f"""
+define void @errors(i64 %n, ptr %gots, ptr %wants, ptr noalias %errors) {{
+entry:
+ br label %loop
+loop:
+ %i = phi i64 [0, %entry], [%next, %loop]
+ %from = getelementptr float, ptr %gots, i64 %i
+ %got = load <8 x float>, ptr %from, align 4
+ %exact = getelementptr double, ptr %wants, i64 %i
+ %want = load <8 x double>, ptr %exact, align 8
+{body}
+ %to = getelementptr double, ptr %errors, i64 %i
+ store <8 x double> {result.name}, ptr %to, align 8
+ %next = add i64 %i, 8
+ %more = icmp ult i64 %next, %n
+ br i1 %more, label %loop, label %done
+done:
+ ret void
+}}"""
+    )
+
+
+def largest_error(name: str) -> dict[str, object]:
+    """The largest error over all floats, where it is, and how often neighbours are in the wrong order."""
+    exact = load(exact_loop(name), ["exact"]).function("exact", ctypes.c_uint32, Count, Pointer, Pointer)
+    errors = load(error_loop(), ["errors"]).function("errors", Count, Pointer, Pointer, Pointer)
+    run = runner(name, host().lanes, host().fused)
+    x, got = np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float32)
+    want, error = np.empty(CHUNK), np.empty(CHUNK)
+    worst, at, falls = -1.0, np.float32(0), 0
+    start = time.perf_counter()
+    for first in range(0, 1 << 32, CHUNK):
+        exact(first, CHUNK, x.ctypes.data, want.ctypes.data)
+        run(got.ctypes.data, CHUNK, x.ctypes.data)
+        errors(CHUNK, got.ctypes.data, want.ctypes.data, error.ctypes.data)
+        place = int(error.argmax())
+        if error[place] > worst:
+            worst, at = float(error[place]), x[place]
+        if name in RISING:
+            steps = (got[1:] < got[:-1]) if first < 1 << 31 else (got[1:] > got[:-1])
+            falls += int(np.count_nonzero(steps))
+    found: dict[str, object] = {"what": name, "ulp": round(worst, 4), "at": float(at)}
+    if name in RISING:
+        found["falls"] = falls
+    return {**found, "seconds": round(time.perf_counter() - start, 1)}
+
+
+def speeds(name: str, size: int = 4096, turns: int = 200) -> dict[str, object]:
+    """Elements per nanosecond on data that stays in the first cache, the tools in turn: medians."""
+    rng = np.random.default_rng(0)
+    operands = [rng.uniform(0.1, 8, size).astype(np.float32) for _ in range(functions()[name].arity)]
+    if name not in ("log", "log1p", "sqrt", "rsqrt", "pow"):
+        operands[0] = rng.normal(0, 2, size).astype(np.float32)
+    out = np.empty(size, np.float32)
+    call = runner(name, host().lanes, host().fused)
+    addresses = [out.ctypes.data, size, *(x.ctypes.data for x in operands)]
+    tools: dict[str, Callable[[], object]] = {"sardonyx": lambda: call(*addresses)}
+    ufunc = NUMPY.get(name)
+    if ufunc is not None:
+        tools["numpy"] = lambda: ufunc(*operands, out=out)
+    tools.update(torch_tool(name, operands, out))
+    seconds: dict[str, list[float]] = {tool: [] for tool in tools}
+    for _ in range(turns):
+        for tool, work in tools.items():
+            start = time.perf_counter()
+            work()
+            seconds[tool].append(time.perf_counter() - start)
+    rates = {tool: round(size / statistics.median(s) / 1e9, 2) for tool, s in seconds.items()}
+    return {"what": name, "elements": size, "elements/ns": rates, "n": turns}
+
+
+def torch_tool(name: str, operands: list[np.ndarray], out: np.ndarray) -> dict[str, Callable[[], object]]:
+    """PyTorch's function on one thread, if it is installed and has one of that name."""
+    if importlib.util.find_spec("torch") is None:
+        return {}
+    import torch
+
+    torch.set_num_threads(1)
+    found = getattr(torch, name, None) or getattr(torch.nn.functional, name, None)
+    if found is None:
+        return {}
+    given = [torch.from_numpy(x) for x in operands]
+    return {"torch": lambda: found(*given)}
+
+
+def chosen(names: list[str], known: Iterator[str]) -> list[str]:
+    everything = list(known)
+    unknown = [name for name in names if name not in everything]
+    if unknown:
+        sys.exit(f"{unknown[0]} is none of: {' '.join(everything)}")
+    return names or everything
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--errors", action="store_true")
+    given = parser.parse_args()
+    measured = largest_error if given.errors else speeds
+    for name in chosen(given.names, iter(EXACT if given.errors else functions())):
+        print(json.dumps({**measured(name), "commit": commit(), "machine": machine()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -52,7 +52,14 @@ def test_a_refusal_writes_nothing_unless_partial(tmp_path: Path, capsys: pytest.
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["--opset", "99"], ["--domain", "ai.onnx.ml"], ["--ir-version", "new"], ["--domain", "my=3"]],
+    [
+        [],
+        ["--opset", "99"],
+        ["--opset", "13", "--domain", "ai.onnx=14"],
+        ["--domain", "ai.onnx.ml"],
+        ["--ir-version", "new"],
+        ["--domain", "my=3"],
+    ],
 )
 def test_wrong_use(file: Path, words: list[str]) -> None:
     assert main(["convert", str(file), *words]) == 2

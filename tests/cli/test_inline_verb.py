@@ -29,3 +29,9 @@ def test_a_limit_that_is_passed_is_a_finding(tmp_path: Path, capsys: pytest.Capt
     words = ["inline", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "flat.onnx"), "--limit", "1"]
     assert main(words) == 1
     assert "up to 3 nodes" in capsys.readouterr().err
+
+
+def test_only_functions_without_an_operator_of_their_name(tmp_path: Path) -> None:
+    sx.save(model(TEXT, more='"my": 1'), tmp_path / "m.onnx")
+    assert main(["inline", str(tmp_path / "m.onnx"), "--lacking", "-o", str(tmp_path / "flat.onnx")]) == 0
+    assert [n.op_type for n in sx.load(tmp_path / "flat.onnx").graph.nodes] == ["Neg", "Abs"]

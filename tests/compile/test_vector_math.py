@@ -79,8 +79,8 @@ EDGES = (0.375, 0.5, 0.5625, 1, 1.5, 2, 3.92, 3.95, 9.01, 10, 14.6, 20, 23.5, 88
 def sample() -> Floats:
     """Floats of all exponents, of the interesting ranges, and 64 neighbours to each side of every edge."""
     rng = np.random.default_rng(6)
-    bits = rng.integers(0, 1 << 32, 900_000, np.uint32).view(np.float32)
-    middle = np.concatenate([rng.uniform(-12, 12, 700_000), rng.uniform(-160, 160, 400_000)])
+    bits = rng.integers(0, 1 << 32, 600_000, np.uint32).view(np.float32)
+    middle = np.concatenate([rng.uniform(-12, 12, 500_000), rng.uniform(-160, 160, 250_000)])
     neighbours = np.array([*EDGES, 0], np.float32).view(np.int32)[:, None] + np.arange(
         -64, 65, dtype=np.int32
     )
@@ -188,7 +188,7 @@ def test_odd_functions_are_odd_to_the_bit(name: str) -> None:
     assert same_bits(there, -back)
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "tanh", "erf"])
+@pytest.mark.parametrize("name", ["exp", "log", "tanh", "sigmoid"])
 def test_rising_functions_never_fall(name: str) -> None:
     x = np.sort(sample()[~np.isnan(sample())])
     y = run(name, x, lanes=LANES, fused=host().fused)

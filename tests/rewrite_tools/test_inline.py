@@ -11,7 +11,7 @@ import sardonyx as sx
 from models import model
 from rewrite_tools.agreement import only_result, reference_feeds, results, same, shared
 from sardonyx.ir.graph import Model
-from sardonyx.rewrite.tools.inline import inline
+from sardonyx.rewrite.tools.inline import inline, unregistered
 
 NESTED = """g (float[2] x) => (float[2] y, float[2] z) {{ y = my.outer(x)  z = my.inner(y) }}
 <opset_import: ["": {0}, "my": 1], domain: "my"> outer (p) => (q) {{ a = my.inner(p)  q = Abs(a) }}
@@ -143,3 +143,19 @@ def test_a_real_model_without_its_functions_computes_the_same() -> None:
     feeds = reference_feeds("ort_gh18338_functions")
     for actual, expected in zip(results(flat, feeds), results(whole, feeds), strict=True):
         same(actual, expected)
+
+
+def test_only_what_an_engine_lacks_is_inlined() -> None:
+    before = nested()
+    kept = inline(before, lacking=lambda domain, name: name == "outer")
+    assert ops(kept) == ["inner", "Abs", "inner"]
+    assert [f.name for f in kept.functions.values()] == ["inner"]
+    assert ops(inline(before, lacking=unregistered)) == ["Neg", "Abs", "Neg"]
+
+
+def test_a_function_with_the_name_of_an_operator_can_stay_a_call() -> None:
+    text = """g (float[2] x) => (float[2] y) { y = my.f(x) z = ai.onnx.preview.training.Adam(x) }
+    <opset_import: ["": 21], domain: "my"> f (p) => (q) { q = Neg(p) }
+    <opset_import: ["": 21], domain: "ai.onnx.preview.training"> Adam (p) => (q) { q = Abs(p) }"""
+    before = model(text, more='"my": 1, "ai.onnx.preview.training": 1')
+    assert ops(inline(before, lacking=unregistered)) == ["Neg", "Adam"]

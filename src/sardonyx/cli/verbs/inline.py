@@ -13,7 +13,7 @@ from sardonyx.cli.sources import add_model, load_model
 from sardonyx.cli.summary import Json
 from sardonyx.cli.targets import add_out, finish
 from sardonyx.ir.walk import nodes
-from sardonyx.rewrite.tools.inline import MOST_NODES, inline
+from sardonyx.rewrite.tools.inline import MOST_NODES, inline, unregistered
 
 HELP = "replace calls of functions by their bodies"
 
@@ -27,6 +27,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="only calls of this function; may be repeated; DOMAIN.NAME:OVERLOAD names one overload",
     )
     parser.add_argument(
+        "--lacking",
+        action="store_true",
+        help="only calls of functions for which there is no operator of that name",
+    )
+    parser.add_argument(
         "--limit", type=int, default=MOST_NODES, metavar="N", help="refuse a result of more than N nodes"
     )
     add_out(parser)
@@ -35,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     model = load_model(args)
     with progress(1):
-        flat = inline(model, args.function, limit=args.limit)
+        flat = inline(model, args.function, lacking=unregistered if args.lacking else None, limit=args.limit)
     facts: dict[str, Json] = {
         "functions": [function.label for function in flat.functions.values()],
         "functions_before": [function.label for function in model.functions.values()],

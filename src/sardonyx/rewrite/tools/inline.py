@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from sardonyx.errors import InputError, InvalidModel, LimitError
 from sardonyx.ir.clone import clone
@@ -10,6 +10,7 @@ from sardonyx.ir.graph import Function, FunctionKey, Graph, Model, Node, Note
 from sardonyx.ir.inline import inline as put_body
 from sardonyx.ir.names import Names
 from sardonyx.ir.walk import location, nodes
+from sardonyx.ops.registry import find
 from sardonyx.rewrite.tools.calls import called, callee, drop_uncalled, main_graphs
 from sardonyx.rewrite.tools.imports import drop_unused
 from sardonyx.rewrite.tools.lookup import near
@@ -23,13 +24,16 @@ def inline(
     model: Model,
     functions: Iterable[str] | None = None,
     *,
+    lacking: Callable[[str, str], bool] | None = None,
     limit: int = MOST_NODES,
     nesting: int = MOST_NESTING,
 ) -> Model:
     """A copy of the model in which calls of functions are replaced by bodies; functions that are left uncalled go.
 
     `functions` names some as `domain.name` or `domain.name:overload`, without an overload all of that name; by default
-    all are meant, also those that others call.  Imports that only a function has become the model's.
+    all are meant, also those that others call.  `lacking` is asked about domain and name of each and keeps the calls
+    for which an engine has something better: `unregistered` is the answer for the reference engine.  Imports that
+    only a function has become the model's.
 
     Raises InputError for a name that no function has; InvalidModel where a body uses an operator that is another one
     in the version that the caller imports, and for a call that does not fit its function; LimitError, before
@@ -37,6 +41,8 @@ def inline(
     """
     result = clone(model)
     chosen = set(result.functions) if functions is None else chosen_keys(result, functions)
+    if lacking is not None:
+        chosen = {key for key in chosen if lacking(*key[:2])}
     order = called(result)
     refuse_growth(result, order, chosen, limit)
     refuse_nesting(result, order, chosen, nesting)
@@ -46,6 +52,11 @@ def inline(
     drop_uncalled(result)
     drop_unused(result, {function.domain for function in order})
     return result
+
+
+def unregistered(domain: str, name: str) -> bool:
+    """Whether the reference engine knows no operator of that domain and name."""
+    return find(domain, name) is None
 
 
 def chosen_keys(model: Model, wanted: Iterable[str]) -> set[FunctionKey]:

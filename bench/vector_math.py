@@ -1,7 +1,8 @@
 """How fast are the vector functions of the native engine, and how far from exact over all floats?
 
     python bench/vector_math.py [NAME ...]            # elements per nanosecond of one core, beside NumPy and PyTorch
-    python bench/vector_math.py --errors [NAME ...]   # the largest error over all 2^32 floats, minutes a function
+    python bench/vector_math.py --errors [NAME ...]   # the largest error over all 2^32 floats, a minute a function
+    python bench/vector_math.py --errors --unfused    # the same of the text for processors without fused arithmetic
 
 The judge of errors is the C library in double precision, called in a native loop.  Beside the error stands how often
 a function that should rise from each float to the next falls.
@@ -16,7 +17,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -78,9 +79,11 @@ EXACT: dict[str, Callable[[Value], Value]] = {
 }
 RISING = set("exp exp2 expm1 log log1p tanh erf sigmoid softplus sqrt".split())
 NUMPY = {
+    **{
+        name: getattr(np, name)
+        for name in "exp exp2 expm1 log log1p tanh sin cos sqrt floor ceil reciprocal".split()
+    },
     "round_half_even": np.rint,
-    "elu": None,
-    **{n: getattr(np, n) for n in "exp exp2 expm1 log log1p tanh sin cos sqrt floor ceil reciprocal".split()},
     "pow": np.power,
 }
 
@@ -121,8 +124,7 @@ def ulps(got: Value, want: Value) -> Value:
     code = got.code
     top = 2.0**128
     exponent = ((want.bits() >> 52) & 2047) - 1023
-    limits = (code.constant(number, exponent.kind) for number in (-126, 127))
-    lowest, highest = limits
+    lowest, highest = (code.constant(number, exponent.kind) for number in (-126, 127))
     exponent = code.intrinsic("smin", code.intrinsic("smax", exponent, lowest), highest)
     per_unit = ((1023 + 23 - exponent) << 52).bits()
     error = code.absolute(got.at_most(top).at_least(-top) - want.at_most(top).at_least(-top)) * per_unit
@@ -160,11 +162,11 @@ done:
     )
 
 
-def largest_error(name: str) -> dict[str, object]:
+def largest_error(name: str, fused: bool) -> dict[str, object]:
     """The largest error over all floats, where it is, and how often neighbours are in the wrong order."""
     exact = load(exact_loop(name), ["exact"]).function("exact", ctypes.c_uint32, Count, Pointer, Pointer)
     errors = load(error_loop(), ["errors"]).function("errors", Count, Pointer, Pointer, Pointer)
-    run = runner(name, host().lanes, host().fused)
+    run = runner(name, host().lanes, fused)
     x, got = np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float32)
     want, error = np.empty(CHUNK), np.empty(CHUNK)
     worst, at, falls = -1.0, np.float32(0), 0
@@ -179,7 +181,7 @@ def largest_error(name: str) -> dict[str, object]:
         if name in RISING:
             steps = (got[1:] < got[:-1]) if first < 1 << 31 else (got[1:] > got[:-1])
             falls += int(np.count_nonzero(steps))
-    found: dict[str, object] = {"what": name, "ulp": round(worst, 4), "at": float(at)}
+    found: dict[str, object] = {"what": name, "fused": fused, "ulp": round(worst, 4), "at": float(at)}
     if name in RISING:
         found["falls"] = falls
     return {**found, "seconds": round(time.perf_counter() - start, 1)}
@@ -223,7 +225,7 @@ def torch_tool(name: str, operands: list[np.ndarray], out: np.ndarray) -> dict[s
     return {"torch": lambda: found(*given)}
 
 
-def chosen(names: list[str], known: Iterator[str]) -> list[str]:
+def chosen(names: list[str], known: Iterable[str]) -> list[str]:
     everything = list(known)
     unknown = [name for name in names if name not in everything]
     if unknown:
@@ -237,10 +239,12 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--errors", action="store_true")
+    parser.add_argument("--unfused", action="store_true")
     given = parser.parse_args()
-    measured = largest_error if given.errors else speeds
-    for name in chosen(given.names, iter(EXACT if given.errors else functions())):
-        print(json.dumps({**measured(name), "commit": commit(), "machine": machine()}), flush=True)
+    fused = host().fused and not given.unfused
+    for name in chosen(given.names, EXACT if given.errors else functions()):
+        row = largest_error(name, fused) if given.errors else speeds(name)
+        print(json.dumps({**row, "commit": commit(), "machine": machine()}), flush=True)
 
 
 if __name__ == "__main__":

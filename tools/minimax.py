@@ -98,7 +98,6 @@ EIGHTH = float(mp.pi / 4) * 1.0001
 LOG_LOW, LOG_HIGH = float(mp.sqrt(0.5)) - 1 - 1e-6, float(mp.sqrt(2)) - 1 + 1e-6
 
 exp_rest = series(lambda k: 1 / mp.factorial(k + 2))
-exp2_rest = series(lambda k: mp.log(2) ** (k + 1) / mp.factorial(k + 1))
 
 exp2_whole = series(lambda k: mp.log(2) ** k / mp.factorial(k))
 sin_rest = series(lambda k: (-1) ** (k + 1) / mp.factorial(2 * k + 3))
@@ -138,7 +137,6 @@ APPROXIMATIONS = {
     "exponential.REST": Wanted(
         exp_rest, lambda r: abs(r * r / mp.expm1(r)), -HALF_LN2, HALF_LN2, 5, first=(0.5,)
     ),
-    "exponential.REST_2": Wanted(exp2_rest, lambda r: abs(r) / mp.power(2, r), -0.5001, 0.5001, 5),
     "logarithm.REST": Wanted(log_rest, lambda f: abs(f**3 / mp.log1p(f)), LOG_LOW, LOG_HIGH, 8),
     "erf.NEAR": Wanted(erf_rest, lambda s: 1 / (1 + erf_rest(s)), 1e-9, 1, 6),
     "erf.FAR": Wanted(lambda a: mp.log(mp.erfc(a)), lambda a: mp.erfc(a) / mp.erf(a), 1, 3.95, 6),

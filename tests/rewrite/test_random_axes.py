@@ -37,8 +37,9 @@ class Maker:
             self.bounded, self.product, self.both,
         ]  # fmt: skip
         for _ in range(STEPS):
-            self.random.choice(steps)(*self.random.choice(self.values[-4:]))
-        for i, (value, _) in enumerate(self.random.sample(self.values[3:], min(3, len(self.values) - 3))):
+            self.random.choice(steps)(*self.random.choice(self.values[-3:]))
+        unread = [value for value, _ in self.values[3:] if not value.uses]
+        for i, value in enumerate(unread):
             self.builder.output(value, f"y{i}")
         return self.builder.model()
 
@@ -141,10 +142,9 @@ class Maker:
 
     def bounded(self, value: Value, shape: Shape) -> None:
         low, high = (self.weight(np.array(n, np.float32)) for n in (-0.5, 0.75))
-        once = self.random.choice(
-            [self.builder.Relu(value), self.builder.Clip(value, low), self.builder.Max(value, low)]
-        )
-        self.put(self.random.choice([self.builder.Min(once, high), self.builder.Clip(once, low, high)]), shape)
+        is_relu, is_min = self.random.randrange(2), self.random.randrange(2)
+        once = self.builder.Relu(value) if is_relu else self.builder.Max(value, low)
+        self.put(self.builder.Min(once, high) if is_min else self.builder.Clip(once, low, high), shape)
 
     def product(self, value: Value, shape: Shape) -> None:
         size = shape[-1]

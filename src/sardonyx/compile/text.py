@@ -166,7 +166,6 @@ class Code:
         self.fused = fused
         self.lines: list[str] = []
         self.declarations: dict[str, None] = {}
-        self._block = "entry"
         self._count = 0
 
     def emit(self, kind: Kind, instruction: str) -> Value:
@@ -235,19 +234,21 @@ class Code:
 
     def if_any(self, condition: Value, rare: Callable[[], Value], usual: Value) -> Value:
         """What `rare` makes if the condition holds in any lane, the usual value otherwise."""
-        self._count += 1
-        then, done, before = f"rare{self._count}", f"done{self._count}", self._block
         chosen = condition
         if condition.kind.lanes > 1:
             chosen = self.intrinsic("vector.reduce.or", condition, kind=Kind("i1"))
+        self._count += 1
+        before, then, after, done = (f"{name}{self._count}" for name in ("before", "then", "after", "done"))
+        self.lines.append(f" br label %{before}")
+        self._open(before)  # for phi to name
         self.lines.append(f" br {chosen}, label %{then}, label %{done}")
         self._open(then)
         found = rare()
-        after = self._block
+        self.lines.append(f" br label %{after}")
+        self._open(after)
         self.lines.append(f" br label %{done}")
         self._open(done)
         return self.emit(usual.kind, f"phi {usual.kind} [{usual.name}, %{before}], [{found.name}, %{after}]")
 
     def _open(self, block: str) -> None:
         self.lines.append(f"{block}:")
-        self._block = block

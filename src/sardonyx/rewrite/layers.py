@@ -78,7 +78,7 @@ def scale_and_shift(layer: Layer, factor: Array | None, shift: Array | None, edi
     inputs = list(node.inputs)
     name = node.name or node.outputs[0].name
     if factor is not None:
-        scaled = weight_times(layer, factor).astype(dtype)
+        scaled = weight_times(layer, factor)
         inputs[1] = edit.constant_of(scaled, f"{name}/weight", before=node)
     bias = np.zeros(layer.channels) if layer.bias is None else layer.bias.numpy().astype(np.float64)
     bias = bias.reshape(-1) * (1 if factor is None else factor) + (0 if shift is None else shift)
@@ -92,12 +92,15 @@ def scale_and_shift(layer: Layer, factor: Array | None, shift: Array | None, edi
 
 
 def weight_times(layer: Layer, factor: Array) -> Array:
-    """The weight with every output channel multiplied."""
-    weight = layer.weight.numpy().astype(np.float64)
+    """The weight with every output channel multiplied, in double precision and rounded once."""
+    weight = layer.weight.numpy()
     if layer.groups > 1:  # [C, M / group, ...]: the first axis tells the group
         whole = weight.reshape(layer.groups, -1, *weight.shape[1:])
         factors = factor.reshape(layer.groups, 1, -1, *[1] * (weight.ndim - 2))
-        return (whole * factors).reshape(weight.shape)
-    shape = [1] * weight.ndim
-    shape[layer.axis] = -1
-    return weight * factor.reshape(shape)
+    else:
+        shape = [1] * weight.ndim
+        shape[layer.axis] = -1
+        whole, factors = weight, factor.reshape(shape)
+    result = np.empty(whole.shape, weight.dtype)
+    np.multiply(whole, factors, out=result, dtype=np.float64, casting="same_kind")
+    return result.reshape(weight.shape)

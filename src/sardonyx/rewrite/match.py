@@ -87,7 +87,9 @@ class Search:
             if found.nodes[part] is node:
                 yield found
             return
-        if node.graph is not self.root.graph or not edit.is_a(node, part.op_type, part.domain):
+        if node.op_type != part.op_type or node.graph is not self.root.graph or not self.can_be(part, node):
+            return
+        if not edit.is_a(node, part.op_type, part.domain):
             return
         attributes = self.attributes(part, node, found.attributes)
         inputs = list(node.inputs)
@@ -98,6 +100,12 @@ class Search:
         here = Found(found.values, {**found.nodes, part: node}, attributes)
         for order in self.orders(node, inputs):
             yield from self.inputs(part.inputs, order, here)
+
+    def can_be(self, part: PatternNode, node: Node) -> bool:
+        """A quick look: whether every operator that the pattern has above a node makes one of its inputs."""
+        made = {v.producer.op_type for v in node.inputs if v is not None and v.producer is not None}
+        makers = (self.pattern.makers.get(name) for name in part.inputs)
+        return all(m is None or m[0].number is not None or m[0].op_type in made for m in makers)
 
     def orders(self, node: Node, inputs: Sequence[Value | None]) -> Iterator[Sequence[Value | None]]:
         """The operands in the orders in which the operator means the same."""

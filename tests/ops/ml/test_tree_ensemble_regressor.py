@@ -4,7 +4,7 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask, floats
 from ops.ml.trees import Node, Vote, nodes, stump, votes
-from sardonyx.errors import EvaluationError, LimitError
+from sardonyx.errors import EvaluationError, InferenceError, LimitError
 from sardonyx.ir.tensors import Array
 
 F, ML = np.float32, "ai.onnx.ml"
@@ -151,5 +151,10 @@ def test_a_long_chain_is_no_circle() -> None:
 
 def test_types_of_results() -> None:
     assert ask("TreeEnsembleRegressor", 1, [floats("N", 3)], {"n_targets": 2}, domain=ML) == [floats("N", 2)]
-    assert ask("TreeEnsembleRegressor", 3, [floats(3)], {"target_ids": (0, 4)}, domain=ML) == [floats(1, 5)]
+    counted = votes("target", Vote(0, 1, 0, 1.0), Vote(0, 2, 4, 2.0)) | nodes(stump())
+    lists = {name: tuple(v) for name, v in counted.items() if isinstance(v, list)}
+    assert ask("TreeEnsembleRegressor", 3, [floats(3)], lists, domain=ML) == [floats(1, 5)]
+    with pytest.raises(InferenceError, match="there is no node 9 in tree 0"):
+        broken = lists | {"nodes_truenodeids": (9, 0, 0)}
+        ask("TreeEnsembleRegressor", 3, [floats(3)], broken, domain=ML)
     assert ask("TreeEnsembleRegressor", 5, [None], {"n_targets": 2}, domain=ML) == [floats(None, 2)]

@@ -5,19 +5,13 @@ from __future__ import annotations
 from sardonyx.compile.math.function import function
 from sardonyx.compile.text import Code, Value
 
+LN_2 = 0.6931471805599453
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.693145751953125  # 16 bits: its product with a count of octaves is exact
 LN2_LOW = 1.42860682030941723e-06
 ROUNDER = 12582912.0  # 1.5 * 2^23: what is added to it loses its fraction, and its last bits are the integer
 # exp(r) = 1 + r + r*r*REST(r) for |r| <= ln(2)/2; the error is 2^-28 of exp(r) - 1.
 REST = (0.5, 0.16666636, 0.04166651, 0.008341509, 0.001393053, 0.00015042655)
-# exp2(r) = 1 + r*REST_2(r) for |r| <= 1/2; the error is 2^-26.
-REST_2 = (0.6931472, 0.24022594, 0.055503663, 0.009625438, 0.0013387892, 0.00013336007)
-
-
-def octaves(code: Code, x: Value) -> tuple[Value, Value]:
-    """The integer n nearest to x / ln(2), as a float and as an integer; |x| < 2^21."""
-    return nearest(code, code.fma(x, LOG2_E, ROUNDER))
 
 
 def nearest(code: Code, lifted: Value) -> tuple[Value, Value]:
@@ -38,25 +32,23 @@ def halves(n: Value) -> tuple[Value, Value]:
 
 
 def reduced(code: Code, x: Value) -> tuple[Value, Value]:
-    """(exp(r) - 1, n) with x = n*ln(2) + r and |r| <= ln(2)/2; n is an integer."""
-    count, n = octaves(code, x)
+    """(exp(r) - 1, n) with x = n*ln(2) + r and |r| <= ln(2)/2, for |x| < 2^21; n is an integer."""
+    count, n = nearest(code, code.fma(x, LOG2_E, ROUNDER))
     r = code.fma(count, -LN2_HIGH, x)
-    r = code.fma(count, -LN2_LOW, r)
-    return code.fma(r * r, code.polynomial(r, REST), r), n
+    return near(code, code.fma(count, -LN2_LOW, r)), n
 
 
-def scaled(code: Code, x: Value) -> tuple[Value, Value]:
-    """Two factors of exp(x) for |x| < 174: the first a normal float, the second a power of two."""
-    above_one, n = reduced(code, x)
-    low, high = halves(n)
-    return (above_one + 1) * power_of_two(low), power_of_two(high)
+def near(code: Code, r: Value) -> Value:
+    """exp(r) - 1 for |r| <= ln(2)/2."""
+    return code.fma(r * r, code.polynomial(r, REST), r)
 
 
 @function
 def exp(code: Code, x: Value) -> Value:
     """e to the power x, within 1.0 ulp; denormal results too."""
-    factor, power = scaled(code, x.at_most(89).at_least(-104))
-    return factor * power
+    above_one, n = reduced(code, x.at_most(89).at_least(-104))
+    low, high = halves(n)
+    return (above_one + 1) * power_of_two(low) * power_of_two(high)
 
 
 @function
@@ -64,9 +56,8 @@ def exp2(code: Code, x: Value) -> Value:
     """2 to the power x, within 1.2 ulp; denormal results too."""
     x = x.at_most(129).at_least(-151)
     count, n = nearest(code, x + ROUNDER)
-    r = x - count
     low, high = halves(n)
-    return code.fma(r, code.polynomial(r, REST_2), 1) * power_of_two(low) * power_of_two(high)
+    return (near(code, (x - count) * LN_2) + 1) * power_of_two(low) * power_of_two(high)
 
 
 @function

@@ -52,7 +52,12 @@ class Definitions:
             self._definitions[symbol] = self._defined(function, lanes)
         return symbol
 
+    def declare(self, *lines: str) -> None:
+        """Adds declarations that the kernels have besides: LLVM takes none twice."""
+        self._declarations.update(dict.fromkeys(lines))
+
     def text(self) -> str:
+        """The declarations and definitions, to stand before the kernels."""
         return "\n".join((*self._declarations, *self._definitions.values()))
 
     def _defined(self, function: Function, lanes: int) -> str:

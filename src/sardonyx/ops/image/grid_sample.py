@@ -48,6 +48,8 @@ def infer(t: Inference) -> Result:
         if isinstance(grid[-1], int) and grid[-1] != len(grid) - 2:
             t.fail(f"the points of grid have {grid[-1]} coordinates, {len(grid) - 2} are wanted")
     rank = next((len(s) for s in (shape, grid) if s is not None), None)
+    if t.version == 16 and rank not in (None, 4):
+        t.fail(f"X has rank {rank}, GridSample-16 takes [N, C, H, W]")
     if found is None or rank is None:
         return found and TensorType(found.dtype)
     batch: list[Dim] = [s[0] for s in (shape, grid) if s is not None]

@@ -14,7 +14,7 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import Operator
 from sardonyx.ops.inference import Inference, Result
-from sardonyx.ops.shapes import merge_dims
+from sardonyx.ops.shapes import check_single, merge_dims
 
 op = Operator("NonMaxSuppression")
 
@@ -25,6 +25,8 @@ def infer(t: Inference) -> Result:
     for name, shape in (("boxes", boxes), ("scores", scores)):
         if shape is not None and len(shape) != 3:
             t.fail(f"{name} has rank {len(shape)}, where 3 is wanted")
+    for i, name in enumerate(("max_output_boxes_per_class", "iou_threshold", "score_threshold"), 2):
+        check_single(t, i, name)
     if boxes is not None:
         merge_dims(t, (boxes[2], 4), "the numbers of a box")
     if boxes is not None and scores is not None:

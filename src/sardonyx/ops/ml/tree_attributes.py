@@ -7,6 +7,7 @@ are no leaves count for nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -87,25 +88,33 @@ def built(a: TreeAttributes, targets: int) -> Forest:
     )
 
 
-def check_lists(t: Inference, votes: str) -> None:
-    """Raises InferenceError unless the lists of nodes are of one length, and those of votes as well."""
-    for prefix, others in (("nodes", ("hitrates", "values")), (votes, ("weights",))):
-        lists = {k: v for k, v in t.attributes.items() if k.startswith(f"{prefix}_") and list_length(v)}
-        doubled = [
-            f"{prefix}_{name}"
-            for name in others
-            if lists.keys() >= {f"{prefix}_{name}", f"{prefix}_{name}_as_tensor"}
-        ]
-        if doubled:
-            t.fail(f"{doubled[0]} is given as a list and as a tensor, where one of them is wanted")
-        try:
-            parallel(**lists)
-        except EvaluationError as error:
-            t.fail(error.why)
+def attributes_in(a: Mapping[str, object], votes: str) -> TreeAttributes:
+    """What the attributes of a node say; `votes` begins the names of the votes.  Raises EvaluationError."""
+    names = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")
+    lists = [numbers(a, "nodes_values") if n == "values" else a.get(f"nodes_{n}", ()) for n in names]
+    missing = a.get("nodes_missing_value_tracks_true", ())
+    voted = [a.get(f"{votes}_{name}", ()) for name in ("treeids", "nodeids", "ids")]
+    return TreeAttributes._make([*lists, missing, *voted, numbers(a, f"{votes}_weights")])
 
 
-def list_length(found: object) -> int:
-    return len(found) if isinstance(found, tuple | np.ndarray) else 0
+def numbers(a: Mapping[str, object], name: str) -> Numbers:
+    """A list of numbers, which may be a tensor."""
+    return either(a.get(name, ()), a.get(f"{name}_as_tensor"))  # type: ignore[arg-type]
+
+
+def either(numbers: tuple[float, ...], tensor: Array | None) -> Numbers:
+    """The numbers of the list or of the tensor, whichever is given."""
+    if tensor is not None and len(numbers):
+        raise EvaluationError("numbers are given as a list and as a tensor, where one of them is wanted")
+    return numbers if tensor is None else tensor
+
+
+def check_forest(t: Inference, votes: str, targets: int) -> None:
+    """Raises InferenceError for trees that are none, and base values that do not fit."""
+    try:
+        built(attributes_in(t.attributes, votes), targets)
+    except EvaluationError as error:
+        t.fail(error.why)
 
 
 def codes(modes: tuple[str, ...]) -> Ints:

@@ -17,11 +17,11 @@ from sardonyx.ops.change import Change, Converted
 from sardonyx.ops.ml.class_labels import labels_of
 from sardonyx.ops.ml.forest import LEAF, LEQ, MEMBER, MODES, Forest
 from sardonyx.ops.ml.post_transforms import NAMES
-from sardonyx.ops.ml.tree_attributes import Numbers, TreeAttributes, forest_of
+from sardonyx.ops.ml.tree_attributes import Numbers, attributes_in, forest_of, numbers
 from sardonyx.ops.ml.tree_ensemble import ensemble_forest
 from sardonyx.ops.ml.tree_ensemble import op as ensemble_op
 from sardonyx.ops.ml.tree_ensemble_classifier import op as classifier
-from sardonyx.ops.ml.tree_ensemble_regressor import base, either
+from sardonyx.ops.ml.tree_ensemble_regressor import base
 from sardonyx.ops.ml.tree_ensemble_regressor import op as regressor
 from sardonyx.ops.ml.tree_votes import FUNCTIONS
 
@@ -124,7 +124,7 @@ def regressor_to_ensemble(c: Change) -> Converted:
     """Sums and averages become sums, in which base values are trees of one leaf; numbers are double on the way."""
     forest, targets = forest_in(c, "target")
     function, post = str(c.t.attributes["aggregate_function"]), str(c.t.attributes["post_transform"])
-    bases = base(numbers(c, "base_values"), targets)
+    bases = base(numbers(c.t.attributes, "base_values"), targets)
     if function in ("SUM", "AVERAGE"):
         share = max(1, len(forest.roots)) if function == "AVERAGE" else 1
         lists = summed(forest, bases, share)
@@ -196,7 +196,7 @@ def always_voted(forest: Forest) -> set[int]:
 def classifier_to_ensemble(c: Change) -> Converted:
     """The sums of a TreeEnsemble, and what the classifier makes of them in nodes of the default domain."""
     forest, classes = forest_in(c, "class")
-    bases, post = numbers(c, "base_values"), str(c.t.attributes["post_transform"])
+    bases, post = numbers(c.t.attributes, "base_values"), str(c.t.attributes["post_transform"])
     only = np.unique(forest.vote_target)
     x = c.Cast(c.input(0), to=DataType.DOUBLE)
     if classes == 2 and len(only) == 1 and len(bases) < 2:
@@ -246,14 +246,8 @@ def binary(c: Change, forest: Forest, x: Value, only: int, bases: Numbers, post:
 
 def forest_in(c: Change, vote: str) -> tuple[Forest, int]:
     """The trees of the node and how many targets or classes they vote for."""
-    a = c.t.attributes
-    lists = [
-        numbers(c, f"nodes_{name}") if name == "values" else a.get(f"nodes_{name}", ()) for name in NODES
-    ]
-    votes = [a.get(f"{vote}_{name}", ()) for name in ("treeids", "nodeids", "ids")]
-    missing = a.get("nodes_missing_value_tracks_true", ())
-    attributes = TreeAttributes._make([*lists, missing, *votes, numbers(c, f"{vote}_weights")])
     try:
+        attributes = attributes_in(c.t.attributes, vote)
         targets = count_of(c, vote, attributes.vote_ids)
         return forest_of(attributes, targets), targets
     except EvaluationError as error:
@@ -270,12 +264,6 @@ def count_of(c: Change, vote: str, ids: Sequence[int]) -> int:
         return len(labels(c))
     found = c.t.attributes.get("n_targets")
     return found if isinstance(found, int) else max(ids, default=0) + 1
-
-
-def numbers(c: Change, name: str) -> Numbers:
-    """A list of numbers, which may be a tensor."""
-    a = c.t.attributes
-    return either(a.get(name, ()), a.get(f"{name}_as_tensor"))  # type: ignore[arg-type]
 
 
 # --- back ------------------------------------------------------------------------------------

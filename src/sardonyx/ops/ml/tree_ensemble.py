@@ -116,7 +116,7 @@ def ensemble_forest(attributes: Mapping[str, object]) -> tuple[Forest, int, str,
     function, post = attributes["aggregate_function"], attributes["post_transform"]
     assert isinstance(function, int) and isinstance(post, int), "both are numbers"
     words = named(FUNCTIONS, function, "aggregate_function"), named(NAMES, post, "post_transform")
-    return remembered(Same(lists), targets), targets, *words
+    return built(lists, targets), targets, *words
 
 
 @lru_cache(maxsize=32)

@@ -22,8 +22,7 @@ from sardonyx.ops.ml.batches import batch, rows
 from sardonyx.ops.ml.class_labels import label_type, labels_of
 from sardonyx.ops.ml.forest import Forest
 from sardonyx.ops.ml.post_transforms import Scores, both_classes, transformed
-from sardonyx.ops.ml.tree_attributes import Integers, Numbers, TreeAttributes, check_lists, forest_of
-from sardonyx.ops.ml.tree_ensemble_regressor import either
+from sardonyx.ops.ml.tree_attributes import Integers, Numbers, TreeAttributes, check_forest, either, forest_of
 from sardonyx.ops.ml.tree_votes import aggregated
 
 op = Operator("TreeEnsembleClassifier", "ai.onnx.ml", tolerance="rounding")
@@ -105,7 +104,7 @@ def binary(
 
 @op.infer(1, 3, 5)
 def infer(t: Inference) -> Result:
-    check_lists(t, "class")
     dtype, classes = label_type(t, "classlabels_int64s")
+    check_forest(t, "class", classes)
     n = batch(t)[0]
     return TensorType(dtype, (n,)), TensorType(DataType.FLOAT, (n, classes))

@@ -16,7 +16,7 @@ from sardonyx.ops.api import Call, Operator, claim
 from sardonyx.ops.inference import Inference, Result
 from sardonyx.ops.ml.batches import batch, rows
 from sardonyx.ops.ml.post_transforms import Scores, transformed
-from sardonyx.ops.ml.tree_attributes import Integers, Numbers, TreeAttributes, check_lists, forest_of
+from sardonyx.ops.ml.tree_attributes import Integers, Numbers, TreeAttributes, check_forest, either, forest_of
 from sardonyx.ops.ml.tree_votes import aggregated
 
 op = Operator("TreeEnsembleRegressor", "ai.onnx.ml", tolerance="rounding")
@@ -70,13 +70,6 @@ def evaluate(
     return transformed(scores, post_transform).astype(np.float32)
 
 
-def either(numbers: tuple[float, ...], tensor: Array | None) -> Numbers:
-    """The numbers of the list or of the tensor, whichever is given."""
-    if tensor is not None and len(numbers):
-        raise EvaluationError("numbers are given as a list and as a tensor, where one of them is wanted")
-    return numbers if tensor is None else tensor
-
-
 def base(values: Numbers, targets: int) -> Scores:
     if len(values) not in (0, targets):
         raise EvaluationError(f"base_values has {len(values)} elements, where none or {targets} are wanted")
@@ -85,10 +78,10 @@ def base(values: Numbers, targets: int) -> Scores:
 
 @op.infer(1, 3, 5)
 def infer(t: Inference) -> Result:
-    check_lists(t, "target")
     targets = t.attributes.get("n_targets")
     if not isinstance(targets, int):
         ids = t.attributes.get("target_ids", ())
         assert isinstance(ids, tuple), "target_ids is no list"
         targets = max(ids, default=0) + 1
+    check_forest(t, "target", targets)
     return TensorType(DataType.FLOAT, (batch(t)[0], targets))

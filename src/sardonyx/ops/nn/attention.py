@@ -31,7 +31,7 @@ from sardonyx.ops.nn.heads import (
     split_heads,
     weighted_sums,
 )
-from sardonyx.ops.shapes import merge_dims
+from sardonyx.ops.shapes import merge_dims, merge_shapes
 
 op = Operator("Attention", tolerance="rounding")
 op.body(23, 24, 25, opset=15)(body)
@@ -48,6 +48,8 @@ def infer(t: Inference) -> Result:
     q, k, v = (heads_of(t, i, n) for i, n in ((0, "q_num_heads"), (1, "kv_num_heads"), (2, "kv_num_heads")))
     past_k, past_v = heads_of(t, 4), heads_of(t, 5)
     batch = merge_dims(t, [x[0] for x in (q, k, v, past_k, past_v)], "the batch sizes")
+    if (lengths := t.shape(6)) is not None:
+        merge_shapes(t, [lengths, (batch,)], "nonpad_kv_seqlen and the batch")
     heads = merge_dims(t, [x[1] for x in (k, v, past_k, past_v)], "the numbers of key and value heads")
     new = merge_dims(t, [k[2], v[2]], "the lengths of K and V")
     past = merge_dims(t, [past_k[2], past_v[2]], "the lengths of the past") if t.has(4) else 0

@@ -48,11 +48,11 @@ def spread_blocks(parameter: Array, shape: tuple[int, ...], axis: int, block_siz
 def check_granularity(t: Inference, i: int) -> None:
     """Raises InferenceError when input i can be no scale or zero point of input 0."""
     parameter, shape = t.shape(i), t.shape(0)
-    if parameter is None or shape is None or all(d == 1 for d in parameter):
-        return
     axis, block_size = t.integer("axis", 1), t.integer("block_size", 0)
     if block_size < 0:
         t.fail(f"block_size is {block_size}, where a positive number or none is wanted")
+    if parameter is None or shape is None or all(d == 1 for d in parameter):
+        return
     if block_size > 0 and len(parameter) == len(shape):
         along = t.axis(axis, len(shape))
         size = shape[along]

@@ -23,7 +23,9 @@ def infer(t: Inference) -> Result:
         t.fail(f"the input has rank {len(data)}, where a batch of sequences is wanted")
     if {axis, t.integer("time_axis")} != {0, 1}:
         t.fail(f"batch_axis is {axis} and time_axis {t.integer('time_axis')}, where one is 0 and the other 1")
-    if data is not None and lengths is not None and len(lengths) == 1:
+    if lengths is not None and len(lengths) != 1:
+        t.fail(f"sequence_lens has rank {len(lengths)}, where a vector is wanted")
+    if data is not None and lengths is not None:
         merge_dims(t, [data[axis], lengths[0]], "the batch and sequence_lens")
         longest, known = data[1 - axis], t.constant(1)
         if known is not None and isinstance(longest, int) and ((known < 0) | (known > longest)).any():

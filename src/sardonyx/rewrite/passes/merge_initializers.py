@@ -15,7 +15,7 @@ import numpy as np
 from sardonyx.dtypes import DataType
 from sardonyx.errors import ExternalDataError
 from sardonyx.ir.graph import Graph, Value
-from sardonyx.ir.tensors import Tensor
+from sardonyx.ir.tensors import Array, Tensor
 from sardonyx.ir.walk import roots
 from sardonyx.rewrite.api import sweep
 from sardonyx.rewrite.edit import Edit
@@ -35,11 +35,14 @@ def merge(graph: Graph, edit: Edit) -> Iterator[str]:
         tensor = edit.tensor(value)
         if tensor is not None and edit.is_free(value):
             alike.setdefault((tensor.dtype, tensor.shape, sample(tensor)), []).append(value)
-    first: dict[Hashable, Value] = {}
     for values in alike.values():
+        first: dict[Hashable, list[Value]] = {}
         for value in values if len(values) > 1 else ():
-            kept = first.setdefault(content(value), value)
-            if kept is not value:
+            others = first.setdefault(content(value), [])
+            kept = next((one for one in others if is_same(one, value)), None)
+            if kept is None:
+                others.append(value)
+            else:
                 edit.touch_readers(value)
                 value.replace_by(kept)
                 edit.remove_initializer(value)
@@ -58,17 +61,26 @@ def sample(tensor: Tensor) -> Hashable:
 
 
 def content(value: Value) -> Hashable:
-    """Something that is equal for equal tensors; of one whose data are not at hand, itself."""
+    """Equal for equal tensors: a digest of small ones; large ones of equal samples are compared as they are."""
     tensor = value.initializer
     assert isinstance(tensor, Tensor), f"{value!r} has no dense tensor"
     try:
         data = tensor.numpy()
     except ExternalDataError:
-        return value
+        return value  # its data are not at hand: equal to itself
     if tensor.dtype is DataType.STRING:
-        return tensor.dtype, tensor.shape, tuple(data.reshape(-1).tolist())
-    return (
-        tensor.dtype,
-        tensor.shape,
-        hashlib.blake2b(np.ascontiguousarray(data).view(np.uint8).data).digest(),
-    )
+        return tuple(data.reshape(-1).tolist())
+    return None if tensor.size >= LARGE else hashlib.blake2b(as_bytes(data).data).digest()
+
+
+def is_same(one: Value, other: Value) -> bool:
+    """Whether two tensors of equal content hold the same bytes."""
+    a, b = one.initializer, other.initializer
+    assert isinstance(a, Tensor) and isinstance(b, Tensor), "both are dense"
+    if a.dtype is DataType.STRING or a.size < LARGE:
+        return True
+    return a is b or np.array_equal(as_bytes(a.numpy()), as_bytes(b.numpy()))
+
+
+def as_bytes(data: Array) -> Array:
+    return np.ascontiguousarray(data).reshape(-1).view(np.uint8)

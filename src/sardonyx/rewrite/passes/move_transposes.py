@@ -148,10 +148,10 @@ class Region:
 
     def turn(self, before: Node, value: Value, perm: Perm) -> None:
         """Gives those who read a value as it was what they read."""
-        made = self.at_hand[value]
-        if not is_straight(perm):
-            made = self.edit.make("Transpose", [made], {"perm": list(perm)}, before=before).outputs[0]
-        done = self.hand_on(value, made)
+        if is_straight(perm) and self.hand_on(value, self.at_hand[value]):
+            return
+        made = self.edit.make("Transpose", [self.at_hand[value]], {"perm": list(perm)}, before=before)
+        done = self.hand_on(value, made.outputs[0])
         assert done, f"{made!r} is new and free"
 
     def hand_on(self, value: Value, other: Value) -> bool:

@@ -170,6 +170,11 @@ def test_versions_that_do_not_exist(sets: dict[str, int], why: str) -> None:
         convert(model(SOFTMAX), sets=sets)
 
 
+def test_a_set_that_is_not_imported_cannot_be_converted() -> None:
+    with pytest.raises(InputError, match=r"the model does not import ai\.onnx\.ml; it imports ai\.onnx"):
+        convert(model(SOFTMAX), sets={"ai.onnx.ml": 3})
+
+
 # --- IR versions -----------------------------------------------------------------------------
 
 

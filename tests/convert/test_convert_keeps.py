@@ -80,13 +80,13 @@ def test_a_set_that_is_needed_is_imported() -> None:
       nodes_falsenodeids = [2, 0, 0], target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 0],
       target_weights = [1.5, -2.0], n_targets = 1"""
     one = model(
-        f"g (float[N,1] x) => (float[N,1] y) {{ y = ai.onnx.ml.TreeEnsembleRegressor<{trees}>(x) }}",
+        f"g (double[N,1] x) => (float[N,1] y) {{ y = ai.onnx.ml.TreeEnsembleRegressor<{trees}>(x) }}",
         more='"ai.onnx.ml": 3',
     )
     del one.opset_imports[""]
     assert convert(one, 17, sets={"ai.onnx.ml": 5}).opset_imports == {"ai.onnx.ml": 5, "": 17}
     converted = convert(one, sets={"ai.onnx.ml": 5})
-    x = np.array([[0.5], [1]], np.float32)
+    x = np.array([[0.5], [1]])
     assert np.asarray(Interpreter(converted).run({"x": x})["y"]).tolist() == [[1.5], [-2]]
 
 

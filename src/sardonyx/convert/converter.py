@@ -44,15 +44,21 @@ def convert(
 ) -> Model:
     """The model under other versions of its operator sets and of the IR; the one that is given stays as it is.
 
-    opset: of ai.onnx.  sets: versions of other operator sets by domain, as {"ai.onnx.ml": 3}.  ir_version: a number, "auto" for the lowest
-    that what is used allows, or None to raise it only where what is used needs that.  Main graph, training graphs,
-    subgraphs and functions are converted; names, documentation, metadata and weights stay.
+    opset: of ai.onnx.  sets: versions of other operator sets by domain, as {"ai.onnx.ml": 3}.  ir_version: a number,
+    "auto" for the lowest that what is used allows, or None to raise it only where what is used needs that.  Main graph,
+    training graphs, subgraphs and functions are converted; names, documentation, metadata and weights stay.
 
     Raises ConversionError, naming node, operator, version and reason, where a version cannot express what the model
     says.  With `errors` it is added to that list, and the node goes on under its own version as the body of a
-    function.  Raises InputError for a version that does not exist, LimitError for graphs nested too deep.
+    function.  Raises InputError for a version that does not exist or a set that is not imported, LimitError for graphs nested too deep.
     """
     wanted = targets(opset, sets or {})
+    for domain in wanted:
+        if domain and not bodies_of(model, domain):
+            held = ", ".join(d or "ai.onnx" for d in model.opset_imports) or "none"
+            raise InputError(
+                f"the model does not import {domain or 'ai.onnx'}; it imports {held}", name="sets"
+            )
     with without_collection(), nesting_limited():
         result = clone(model)
         origins = {

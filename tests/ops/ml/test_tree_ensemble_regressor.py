@@ -154,7 +154,7 @@ def test_types_of_results() -> None:
     counted = votes("target", Vote(0, 1, 0, 1.0), Vote(0, 2, 4, 2.0)) | nodes(stump())
     lists = {name: tuple(v) for name, v in counted.items() if isinstance(v, list)}
     assert ask("TreeEnsembleRegressor", 3, [floats(3)], lists, domain=ML) == [floats(1, 5)]
+    broken = lists | {"nodes_truenodeids": (9, 0, 0)}
     with pytest.raises(InferenceError, match="there is no node 9 in tree 0"):
-        broken = lists | {"nodes_truenodeids": (9, 0, 0)}
         ask("TreeEnsembleRegressor", 3, [floats(3)], broken, domain=ML)
     assert ask("TreeEnsembleRegressor", 5, [None], {"n_targets": 2}, domain=ML) == [floats(None, 2)]

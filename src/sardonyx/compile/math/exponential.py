@@ -53,7 +53,7 @@ def exp(code: Code, x: Value) -> Value:
 
 @function
 def exp2(code: Code, x: Value) -> Value:
-    """2 to the power x, within 1.2 ulp; denormal results too."""
+    """2 to the power x, within 1.0 ulp; denormal results too."""
     x = x.at_most(129).at_least(-151)
     count, n = nearest(code, x + ROUNDER)
     low, high = halves(n)

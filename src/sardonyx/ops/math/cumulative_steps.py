@@ -22,7 +22,8 @@ def by_scan(op_type: str, first: int) -> ConvertFacet:
         if wide is not own:
             x = cast(c, x, wide)
         others = [i for i in range(c.rank(0)) if i != axis]
-        sizes = c.Gather(c.Shape(x), c.integers(others))
+        own_shape = c.Shape(x)
+        sizes = c.Gather(own_shape, c.integers(others))
         start = c.ConstantOfShape(sizes, value=np.full(1, first, wide.numpy))
         directions = [1 if c.t.integer("reverse") else 0]
         _, runs = c.ops(
@@ -37,6 +38,10 @@ def by_scan(op_type: str, first: int) -> ConvertFacet:
             scan_output_axes=[axis],
             scan_output_directions=directions,
         )
+        shape = c.t.shape(0)
+        length = None if shape is None else shape[axis]
+        if not isinstance(length, int) or length == 0:
+            runs = c.Reshape(runs, own_shape)  # a Scan of no steps knows no sizes
         return runs if wide is own else cast(c, runs, own)
 
     return convert

@@ -121,18 +121,29 @@ def ensemble(
 
 @regressor.convert((3, 5))
 def regressor_to_ensemble(c: Change) -> Converted:
-    """Sums and averages become sums, in which base values are trees of one leaf; numbers are double on the way."""
+    """Sums and averages become sums, in which base values are trees of one leaf.
+
+    Averages of one vote a leaf stay averages.  Where numbers and inputs are floats all stays in float, which the way
+    back needs; elsewhere numbers are double on the way.
+    """
     forest, targets = forest_in(c, "target")
     function, post = str(c.t.attributes["aggregate_function"]), str(c.t.attributes["post_transform"])
     bases = base(numbers(c.t.attributes, "base_values"), targets)
-    if function in ("SUM", "AVERAGE"):
-        share = max(1, len(forest.roots)) if function == "AVERAGE" else 1
-        lists = summed(forest, bases, share)
-        function = "SUM"
-    else:
+    if function in ("MIN", "MAX"):
         lists = extreme(c, forest, bases)
+    elif function == "AVERAGE" and not bases.any() and (np.diff(forest.starts) <= 1).all():
+        lists = summed(forest, bases)
+    else:
+        lists = summed(forest, bases, max(1, len(forest.roots)) if function == "AVERAGE" else 1)
+        function = "SUM"
+    if c.dtype(0) is DataType.FLOAT and all(map(is_float, (*lists.splits, *lists.weights))):
+        return ensemble(c, lists, c.input(0), DataType.FLOAT, targets, function, post)
     x = c.Cast(c.input(0), to=DataType.DOUBLE)
     return c.Cast(ensemble(c, lists, x, DataType.DOUBLE, targets, function, post), to=DataType.FLOAT)
+
+
+def is_float(number: float) -> bool:
+    return number != number or float(np.float32(number)) == number
 
 
 def summed(forest: Forest, bases: Floats, share: int = 1) -> Lists:
@@ -372,7 +383,7 @@ def ensemble_to_regressor(c: Change) -> Converted:
 
 def floats(c: Change, values: Sequence[float], what: str) -> list[float]:
     with np.errstate(over="ignore"):
-        wide = [v for v in values if v == v and float(np.float32(v)) != v]
+        wide = [v for v in values if not is_float(v)]
     if wide:
         c.refuse(f"{what} has {wide[0]}, which is no number of float")
     return list(values)

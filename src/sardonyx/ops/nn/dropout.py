@@ -50,7 +50,13 @@ def to_7(c: Change) -> Converted:
     return [output, cast(c, kept, c.dtype(0))]
 
 
-op.convert((7, 6))(lambda c: c.same(is_test=1))
+@op.convert((7, 6))
+def to_6(c: Change) -> Converted:
+    """Version 6 has no mask in inference; it is one everywhere."""
+    if not c.wants(1):
+        return c.same(is_test=1)
+    found = cast(c, c.input(0), DataType.BOOL)
+    return [c.Identity(c.input(0)), cast(c, c.Or(found, c.Not(found)), c.dtype(0))]
 
 
 @op.convert((7, 10), (10, 7))

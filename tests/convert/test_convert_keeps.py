@@ -114,3 +114,21 @@ def test_graphs_nested_beyond_the_stack_are_refused() -> None:
     graph.append(node)
     with pytest.raises(LimitError, match="nested deeper"):
         convert(Model(graph, ir_version=8, opset_imports={"": 13}), 11)
+
+
+def test_regression_trees_go_up_and_come_back() -> None:
+    trees = """nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2], nodes_featureids = [0, 0, 0],
+      nodes_values = [0.5, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0],
+      nodes_falsenodeids = [2, 0, 0], target_treeids = [0, 0], target_nodeids = [1, 2], target_ids = [0, 0],
+      target_weights = [1.5, -2.0], n_targets = 1"""
+    one = model(
+        f"g (float[N,1] x) => (float[N,1] y) {{ y = ai.onnx.ml.TreeEnsembleRegressor<{trees}>(x) }}",
+        more='"ai.onnx.ml": 3',
+    )
+    up = convert(one, sets={"ai.onnx.ml": 5})
+    assert [n.op_type for n in up.graph.nodes] == ["TreeEnsemble"]
+    back = convert(up, sets={"ai.onnx.ml": 3})
+    assert [n.op_type for n in back.graph.nodes] == ["TreeEnsembleRegressor"]
+    x = np.array([[0.5], [1]], np.float32)
+    for found in (up, back):
+        assert np.asarray(Interpreter(found).run({"x": x})["y"]).tolist() == [[1.5], [-2]]

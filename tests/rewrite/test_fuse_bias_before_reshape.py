@@ -30,9 +30,7 @@ def test_the_bias_goes_into_the_product(bias: str) -> None:
     ],
 )
 def test_other_axes_and_readers_stay(x: str, b: str, nodes: str) -> None:
-    assert_stays(
-        f"g (float[{x}] x, float[3,4] w, float[{b}] b) => (float[] y) {SHAPES} {{ {nodes} }}", PASS
-    )
+    assert_stays(f"g (float[{x}] x, float[3,4] w, float[{b}] b) => (float[] y) {SHAPES} {{ {nodes} }}", PASS)
 
 
 def test_a_bias_that_widens_stays() -> None:

@@ -7,7 +7,9 @@ import pytest
 from rewrite.rewriting import assert_becomes, assert_stays
 
 PASS = "gather-before-reshape"
-SHAPES = "int64[3] s = {2, 1, 6}, int64[2] t = {4, 3}, int64[1] k = {1}, int64[2] u = {2, 1}, int64[1] four = {4}"
+SHAPES = (
+    "int64[3] s = {2, 1, 6}, int64[2] t = {4, 3}, int64[1] k = {1}, int64[2] u = {2, 1}, int64[1] four = {4}"
+)
 
 
 def test_of_two_reshapes_around_a_gather_one_is_left() -> None:

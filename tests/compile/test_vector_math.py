@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from ctypes import c_int64, c_void_p
 from dataclasses import replace
 from functools import cache
 
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compile.vector_runs import Doubles, Floats, functions, module, run, ulps
+from compile.vector_runs import Doubles, Floats, applied, functions, loop_of, module, run, ulps
 from sardonyx.compile.llvm.jit import Library, compiled, host
 from sardonyx.compile.math.exponential import exp
 from sardonyx.compile.math.function import Definitions
@@ -72,7 +71,7 @@ EXACT: dict[str, Callable[[Doubles], Doubles]] = {
 # Where functions change: branches, overflow, the last denormal, whole results.
 EDGES = (0.375, 0.5, 0.5625, 1, 1.5, 2, 3.92, 3.95, 9.01, 10, 14.6, 20, 23.5, 88.02, 88.73, 89, 103.97, 104, 112, 127.5,
          128, 129, 149, 150, 151, 2**-126, LEAST, 2**22, 2**23, 2**24, 1e30, 2.0**127, 3.4028235e38, 0.70710677, 1.4142135,
-         0.34657359, 0.6931472, math.pi / 4, math.pi / 2, math.pi, 11 * math.pi, 0.4142135, 0.29289323)  # fmt: skip
+         0.34657359, 0.6931472, 0.99432379, math.pi / 4, math.pi / 2, math.pi, 11 * math.pi, 0.4142135, 0.29289323)  # fmt: skip
 
 
 @cache
@@ -136,10 +135,9 @@ def test_a_processor_without_extensions_gives_the_same_bits(lanes: int) -> None:
     oldest = replace(host(), cpu="x86-64", features="", lanes=4, fused=False, registers=16)
     text, names = module(lanes, fused=False)
     library = Library(compiled(text, oldest), names)
-    x = np.ascontiguousarray(sample()[::97][:16384])
+    x = sample()[::97]
     for name in EXACT:
-        y = np.empty_like(x)
-        library.function(f"run_{name}", *[c_void_p, c_int64, c_void_p])(y.ctypes.data, x.size, x.ctypes.data)
+        y = applied(loop_of(library, name), lanes, x)
         assert same_bits(y, run(name, x, lanes=LANES, fused=False)), name
 
 

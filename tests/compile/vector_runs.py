@@ -74,20 +74,29 @@ def library(lanes: int, fused: bool) -> Library:
 
 def run(name: str, *operands: Sequence[float] | Floats, lanes: int, fused: bool) -> Floats:
     """The function's results for arrays of one length, any."""
+    return applied(runner(name, lanes, fused), lanes, *operands)
+
+
+def applied(call: Callable[..., None], lanes: int, *operands: Sequence[float] | Floats) -> Floats:
+    """The results of a loop for arrays of one length, which are padded to a multiple of the lanes."""
     given = [np.ascontiguousarray(x, np.float32).ravel() for x in operands]
     size = given[0].size
     padded = [np.pad(x, (0, -size % lanes)) for x in given]
     y = np.empty(padded[0].size, np.float32)
     if size:
-        runner(name, lanes, fused)(y.ctypes.data, y.size, *(x.ctypes.data for x in padded))
+        call(y.ctypes.data, y.size, *(x.ctypes.data for x in padded))
     return y[:size]
 
 
 @cache
 def runner(name: str, lanes: int, fused: bool) -> Callable[..., None]:
     """The loop of a function: addresses of results, count, addresses of operands."""
+    return loop_of(library(lanes, fused), name)
+
+
+def loop_of(library: Library, name: str) -> Callable[..., None]:
     pointers = [ctypes.c_void_p] * functions()[name].arity
-    return library(lanes, fused).function(f"run_{name}", ctypes.c_void_p, ctypes.c_int64, *pointers)
+    return library.function(f"run_{name}", ctypes.c_void_p, ctypes.c_int64, *pointers)
 
 
 def ulps(got: Floats, want: Doubles) -> Doubles:

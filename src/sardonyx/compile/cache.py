@@ -1,1 +1,0 @@
-from sardonyx.compile.llvm.cache import Cache as Cache

@@ -56,7 +56,8 @@ class Body:
         for node in graph.nodes:
             op_type, outputs = node.op_type, node.outputs
             if op_type == "Constant" and literals and (tensor := literal_of(node)) is not None:
-                types = type_of(tensor)
+                answer = recall((tensor.dtype, tensor.shape))
+                types = answer.types if type(answer) is Answer else type_of(tensor)
             else:
                 plan = None if node.domain else plans.get(op_type)
                 key = None if plan is None else plan.key(node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sardonyx.dtypes import DataType
@@ -19,9 +19,26 @@ class TensorType:
     shape: Shape | None = None
     denotation: str = ""
     dim_denotations: tuple[str, ...] = ()  # one for each dim, or none at all
+    _hash: int = field(default=0, init=False, repr=False, compare=False)  # once somebody has asked; 0 before
 
     def __str__(self) -> str:
         return self.dtype.text + shape_text(self.shape)
+
+    def __hash__(self) -> int:
+        """That of the fields, worked out once: inference looks the same types up again and again."""
+        found = self._hash
+        if not found:
+            found = hash((self.dtype, self.shape, self.denotation, self.dim_denotations)) or 1
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __reduce__(self) -> tuple[type[TensorType], tuple[object, ...]]:
+        return TensorType, (
+            self.dtype,
+            self.shape,
+            self.denotation,
+            self.dim_denotations,
+        )  # another process, other hashes
 
 
 @dataclass(frozen=True, slots=True)

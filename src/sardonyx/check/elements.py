@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx import dtypes
-from sardonyx.check.tensors import TYPED, dtype_of, is_external
+from sardonyx.check.tensors import TYPED, dtype_of, int64_elements, is_external
 from sardonyx.dtypes import Array, DataType
 from sardonyx.errors import InvalidModel
 from sardonyx.io.tensors_proto import tensor_from
 from sardonyx.ir.tensors import Storage
-from sardonyx.proto.messages import TensorProto
+from sardonyx.proto.messages import SparseTensorProto, TensorProto
 
 
 class Nowhere:
@@ -44,3 +44,17 @@ def put_elements(tensor: TensorProto, array: Array, dtype: DataType) -> None:
         tensor.string_data = [one if isinstance(one, bytes) else str(one).encode() for one in array.flat]
     else:
         tensor.raw_data = dtypes.pack(np.ascontiguousarray(array), dtype)
+
+
+def sparse_parts(sparse: SparseTensorProto) -> tuple[Array, Array, DataType] | None:
+    """Values, indices and element type of a sparse tensor; None where they are not there or do not fit."""
+    if sparse.values is None or sparse.indices is None:
+        return None
+    values, indices, dtype = (
+        elements_of(sparse.values),
+        int64_elements(sparse.indices),
+        dtype_of(sparse.values),
+    )
+    if values is None or indices is None or dtype is None or values.shape != indices.shape[:1]:
+        return None
+    return values, indices, dtype

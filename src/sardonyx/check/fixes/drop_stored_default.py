@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx.check.elements import elements_of, put_elements
+from sardonyx.check.elements import put_elements, sparse_parts
 from sardonyx.check.mends import Fault, fix
-from sardonyx.check.tensors import dtype_of, int64_elements
 from sardonyx.dtypes import Array, DataType
 from sardonyx.proto.messages import SparseTensorProto
 
@@ -17,15 +16,10 @@ from sardonyx.proto.messages import SparseTensorProto
 @fix("SX329")
 def drop_stored_default(fault: Fault) -> str:
     sparse = fault.the(SparseTensorProto)
-    if sparse.values is None or sparse.indices is None:
+    parts = sparse_parts(sparse)
+    if parts is None or sparse.values is None or sparse.indices is None:
         return ""
-    values, indices, dtype = (
-        elements_of(sparse.values),
-        int64_elements(sparse.indices),
-        dtype_of(sparse.values),
-    )
-    if values is None or indices is None or dtype is None or values.shape != indices.shape[:1]:
-        return ""
+    values, indices, dtype = parts
     kept = ~is_zero(values, dtype)
     dropped = int((~kept).sum())
     if not dropped:

@@ -5,7 +5,7 @@ from math import exp, log
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cases import Case, check
@@ -237,6 +237,7 @@ def test_integers_without_a_result_are_refused() -> None:
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20))
+@example([1 - 2**63] * 3)
 def test_mean_of_integers_is_the_exact_one_cut_off(values: list[int]) -> None:
     total, count = sum(values), len(values)
     expected = total // count if total >= 0 else -(-total // count)

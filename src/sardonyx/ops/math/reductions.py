@@ -42,7 +42,7 @@ def product(x: Array, axes: Axes, keepdims: bool) -> Array:
 
 
 def mean(x: Array, axes: Axes, keepdims: bool) -> Array:
-    """Of integers: rounded towards zero, and never more than the elements, as nothing overflows on the way."""
+    """Of integers: rounded towards zero, and never more than the elements: what wraps around on the way wraps back."""
     count = math.prod(x.shape[axis] for axis in axes)
     if x.dtype.kind == "f":
         return total(x, axes, keepdims) / x.dtype.type(count)
@@ -50,7 +50,7 @@ def mean(x: Array, axes: Axes, keepdims: bool) -> Array:
         raise EvaluationError("there is no mean of no integers")
     wide = x.astype(np.int64 if x.dtype.kind == "i" else np.uint64)
     rest = total(wide % count, axes, keepdims)
-    floor = total(wide // count, axes, keepdims) + rest // count
+    floor = np.add(total(wide // count, axes, keepdims), rest // count)  # `+` of scalars would warn
     return np.asarray(floor + ((floor < 0) & (rest % count != 0))).astype(x.dtype)
 
 

@@ -1,0 +1,87 @@
+"""Tensors as kernels see them: elements of one type in a stretch of memory, with a stride for each dim."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sardonyx.dtypes import DataType
+from sardonyx.ir.dims import Known
+from sardonyx.ir.tensors import Array
+
+Role = Literal["arena", "input", "output", "constant"]
+
+
+@dataclass(eq=False, slots=True)
+class Storage:
+    """A stretch of memory of `size` bytes; the data of a constant is known when the program is made."""
+
+    role: Role
+    size: Known
+    name: str
+    data: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Elements in a storage; strides and offset count elements."""
+
+    dtype: DataType
+    shape: tuple[Known, ...]
+    strides: tuple[Known, ...]
+    storage: Storage
+    offset: Known = 0
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def count(self) -> Known:
+        """How many elements there are."""
+        return product(self.shape)
+
+    @property
+    def bytes(self) -> Known:
+        return self.count * width(self.dtype)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the elements stand in a row, the last dim innermost."""
+        return self.strides == row_major(self.shape)
+
+    @property
+    def pitch(self) -> Known | None:
+        """How far apart rows (runs of the last dim) are, if that is one number and rows are dense; else None."""
+        if self.rank == 0 or (self.strides[-1] != 1 and self.shape[-1] != 1):
+            return None
+        if self.rank == 1:
+            return self.shape[0]
+        pitch = self.strides[-2]
+        rows = row_major(self.shape[:-1])
+        fits = all(
+            d == 1 or s == r * pitch for d, s, r in zip(self.shape, self.strides[:-1], rows, strict=False)
+        )
+        return pitch if fits else None
+
+    def reshaped(self, shape: tuple[Known, ...]) -> Tensor:
+        """The same elements in other dims; asks for dense ones."""
+        assert self.is_dense, f"{self} is not dense"
+        return replace(self, shape=shape, strides=row_major(shape))
+
+
+def product(dims: tuple[Known, ...]) -> Known:
+    total: Known = 1
+    for dim in dims:
+        total = total * dim
+    return total
+
+
+def row_major(shape: tuple[Known, ...]) -> tuple[Known, ...]:
+    """Strides of dense elements, the last dim innermost."""
+    return tuple(product(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def width(dtype: DataType) -> int:
+    """Bytes of an element in memory, as NumPy holds it."""
+    return dtype.numpy.itemsize

@@ -1,6 +1,6 @@
-"""The official suite on the reference engine: what fails, why, and the score.
+"""The official suite on an engine: what fails, why, and the score.
 
-    python tools/score.py [PATTERN] [--data FOLDER]
+    python tools/score.py [PATTERN] [--data FOLDER] [--engine native]
 
 With a folder, the cases stored in it by older releases of ONNX are run instead of those of the installed wheel.
 """
@@ -16,18 +16,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from conformance.official import matching, run_case
+from conformance.official import Engine, matching, run_case
 from sardonyx.errors import SardonyxError
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.runtime.engine import NativeEngine
+
+ENGINES: dict[str, Engine] = {"reference": Interpreter, "native": NativeEngine}
 
 
-def main(pattern: str, folder: Path | None) -> int:
+def main(pattern: str, folder: Path | None, engine: Engine) -> int:
     warnings.simplefilter("ignore")
     cases = matching(pattern, folder)
     failed: collections.Counter[str] = collections.Counter()
     start = time.perf_counter()
     for case in cases:
         try:
-            run_case(case)
+            run_case(case, engine=engine)
         except (SardonyxError, AssertionError) as error:
             failed[type(error).__name__] += 1
             print(f"{case.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
@@ -44,5 +48,6 @@ if __name__ == "__main__":
         "pattern", nargs="?", default="", help="a regular expression that case names are searched for"
     )
     parser.add_argument("--data", type=Path, help="a folder of stored cases")
+    parser.add_argument("--engine", choices=ENGINES, default="reference", help="which engine runs the cases")
     options = parser.parse_args()
-    sys.exit(main(options.pattern, options.data))
+    sys.exit(main(options.pattern, options.data, ENGINES[options.engine]))

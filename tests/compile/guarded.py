@@ -68,7 +68,7 @@ def run(
             place.bytes[:] = np.ascontiguousarray(memory[storage]).reshape(-1).view(np.uint8)
         for step in every:
             execute(step, places, sizes or {}, size, at_end=at_end)
-        found.append([p.bytes.tobytes() for p in places.values()])
+        found.append([places[storage].bytes.tobytes() for storage in memory])
     assert all(one == found[0] for one in found), "results depend on placement or on the split of the work"
     for array, result in zip(memory.values(), found[0], strict=True):
         array.reshape(-1).view(np.uint8)[:] = np.frombuffer(result, np.uint8)

@@ -79,6 +79,24 @@ def test_a_vector_loop_may_fold_and_nothing_else() -> None:
         verify(kernel)
 
 
+def test_units_of_work_hand_nothing_on() -> None:
+    change = Put("total", Apply("add", (Local("total"), Load("x", i * N))))
+    whole = (Put("total", Number(0)), For("i", M, (change,), parallel=True))
+    with pytest.raises(AssertionError, match=r"\['total'\] change in the parallel loop i"):
+        verify(Kernel("k", buffers(), ("M", "N"), whole))
+    inner = For("i", M, (For("j", N, (), parallel=True),))
+    with pytest.raises(AssertionError, match="the parallel loop j is inside of another one"):
+        verify(Kernel("k", buffers(), ("M", "N"), (inner,)))
+    twice = (For("i", M, (), parallel=True), For("j", N, ()))
+    with pytest.raises(AssertionError, match="k does more than its parallel loop"):
+        verify(Kernel("k", buffers(), ("M", "N"), twice))
+
+
+def test_units_are_the_iterations_of_the_parallel_loop() -> None:
+    assert sums().units == 1
+    assert Kernel("k", buffers(), ("M", "N"), (For("i", M, (), parallel=True),)).units == M
+
+
 def test_nothing_runs_where_there_is_nothing() -> None:
     y = np.ones(2, np.float32)
     run(sums(), {"x": np.zeros(0, np.float32), "y": y}, {"M": 2, "N": 0})

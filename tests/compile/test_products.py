@@ -1,106 +1,101 @@
-"""Products of any size, with and without what follows them."""
+"""Tiles of products: which one is chosen, how weights lie for it, and strided rows."""
 
 from __future__ import annotations
 
-import ctypes
-from functools import cache
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from sardonyx.compile.blocks import Blocks
-from sardonyx.compile.llvm.jit import Library, load
-from sardonyx.compile.products.kernel import Epilogue, Tile, product, tile_for
-from sardonyx.compile.products.packing import packed, padded, row_addresses
+from compile import guarded
+from sardonyx.compile.blocks import I64
+from sardonyx.compile.llvm.jit import host
+from sardonyx.compile.llvm.target import Target
+from sardonyx.compile.products.micro import Ending, Micro, heights, result_arguments
+from sardonyx.compile.products.packing import constant, packed, packed_bias
+from sardonyx.compile.products.tiles import ROWS, Tile, tile_for, tile_of
+from sardonyx.compile.step import Kernel, Step
+from sardonyx.compile.tail import Tail
 from sardonyx.compile.text import Value
-from sardonyx.ir.tensors import Array
-
-TILES = [Tile(6, 4, 16), Tile(6, 2, 8), Tile(2, 1, 4), Tile(3, 2, 1)]
-POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
 
 
-def relu(code: Blocks, value: Value) -> Value:
-    return value.at_least(0)
+@pytest.mark.parametrize("registers", [16, 32])
+def test_a_tile_fits_the_registers(registers: int) -> None:
+    for vectors in ROWS[registers]:
+        tile = tile_of(vectors, 16, registers)
+        assert tile.rows * vectors + vectors + 1 <= registers  # sums, a row of B, an element of A
+        assert tile.rows * vectors >= 8  # two multiply-adds a cycle that take four
 
 
-@cache
-def kernel(tile: Tile, epilogue: Epilogue) -> Library:
-    return load(product("product", tile, epilogue, fused=True), ["product"])
-
-
-def run(
-    a: Array, b: Array, tile: Tile, epilogue: Epilogue, bias: Array | None = None, more: Array | None = None
-) -> Array:
-    """A [m, k] times B [k, n], in a frame of numbers that must stay."""
-    m, k = a.shape
-    n = b.shape[1]
-    frame = np.full((m + 1, n + 3), -7, np.float32)
-    addend = np.full_like(frame, 5)
-    if more is not None:
-        addend[:m, :n] = more
-    rows = row_addresses(a.ctypes.data, m, k * 4, tile)
-    panels, first = packed(b[None], tile), padded(np.zeros(n, np.float32) if bias is None else bias, tile)
-    types = [POINTER] * 3 + [COUNT] * 5 + [POINTER] * 2
-    call = kernel(tile, epilogue).function("product", *types)
-    call(
-        rows.ctypes.data,
-        panels.ctypes.data,
-        frame.ctypes.data,
-        n + 3,
-        m,
-        n,
-        1,
-        k,
-        first.ctypes.data,
-        addend.ctypes.data,
-    )
-    assert (frame[m:] == -7).all(), "a row behind the last one is written"
-    assert (frame[:, n:] == -7).all(), "a column behind the last one is written"
-    return frame[:m, :n]
-
-
-@pytest.mark.parametrize("tile", TILES, ids=str)
 @pytest.mark.parametrize(
-    "size", [(1, 1, 1), (6, 64, 5), (7, 65, 3), (13, 130, 17), (5, 3, 0), (0, 4, 2), (4, 0, 2)], ids=str
+    ("columns", "vectors"),
+    [(1, 1), (16, 1), (17, 2), (48, 3), (64, 4), (80, 1), (96, 3), (144, 3), (1000, 3)],
 )
-def test_products_of_any_size(size: tuple[int, int, int], tile: Tile) -> None:
-    m, n, k = size
-    draw = np.random.default_rng(m + n + k)
-    a, b = draw.normal(size=(m, k)).astype(np.float32), draw.normal(size=(k, n)).astype(np.float32)
-    np.testing.assert_allclose(run(a, b, tile, Epilogue()), a @ b, 1e-5, 1e-5)
+def test_a_tile_computes_few_dead_columns(columns: int, vectors: int) -> None:
+    assert tile_for(columns, 16, 32).vectors == vectors
 
 
-@pytest.mark.parametrize("tile", TILES, ids=str)
-def test_bias_addend_and_activation_come_with_it(tile: Tile) -> None:
-    draw = np.random.default_rng(1)
-    a, b = draw.normal(size=(9, 4)).astype(np.float32), draw.normal(size=(4, 70)).astype(np.float32)
-    bias, more = draw.normal(size=70).astype(np.float32), draw.normal(size=(9, 70)).astype(np.float32)
-    found = run(a, b, tile, Epilogue(bias=True, more=True, activation=relu), bias, more)
-    np.testing.assert_allclose(found, np.maximum(a @ b + bias + more, 0), 1e-5, 1e-5)
+def test_panels_are_filled_up_with_zeros() -> None:
+    tile, b = Tile(6, 2, 4), np.arange(2 * 3 * 11, dtype=np.float32).reshape(2, 3, 11)
+    panels = packed(b, tile)
+    assert panels.shape == (2, 2, 3, 8)
+    np.testing.assert_array_equal(panels[0], b[..., :8])
+    np.testing.assert_array_equal(panels[1, ..., :3], b[..., 8:])
+    assert not panels[1, ..., 3:].any()
+    np.testing.assert_array_equal(packed_bias(b[0, 0], tile).reshape(-1)[:11], b[0, 0])
 
 
-def test_a_convolution_is_a_product_with_a_tap_for_each_place() -> None:
-    tile = Tile(6, 2, 8)
-    draw = np.random.default_rng(2)
-    x, w = draw.normal(size=(5, 7, 3)).astype(np.float32), draw.normal(size=(9, 3, 4)).astype(np.float32)
-    nothing = np.zeros(3, np.float32)
-    place = np.arange(36)
-    rows = np.empty((6, 9, 6), np.int64)
-    for t in range(9):
-        y, column = np.divmod(np.minimum(place, 34), 7)
-        y, column = y + t // 3 - 1, column + t % 3 - 1
-        inside = (y >= 0) & (y < 5) & (column >= 0) & (column < 7)
-        rows[:, t] = np.where(inside, x.ctypes.data + (y * 7 + column) * 12, nothing.ctypes.data).reshape(
-            6, 6
-        )
-    panels, found = packed(w, tile), np.zeros((35, 4), np.float32)
-    call = kernel(tile, Epilogue()).function("product", *[POINTER] * 3, *[COUNT] * 5, *[POINTER] * 2)
-    call(rows.ctypes.data, panels.ctypes.data, found.ctypes.data, 4, 35, 4, 9, 3, 0, 0)
-    framed = np.pad(x, ((1, 1), (1, 1), (0, 0)))
-    windows = np.stack([framed[t // 3 : t // 3 + 5, t % 3 : t % 3 + 7] for t in range(9)])
-    np.testing.assert_allclose(found.reshape(5, 7, 4), np.einsum("tyxc,tcn->yxn", windows, w), 1e-5, 1e-5)
+def test_code_is_made_for_few_numbers_of_rows() -> None:
+    assert [heights(rows) for rows in (1, 2, 6, 14)] == [[1], [1, 2], [1, 5, 6], [1, 7, 14]]
 
 
-def test_the_tile_fills_the_registers() -> None:
-    assert tile_for(16, 32).width == 64
-    assert tile_for(8, 16) == Tile(6, 2, 8)
+def transposed_product(tile: Tile, target: Target) -> Kernel:
+    """A kernel of one panel for a transposed A [k, m]: arguments a, b, m, n, k, result; a unit is a block of rows."""
+
+    def source(name: str, _: Target) -> str:
+        code = Micro(tile, Tail(), target.fused)
+        a, b, m, n, k = code.pointer(0), code.pointer(1), code.size(2), code.size(3), code.size(4)
+        result = code.result(5)
+
+        def unit(unit: Value) -> None:
+            row = unit * tile.rows
+
+            def sums(rows: int) -> None:
+                code.start(rows)
+                addresses = [code.address(a, row + code.clamped(r, m - row)) for r in range(rows)]
+                code.accumulate(addresses, b, k, stride=m)
+
+            code.block(m - row, sums, Ending(result, row, code.constant(0, I64), n))
+
+        code.counted(code.first, code.last, 1, unit)
+        return code.module(name)
+
+    return Kernel(f"transposed {tile}", source)
+
+
+@pytest.mark.parametrize(
+    "tile", [Tile(6, 4, 16), Tile(14, 1, 16), Tile(6, 2, 8), Tile(2, 1, 4), Tile(3, 2, 1)], ids=str
+)
+@pytest.mark.parametrize("size", [(1, 5), (6, 1), (17, 33), (3, 0), (0, 2)], ids=str)
+def test_rows_may_be_strided(tile: Tile, size: tuple[int, int]) -> None:
+    m, k = size
+    n = tile.width - (tile.width > 1)
+    draw = np.random.default_rng(m + k)
+    a, b = draw.normal(size=(k, m)).astype(np.float32), draw.normal(size=(k, n)).astype(np.float32)
+    y = np.full((m, n), np.nan, np.float32)
+    given, source = guarded.tensor(a)
+    result, sink = guarded.tensor(y)
+    panel = constant(packed(b[None], tile))
+    target = replace(host(), lanes=tile.lanes)
+    step = Step(
+        transposed_product(tile, target),
+        (given, panel, m, n, k, *result_arguments(result, Tail(), ())),
+        -(-m // tile.rows),
+        (given, panel),
+        (result,),
+    )
+    guarded.run(step, {source: a, sink: y})
+    wanted = a.T.astype(np.float64) @ b
+    np.testing.assert_allclose(
+        y, wanted, 0, 1e-6 * max(1.0, np.abs(wanted).max(initial=0))
+    )  # sums of 33 terms

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from sardonyx.ops.api import RuntimeValue
 from sardonyx.proto import messages as m
 from sardonyx.proto.binary import decode
 from sardonyx.proto.record import Record
+from sardonyx.runtime.engine import NativeEngine
 
 
 class NoFiles:
@@ -153,13 +154,16 @@ def folder_cases(root: Path) -> Iterator[OfficialCase]:
             yield OfficialCase(name, "stored", model, model.parent, 1e-3, 1e-7)
 
 
-def run_case(case: OfficialCase, model: Model | None = None) -> None:
-    """Runs a case on the reference engine and compares by the case's own tolerance; random ones by what is promised.
+Engine = Callable[[Model], "Interpreter | NativeEngine"]
+
+
+def run_case(case: OfficialCase, model: Model | None = None, engine: Engine = Interpreter) -> None:
+    """Runs a case on an engine and compares by the case's own tolerance; random ones by what is promised.
 
     `model`, if given, runs instead of the case's own.
     """
     model = model or case.load()
-    interpreter = Interpreter(model)
+    interpreter = engine(model)
     for inputs, outputs in case.data_sets(model):
         names = [v.name for v in model.graph.inputs if case.kind != "real" or v.initializer is None]
         feeds = dict(zip(names, inputs, strict=False))

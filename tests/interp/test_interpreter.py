@@ -11,6 +11,7 @@ import pytest
 import sardonyx as sx
 from models import function, record
 from sardonyx.errors import InvalidModel, LimitError
+from sardonyx.interp.interpreter import Interpreter
 from sardonyx.ops.api import RuntimeValue
 
 F = np.float32
@@ -185,7 +186,7 @@ def test_values_are_let_go_after_their_last_use() -> None:
         refs[node.outputs[0].name] = weakref.ref(results[0])  # type: ignore[attr-defined]
         alive.append((node.outputs[0].name, sum(r() is not None for r in refs.values())))  # type: ignore[attr-defined]
 
-    found._interpreter.run(feeds, observe)  # type: ignore[arg-type]
+    Interpreter(found.model).run(feeds, observe)  # type: ignore[arg-type]
     assert alive == [("a", 1), ("b", 2), ("c", 2), ("y", 2)]
 
 

@@ -18,6 +18,7 @@ from models import function, record
 from mutations import mutated_bytes, mutated_records
 from sardonyx.cli.random_feeds import random_feeds
 from sardonyx.errors import EvaluationError, LimitError, SardonyxError
+from sardonyx.interp.interpreter import Interpreter
 from sardonyx.proto import messages as m
 from sardonyx.proto.binary import encode
 
@@ -153,12 +154,13 @@ def test_the_models_are_right_before_they_are_made_wrong() -> None:
 
 
 def test_a_kernel_s_own_fault_is_not_taken_for_the_model_s() -> None:
-    found = sx.Session(record("g (float[2] x) => (float[2] y) { y = Neg(x) }"))
+    found = sx.Session(record("g (float[2] x) => (float[2] y) { y = Neg(x) }"), engine="reference")
 
     def broken(*inputs: object, **attributes: object) -> None:
         raise AssertionError("ours")
 
-    found._interpreter.program.steps[0].kernel = broken
+    assert isinstance(found._runner, Interpreter)
+    found._runner.program.steps[0].kernel = broken
     with pytest.raises(AssertionError, match="ours"):
         found.run({"x": np.zeros(2, np.float32)})
 

@@ -75,6 +75,25 @@ class Blocks(Code):
         body()
         self.jump(done)
 
+    def first_lanes(self, count: Value, lanes: int) -> Value:
+        """The mask of as many lanes as the integer says, all of them if it is greater."""
+        count = self.select(count < lanes, count, self.constant(lanes, I64)).converted("trunc", "i32")
+        numbers = ", ".join(f"i32 {i}" for i in range(lanes))
+        return Value(self, Kind("i32", lanes), f"<{numbers}>") < self.spread(count, lanes)
+
+    def read_where(self, mask: Value, slot: Slot) -> Value:
+        """A vector, zero where the mask is not; those lanes are not touched in memory."""
+        name = f"@llvm.masked.load.{slot.kind.suffix}.p0"
+        self.declarations[f"declare {slot.kind} {name}(ptr, i32 immarg, {mask.kind}, {slot.kind})"] = None
+        place = f"ptr {slot.name}, i32 {alignment(slot.kind)}"
+        return self.emit(slot.kind, f"call {slot.kind} {name}({place}, {mask}, {slot.kind} zeroinitializer)")
+
+    def write_where(self, mask: Value, slot: Slot, value: Value) -> None:
+        """Writes the lanes of a vector where the mask is."""
+        name = f"@llvm.masked.store.{slot.kind.suffix}.p0"
+        self.declarations[f"declare void {name}({slot.kind}, ptr, i32 immarg, {mask.kind})"] = None
+        self.lines.append(f" call void {name}({value}, ptr {slot.name}, i32 {alignment(slot.kind)}, {mask})")
+
     def label(self, word: str) -> str:
         self._count += 1
         return f"{word}{self._count}"
@@ -94,4 +113,4 @@ class Blocks(Code):
 
 def alignment(kind: Kind) -> int:
     """Bytes: elements are aligned, vectors of them need not be."""
-    return 8 if kind.element in ("i64", "double") else 4
+    return max(kind.bits // 8, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sardonyx.compile.llvm.target import Target
@@ -46,3 +46,7 @@ class Step:
     traffic: Known = 0
     scratch: Known = 0
     nodes: tuple[str, ...] = ()
+
+    def named(self, nodes: tuple[str, ...]) -> Step:
+        """The same step in the name of some nodes."""
+        return replace(self, nodes=nodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -9,7 +10,7 @@ from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Known
 from sardonyx.ir.tensors import Array
 
-Role = Literal["arena", "input", "output", "constant"]
+Role = Literal["arena", "input", "output", "constant", "status"]
 
 
 @dataclass(eq=False, slots=True)
@@ -48,7 +49,8 @@ class Tensor:
     @property
     def is_dense(self) -> bool:
         """Whether the elements stand in a row, the last dim innermost."""
-        return self.strides == row_major(self.shape)
+        pairs = zip(self.shape, self.strides, row_major(self.shape), strict=True)
+        return all(dim == 1 or stride == wanted for dim, stride, wanted in pairs)
 
     @property
     def pitch(self) -> Known | None:
@@ -64,20 +66,25 @@ class Tensor:
         )
         return pitch if fits else None
 
+    def permuted(self, perm: Sequence[int]) -> Tensor:
+        """The same elements with the dims in another order: dim i is dim perm[i] of this tensor."""
+        shape, strides = tuple(self.shape[i] for i in perm), tuple(self.strides[i] for i in perm)
+        return replace(self, shape=shape, strides=strides)
+
     def reshaped(self, shape: tuple[Known, ...]) -> Tensor:
         """The same elements in other dims; asks for dense ones."""
         assert self.is_dense, f"{self} is not dense"
         return replace(self, shape=shape, strides=row_major(shape))
 
 
-def product(dims: tuple[Known, ...]) -> Known:
+def product(dims: Sequence[Known]) -> Known:
     total: Known = 1
     for dim in dims:
         total = total * dim
     return total
 
 
-def row_major(shape: tuple[Known, ...]) -> tuple[Known, ...]:
+def row_major(shape: Sequence[Known]) -> tuple[Known, ...]:
     """Strides of dense elements, the last dim innermost."""
     return tuple(product(shape[i + 1 :]) for i in range(len(shape)))
 

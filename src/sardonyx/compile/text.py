@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Element = Literal["float", "double", "i1", "i32", "i64"]
-SHORT: dict[Element, str] = {"float": "f32", "double": "f64", "i1": "i1", "i32": "i32", "i64": "i64"}
+Element = Literal["float", "double", "i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
+SHORT = {"float": "f32", "double": "f64"}
 BITS_OF: dict[Element, Element] = {"float": "i32", "double": "i64", "i32": "float", "i64": "double"}
 
 
@@ -25,16 +25,31 @@ class Kind:
     lanes: int = 1
 
     def __str__(self) -> str:
-        return self.element if self.lanes == 1 else f"<{self.lanes} x {self.element}>"
+        return self.written if self.lanes == 1 else f"<{self.lanes} x {self.written}>"
+
+    @property
+    def written(self) -> str:
+        """The element type in LLVM's words, which know no signs: `i8` of `u8`."""
+        return self.element.replace("u", "i") if self.is_unsigned else self.element
 
     @property
     def suffix(self) -> str:
         """What names of intrinsics end in: `f32`, `v16f32`."""
-        return SHORT[self.element] if self.lanes == 1 else f"v{self.lanes}{SHORT[self.element]}"
+        short = SHORT.get(self.written, self.written)
+        return short if self.lanes == 1 else f"v{self.lanes}{short}"
 
     @property
     def is_float(self) -> bool:
         return self.element in ("float", "double")
+
+    @property
+    def is_unsigned(self) -> bool:
+        return self.element.startswith("u")
+
+    @property
+    def bits(self) -> int:
+        """The width of an element."""
+        return {"float": 32, "double": 64}.get(self.element) or int(self.element[1:])
 
     def of(self, element: Element) -> Kind:
         return replace(self, element=element)
@@ -48,7 +63,7 @@ class Kind:
         else:
             assert number == int(number), f"{number} is no constant of {self}"
             text = str(int(number)) if self.element != "i1" else str(bool(number)).lower()
-        return text if self.lanes == 1 else f"splat ({self.element} {text})"
+        return text if self.lanes == 1 else f"splat ({self.written} {text})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,8 +114,8 @@ class Value:
         return self._two("", "shl", other)
 
     def __rshift__(self, other: Value | float) -> Value:
-        """Keeps the sign."""
-        return self._two("", "ashr", other)
+        """Keeps the sign, if there is one."""
+        return self._two("", "lshr" if self.kind.is_unsigned else "ashr", other)
 
     def __lt__(self, other: Value | float) -> Value:
         return self._compared("fcmp olt", "icmp slt", other)
@@ -132,6 +147,10 @@ class Value:
         limit = self.code.constant(other, self.kind)
         return self.code.select(limit > self, limit, self)
 
+    @property
+    def is_constant(self) -> bool:
+        return not self.name.startswith("%")
+
     def bits(self) -> Value:
         """The same bits as integers of that width, or as floats if they are integers."""
         return self.converted("bitcast", BITS_OF[self.kind.element])
@@ -153,6 +172,8 @@ class Value:
     def _compared(self, floating: str, integer: str, other: Value | float) -> Value:
         right = self.code.operand(other, self.kind)
         operation = floating if self.kind.is_float else integer
+        if self.kind.is_unsigned:
+            operation = operation.replace(" s", " u")
         return self.code.emit(self.kind.of("i1"), f"{operation} {self}, {right.name}")
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from sardonyx.compile.blocks import I64, Blocks
-from sardonyx.compile.loops.ir import Apply, Load, Local, Number, Scalar, Select
+from sardonyx.compile.elements import ELEMENTS, converted
+from sardonyx.compile.integers import absolute, divided, left_over, modulo
+from sardonyx.compile.loops.ir import Apply, Cast, Load, Local, Number, Scalar, Select, distinct
 from sardonyx.compile.math.function import Definitions, Function
 from sardonyx.compile.math.table import FUNCTIONS
-from sardonyx.compile.text import Kind, Value
+from sardonyx.compile.text import Code, Kind, Value
 
-INTRINSICS = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "roundeven", "abs": "fabs"}
-EXTREMES = {"max": "maximum", "min": "minimum"}
+INTRINSICS = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "roundeven", "trunc": "trunc"}
 Leaf: TypeAlias = Callable[["Local | Load"], Value]
 
 
@@ -25,18 +27,24 @@ class Values(Blocks):
         self.definitions = Definitions(fused)
 
     def evaluated(self, value: Scalar, kind: Kind, leaf: Leaf) -> Value:
-        """The value in every lane of a kind; `leaf` fetches what has a name or a place."""
-        match value:
-            case Number():
-                return self.constant(value.value, kind)
-            case Local() | Load():
-                return leaf(value)
-            case Apply():
-                return self.applied(value.op, *(self.evaluated(a, kind, leaf) for a in value.args))
-            case Select():
-                a, b = (self.evaluated(one, kind, leaf) for one in (value.a, value.b))
-                then, otherwise = (self.evaluated(one, kind, leaf) for one in (value.then, value.otherwise))
-                return self.select(self.compared(value.op, a, b), then, otherwise)
+        """The value in every lane of a kind; `leaf` fetches what has a name or a place, of whatever element type.
+
+        Numbers are of the type of what stands beside them, or of `kind` if that is numbers, too.  What several values
+        have in common, as one object, is worked out once.
+        """
+        return Evaluation(self, leaf).of(value, kind)
+
+    def together(
+        self, values: Sequence[Scalar], kinds: Sequence[Kind], leaves: Sequence[Leaf]
+    ) -> list[list[Value]]:
+        """Several values for each of several `leaf`s, operation by operation: a processor does what is near at once."""
+        evaluations = [Evaluation(self, leaf) for leaf in leaves]
+        for value, kind in zip(values, kinds, strict=True):
+            for one in reversed(list(distinct(value))):
+                for evaluation in evaluations:
+                    if not is_number(one):
+                        evaluation.of(one, kind)
+        return [[e.of(v, kind) for v, kind in zip(values, kinds, strict=True)] for e in evaluations]
 
     def compared(self, op: str, a: Value, b: Value) -> Value:
         match op:
@@ -48,25 +56,146 @@ class Values(Blocks):
         return a.equals(b)
 
     def applied(self, op: str, *args: Value) -> Value:
+        """An operation of `loops.ir.ARITY`."""
         match op, args:
-            case "add", (a, b):
-                return a + b
-            case "sub", (a, b):
-                return a - b
-            case "mul", (a, b):
-                return a * b
-            case "div", (a, b):
-                return a / b
-            case "neg", (a,):
-                return -a
+            case "fma", (a, b, c):
+                return self.fma(a, b, c)
+            case "where", (condition, a, b):
+                return self.select(condition, a, b)
+            case (("lt" | "le" | "eq"), (a, b)):
+                return self.compared(op, a, b)
+        if op in OF_TWO:
+            return OF_TWO[op](self, *args)
+        if op in OF_ONE:
+            return OF_ONE[op](self, *args)
         if op in INTRINSICS:
             return self.intrinsic(INTRINSICS[op], *args)
-        if op in EXTREMES:
-            return self.intrinsic(EXTREMES[op], *args)
-        function = self.functions[op]
-        lanes = args[0].kind.lanes
-        self.definitions.need(function, lanes)
-        return self.emit(args[0].kind, function.call(lanes, *(a.name for a in args)))
+        return self.called(self.functions[op], *args)
+
+    def called(self, function: Function, *args: Value) -> Value:
+        """A function of vectors of floats."""
+        kind = args[0].kind
+        assert kind.element == "float", f"{function.name} is a function of float"
+        self.definitions.need(function, kind.lanes)
+        return self.emit(kind, function.call(kind.lanes, *(a.name for a in args)))
+
+
+class Evaluation:
+    """Values worked out one after another, each object once."""
+
+    def __init__(self, code: Values, leaf: Leaf) -> None:
+        self.code, self.leaf = code, leaf
+        self.found: dict[tuple[int, Kind | None], Value] = {}  # by identity: values may be large
+
+    def of(self, value: Scalar, kind: Kind) -> Value:
+        key = id(value), kind if is_number(value) else None
+        if key not in self.found:
+            self.found[key] = self.fresh(value, kind)
+        return self.found[key]
+
+    def fresh(self, value: Scalar, kind: Kind) -> Value:
+        match value:
+            case Number():
+                return self.code.constant(value.value, kind)
+            case Local() | Load():
+                return self.leaf(value)
+            case Cast():
+                inner = self.of(value.value, kind.of("float"))
+                return converted(self.code, inner, ELEMENTS[value.dtype])
+            case Apply(op="where", args=(condition, *rest)):
+                return self.code.applied("where", self.of(condition, kind.of("i1")), *self.alike(rest, kind))
+            case Apply():
+                inside = kind.of("float") if kind.element == "i1" and value.op not in LOGIC else kind
+                return self.code.applied(value.op, *self.alike(value.args, inside))
+            case Select():
+                chosen = self.code.compared(value.op, *self.alike((value.a, value.b), kind))
+                return self.code.select(chosen, *self.alike((value.then, value.otherwise), kind))
+
+    def alike(self, values: Sequence[Scalar], kind: Kind) -> list[Value]:
+        """Values of one type: that of the first one that is not of numbers alone, or the kind."""
+        given = {i: self.of(v, kind) for i, v in enumerate(values) if not is_number(v)}
+        for value in given.values():
+            kind = value.kind
+            break
+        return [given[i] if i in given else self.of(v, kind) for i, v in enumerate(values)]
+
+
+def is_number(value: Scalar) -> bool:
+    """Whether a value takes the type of what stands beside it."""
+    match value:
+        case Number():
+            return True
+        case Apply() if value.op not in ("lt", "le", "eq", "isnan", "isinf"):
+            chosen = value.args[1:] if value.op == "where" else value.args
+            return all(map(is_number, chosen))
+        case Select():
+            return is_number(value.then) and is_number(value.otherwise)
+        case _:
+            return False
+
+
+def greater(code: Code, a: Value, b: Value) -> Value:
+    """The greater of both; NaN if one is."""
+    if not a.kind.is_float:
+        return code.select(a > b, a, b)
+    limit, x = (a, b) if a.is_constant else (b, a)
+    if limit.is_constant and not is_nan(limit):
+        return code.select(limit > x, limit, x)  # one instruction where `maximum` is several
+    return code.intrinsic("maximum", a, b)
+
+
+def lesser(code: Code, a: Value, b: Value) -> Value:
+    """The lesser of both; NaN if one is."""
+    if not a.kind.is_float:
+        return code.select(a < b, a, b)
+    limit, x = (a, b) if a.is_constant else (b, a)
+    if limit.is_constant and not is_nan(limit):
+        return code.select(limit < x, limit, x)
+    return code.intrinsic("minimum", a, b)
+
+
+def is_nan(constant: Value) -> bool:
+    return constant.name == constant.kind.constant(float("nan"))
+
+
+def sign(code: Code, x: Value) -> Value:
+    """-1, 0 or 1; NaN stays NaN, and zeros stay as they are."""
+    found = code.select(x > 0, 1, x)
+    return found if x.kind.is_unsigned else code.select(x < 0, -1, found)
+
+
+def is_infinite(code: Code, x: Value) -> Value:
+    return code.absolute(x).equals(math.inf)
+
+
+def inverted(code: Code, x: Value) -> Value:
+    """Every bit turned over."""
+    return x ^ (1 if x.kind.element == "i1" else code.constant(-1, x.kind))
+
+
+LOGIC = ("and", "or", "xor", "not")
+OF_ONE: Mapping[str, Callable[[Code, Value], Value]] = {
+    "neg": lambda code, x: -x,
+    "abs": lambda code, x: code.absolute(x) if x.kind.is_float else absolute(code, x),
+    "reciprocal": lambda code, x: 1 / x,
+    "sign": sign,
+    "isnan": lambda code, x: x.differs(x),
+    "isinf": is_infinite,
+    "not": inverted,
+}
+OF_TWO: Mapping[str, Callable[[Code, Value, Value], Value]] = {
+    "add": lambda code, a, b: a + b,
+    "sub": lambda code, a, b: a - b,
+    "mul": lambda code, a, b: a * b,
+    "div": lambda code, a, b: a / b if a.kind.is_float else divided(code, a, b),
+    "mod": modulo,
+    "fmod": left_over,
+    "max": greater,
+    "min": lesser,
+    "and": lambda code, a, b: a & b,
+    "or": lambda code, a, b: a | b,
+    "xor": lambda code, a, b: a ^ b,
+}
 
 
 class KernelText(Values):

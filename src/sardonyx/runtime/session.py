@@ -19,10 +19,12 @@ from sardonyx.ir.graph import Node
 from sardonyx.ir.types import Shape, TensorType, Type
 from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.dims import Lengths
+from sardonyx.runtime.engine import NativeEngine
 from sardonyx.runtime.feeds import checked
 from sardonyx.runtime.kinds import described, is_a
 
 Engine = Literal["auto", "reference", "native"]
+ENGINES: tuple[Engine, ...] = ("auto", "reference", "native")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +68,19 @@ class Session:
         policy: Policy | str = Policy.HUB,
         operator_sets: Iterable[SetSource] = (),
     ) -> None:
-        if engine not in ("auto", "reference"):
-            known = "'auto' and 'reference' are there"
-            raise SardonyxError(f"engine {engine!r} is not part of this version of Sardonyx: {known}")
+        if engine not in ENGINES:
+            raise SardonyxError(f"there is no engine {engine!r}; there are {', '.join(map(repr, ENGINES))}")
         if threads is not None and threads < 1:
             raise SardonyxError(
                 f"threads is {threads}: at least 1 is needed, or None for as many as there are cores"
             )
-        self.engine = "reference"
+        self.engine: Engine = "reference" if engine == "auto" else engine
         self.model = load(source, policy=policy, operator_sets=operator_sets)
-        self._interpreter = Interpreter(self.model, limits=limits, seed=seed)
+        self._runner: Interpreter | NativeEngine = (
+            Interpreter(self.model, limits=limits, seed=seed)
+            if self.engine == "reference"
+            else NativeEngine(self.model, threads=threads, limits=limits, seed=seed)
+        )
         self._inputs = self.model.graph.inputs
         self._outputs = tuple(self.model.graph.outputs)
 
@@ -103,7 +108,7 @@ class Session:
         lengths = Lengths(self.model.ir_version)
         values = checked({} if feeds is None else feeds, self._inputs, lengths)
         wanted = self._wanted(outputs)
-        results = self._interpreter.run(values)
+        results = self._runner.run(values)
         self._hold_outputs(results, lengths)
         return {name: owned(results[name]) for name in wanted}
 
@@ -112,7 +117,7 @@ class Session:
         seen: list[tuple[Node, list[RuntimeValue]]] = []
         lengths = Lengths(self.model.ir_version)
         values = checked({} if feeds is None else feeds, self._inputs, lengths)
-        self._interpreter.run(values, lambda node, results: seen.append((node, list(results))))
+        self._runner.run(values, lambda node, results: seen.append((node, list(results))))
         return seen
 
     def _wanted(self, outputs: Sequence[str] | None) -> list[str]:

@@ -15,14 +15,20 @@ from sardonyx.ir.dims import Expr
 
 Place: TypeAlias = "int | Expr"
 Role = Literal["in", "out", "scratch"]
-Unary = Literal["neg", "abs", "sqrt", "exp", "log", "tanh", "erf", "sigmoid", "floor", "ceil", "round"]
-Binary = Literal["add", "sub", "mul", "div", "max", "min", "pow"]
 Comparison = Literal["lt", "le", "eq"]
-UNARY: tuple[Unary, ...] = (
-    "neg", "abs", "sqrt", "exp", "log", "tanh", "erf", "sigmoid", "floor", "ceil", "round",
-)  # fmt: skip
-BINARY: tuple[Binary, ...] = ("add", "sub", "mul", "div", "max", "min", "pow")
 COMPARISONS: tuple[Comparison, ...] = ("lt", "le", "eq")
+ARITY: dict[str, int] = {
+    **dict.fromkeys((
+        "neg", "abs", "sign", "sqrt", "rsqrt", "reciprocal", "floor", "ceil", "round", "trunc",
+        "exp", "exp2", "expm1", "log", "log1p", "sin", "cos", "tanh", "erf",
+        "sigmoid", "silu", "softplus", "mish", "gelu", "isnan", "isinf", "not",
+    ), 1),
+    **dict.fromkeys((
+        "add", "sub", "mul", "div", "mod", "fmod", "max", "min", "pow", "elu", "celu",
+        "lt", "le", "eq", "and", "or", "xor",
+    ), 2),
+    **dict.fromkeys(("fma", "where", "selu"), 3),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A constant, exactly as a float holds it."""
+    """A constant, of the type of the values beside it."""
 
     value: float
 
@@ -62,10 +68,27 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An operation on values; `max` and `min` hand on NaN."""
+    """An operation on values of one type, one of `ARITY`; `lt`, `le`, `eq`, `isnan` and `isinf` make bools.
 
-    op: Unary | Binary
+    `max` and `min` hand on NaN, and nothing compares with it.  Integers wrap around; `div` of them rounds toward zero,
+    `fmod` has the sign of the first, `mod` that of the second, and dividing by zero leaves 0 of all three.  `and`,
+    `or`, `xor` and `not` take bools or the bits of integers.  `where` picks by a bool.  `fma` is a*b + c.
+    """
+
+    op: str
     args: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A value as another type.
+
+    Floats lose their fraction on the way to integers.  Beyond int32 (int64 for uint32 and 64 bits) they become its
+    lowest number, of which the low bits are kept.
+    """
+
+    dtype: DataType
+    value: Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +102,7 @@ class Select:
     otherwise: Scalar
 
 
-Scalar: TypeAlias = Number | Local | Load | Apply | Select
+Scalar: TypeAlias = Number | Local | Load | Apply | Cast | Select
 
 # --- statements ------------------------------------------------------------------------------
 
@@ -107,12 +130,14 @@ class For:
 
     `vector` loops may do several iterations at once: no iteration depends on another one, but for names that are
     changed in the form name = op(name, value) with op add, mul, max or min, which are taken together at the end.
+    The iterations of a `parallel` loop, which has none around it, are the kernel's units of work.
     """
 
     variable: str
     extent: Place
     body: tuple[Statement, ...]
     vector: bool = False
+    parallel: bool = False
 
 
 Statement: TypeAlias = Put | Store | For
@@ -130,12 +155,19 @@ class Kernel:
     def buffer(self, name: str) -> Buffer:
         return next(b for b in self.buffers if b.name == name)
 
+    @property
+    def units(self) -> Place:
+        """How many units of work there are: iterations of the parallel loop, or the whole."""
+        return next((s.extent for s in self.body if isinstance(s, For) and s.parallel), 1)
+
 
 def operands(value: Scalar) -> tuple[Scalar, ...]:
     """The values that a value is made of."""
     match value:
         case Apply():
             return value.args
+        case Cast():
+            return (value.value,)
         case Select():
             return value.a, value.b, value.then, value.otherwise
         case _:
@@ -149,3 +181,19 @@ def inside(value: Scalar) -> Iterator[Scalar]:
         one = pending.pop()
         yield one
         pending.extend(operands(one))
+
+
+def distinct(value: Scalar) -> Iterator[Scalar]:
+    """A value and all that it is made of, each object once and before what it is made of."""
+    order: list[Scalar] = []
+    seen: set[int] = set()
+    pending: list[tuple[Scalar, bool]] = [(value, False)]
+    while pending:
+        one, done = pending.pop()
+        if done:
+            order.append(one)
+        elif id(one) not in seen:
+            seen.add(id(one))
+            pending.append((one, True))
+            pending += [(operand, False) for operand in operands(one)]
+    return reversed(order)

@@ -2,84 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 
-from sardonyx.compile.blocks import I64, Blocks, Slot
-from sardonyx.compile.loops.ir import (
-    Apply,
-    For,
-    Kernel,
-    Load,
-    Local,
-    Number,
-    Place,
-    Put,
-    Scalar,
-    Select,
-    Statement,
-    Store,
-)
+from sardonyx.compile.blocks import I64, Slot
+from sardonyx.compile.elements import ELEMENTS, fetched, memory, storable
+from sardonyx.compile.llvm.target import Target
+from sardonyx.compile.loops.ir import For, Kernel, Load, Local, Place, Put, Scalar, Statement, Store
 from sardonyx.compile.loops.verify import fold_of, verify
-from sardonyx.compile.math.function import Definitions, Function
-from sardonyx.compile.text import Kind, Value
-from sardonyx.dtypes import DataType
+from sardonyx.compile.text import Element, Kind, Value
+from sardonyx.compile.values import KernelText
 from sardonyx.ir.dims import Expr, symbol
 from sardonyx.ir.dims.expr import Atom, Symbol
 from sardonyx.ir.dims.expr import Call as DimCall
 
-NEUTRAL = {"add": -0.0, "mul": 1.0, "max": float("-inf"), "min": float("inf")}
-INTRINSICS = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "roundeven", "abs": "fabs"}
-EXTREMES = {"max": "maximum", "min": "minimum"}
 
-
-def lowered(kernel: Kernel, lanes: int, functions: Mapping[str, Function], *, fused: bool) -> str:
-    """The module of a kernel: `void name(buffers as pointers, sizes as i64)`.
-
-    functions: those of `Apply` that are no instructions, by name.
-    """
+def lowered(kernel: Kernel, name: str, target: Target) -> str:
+    """The module of a kernel as programs call it; its arguments are the addresses of the buffers, then the sizes."""
     verify(kernel)
-    definitions = Definitions(fused)
-    code = KernelCode(kernel, lanes, functions, definitions, fused)
+    code = KernelCode(kernel, target)
     code.body(kernel.body)
-    pointers = [f"ptr noalias %b_{b.name}" for b in kernel.buffers]
-    head = f"define void @{kernel.name}({', '.join([*pointers, *(f'i64 %s_{s}' for s in kernel.sizes)])}) {{"
-    text = "\n".join((head, "entry:", *code.slots, *code.lines, " ret void", "}"))
-    return "\n".join((*code.declarations, definitions.text(), text))
+    return code.module(name)
 
 
 @dataclass(slots=True)
 class Scope:
     """Where names are, and how wide values are."""
 
-    kind: Kind
+    lanes: int
     names: dict[str, Slot] = field(default_factory=dict)
     variable: str = ""  # of the vector loop around, whose lanes are iterations in a row
 
 
-class KernelCode(Blocks):
+class KernelCode(KernelText):
     """The instructions of a kernel."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        lanes: int,
-        functions: Mapping[str, Function],
-        definitions: Definitions,
-        fused: bool,
-    ) -> None:
-        super().__init__(fused)
+    def __init__(self, kernel: Kernel, target: Target) -> None:
+        super().__init__(target.fused)
         self.kernel = kernel
-        self.lanes = lanes
-        self.functions = functions
-        self.definitions = definitions
-        self.scope = Scope(Kind("float"))
-        self.places: dict[str, Callable[[], Value]] = {
-            name: lambda name=name: Value(self, I64, f"%s_{name}")  # type: ignore[misc]
-            for name in kernel.sizes
-        }
+        self.lanes = target.lanes
+        self.scope = Scope(1)
+        self.buffers = {b.name: self.pointer(i) for i, b in enumerate(kernel.buffers)}
+        sizes = {name: self.size(len(self.buffers) + i) for i, name in enumerate(kernel.sizes)}
+        self.places: dict[str, Value] = sizes
 
     # --- statements --------------------------------------------------------------------------
 
@@ -87,54 +55,61 @@ class KernelCode(Blocks):
         for statement in body:
             match statement:
                 case Put():
-                    self.write(self.slot(statement.name), self.value(statement.value))
+                    known = self.scope.names.get(statement.name)
+                    value = self.value(statement.value, "float" if known is None else known.kind.element)
+                    self.write(self.slot(statement.name, value.kind), value)
                 case Store():
-                    self.store(statement.buffer, statement.at, self.value(statement.value))
-                case For(vector=True) if self.lanes > 1:
-                    self.vector_loop(statement)
+                    element = ELEMENTS[self.kernel.buffer(statement.buffer).dtype]
+                    self.store(statement.buffer, statement.at, self.value(statement.value, element))
                 case For():
-                    with self.scoped():
-                        self.loop(statement, self.constant(0, I64), self.place(statement.extent), 1)
+                    self.loop(statement)
 
-    def loop(self, loop: For, first: Value, end: Value, step: int) -> Value:
+    def loop(self, loop: For) -> None:
+        first, end = self.constant(0, I64), self.place(loop.extent)
+        if loop.parallel:
+            first, end = self.first, self.last
+        if loop.vector and self.lanes > 1:
+            first = self.vector_loop(loop, first, end)
+        with self.scoped():
+            self.iterations(loop, first, end, 1)
+
+    def iterations(self, loop: For, first: Value, end: Value, step: int) -> Value:
         """A loop from `first` as long as another step fits; answers where it ended."""
 
         def body(i: Value) -> None:
-            before, self.places = self.places, {**self.places, loop.variable: lambda: i}
+            before, self.places = self.places, {**self.places, loop.variable: i}
             self.body(loop.body)
             self.places = before
 
         return self.counted(first, end, step, body, loop.variable)
 
-    def vector_loop(self, loop: For) -> None:
-        """The loop in steps of as many iterations as there are lanes, and the rest one by one."""
-        end = self.place(loop.extent)
+    def vector_loop(self, loop: For, first: Value, end: Value) -> Value:
+        """The loop in steps of as many iterations as there are lanes; answers where it ended."""
         outer = self.scope
-        wide = Kind("float", self.lanes)
         folds = {
             s.name: op
             for s in loop.body
             if isinstance(s, Put) and s.name in outer.names and (op := fold_of(s)) is not None
         }
-        self.scope = Scope(wide, dict(outer.names), loop.variable)
+        self.scope = Scope(self.lanes, dict(outer.names), loop.variable)
         for name, op in folds.items():
+            wide = Kind(outer.names[name].kind.element, self.lanes)
             self.scope.names[name] = self.new_slot(name, wide)
-            self.write(self.scope.names[name], self.constant(NEUTRAL[op], wide))
-        reached = self.loop(loop, self.constant(0, I64), end, self.lanes)
+            self.write(self.scope.names[name], self.constant(neutral(op, wide), wide))
+        reached = self.iterations(loop, first, end, self.lanes)
         found = {name: self.folded(op, self.read(self.scope.names[name])) for name, op in folds.items()}
         self.scope = outer
         for name, op in folds.items():
             slot = outer.names[name]
             self.write(slot, self.applied(op, self.read(slot), found[name]))
-        with self.scoped():
-            self.loop(loop, reached, end, 1)
+        return reached
 
     def folded(self, op: str, value: Value) -> Value:
         """The lanes of a value taken together: halves with halves, so that the order never changes."""
         lanes = value.kind.lanes
         while lanes > 1:
             lanes //= 2
-            kind = Kind("float", lanes)
+            kind = Kind(value.kind.element, lanes)
             low, high = (self.part(value, kind, start) for start in (0, lanes))
             value = self.applied(op, low, high)
         return value
@@ -147,69 +122,45 @@ class KernelCode(Blocks):
 
     # --- values ------------------------------------------------------------------------------
 
-    def value(self, value: Scalar) -> Value:
-        kind = self.scope.kind
-        match value:
-            case Number():
-                return self.constant(value.value, kind)
-            case Local():
-                return self.wide(self.read(self.scope.names[value.name]))
-            case Load():
-                return self.load(value.buffer, value.at)
-            case Apply():
-                return self.applied(value.op, *map(self.value, value.args))
-            case Select():
-                a, b = self.value(value.a), self.value(value.b)
-                condition = {"lt": a < b, "le": a <= b}.get(value.op) if value.op != "eq" else a.equals(b)
-                assert condition is not None, f"{value.op} compares nothing"
-                return self.select(condition, self.value(value.then), self.value(value.otherwise))
+    def value(self, value: Scalar, element: Element = "float") -> Value:
+        """A value in as many lanes as there are around; the element type is that of numbers which stand alone."""
+        return self.evaluated(value, Kind(element, self.scope.lanes), self.leaf)
 
-    def applied(self, op: str, *args: Value) -> Value:
-        match op, args:
-            case "add", (a, b):
-                return a + b
-            case "sub", (a, b):
-                return a - b
-            case "mul", (a, b):
-                return a * b
-            case "div", (a, b):
-                return a / b
-            case "neg", (a,):
-                return -a
-        if op in INTRINSICS:
-            return self.intrinsic(INTRINSICS[op], *args)
-        if op in EXTREMES:
-            return self.intrinsic(EXTREMES[op], *args)
-        function = self.functions[op]
-        lanes = args[0].kind.lanes
-        self.definitions.need(function, lanes)
-        return self.emit(args[0].kind, function.call(lanes, *(a.name for a in args)))
+    def leaf(self, leaf: Local | Load) -> Value:
+        if isinstance(leaf, Load):
+            return self.load(leaf.buffer, leaf.at)
+        return self.wide(self.read(self.scope.names[leaf.name]))
 
     def wide(self, value: Value) -> Value:
         """A value in every lane that there is."""
-        return value if value.kind == self.scope.kind else self.spread(value, self.scope.kind.lanes)
+        return value if value.kind.lanes == self.scope.lanes else self.spread(value, self.scope.lanes)
 
     # --- memory ------------------------------------------------------------------------------
 
     def load(self, buffer: str, at: Place) -> Value:
-        stride, kind = self.stride(at), self.scope.kind
+        dtype = self.kernel.buffer(buffer).dtype
+        stride, one = self.stride(at), memory(dtype)
+        kind = Kind(one.element, self.scope.lanes)
         if stride == 0:
-            return self.wide(self.read(self.slot_at(buffer, at, Kind("float"))))
+            return self.wide(fetched(self.read(self.slot_at(buffer, at, one)), dtype))
         if stride == 1:
-            return self.read(self.slot_at(buffer, at, kind))
+            return fetched(self.read(self.slot_at(buffer, at, kind)), dtype)
         value = Value(self, kind, "poison")
         for lane in range(kind.lanes):
-            one = self.read(self.slot_at(buffer, self.moved(at, lane), Kind("float")))
-            value = self.emit(kind, f"insertelement {value}, {one}, i64 {lane}")
-        return value
+            part = self.read(self.slot_at(buffer, self.moved(at, lane), one))
+            value = self.emit(kind, f"insertelement {value}, {part}, i64 {lane}")
+        return fetched(value, dtype)
 
     def store(self, buffer: str, at: Place, value: Value) -> None:
+        dtype = self.kernel.buffer(buffer).dtype
+        value = storable(value, dtype)
         if value.kind.lanes == 1 or self.stride(at) == 1:
             self.write(self.slot_at(buffer, at, value.kind), value)
             return
+        one = memory(dtype)
         for lane in range(value.kind.lanes):
-            one = self.emit(Kind("float"), f"extractelement {value}, i64 {lane}")
-            self.write(self.slot_at(buffer, self.moved(at, lane), Kind("float")), one)
+            part = self.emit(one, f"extractelement {value}, i64 {lane}")
+            self.write(self.slot_at(buffer, self.moved(at, lane), one), part)
 
     def stride(self, at: Place) -> int | None:
         """How far apart the places of neighbouring lanes are; None where that is no number."""
@@ -229,20 +180,20 @@ class KernelCode(Blocks):
 
     def slot_at(self, buffer: str, at: Place, kind: Kind) -> Slot:
         """The elements of a buffer from a place on."""
-        assert self.kernel.buffer(buffer).dtype is DataType.FLOAT, f"{buffer} is not of float"
-        return Slot(self.address(f"%b_{buffer}", self.place(at)), kind)
+        return Slot(self.address(self.buffers[buffer], self.place(at), kind.written), kind)
 
-    def slot(self, name: str) -> Slot:
+    def slot(self, name: str, kind: Kind) -> Slot:
         """The slot of a name: that which the loops around know, or a new one."""
         if name not in self.scope.names:
-            self.scope.names[name] = self.new_slot(name, self.scope.kind)
+            self.scope.names[name] = self.new_slot(name, kind)
+        assert self.scope.names[name].kind == kind, f"{name} changes its type"
         return self.scope.names[name]
 
     @contextmanager
     def scoped(self) -> Iterator[None]:
         """Names that are new inside are gone behind."""
         outer = self.scope
-        self.scope = Scope(outer.kind, dict(outer.names), outer.variable)
+        self.scope = Scope(outer.lanes, dict(outer.names), outer.variable)
         yield
         self.scope = outer
 
@@ -263,7 +214,7 @@ class KernelCode(Blocks):
 
     def atom(self, atom: Atom) -> Value:
         if isinstance(atom, Symbol):
-            return self.places[atom.name]()
+            return self.places[atom.name]
         assert isinstance(atom, DimCall), f"{atom} is too large to be worked out"
         a, b = (self.place(arg) for arg in atom.args)
         match atom.op:
@@ -275,3 +226,15 @@ class KernelCode(Blocks):
                 return self.select(a < b, b, a)
             case "min":
                 return self.select(a < b, a, b)
+
+
+def neutral(op: str, kind: Kind) -> float:
+    """What leaves every value as it is: -0 as a term, 1 as a factor, the least and the greatest."""
+    if op in ("add", "mul"):
+        return 1.0 if op == "mul" else -0.0
+    if kind.is_float:
+        return -math.inf if op == "max" else math.inf
+    least, most = (
+        (0, 2**kind.bits - 1) if kind.is_unsigned else (-(2 ** (kind.bits - 1)), 2 ** (kind.bits - 1) - 1)
+    )
+    return least if op == "max" else most

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sardonyx.compile.loops.ir import (
     Apply,
+    Cast,
     For,
     Kernel,
     Load,
@@ -36,7 +37,7 @@ def lines(body: Sequence[Statement], indent: str) -> Iterator[str]:
             case Store():
                 yield f"{indent}{statement.buffer}[{statement.at}] = {value(statement.value)}"
             case For():
-                kind = "vector for" if statement.vector else "for"
+                kind = "parallel " * statement.parallel + "vector " * statement.vector + "for"
                 yield f"{indent}{kind} {statement.variable} < {statement.extent}:"
                 yield from lines(statement.body, indent + "  ")
 
@@ -53,6 +54,8 @@ def value(found: Scalar) -> str:
             return f"({value(a)} {SIGNS[op]} {value(b)})"
         case Apply():
             return f"{found.op}({', '.join(map(value, found.args))})"
+        case Cast():
+            return f"{found.dtype.text}({value(found.value)})"
         case Select():
             condition = f"{value(found.a)} {SIGNS[found.op]} {value(found.b)}"
             return f"({value(found.then)} if {condition} else {value(found.otherwise)})"

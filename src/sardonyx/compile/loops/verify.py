@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sardonyx.compile.loops.ir import (
-    BINARY,
+    ARITY,
     COMPARISONS,
-    UNARY,
     Apply,
     For,
     Kernel,
@@ -36,7 +35,9 @@ def verify(kernel: Kernel) -> None:
     assert len({b.name for b in kernel.buffers}) == len(kernel.buffers), (
         f"{kernel.name} has two buffers of one name"
     )
-    Check(kernel).body(kernel.body, frozenset(), {})
+    check = Check(kernel)
+    check.top()
+    check.body(kernel.body, frozenset(), {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,13 @@ class Check:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", frozenset(self.kernel.sizes))
+
+    def top(self) -> None:
+        """Beside a parallel loop are only names, which every call works out, and no other loop."""
+        loops = [s for s in self.kernel.body if isinstance(s, For)]
+        if any(loop.parallel for loop in loops):
+            alone = len(loops) == 1 and not any(isinstance(s, Store) for s in self.kernel.body)
+            assert alone, f"{self.kernel.name} does more than its parallel loop"
 
     def body(self, body: Sequence[Statement], known: frozenset[str], loops: Mapping[str, Place]) -> None:
         for statement in body:
@@ -64,9 +72,17 @@ class Check:
     def loop(self, loop: For, known: frozenset[str], loops: Mapping[str, Place]) -> None:
         assert loop.variable not in loops and loop.variable not in self.sizes, f"{loop.variable} is taken"
         self.symbols(loop.extent, loops, f"the extent of {loop.variable}")
+        if loop.parallel:
+            self.parallel(loop, known, loops)
         if loop.vector:
             self.vector(loop, known)
         self.body(loop.body, known, {**loops, loop.variable: loop.extent})
+
+    def parallel(self, loop: For, outer: frozenset[str], loops: Mapping[str, Place]) -> None:
+        """Nothing is handed from one unit of work to another."""
+        assert not loops, f"the parallel loop {loop.variable} is inside of another one"
+        changed = sorted(put_in(loop.body) & outer)
+        assert not changed, f"{changed} change in the parallel loop {loop.variable}"
 
     def vector(self, loop: For, outer: frozenset[str]) -> None:
         """Names of outside change only by folds, each by one and the same."""
@@ -85,10 +101,7 @@ class Check:
                 case Load():
                     self.place(one.buffer, one.at, loops)
                 case Apply():
-                    count = 1 if one.op in UNARY else 2
-                    assert one.op in (*UNARY, *BINARY) and len(one.args) == count, (
-                        f"{one.op} of {len(one.args)}"
-                    )
+                    assert ARITY.get(one.op) == len(one.args), f"{one.op} of {len(one.args)}"
                 case Select():
                     assert one.op in COMPARISONS, f"{one.op} compares nothing"
                 case _:
@@ -127,3 +140,9 @@ def fold_of(statement: Put) -> str | None:
     if not isinstance(value, Apply) or value.op not in FOLDS or value.args[0] != Local(statement.name):
         return None
     return None if Local(statement.name) in inside(value.args[1]) else value.op
+
+
+def put_in(body: Sequence[Statement]) -> frozenset[str]:
+    """The names that get a value somewhere in a body."""
+    found = {s.name for s in body if isinstance(s, Put)}
+    return frozenset(found).union(*(put_in(s.body) for s in body if isinstance(s, For)))

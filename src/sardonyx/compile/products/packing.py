@@ -1,11 +1,12 @@
-"""How operands of products lie in memory: B in panels, rows of A by their addresses."""
+"""How constant operands of products lie in memory: B in panels of columns, with as many numbers of a bias."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sardonyx.compile.products.kernel import Tile
+from sardonyx.compile.products.tiles import Tile
+from sardonyx.compile.tensor import Storage, Tensor, row_major
+from sardonyx.dtypes import DataType
 from sardonyx.ir.tensors import Array
 
 
@@ -18,18 +19,15 @@ def packed(b: Array, tile: Tile) -> Array:
     return np.ascontiguousarray(padded.reshape(taps, k, panels, tile.width).transpose(2, 0, 1, 3))
 
 
-def padded(bias: Array, tile: Tile) -> Array:
-    """A bias, [n] float32, with zeros up to a whole panel."""
-    result = np.zeros(-(-bias.size // tile.width) * tile.width, np.float32)
-    result[: bias.size] = bias
+def packed_bias(bias: Array, tile: Tile) -> Array:
+    """A bias, [n] float32, with zeros up to a whole panel: [panels, width]."""
+    result = np.zeros((-(-bias.size // tile.width), tile.width), np.float32)
+    result.reshape(-1)[: bias.size] = bias
     return result
 
 
-def row_addresses(address: int, count: int, stride: int, tile: Tile) -> NDArray[np.int64]:
-    """Where the rows of a matrix are: [blocks, 1, tile.rows]; behind the last row stands its own address again.
-
-    address: of the first row.  stride: from row to row, in bytes.
-    """
-    blocks = -(-count // tile.rows)
-    numbers = np.minimum(np.arange(blocks * tile.rows, dtype=np.int64), max(count - 1, 0))
-    return (address + numbers * stride).reshape(blocks, 1, tile.rows)
+def constant(data: Array, name: str = "") -> Tensor:
+    """A dense tensor in a constant storage of its own."""
+    data = np.ascontiguousarray(data)
+    storage = Storage("constant", data.nbytes, name, data)
+    return Tensor(DataType.of(data.dtype), data.shape, row_major(data.shape), storage)

@@ -1,0 +1,1 @@
+"""Networks to measure with, made from their architectures with seeded random weights; `catalogue` lists them."""

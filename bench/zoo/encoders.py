@@ -1,0 +1,45 @@
+"""Encoders of text: BERT with norms as operators, and a small one with everything spelt out."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import sardonyx as sx
+from sardonyx.ir.graph import Model, Value
+from sardonyx.ir.tensors import Array
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
+from infer.encoder import Encoder  # it stands with the tests, which infer it too
+
+VOCABULARY = 30_522
+
+
+class Weighted(Encoder):
+    """An encoder whose weights keep the size of what passes through, so that attention attends to something."""
+
+    def weight(self, name: str, *shape: int) -> Value:
+        values: Array = self.rng.standard_normal(shape, np.float32)
+        if name.endswith("scale"):
+            return self.b.constant(name, np.abs(values) * np.float32(0.25) + np.float32(0.8))
+        small = len(shape) == 1
+        return self.b.constant(name, values * np.float32(0.1 if small else 1 / math.sqrt(self.width)))
+
+
+class Normed(Weighted):
+    """The same with LayerNormalization for each norm, as exporters write it since operator set 17."""
+
+    def normalized(self, x: Value, name: str) -> Value:
+        scale, shift = (self.weight(f"{name}.{part}", self.width) for part in ("scale", "shift"))
+        return self.b.LayerNormalization(x, scale, shift, axis=-1, epsilon=1e-12)
+
+
+def bert_base() -> Model:
+    return sx.infer(Normed(12, 768, 12, VOCABULARY, copied=True).model())
+
+
+def encoder() -> Model:
+    return sx.infer(Weighted(6, 384, 6, VOCABULARY).model())

@@ -1,0 +1,28 @@
+"""ResNet-50 as exporters write it: norms are folded into the convolutions, which have biases."""
+
+from __future__ import annotations
+
+from sardonyx.ir.graph import Model, Value
+from zoo.draft import Draft
+
+STAGES = [(64, 3), (128, 4), (256, 6), (512, 3)]  # width and blocks
+WIDER = 4  # how much wider the ends of a block are than its middle
+
+
+def resnet50() -> Model:
+    d = Draft("resnet50")
+    x = d.unary("Relu", d.conv(d.image(3, 224), 64, 7, stride=2))
+    x = d.unary("MaxPool", x, kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2])
+    for stage, (width, blocks) in enumerate(STAGES):
+        for i in range(blocks):
+            x = bottleneck(d, x, width, stride=2 if stage and i == 0 else 1)
+    return d.classified(x)
+
+
+def bottleneck(d: Draft, x: Value, width: int, *, stride: int) -> Value:
+    """Narrow, 3x3, wide, beside a way that leaves x as it is wherever it fits."""
+    h = d.unary("Relu", d.conv(x, width, 1))
+    h = d.unary("Relu", d.conv(h, width, 3, stride=stride))
+    h = d.conv(h, WIDER * width, 1, gain=0.5)
+    fits = stride == 1 and d.channels[x] == WIDER * width
+    return d.unary("Relu", d.add(h, x if fits else d.conv(x, WIDER * width, 1, stride=stride, gain=1.0)))

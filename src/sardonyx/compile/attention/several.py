@@ -1,0 +1,185 @@
+"""Queries in lanes: a panel of them is multiplied by keys, softmax goes down the lanes, then come the values.
+
+Scores of all keys need not fit: sums so far are scaled whenever a later part of the keys has a greater maximum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sardonyx.compile.attention.decay import decay
+from sardonyx.compile.attention.heads import KEYS, Heads
+from sardonyx.compile.text import Kind, Value
+
+TURNS = 4  # keys at a time, whose maxima and sums do not wait for one another
+
+
+class Several(Heads):
+    """The instructions for a panel of queries, `pitch` of them with those behind the last one."""
+
+    pitch: Value
+    product: str  # address of the function that multiplies panels of this pitch
+
+    def panel(self, query: Value, count: Value) -> None:
+        """The results of `count` queries, up to a panel."""
+        self.columns(lambda column: self.take(query, column))
+        end = self.last_key(query + count - 1)
+        self.counted(
+            self.number(0),
+            end + (KEYS - 1),
+            KEYS,
+            lambda key: self.part(query, key, self.least(end - key, self.number(KEYS))),
+            "key",
+        )
+        whole = count + (self.lanes - 1)
+        self.counted(
+            self.number(0), whole, self.lanes, lambda column: self.give(query, column, count), "give"
+        )
+
+    def columns(self, body: Callable[[Value], None]) -> None:
+        """The body for each vector of queries, by the number of its first one in the panel."""
+        self.counted(self.number(0), self.pitch, self.lanes, body, "column")
+
+    def cell(self, area: str, row: Value, column: Value) -> str:
+        return self.address(self.places[area], row * self.pitch + column)
+
+    def take(self, query: Value, column: Value) -> None:
+        """Puts a vector of queries crosswise into the panel, and nothing into their results."""
+        for name, value in (("max", self.lowest), ("sum", self.zeros)):
+            self.put(value, self.address(self.places[name], column))
+        rows = [self.row("q", self.held(query + column + i)) for i in range(self.lanes)]
+
+        def block(d: Value, mask: Value | None) -> None:
+            found = self.transposed([self.taken(self.address(row, d), mask) * self.scale for row in rows])
+            for i, value in enumerate(found):
+                self.put(value, self.cell("q", d + i, column))
+
+        self.each(self.sizes["depth"], block)
+        self.counted(
+            self.number(0),
+            self.sizes["width"],
+            1,
+            lambda d: self.put(self.zeros, self.cell("o", d, column)),
+            "o",
+        )
+
+    def held(self, query: Value) -> Value:
+        """The query, or the last one instead of those behind it."""
+        return self.least(query, self.sizes["queries"] - 1)
+
+    def part(self, query: Value, key: Value, count: Value) -> None:
+        """Adds the values of some keys, by their scores, to the sums so far."""
+        size, place = self.sizes, self.places
+        depth = size["depth"]
+        self.multiply(self.row("k", key), (size["k_row"], size["k_step"]), "q", depth, "p", count, "null")
+        if self.masked:
+            self.mask(query, key, count)
+        self.columns(lambda column: self.softmax(query, key, count, column))
+        step = (size["v_step"], size["v_row"])
+        self.multiply(self.row("v", key), step, "p", count, "o", size["width"], place["factor"])
+
+    def multiply(
+        self, a: str, steps: tuple[Value, Value], b: str, k: Value, c: str, rows: Value, factor: str
+    ) -> None:
+        row, step = steps
+        given = (
+            f"ptr {a}, {row}, {step}, ptr {self.places[b]}, {k}, ptr {self.places[c]}, {rows}, ptr {factor}"
+        )
+        self.lines.append(f" call void {self.product}({given})")
+
+    # --- scores ------------------------------------------------------------------------------
+
+    def mask(self, query: Value, key: Value, count: Value) -> None:
+        """Adds the mask: one number for all queries, or crosswise."""
+        is_shared = self.sizes["mask_row"].equals(0)
+        self.when(is_shared, lambda: self.add_shared(key, count))
+        self.when(is_shared.equals(0), lambda: self.columns(lambda c: self.add_own(query, key, count, c)))
+
+    def add_shared(self, key: Value, count: Value) -> None:
+        def row(i: Value) -> None:
+            number = self.scalar(self.address(self.at["mask"], (key + i) * self.sizes["mask_step"]))
+            self.columns(lambda column: self.add(self.cell("p", i, column), number))
+
+        self.counted(self.number(0), count, 1, row, "shared")
+
+    def add_own(self, query: Value, key: Value, count: Value, column: Value) -> None:
+        rows = [self.address(self.row("mask", self.held(query + column + i)), key) for i in range(self.lanes)]
+
+        def block(i: Value, mask: Value | None) -> None:
+            found = self.transposed([self.taken(self.address(row, i), mask) for row in rows])
+            for j, value in enumerate(found):
+                self.add(self.cell("p", i + j, column), value)
+
+        self.each(count, block)
+
+    def add(self, place: str, value: Value) -> None:
+        self.put(self.taken(place) + value, place)
+
+    def softmax(self, query: Value, key: Value, count: Value, column: Value) -> None:
+        """Scores of a vector of queries to exponentials, and what earlier sums are multiplied by."""
+        even = count + (TURNS - 1) & -TURNS
+        self.counted(count, even, 1, lambda i: self.put(self.lowest, self.cell("p", i, column)), "even")
+        places = {name: self.address(self.places[name], column) for name in ("max", "sum", "factor")}
+        before = self.taken(places["max"])
+        greatest = self.folded(even, before, self.greater, lambda i: self.score(query, key, i, column))
+        base = self.finite(greatest)
+        factor = self.called(decay, before - base)
+        self.put(greatest, places["max"])
+        self.put(factor, places["factor"])
+
+        def weight(i: Value) -> Value:
+            place = self.cell("p", i, column)
+            found = self.called(decay, self.taken(place) - base)
+            self.put(found, place)
+            return found
+
+        total = self.folded(even, self.zeros, lambda a, b: a + b, weight)
+        self.put(self.fma(self.taken(places["sum"]), factor, total), places["sum"])
+
+    def score(self, query: Value, key: Value, i: Value, column: Value) -> Value:
+        """The scores of a key; -inf for queries that do not look at it."""
+        place = self.cell("p", i, column)
+        found = self.taken(place)
+        if not self.causal:
+            return found
+        ahead = (key + i - self.sizes["past"] - query - column).converted("trunc", "i32")
+        numbers = Kind("i32", self.lanes)
+        lanes = ", ".join(f"i32 {lane}" for lane in range(self.lanes))
+        each = Value(self, numbers, f"<{lanes}>" if self.lanes > 1 else "0")
+        found = self.select(each >= self.spread(ahead, self.lanes), found, self.lowest)
+        self.put(found, place)
+        return found
+
+    def folded(
+        self, count: Value, start: Value, op: Callable[[Value, Value], Value], each: Callable[[Value], Value]
+    ) -> Value:
+        """What `each` makes for 0..count, in whole turns, taken together by chains that are joined at the end."""
+        slots = [self.new_slot("fold", self.vector) for _ in range(TURNS)]
+        for slot in slots:
+            self.write(slot, start)
+
+        def turn(i: Value) -> None:
+            for j, slot in enumerate(slots):
+                self.write(slot, op(self.read(slot), each(i + j)))
+
+        self.counted(self.number(0), count, TURNS, turn, "fold")
+        first, second, third, fourth = (self.read(slot) for slot in slots)
+        return op(op(first, second), op(third, fourth))
+
+    # --- results -----------------------------------------------------------------------------
+
+    def give(self, query: Value, column: Value, count: Value) -> None:
+        """Writes the results of a vector of queries, each a row.
+
+        Lanes behind the last query write its row, too, but before it does itself.
+        """
+        inverse = self.inverse(self.taken(self.address(self.places["sum"], column)))
+        last = query + count - 1
+        rows = [self.row("y", self.least(query + column + i, last)) for i in range(self.lanes)]
+
+        def block(d: Value, mask: Value | None) -> None:
+            found = [self.taken(self.cell("o", d + i, column)) * inverse for i in range(self.lanes)]
+            for row, value in reversed(list(zip(rows, self.transposed(found), strict=True))):
+                self.put(value, self.address(row, d), mask)
+
+        self.each(self.sizes["width"], block)

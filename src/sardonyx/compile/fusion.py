@@ -1,0 +1,174 @@
+"""Which elementwise nodes become part of one kernel: those behind a result, or a group of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+import numpy as np
+
+from sardonyx.compile.elementwise.operators import scalar
+from sardonyx.compile.loops.ir import Local, Number, Scalar
+from sardonyx.compile.lowering import Lowering
+from sardonyx.dtypes import DataType
+from sardonyx.ir.dims import Known
+from sardonyx.ir.graph import Node, Value
+from sardonyx.ir.tensors import Array
+
+MOST_NODES, MOST_OPERANDS = 24, 8  # of one kernel: larger ones are slow to compile and spill registers
+Shape = tuple[Known, ...]
+Accepts = Callable[[Value, Shape], bool]
+
+
+@dataclass(slots=True)
+class Group:
+    """Nodes of which only one value is read by others.
+
+    value: of that result, in terms of `start` and of `Local("i0")`, ... for the operands.  shapes: how operands
+    broadcast, with as many dims as the result.
+    """
+
+    shape: Shape
+    result: Value
+    value: Scalar
+    nodes: list[Node] = field(default_factory=list)
+    operands: list[Value] = field(default_factory=list)
+    shapes: list[Shape] = field(default_factory=list)
+
+
+class Growth:
+    """A group on its way: values that it makes, and operands that it takes from outside."""
+
+    def __init__(
+        self, at: Lowering, shape: Shape, accepts: Accepts, name: str = "i", only: DataType | None = None
+    ) -> None:
+        """only: the one element type that the kernel knows."""
+        self.at, self.shape, self.accepts, self.name, self.only = at, shape, accepts, name, only
+        self.made: dict[Value, Scalar] = {}
+        self.taken: dict[tuple[Value, Shape], Local] = {}
+        self.nodes: dict[Node, None] = {}
+        self.waiting: list[tuple[int, int, Node]] = []
+
+    def add(self, node: Node) -> bool:
+        """Takes a node in, if its operator is known and its inputs are there."""
+        call = self.at.call(node)
+        if (
+            call is None
+            or len(node.outputs) != 1
+            or self.at.shape(node.outputs[0]) != self.shape
+            or node.domain
+        ):
+            return False
+        types = [self.at.dtype_of(value) for value in (*node.outputs, *node.inputs) if value is not None]
+        if self.only is not None and any(found is not self.only for found in types):
+            return False
+        before = dict(self.taken)
+        args = [self.argument(node, i, value) for i, value in enumerate(node.inputs)]
+        given = [one for one, value in zip(args, node.inputs, strict=True) if value is not None]
+        found = (
+            None
+            if None in given
+            else scalar(node.op_type, call.attributes, args, list(map(self.at.dtype_of, node.inputs)))
+        )
+        if found is None or len(self.taken) > MOST_OPERANDS:
+            self.taken = before
+            return False
+        self.nodes[node] = None
+        self.put(node.outputs[0], found)
+        return True
+
+    def put(self, value: Value, made: Scalar) -> None:
+        """Notes what a value is, and who may come next."""
+        self.made[value] = made
+        for node in self.at.readers(value):
+            if node.graph is self.at.graph and node not in self.nodes:
+                heappush(self.waiting, (self.at.order[node], id(node), node))
+
+    def argument(self, node: Node, index: int, value: Value | None) -> Scalar | None:
+        """An input as a value of this group; None where it is left out, or cannot be had."""
+        if value is None:
+            return None
+        if value in self.made:
+            return self.made[value]
+        number = lone_number(self.at.constant(value))
+        if number is not None:
+            return Number(number)
+        shape = self.placed(node, index, value)
+        if shape is None or not self.at.is_native(value) or not self.accepts(value, shape):
+            return None
+        return self.taken.setdefault((value, shape), Local(f"{self.name}{len(self.taken)}"))
+
+    def placed(self, node: Node, index: int, value: Value) -> Shape | None:
+        """The dims of an operand beside the result's; None where it is not known to broadcast."""
+        shape = self.at.shape(value)
+        if shape is None or len(shape) > len(self.shape):
+            return None
+        if node.op_type == "BatchNormalization" and index > 0:
+            shape = (*shape, *(1 for _ in self.shape[2:]))  # one number for each channel
+        shape = (*(1 for _ in self.shape[len(shape) :]), *shape)
+        fits = all(a == b or a == 1 for a, b in zip(shape, self.shape, strict=True))
+        return shape if fits else None
+
+    def snapshot(self, result: Value) -> Group:
+        keys = list(self.taken)
+        return Group(
+            self.shape,
+            result,
+            self.made[result],
+            list(self.nodes),
+            [k[0] for k in keys],
+            [k[1] for k in keys],
+        )
+
+    def escaping(self) -> list[Value]:
+        """The values that somebody outside reads."""
+        return [value for value in self.made if self.is_read_outside(value)]
+
+    def is_read_outside(self, value: Value) -> bool:
+        if value in self.at.outputs:
+            return True
+        return any(node not in self.nodes for node in self.at.readers(value))
+
+    def grown(self) -> Group | None:
+        """Takes in as many nodes as can be; the largest group of which one value is read outside, if there is any."""
+        best = None
+        seen: set[Node] = set()
+        while self.waiting and len(self.nodes) < MOST_NODES:
+            node = heappop(self.waiting)[-1]
+            if node in seen or node in self.at.done:
+                continue
+            seen.add(node)
+            if self.add(node) and len(outside := self.escaping()) == 1:
+                best = self.snapshot(outside[0])
+        return best
+
+
+def behind(at: Lowering, value: Value, accepts: Accepts, start: Scalar) -> Group | None:
+    """The elementwise nodes behind a result, which is `start` to them, that can be part of its kernel."""
+    shape = at.shape(value)
+    if shape is None or value in at.outputs:
+        return None
+    growth = Growth(at, shape, accepts, "o", DataType.FLOAT)
+    growth.put(value, start)
+    return growth.grown()
+
+
+def beginning(at: Lowering, node: Node) -> Group | None:
+    """A group that begins with an elementwise node."""
+    shape = at.shape(node.outputs[0])
+    if shape is None:
+        return None
+    growth = Growth(at, shape, lambda value, placed: True)
+    if not growth.add(node):
+        return None
+    first = growth.snapshot(node.outputs[0])
+    return growth.grown() or first
+
+
+def lone_number(elements: Array | None) -> float | int | bool | None:
+    """The number of a constant with one element, if there is nothing to broadcast."""
+    if elements is None or elements.size != 1 or elements.dtype.kind not in "fiub":
+        return None
+    found = np.asarray(elements).reshape(()).item()
+    return found if isinstance(found, float | int | bool) else None

@@ -1,0 +1,1 @@
+"""Lowerings: a file an operator or a family of them, found by `registry.facets`."""

@@ -1,0 +1,112 @@
+"""MatMul and Gemm: products of matrices, with what follows them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sardonyx.compile.endings import ending
+from sardonyx.compile.loops.ir import Apply, Number
+from sardonyx.compile.lowering import Lowering
+from sardonyx.compile.nodes import Call
+from sardonyx.compile.products.matmul import matmul
+from sardonyx.compile.products.packing import constant, packed_bias
+from sardonyx.compile.products.panels import Panels, constant_panels, packed_panels
+from sardonyx.compile.registry import lowers
+from sardonyx.compile.tail import RESULT
+from sardonyx.compile.tensor import Tensor
+from sardonyx.dtypes import DataType
+from sardonyx.ir.dims import Known, known_equal
+from sardonyx.ir.graph import Value
+from sardonyx.ir.tensors import Array
+
+
+@lowers("MatMul", 13)
+def matmul_(call: Call, at: Lowering) -> bool:
+    a, b = call.input(0), call.input(1)
+    if a is None or b is None or not fits(call, at, a, b):
+        return False
+    left = at.strided(a)
+    panels = right(at, b)
+    end = ending(at, call.output)
+    at.emit(*matmul(left, panels, end.y, tail=end.tail, operands=end.operands))
+    return True
+
+
+def fits(call: Call, at: Lowering, a: Value, b: Value) -> bool:
+    """Whether both are matrices, or stacks of them, that are known to go together."""
+    if not (are_floats(at, a, b) and at.is_native(a) and at.is_native(b)) or at.shape(call.output) is None:
+        return False
+    left, right, result = at.known_shape(a), at.known_shape(b), at.known_shape(call.output)
+    if min(len(left), len(right)) < 2 or not known_equal(left[-1], right[-2]):
+        return False
+    return broadcasts(left[:-2], result[:-2]) and broadcasts(right[:-2], result[:-2])
+
+
+def are_floats(at: Lowering, *values: Value) -> bool:
+    return all(at.dtype_of(value) is DataType.FLOAT for value in values)
+
+
+def broadcasts(shape: tuple[Known, ...], whole: tuple[Known, ...]) -> bool:
+    inner = whole[len(whole) - len(shape) :]
+    return all(a == b or a == 1 for a, b in zip(shape, inner, strict=True))
+
+
+def right(at: Lowering, b: Value) -> Panels:
+    """The right operand in panels: made beforehand if it is a constant."""
+    elements = at.constant(b)
+    if elements is not None:
+        return at.kept(("panels", b), lambda: constant_panels(elements, at.target))
+    panels, steps = packed_panels(at.strided(b), at.target, b.name)
+    at.emit(*steps)
+    return panels
+
+
+@lowers("Gemm", 13)
+def gemm(call: Call, at: Lowering) -> bool:
+    """alpha * A' @ B' + beta * C, with C a constant of one number for each column, or none."""
+    a, b, bias = call.input(0), call.input(1), column(call, at)
+    if a is None or b is None or (bias is None and call.input(2) is not None):
+        return False
+    alpha, matrix = call.attribute("alpha", float), at.constant(b)
+    if not (are_floats(at, a, b) and at.is_native(a) and at.is_native(b)) or at.shape(call.output) is None:
+        return False
+    if matrix is None and alpha != 1.0 and bias is not None:
+        return False  # the kernel adds the bias before the tail can scale
+    if not known_equal(*inner(call, at, a, b)):
+        return False
+    left = turned(at.strided(a), call.attribute("transA", int))
+    if matrix is not None:
+        scaled = (matrix.T if call.attribute("transB", int) else matrix) * np.float32(alpha)
+        panels, alpha = constant_panels(scaled, at.target), 1.0
+    else:
+        panels, steps = packed_panels(turned(at.strided(b), call.attribute("transB", int)), at.target, b.name)
+        at.emit(*steps)
+    end = ending(at, call.output, start=RESULT if alpha == 1.0 else Apply("mul", (RESULT, Number(alpha))))
+    added = None if bias is None else constant(packed_bias(bias, panels.tile), "bias")
+    at.emit(*matmul(left, panels, end.y, bias=added, tail=end.tail, operands=end.operands))
+    return True
+
+
+def inner(call: Call, at: Lowering, a: Value, b: Value) -> tuple[Known, Known]:
+    """How many terms the sums have, by either operand."""
+    left, right = at.known_shape(a), at.known_shape(b)
+    return left[0 if call.attribute("transA", int) else 1], right[1 if call.attribute("transB", int) else 0]
+
+
+def column(call: Call, at: Lowering) -> Array | None:
+    """beta * C as one number for each column; None if it is something else."""
+    shape, elements = at.shape(call.output), at.constant(call.input(2))
+    if elements is None or shape is None or not isinstance(shape[1], int):
+        return None
+    if elements.size not in (1, shape[1]) or (elements.ndim == 2 and elements.shape[0] != 1):
+        return None
+    flat = np.broadcast_to(elements.reshape(-1), (shape[1],))
+    scaled: Array = (flat * np.float32(call.attribute("beta", float))).astype(np.float32)
+    return scaled
+
+
+def turned(tensor: Tensor, is_turned: int) -> Tensor:
+    """A matrix, transposed if that is asked."""
+    return replace(tensor, shape=tensor.shape[::-1], strides=tensor.strides[::-1]) if is_turned else tensor

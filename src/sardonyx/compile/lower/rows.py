@@ -1,0 +1,68 @@
+"""Softmax and normalisations along rows."""
+
+from __future__ import annotations
+
+from sardonyx.compile.endings import Ending, ending
+from sardonyx.compile.lowering import Lowering
+from sardonyx.compile.nodes import Call
+from sardonyx.compile.registry import lowers
+from sardonyx.compile.rows.norms import Norm, normalised
+from sardonyx.compile.rows.softmax import softmax
+from sardonyx.compile.tail import Tail
+from sardonyx.dtypes import DataType
+from sardonyx.ir.graph import Value
+
+
+@lowers("Softmax", 13)
+@lowers("LogSoftmax", 13)
+def softmax_(call: Call, at: Lowering) -> bool:
+    x = call.input(0)
+    if x is None or not is_float(at, x) or at.shape(call.output) is None or not at.known_shape(x):
+        return False
+    source, axis = at.dense(x), call.attribute("axis", int)
+    made = at.result(call.output)
+    step = softmax(source, made, axis, log=call.op_type == "LogSoftmax")
+    assert step is not None, "dense rows have a kernel"
+    at.emit(step)
+    return True
+
+
+def is_float(at: Lowering, value: Value | None) -> bool:
+    return value is not None and at.is_native(value) and at.dtype_of(value) is DataType.FLOAT
+
+
+@lowers("LayerNormalization", 17)
+@lowers("RMSNormalization", 23)
+def norm(call: Call, at: Lowering) -> bool:
+    """Rows from an axis on, scaled and moved by one number for each of their elements."""
+    x, scale, bias = call.input(0), call.input(1), call.input(2)
+    if (
+        x is None
+        or not is_float(at, x)
+        or call.wanted(1)
+        or call.wanted(2)
+        or call.attributes["stash_type"] != 1
+    ):
+        return False
+    shape = at.known_shape(x)
+    axis = call.attribute("axis", int) % max(len(shape), 1)
+    for one in (scale, bias):
+        if one is not None and not (is_float(at, one) and at.known_shape(one) == shape[axis:]):
+            return False
+    if at.shape(call.output) != shape or not shape:
+        return False
+    columns = [None if one is None else at.dense(one) for one in (scale, bias)]
+    source = at.dense(x)
+    end = ending(at, call.output) if axis == len(shape) - 1 else Ending(Tail(), (), at.result(call.output))
+    found = Norm(
+        call.attribute("epsilon", float),
+        centered=call.op_type == "LayerNormalization",
+        scale=columns[0],
+        bias=columns[1],
+        tail=end.tail,
+        operands=end.operands,
+    )
+    step = normalised(source, end.y, axis, found)
+    assert step is not None, "dense rows have a kernel"
+    at.emit(step)
+    return True

@@ -1,0 +1,148 @@
+"""Operators that move nothing: other dims for the same elements, in another order, or a part of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sardonyx.compile.lowering import Lowering
+from sardonyx.compile.nodes import Call
+from sardonyx.compile.registry import lowers
+from sardonyx.compile.tensor import Tensor
+from sardonyx.compile.views import viewed
+from sardonyx.ir.dims import Known, known_equal, known_ge
+
+
+@lowers("Reshape", 25)
+@lowers("Flatten", 25)
+@lowers("Squeeze", 25)
+@lowers("Unsqueeze", 25)
+@lowers("Identity", 25)
+def reshape(call: Call, at: Lowering) -> bool:
+    """Other dims for the same elements, which inference knows; a copy where strides do not allow it."""
+    value, shape = call.input(0), at.shape(call.output)
+    if value is None or shape is None or not at.is_native(value):
+        return False
+    if not known_equal(at.strided(value).count, count(shape)):
+        return False
+    if call.op_type == "Identity":
+        at.bind(call.output, *at.forms[value])
+        return True
+    found = [v for form in at.forms[value] if (v := viewed(form, shape)) is not None]
+    at.bind(call.output, *(found or [at.dense(value).reshaped(shape)]))
+    return True
+
+
+def count(shape: tuple[Known, ...]) -> Known:
+    total: Known = 1
+    for dim in shape:
+        total = total * dim
+    return total
+
+
+@lowers("Transpose", 25)
+def transpose(call: Call, at: Lowering) -> bool:
+    """The dims in another order, which strides say."""
+    value = call.input(0)
+    if value is None or not at.is_native(value):
+        return False
+    at.strided(value)
+    forms = at.forms[value]
+    perm = call.ints("perm") or tuple(reversed(range(forms[0].rank)))
+    if sorted(perm) != list(range(forms[0].rank)):
+        return False
+    at.bind(call.output, *(form.permuted(perm) for form in forms))
+    return True
+
+
+@lowers("Split", 18)
+def split(call: Call, at: Lowering) -> bool:
+    """Parts of the elements, side by side along an axis."""
+    value = call.input(0)
+    shapes = [at.shape(output) for output in call.node.outputs]
+    if value is None or not at.is_native(value) or None in shapes:
+        return False
+    at.strided(value)
+    axis = call.attribute("axis", int) % at.forms[value][0].rank
+    sizes = [shape[axis] for shape in shapes if shape is not None]
+    total: Known = 0
+    for size in sizes:
+        total = total + size
+    if not known_equal(total, at.forms[value][0].shape[axis]):
+        return False
+    first: Known = 0
+    for output, size in zip(call.node.outputs, sizes, strict=True):
+        at.bind(output, *(cut(form, axis, first, size) for form in at.forms[value]))
+        first = first + size
+    return True
+
+
+def cut(tensor: Tensor, axis: int, first: Known, size: Known, step: int = 1) -> Tensor:
+    """Some elements along an axis."""
+    shape, strides = list(tensor.shape), list(tensor.strides)
+    offset = tensor.offset + first * strides[axis]
+    shape[axis], strides[axis] = size, strides[axis] * step
+    return replace(tensor, shape=tuple(shape), strides=tuple(strides), offset=offset)
+
+
+@lowers("Expand", 13)
+def expand(call: Call, at: Lowering) -> bool:
+    """The elements again and again: a stride of nothing where a dim of 1 becomes longer."""
+    value, shape = call.input(0), at.shape(call.output)
+    if value is None or shape is None or not at.is_native(value):
+        return False
+    source = at.strided(value)
+    lead = len(shape) - source.rank
+    old = (1,) * lead + source.shape
+    if lead < 0 or not all(a == b or a == 1 for a, b in zip(old, shape, strict=True)):
+        return False
+    strides = (0,) * lead + source.strides
+    found = tuple(s if a == b else 0 for a, b, s in zip(old, shape, strides, strict=True))
+    at.bind(call.output, replace(source, shape=shape, strides=found))
+    return True
+
+
+@lowers("Slice", 13)
+def slice_(call: Call, at: Lowering) -> bool:
+    """Every so-manieth element along some axes, forwards, where the bounds are numbers or known sizes."""
+    value, shape = call.input(0), at.shape(call.output)
+    if value is None or shape is None or not at.is_native(value):
+        return False
+    starts, axes, steps = (at.elements(call.input(i)) for i in (1, 3, 4))
+    if starts is None or (call.input(3) is not None and axes is None) or (call.input(4) and steps is None):
+        return False
+    tensor = at.strided(value)
+    count = len(starts)
+    along = [int(axis) % tensor.rank for axis in (range(count) if axes is None else axes)]
+    by = [1] * count if steps is None else [int(step) for step in steps]
+    cuts = []
+    for start, axis, step in zip(starts, along, by, strict=True):
+        first = begin(start, tensor.shape[axis])
+        if step < 1 or first is None or not stays_inside(first, shape[axis], step, tensor.shape[axis]):
+            return False
+        cuts.append((axis, first, shape[axis], step))
+    forms = at.forms[value]
+    for axis, first, size, step in cuts:
+        forms = [cut(form, axis, first, size, step) for form in forms]
+    at.bind(call.output, *forms)
+    return True
+
+
+def begin(start: object, size: Known) -> Known | None:
+    """The first element of a slice; None where it is not known to be one."""
+    first: Known | None = int(start) if not hasattr(start, "terms") and start is not None else start  # type: ignore[call-overload, assignment]
+    if first is None:
+        return None
+    if isinstance(first, int) and first < 0:
+        first = size + first
+    if known_ge(first, 0) and known_ge(size, first):
+        return first
+    if isinstance(first, int) and isinstance(size, int):
+        return min(max(first, 0), size)
+    return None
+
+
+def stays_inside(first: Known, count: Known, step: int, size: Known) -> bool:
+    """Whether the last element of a slice is known to be one."""
+    if count == 0:
+        return True
+    return bool(known_ge(size, first + (count - 1) * step + 1)) and bool(known_ge(count, 0))

@@ -1,0 +1,106 @@
+"""A model made ready to be compiled: at the newest operator set, optimised, with nothing declared that is not asked."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sardonyx.convert.converter import convert
+from sardonyx.errors import ConversionError, InferenceError, LimitError
+from sardonyx.infer.ongoing import Ongoing
+from sardonyx.ir.clone import clone
+from sardonyx.ir.dims import Expr, Known, symbol
+from sardonyx.ir.graph import Model, Value
+from sardonyx.ir.types import TensorType
+from sardonyx.ir.walk import graphs, nodes, roots
+from sardonyx.rewrite.optimize import optimize
+from sardonyx.schema import latest
+
+log = logging.getLogger(__name__)
+OPTIMISED_FOR = 60.0  # seconds
+APART = 4  # the first IR version in which initializers need not be inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A model of the compiler's own, and what is known of its values.
+
+    sizes: for each symbol of its shapes, the input and the axis whose length it is.
+    """
+
+    model: Model
+    facts: Ongoing
+    sizes: Mapping[str, tuple[str, int]]
+
+
+def prepared(model: Model) -> Prepared:
+    """A copy that computes the same for callers who override no initializer."""
+    copy = stripped(model)
+    sizes = name_sizes(copy)
+    copy.ir_version = max(copy.ir_version, APART)
+    try:
+        copy = optimize(newest(copy), seconds=OPTIMISED_FOR)
+    except (InferenceError, LimitError) as error:
+        log.info("the model is compiled as it is: %s", error)
+    forget_types(copy)
+    facts = Ongoing(copy)
+    facts.walk()
+    return Prepared(copy, facts, sizes)
+
+
+def stripped(model: Model) -> Model:
+    """A copy without training graphs, in which initializers are constants and only inputs have types."""
+    copy = clone(model)
+    copy.training.clear()
+    graph = copy.graph
+    for value in graph.inputs:
+        if value.initializer is not None:
+            graph.remove_input(value)
+    forget_types(copy)
+    return copy
+
+
+def forget_types(model: Model) -> None:
+    """Files declare stale sizes, and kernels rely on sizes: only those that follow from the inputs are believed."""
+    for root in roots(model):
+        for graph in graphs(root):
+            for node in nodes(graph):
+                for value in node.outputs:
+                    value.type = None
+
+
+def newest(model: Model) -> Model:
+    """The model at the newest version of the default operator set, or as it is where that cannot be."""
+    try:
+        return convert(model, opset=latest(""))
+    except (ConversionError, InferenceError) as error:
+        log.info("the model is compiled under its own operator sets: %s", error)
+        return model
+
+
+def name_sizes(model: Model) -> dict[str, tuple[str, int]]:
+    """Gives every size of an input that is no number a symbol; answers where each symbol's length is found."""
+    found: dict[str, tuple[str, int]] = {}
+    for value in model.graph.inputs:
+        if isinstance(value.type, TensorType) and value.type.shape is not None:
+            scope = (
+                "" if model.ir_version >= 4 else f"{value.name}."
+            )  # earlier a name holds in one declaration
+            shape = tuple(named(dim, value, axis, scope, found) for axis, dim in enumerate(value.type.shape))
+            value.type = TensorType(value.type.dtype, shape)
+    return found
+
+
+def named(dim: Known | None, value: Value, axis: int, scope: str, found: dict[str, tuple[str, int]]) -> Known:
+    """The size as a number or as one symbol; one that is an expression of others gets a symbol of its own."""
+    if isinstance(dim, int):
+        return dim
+    if isinstance(dim, Expr):
+        name = next(iter(dim.symbols()), "")
+        if dim == symbol(name):
+            found.setdefault(scope + name, (value.name, axis))
+            return symbol(scope + name)
+    name = f"{value.name}.{axis}"
+    found[name] = (value.name, axis)
+    return symbol(name)

@@ -1,0 +1,31 @@
+"""Convolutions by windows of one pixel, side by side: the input is a plain matrix."""
+
+from __future__ import annotations
+
+from sardonyx.compile.blocks import I64
+from sardonyx.compile.llvm.target import Target
+from sardonyx.compile.products.nest import Block, Nest
+from sardonyx.compile.tail import Tail
+from sardonyx.compile.text import Value
+
+
+class Pixels(Nest):
+    """Rows are `pitch` floats apart."""
+
+    more = ("pitch",)
+
+    def __init__(self, vectors: int, tail: Tail, target: Target) -> None:
+        super().__init__(vectors, tail, target)
+        self.base = self.new_slot("base", I64)  # of the block's first input
+
+    def prepare(self, block: Value) -> None:
+        size = self.sizes
+        row = block * size["group_rows"]
+        self.write(self.row, row)
+        self.write(self.count, self.least(size["group_rows"], size["rows"] - row))
+        self.write(self.base, row * size["pitch"])
+
+    def addresses(self, rows: int, block: Block, tap: Value, channel: Value) -> list[str]:
+        pitch = self.sizes["pitch"]
+        first = self.address(self.x, self.read(self.base) + block.row * pitch + channel)
+        return [self.address(first, self.clamped(r, block.left) * pitch) for r in range(rows)]

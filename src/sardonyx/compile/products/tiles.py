@@ -1,0 +1,38 @@
+"""How much of a product stays in registers: rows of A times vectors of columns of B."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ROWS = {32: {1: 14, 2: 12, 3: 8, 4: 6}, 16: {1: 12, 2: 6, 3: 4}}  # by registers and vectors
+NARROW = 1.5  # what one vector costs more than several do: an element of A is fetched for every multiply-add
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """`rows` times `vectors` vectors of `lanes` floats."""
+
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def width(self) -> int:
+        """Columns of the result, which a panel of packed B has too."""
+        return self.vectors * self.lanes
+
+
+def tile_of(vectors: int, lanes: int, registers: int) -> Tile:
+    """The tile of so many vectors that fills the registers."""
+    return Tile(ROWS[32 if registers >= 32 else 16][vectors], vectors, lanes)
+
+
+def tile_for(columns: int, lanes: int, registers: int) -> Tile:
+    """The tile that computes the fewest dead columns in products with so many; the widest of several."""
+    needed = max(1, -(-columns // lanes))
+    choices = ROWS[32 if registers >= 32 else 16]
+
+    def cost(vectors: int) -> tuple[float, int]:
+        return -(-needed // vectors) * vectors * (NARROW if vectors == 1 else 1.0), -vectors
+
+    return tile_of(min(choices, key=cost), lanes, registers)

@@ -1,0 +1,73 @@
+"""Constant operands of a convolution: its window, and weights in panels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx.compile.llvm.target import Target
+from sardonyx.compile.products.packing import constant, packed, packed_bias
+from sardonyx.compile.products.tiles import Tile, tile_for
+from sardonyx.compile.tensor import Tensor
+from sardonyx.ir.tensors import Array
+
+FEW = 8  # channels, at most, of which a line of a window is one run of terms
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Places of a window's taps: (height, width), but pads (top, left)."""
+
+    kernel: tuple[int, int] = (1, 1)
+    strides: tuple[int, int] = (1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    pads: tuple[int, int] = (0, 0)
+
+    @property
+    def is_pixel(self) -> bool:
+        """Whether windows are single pixels side by side."""
+        return self.kernel == (1, 1) and self.strides == (1, 1) and self.pads == (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What `packed_weights` makes of a convolution's constants.
+
+    panels: [groups, panels, taps, channels, width]; of a band, taps are lines of the window and channels are terms of a
+    line, (pixel, channel).  bias: [groups, panels, width].  columns: of one group's result.
+    """
+
+    window: Window
+    tile: Tile
+    panels: Tensor
+    bias: Tensor
+    columns: int
+    is_band: bool
+
+
+def packed_weights(
+    weights: Array,
+    bias: Array | None,
+    window: Window,
+    target: Target,
+    groups: int = 1,
+    *,
+    may_band: bool = True,
+) -> Weights:
+    """Weights [columns, channels / groups, height, width] and bias [columns] of a convolution, in panels."""
+    total, channels, height, width = weights.shape
+    columns = total // groups
+    tile = tile_for(columns, target.lanes, target.registers)
+    first = (np.zeros(total, np.float32) if bias is None else bias).reshape(groups, columns)
+    is_band = takes_band(channels, window, groups) and may_band
+    taps = weights.reshape(groups, columns, channels, height, width).transpose(0, 3, 4, 2, 1)
+    shape = (height, width * channels) if is_band else (height * width, channels)
+    panels = np.stack([packed(one.reshape(*shape, columns), tile) for one in taps])
+    biases = np.stack([packed_bias(one, tile) for one in first])
+    return Weights(window, tile, constant(panels, "weights"), constant(biases, "bias"), columns, is_band)
+
+
+def takes_band(channels: int, window: Window, groups: int) -> bool:
+    """Whether the input is copied in bands: few channels, of several pixels side by side."""
+    return groups == 1 and channels <= FEW and window.kernel[1] > 1 and window.dilations[1] == 1

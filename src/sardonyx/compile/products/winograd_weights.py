@@ -1,0 +1,53 @@
+"""Constants of convolutions, taken to the points of Winograd's forms when a program is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx.compile.llvm.target import Target
+from sardonyx.compile.products.packing import constant, packed, packed_bias
+from sardonyx.compile.products.tiles import Tile, tile_for
+from sardonyx.compile.products.winograd_form import TAPS
+from sardonyx.compile.products.winograd_tiles import Forms
+from sardonyx.compile.tensor import Tensor
+from sardonyx.ir.tensors import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What `winograd_weights` makes of a convolution's constants.
+
+    panels: [panels, points, channels, width].  bias: [panels, width].  features: columns that are no filling.
+    """
+
+    forms: Forms
+    panels: Tensor
+    bias: Tensor
+    features: int
+    tile: Tile
+
+
+def winograd_weights(weights: Array, bias: Array | None, forms: Forms, target: Target) -> Weights:
+    """Weights [features, channels, 3, 3] and bias [features] of a convolution, at the points and in panels."""
+    features = weights.shape[0]
+    tile = tile_for(features, target.lanes, target.registers)
+    first = np.zeros(features, np.float32) if bias is None else bias
+    return Weights(
+        forms,
+        constant(packed(transformed(weights, forms), tile), "weights"),
+        constant(packed_bias(first, tile), "bias"),
+        features,
+        tile,
+    )
+
+
+def transformed(weights: Array, forms: Forms) -> Array:
+    """Weights [features, channels, 3, 3] at the points: [points, channels, features] float32, rounded once."""
+    features, channels, *window = weights.shape
+    assert window == [TAPS, TAPS], f"a window of {window} is not three by three"
+    both = np.kron(forms.vertical.weights(), forms.horizontal.weights())
+    flat = weights.astype(np.float64).reshape(features * channels, TAPS * TAPS)
+    values = (both @ flat.T).astype(np.float32).reshape(-1, features, channels)
+    return np.ascontiguousarray(values.transpose(0, 2, 1))

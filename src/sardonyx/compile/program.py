@@ -1,0 +1,76 @@
+"""What a model is compiled to: steps in order, and the memory that their tensors lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sardonyx.compile.step import Step
+from sardonyx.compile.tensor import Tensor
+from sardonyx.ir.graph import Model, Node, Value
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A node that its reference kernel runs.
+
+    takes: the tensors of those inputs, outer values of subgraphs included, that native steps made.  What it makes is
+    kept beside the tensors, as values of the host.
+    """
+
+    node: Node
+    takes: Mapping[Value, Tensor]
+
+    @property
+    def reads(self) -> tuple[Tensor, ...]:
+        return tuple(self.takes.values())
+
+    @property
+    def writes(self) -> tuple[Tensor, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A value of the host put into a tensor; its shape and type are held to those that were inferred."""
+
+    value: Value
+    tensor: Tensor
+
+    @property
+    def reads(self) -> tuple[Tensor, ...]:
+        return ()
+
+    @property
+    def writes(self) -> tuple[Tensor, ...]:
+        return (self.tensor,)
+
+
+Action: TypeAlias = "Step | HostCall | Upload"
+
+
+@dataclass(slots=True)
+class Program:
+    """Actions in order, over tensors in storages.
+
+    sizes: for each symbol of the dims, the input and axis whose length it is.  inputs: the tensors of the inputs that
+    native steps read.  outputs: the tensor of each output, or None for those that stay on the host.
+    status: where kernels note an index out of range.
+    """
+
+    model: Model
+    actions: list[Action]
+    sizes: Mapping[str, tuple[str, int]]
+    inputs: Mapping[Value, Tensor]
+    outputs: Mapping[Value, Tensor | None]
+    status: Tensor
+
+    @property
+    def steps(self) -> list[Step]:
+        return [action for action in self.actions if isinstance(action, Step)]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all sizes are numbers."""
+        return not self.sizes

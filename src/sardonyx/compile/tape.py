@@ -1,0 +1,297 @@
+"""The native code that runs a program's tape, alone or with the workers of a pool: its LLVM text.
+
+A tape is records of `RECORD` words of 8 bytes: address of the kernel (0: a step that Python does), address of its
+arguments, units of work, weight (estimated nanoseconds), and four to spare.
+
+    i64 run(ptr tape, i64 from, i64 to, ptr pool, i64 threads, ptr scratch, i64 stride)
+
+runs the records from `from` up to `to` in order and answers the first that is Python's, or `to`.  Thread i has the
+scratch at scratch + i*stride; the caller is thread 0.  With 1 thread the caller does everything, and needs no pool.
+`void* work(ptr worker)` is what a worker does until it is told to stop.
+
+A record that weighs enough is a *job*, cut into chunks that the caller and the workers claim.  One run at a time has
+the pool (`LOCK`); another one meanwhile works alone.  A run tells how many threads take part (`RUN`), which wakes the
+workers; they sleep again when it is over.  Nobody waits for a worker that has not woken up, only for claimed chunks.
+
+The word `JOB` is threads (16 bits) | chunks (24) | next chunk (24).  Order of memory:
+
+- The caller writes what the job is (plain words), then `JOB` (release).  A chunk is claimed by changing the word as it
+  was seen into its successor (acquire): who succeeds sees the words of the job, and those hold until all chunks are
+  done, because before that the caller publishes no other.  A word that comes again with the same bits is a job with
+  the same number of threads and chunks, and the claim is good for it.
+- The number of threads stands in the same word so that a worker that lags behind never enters a run of fewer threads,
+  which has no scratch for it.
+- Who has done a chunk adds 1 to `DONE` (release); the caller waits until all are counted (acquire).  So what a chunk
+  wrote is seen by the caller, and through the next `JOB` by everybody: records are in order as if one thread ran them.
+- A worker looks at `RUN` with its mutex held before it waits on its condition; who wakes it writes `RUN` first and
+  then takes that mutex.  So no call is missed.  Worker i wakes 2i+1 and 2i+2 in turn.
+
+All threads compute in the usual mode (nearest, denormal numbers kept), whatever mode other code has left the caller in:
+else results would depend on who computes them.  The caller gets its own back.
+"""
+
+from __future__ import annotations
+
+from sardonyx.compile.atomics import DECLARATIONS, USUAL, Native, family
+from sardonyx.compile.blocks import I64, Slot
+from sardonyx.compile.llvm.target import Target
+from sardonyx.compile.text import Value
+
+RECORD = 8  # words of a record of a tape
+KERNEL, ARGS, UNITS, WEIGHT = range(4)
+
+# Words of a pool.  What different threads write lies 128 bytes apart, which is two lines of a cache.
+THRESHOLD, GRAIN, WORTH = 0, 1, 2  # ns: of a job; of a chunk; of all jobs, for workers to be woken
+YIELD, TAKE, GIVE, WAIT, SIGNAL = 3, 4, 5, 6, 7  # addresses of functions of the system
+STOP = 16  # not 0: workers leave
+LOCK = 32  # 1: a run has the pool
+RUN = 48  # serial number of the run << 16 | its threads, 0 between runs
+JOB, DONE = 64, 80
+JOB_KERNEL, JOB_ARGS, JOB_UNITS, JOB_SIZE, JOB_SCRATCH, JOB_STRIDE = range(96, 102)
+WORKERS = 112  # where they begin; worker i is the i-th, and the 0-th is the caller's, never used
+WORKER = 80  # words of a worker
+POOL, INDEX, MUTEX, CONDITION = 0, 1, 16, 48  # of a worker; mutex and condition have 256 bytes each
+
+CHUNKS_EACH = 4  # of a large job, for each thread: what one does not get done the others take over
+PATIENCE = 2000  # pauses before a thread that waits offers its core to others
+MOST_THREADS = 256
+NEVER = (1 << 63) - 1
+
+
+class Tape(Native):
+    """The instructions of a function that knows the words of a pool."""
+
+    def system(self, pool: str, function: int, *operands: str) -> None:
+        """Calls a function of the system whose address stands in the pool, with pointers."""
+        arguments = ", ".join(f"ptr {operand}" for operand in operands)
+        self.emit(I64.of("i32"), f"call i32 {self.pointer(pool, function)}({arguments})")
+
+    def kernel(self, kernel: str, args: str, first: Value | int, last: Value, scratch: str) -> None:
+        first = self.operand(first, I64)
+        self.lines.append(f" call void {kernel}(ptr {args}, {first}, {last}, ptr {scratch})")
+
+    def rest(self, pool: str, tries: Slot) -> None:
+        """Waits a moment; after many, lets other threads have the core."""
+        n = self.read(tries) + 1
+        self.write(tries, n)
+        self.either(n < PATIENCE, self.pause, lambda: self.system(pool, YIELD))
+
+
+def source(target: Target) -> str:
+    """The module of `run` and `work`."""
+    functions = (run, enter, leave, share, chunk, wake, sleep, work)
+    return "\n".join((*DECLARATIONS[family(target)], *(made(Tape(target)) for made in functions)))
+
+
+def run(code: Tape) -> str:
+    """Runs a tape; the weight from which records are shared is infinite where nobody is there to share them."""
+    i, limit, entered = (code.new_slot(name, I64) for name in ("i", "limit", "entered"))
+    before = code.mode()
+    is_unusual = before.differs(USUAL[code.family])
+    code.when(is_unusual, lambda: code.set_mode(code.constant(USUAL[code.family], I64)))
+    code.write(i, code.parameter("from"))
+    code.write(limit, code.constant(NEVER, I64))
+    code.write(entered, code.constant(0, I64))
+    code.when(code.parameter("threads") > 1, lambda: code.write(limit, code.word("%pool", THRESHOLD)))
+
+    def finish() -> None:
+        code.when(code.read(entered) > 0, lambda: code.lines.append(" call void @leave(ptr %pool)"))
+        code.when(is_unusual, lambda: code.set_mode(before))
+        code.answer(str(code.read(i)))
+
+    def record() -> None:
+        code.when(code.read(i) >= code.parameter("to"), finish)
+        at = code.place("%tape", code.read(i) * RECORD)
+        kernel = code.pointer(at, KERNEL)
+        code.when(code.word(at, KERNEL).equals(0), finish)
+        units = code.word(at, UNITS)
+        is_job = (code.word(at, WEIGHT) >= code.read(limit)) & (units > 1)
+        code.when(is_job, lambda: ask(code, at, code.read(i), limit, entered))
+        shared = is_job & (code.read(entered) > 0)
+        share = f"call void @share(ptr %pool, ptr {at}, i64 %threads, ptr %scratch, i64 %stride)"
+        code.when(shared, lambda: code.lines.append(f" {share}"))
+        alone = shared.equals(0) & (units > 0)
+        code.when(alone, lambda: code.kernel(kernel, code.pointer(at, ARGS), 0, units, "%scratch"))
+        code.write(i, code.read(i) + 1)
+
+    code.forever(record)
+    return code.function(
+        "i64 @run(ptr %tape, i64 %from, i64 %to, ptr %pool, i64 %threads, ptr %scratch, i64 %stride)"
+    )
+
+
+def ask(code: Tape, at: str, i: Value, limit: Slot, entered: Slot) -> None:
+    """Asks for the pool, unless this run has it; what is too little to wake anybody for is not asked for again."""
+
+    def enter() -> None:
+        count = code.parameter("to") - i
+        found = code.emit(I64, f"call i64 @enter(ptr %pool, ptr {at}, {count}, i64 %threads)")
+        code.when(found < 0, lambda: code.write(limit, code.constant(NEVER, I64)))
+        code.write(entered, found)
+
+    code.when(code.read(entered) <= 0, enter)
+
+
+def enter(code: Tape) -> str:
+    """Takes the pool and wakes workers: 1; 0 if another run has it; -1 if the records are not worth it."""
+    i, total = code.new_slot("i", I64), code.new_slot("total", I64)
+    for slot in (i, total):
+        code.write(slot, code.constant(0, I64))
+    worth, threshold = code.word("%pool", WORTH), code.word("%pool", THRESHOLD)
+
+    def weigh() -> None:
+        code.when(code.read(i) >= code.parameter("count"), lambda: code.answer("i64 -1"))
+        weight = code.word("%records", code.read(i) * RECORD + WEIGHT)
+        code.write(i, code.read(i) + 1)
+        code.when(weight >= threshold, lambda: code.write(total, code.read(total) + weight))
+
+    code.loop_while(lambda: code.read(total) < worth, weigh)
+    _, is_ours = code.swapped("%pool", LOCK, 0, 1)
+    code.when(is_ours.equals(0), lambda: code.answer("i64 0"))
+    threads = code.parameter("threads")
+    serial = (code.word("%pool", RUN) >> 16) + 1
+    code.release("%pool", RUN, (serial << 16) | threads)
+    wake_next(code, "%pool", code.constant(0, I64), threads)
+    code.answer("i64 1")
+    return code.function("internal i64 @enter(ptr %pool, ptr %records, i64 %count, i64 %threads)")
+
+
+def leave(code: Tape) -> str:
+    """Gives the pool back; workers see that the run has no threads and sleep."""
+    serial = (code.word("%pool", RUN) >> 16) << 16
+    code.release("%pool", RUN, serial)
+    code.release("%pool", LOCK, 0)
+    code.answer("void")
+    return code.function("internal void @leave(ptr %pool)")
+
+
+def share(code: Tape) -> str:
+    """Publishes a record as a job, works along, and waits until all of it is done."""
+    threads, units = code.parameter("threads"), code.word("%record", UNITS)
+    pieces = code.quotient(code.word("%record", WEIGHT), code.word("%pool", GRAIN))
+    pieces = code.lesser(code.lesser(pieces, threads * CHUNKS_EACH), units)
+    pieces = code.select(pieces < 2, 2, pieces)
+    size = code.quotient(units + pieces - 1, pieces)
+    chunks = code.quotient(units + size - 1, size)
+    code.put_pointer("%pool", JOB_KERNEL, code.pointer("%record", KERNEL))
+    code.put_pointer("%pool", JOB_ARGS, code.pointer("%record", ARGS))
+    code.put("%pool", JOB_UNITS, units)
+    code.put("%pool", JOB_SIZE, size)
+    code.put_pointer("%pool", JOB_SCRATCH, "%scratch")
+    code.put("%pool", JOB_STRIDE, code.parameter("stride"))
+    code.put("%pool", DONE, 0)
+    code.release("%pool", JOB, (threads << 48) | (chunks << 24))
+    code.loop_while(lambda: code.emit(I64, "call i64 @chunk(ptr %pool, i64 0)") > 0, lambda: None)
+    tries = code.new_slot("tries", I64)
+    code.write(tries, code.constant(0, I64))
+    code.loop_while(lambda: code.acquired("%pool", DONE) < chunks, lambda: code.rest("%pool", tries))
+    code.answer("void")
+    return code.function(
+        "internal void @share(ptr %pool, ptr %record, i64 %threads, ptr %scratch, i64 %stride)"
+    )
+
+
+def chunk(code: Tape) -> str:
+    """Claims a chunk for a thread and does it: 1; 0 if there is none for it."""
+    index, mask = code.parameter("index"), (1 << 24) - 1
+    seen, claimed = code.new_slot("seen", I64), code.new_slot("claimed", I64)
+    code.write(seen, code.acquired("%pool", JOB))
+    code.write(claimed, code.constant(0, I64))
+
+    def claim() -> None:
+        word = code.read(seen)
+        is_left = (word & mask) < ((word >> 24) & mask)
+        is_left = is_left & (index < (word >> 48))
+        code.when(is_left.equals(0), lambda: code.answer("i64 0"))
+        stood, is_ours = code.swapped("%pool", JOB, word, word + 1)
+        code.either(
+            is_ours,
+            lambda: code.write(claimed, code.constant(1, I64)),
+            lambda: code.write(seen, stood),
+        )
+
+    code.loop_while(lambda: code.read(claimed).equals(0), claim)
+    size, units = code.word("%pool", JOB_SIZE), code.word("%pool", JOB_UNITS)
+    first = (code.read(seen) & mask) * size
+    last = code.lesser(first + size, units)
+    away = index * code.word("%pool", JOB_STRIDE)
+    scratch = code.address(code.pointer("%pool", JOB_SCRATCH), away, "i8")
+    code.kernel(code.pointer("%pool", JOB_KERNEL), code.pointer("%pool", JOB_ARGS), first, last, scratch)
+    code.count_up("%pool", DONE)
+    code.answer("i64 1")
+    return code.function("internal i64 @chunk(ptr %pool, i64 %index)")
+
+
+def wake_next(code: Tape, pool: str, index: Value, threads: Value) -> None:
+    """Wakes the workers that a thread has to wake, of those that take part."""
+    for which in (index * 2 + 1, index * 2 + 2):
+
+        def one(which: Value = which) -> None:
+            worker = code.place(pool, which * WORKER + WORKERS)
+            code.lines.append(f" call void @wake(ptr {pool}, ptr {worker})")
+
+        code.when(which < threads, one)
+
+
+def wake(code: Tape) -> str:
+    """Wakes a worker if it sleeps; what it is woken for has been written before."""
+    mutex, condition = code.place("%worker", MUTEX), code.place("%worker", CONDITION)
+    code.system("%pool", TAKE, mutex)
+    code.system("%pool", GIVE, mutex)
+    code.system("%pool", SIGNAL, condition)
+    code.answer("void")
+    return code.function("internal void @wake(ptr %pool, ptr %worker)")
+
+
+def takes_part(code: Tape, pool: str, index: Value) -> Value:
+    return (code.acquired(pool, RUN) & 0xFFFF) > index
+
+
+def sleep(code: Tape) -> str:
+    """Waits until a run wants the worker, or nobody does any more."""
+    mutex, condition = code.place("%worker", MUTEX), code.place("%worker", CONDITION)
+    index = code.word("%worker", INDEX)
+    code.system("%pool", TAKE, mutex)
+
+    def is_idle() -> Value:
+        is_wanted = takes_part(code, "%pool", index) | code.acquired("%pool", STOP).differs(0)
+        return is_wanted.equals(0)
+
+    code.loop_while(is_idle, lambda: code.system("%pool", WAIT, condition, mutex))
+    code.system("%pool", GIVE, mutex)
+    code.answer("void")
+    return code.function("internal void @sleep(ptr %pool, ptr %worker)")
+
+
+def work(code: Tape) -> str:
+    """What a worker does: chunks while a run wants it, sleep otherwise."""
+    code.set_mode(code.constant(USUAL[code.family], I64))
+    pool, index = code.pointer("%worker", POOL), code.word("%worker", INDEX)
+    seen, tries = code.new_slot("seen", I64), code.new_slot("tries", I64)
+    for slot in (seen, tries):
+        code.write(slot, code.constant(0, I64))
+
+    def start(run: Value) -> None:
+        code.write(seen, run)
+        wake_next(code, pool, index, run & 0xFFFF)
+
+    def help_along(run: Value) -> None:
+        code.when(run.differs(code.read(seen)), lambda: start(run))
+        found = code.emit(I64, f"call i64 @chunk(ptr {pool}, {index})")
+        code.either(
+            found > 0,
+            lambda: code.write(tries, code.constant(0, I64)),
+            lambda: code.rest(pool, tries),
+        )
+
+    def turn() -> None:
+        code.when(code.acquired(pool, STOP).differs(0), lambda: code.answer("ptr null"))
+        run = code.acquired(pool, RUN)
+        code.either(
+            (run & 0xFFFF) > index,
+            lambda: help_along(run),
+            lambda: code.lines.append(f" call void @sleep(ptr {pool}, ptr %worker)"),
+        )
+
+    code.forever(turn)
+    return code.function("ptr @work(ptr %worker)")

@@ -1,0 +1,250 @@
+"""The native engine: a compiled program, the memory that its runs take place in, and the runs."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx.compile import sizes as sizes_of
+from sardonyx.compile.layout import ARENA, STATUS, WORDS, Layout, laid_out
+from sardonyx.compile.llvm.jit import host, load
+from sardonyx.compile.llvm.kernels import address, disk
+from sardonyx.compile.lowering import Lowering
+from sardonyx.compile.plan import LINE, planned
+from sardonyx.compile.prepare import prepared
+from sardonyx.compile.program import HostCall, Program, Upload
+from sardonyx.compile.step import Kernel
+from sardonyx.compile.tensor import Storage, Tensor
+from sardonyx.interp.steps import Frame, Run
+from sardonyx.ir.dims import Known, evaluate
+from sardonyx.ir.graph import Model, Value
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import RunLimits, RuntimeValue
+from sardonyx.runtime.host import Host, held
+from sardonyx.runtime.pool import shared
+
+Words = NDArray[np.int64]
+Sizes = Callable[[Sequence[int]], tuple[Words, int, int, int]]
+
+
+class Unfit(Exception):
+    """The feeds are beyond what the program was made for; the reference engine says what is wrong with them."""
+
+
+class NativeProgram:
+    """A program in this process: its kernels loaded, its words laid out; runs may go on side by side."""
+
+    def __init__(self, program: Program, threads: int | None = None) -> None:
+        self.program = program
+        self.plan = planned(program)
+        self.layout = laid_out(program, self.plan)
+        self.host = Host(program)
+        self.pool = shared(threads)
+        self.fixed = np.array([v if isinstance(v, int) else 0 for v in self.layout.values], np.int64)
+        self.base_of = np.array(self.layout.bases, np.int64)
+        self.varying = np.flatnonzero([not isinstance(v, int) for v in self.layout.values])
+        self.bases = fixed_bases(self.layout)
+        self.ports = ports(self.layout, self.base_of)
+        self.sizes = compiled_sizes(program, self.layout)
+        self.idle: deque[Context] = deque()
+
+    def run(
+        self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, rng: np.random.Generator
+    ) -> dict[str, RuntimeValue]:
+        """The outputs by name, for feeds that fit the inputs; raises Unfit, or what kernels of the host raise."""
+        try:
+            context = self.idle.pop()
+        except IndexError:
+            context = Context(self)
+        try:
+            return context.run(feeds, Run(limits, rng))
+        finally:
+            self.idle.append(context)
+
+
+class Context:
+    """What one run at a time has for itself: words, an arena, scratch."""
+
+    def __init__(self, native: NativeProgram) -> None:
+        self.native = native
+        self.words = native.fixed.copy()
+        self.bases = native.bases.copy()
+        self.status = np.zeros(1, np.int64)
+        self.bases[WORDS], self.bases[STATUS] = self.words.ctypes.data, self.status.ctypes.data
+        self.lengths: tuple[int, ...] | None = None
+        self.known: dict[str, int] = {}
+        self.arena = np.empty(0, np.uint8)
+        self.scratch = native.pool.scratch(0)
+        self.values = native.fixed
+        self.fed: dict[Storage, Array] = {}
+
+    def bind(self, lengths: tuple[int, ...]) -> None:
+        """Works out sizes and places for these lengths of the inputs."""
+        native = self.native
+        found, arena, scratch, faults = native.sizes(lengths)
+        if faults:
+            raise Unfit
+        values = native.fixed.copy()
+        values[native.varying] = found
+        self.arena = enough(self.arena, arena)
+        if scratch > self.scratch.stride:
+            self.scratch = native.pool.scratch(scratch)
+        self.bases[ARENA] = start(self.arena)
+        self.values = values
+        self.words[:] = values + self.bases[native.base_of]
+        self.known = dict(zip(native.program.sizes, lengths, strict=True))
+        self.lengths = lengths
+
+    def run(self, feeds: Mapping[str, RuntimeValue], run: Run) -> dict[str, RuntimeValue]:
+        native, program = self.native, self.native.program
+        lengths = tuple(length_of(feeds[name], axis) for name, axis in program.sizes.values())
+        if lengths != self.lengths:
+            self.bind(lengths)
+        frame = native.host.frame(run)
+        for value in program.model.graph.inputs:
+            self.feed(value, feeds.get(value.name), frame)
+        results = {v: self.hand_out(tensor) for v, tensor in program.outputs.items()}
+        self.status[0] = 0
+        self.execute(frame)
+        self.fed.clear()
+        if self.status[0]:
+            raise Unfit
+        return {
+            v.name: frame[v] if (found := results[v]) is None else found for v in program.model.graph.outputs
+        }
+
+    def feed(self, value: Value, fed: RuntimeValue, frame: Frame) -> None:
+        tensor = self.native.program.inputs.get(value)
+        if tensor is not None and isinstance(fed, np.ndarray):
+            self.point(tensor.storage, np.ascontiguousarray(fed))
+        else:
+            frame.values[value] = fed
+
+    def hand_out(self, tensor: Tensor | None) -> Array | None:
+        """A new array for an output."""
+        if tensor is None:
+            return None
+        array: Array = np.empty([self.number(dim) for dim in tensor.shape], tensor.dtype.numpy)
+        self.point(tensor.storage, array)
+        return array
+
+    def point(self, storage: Storage, array: Array) -> None:
+        """Makes the words that stand for a caller's array point into it."""
+        self.fed[storage] = array
+        at = self.native.ports.get(storage)
+        if at is not None:
+            self.words[at] = self.values[at] + array.ctypes.data
+
+    def execute(self, frame: Frame) -> None:
+        """Runs the tape; wherever it stops, the host has something to do."""
+        actions, pool = self.native.program.actions, self.native.pool
+        tape, at, end = self.words.ctypes.data, 0, len(actions)
+        while (at := pool.run(tape, at, end, self.scratch)) < end:
+            action = actions[at]
+            if isinstance(action, HostCall):
+                taken = {v: self.view(tensor) for v, tensor in action.takes.items()}
+                self.native.host.call(action.node, taken, frame)
+            else:
+                assert isinstance(action, Upload), f"the tape stopped at {action!r}"
+                shape = tuple(self.number(dim) for dim in action.tensor.shape)
+                value = action.value
+                array = held(frame[value], shape, action.tensor.dtype.numpy, value.producer)
+                self.view(action.tensor, writeable=True)[...] = array
+            at += 1
+
+    def view(self, tensor: Tensor, *, writeable: bool = False) -> Array:
+        """The elements of a tensor where they are."""
+        shape = tuple(self.number(dim) for dim in tensor.shape)
+        width = tensor.dtype.numpy.itemsize
+        strides = tuple(self.number(stride) * width for stride in tensor.strides)
+        memory, offset = self.memory(tensor.storage)
+        offset += self.number(tensor.offset) * width
+        array: Array = np.ndarray(shape, tensor.dtype.numpy, memory, offset, strides)
+        array.flags.writeable = writeable
+        return array
+
+    def memory(self, storage: Storage) -> tuple[Array, int]:
+        """The bytes that a storage lies in, and where in them it begins."""
+        if storage.role == "arena":
+            first = start(self.arena) - self.arena.ctypes.data
+            plan = self.native.plan
+            if storage in plan.offsets:
+                return self.arena, first + plan.offsets[storage]
+            return self.arena, first + self.slot_starts()[plan.slot_of[storage]]
+        found = storage.data if storage.role == "constant" else self.fed[storage]
+        assert found is not None, f"{storage.name} has no data"
+        return found, 0
+
+    def slot_starts(self) -> list[int]:
+        starts, total = [], self.native.plan.size
+        for slot in self.native.plan.slots:
+            starts.append(total)
+            total += sizes_of.largest(self.known, (tenant.size for tenant in slot.tenants))
+        return starts
+
+    def number(self, dim: Known) -> int:
+        found = evaluate(dim, self.known)
+        assert found is not None, f"{dim} is not decided by {sorted(self.known)}"
+        return found
+
+
+def length_of(value: RuntimeValue, axis: int) -> int:
+    assert isinstance(value, np.ndarray), "the length of no tensor is asked for"
+    return int(value.shape[axis])
+
+
+def fixed_bases(layout: Layout) -> Words:
+    """Addresses that hold for the whole process: of kernels and constants."""
+    bases = np.zeros(len(layout.others) + STATUS + 1, np.int64)
+    for of, index in layout.others.items():
+        if isinstance(of, Kernel):
+            bases[index] = address(of)
+        elif of.data is not None:
+            bases[index] = of.data.ctypes.data
+    return bases
+
+
+def ports(layout: Layout, base_of: Words) -> dict[Storage, Words]:
+    """Where in the words the addresses of a caller's arrays stand."""
+    return {
+        of: np.flatnonzero(base_of == index)
+        for of, index in layout.others.items()
+        if isinstance(of, Storage) and of.role in ("input", "output")
+    }
+
+
+def compiled_sizes(program: Program, layout: Layout) -> Sizes:
+    """The function that works out what depends on lengths of inputs."""
+    if program.is_static:
+        _, arena, scratch, faults = sizes_of.worked_out(program, layout, ())
+        nothing = np.empty(0, np.int64)
+        return lambda lengths: (nothing, arena, scratch, faults)
+    library = load(sizes_of.text("sizes", program, layout), ["sizes"], disk())
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(library.addresses["sizes"])
+    count = len(sizes_of.asked(layout))
+
+    def sizes(lengths: Sequence[int]) -> tuple[Words, int, int, int]:
+        given, found = np.array(lengths, np.int64), np.empty(count + 2, np.int64)
+        faults = call(given.ctypes.data, found.ctypes.data)
+        return found[:count], int(found[count]), int(found[count + 1]), faults
+
+    sizes.library = library  # type: ignore[attr-defined]  # keeps the code alive
+    return sizes
+
+
+def enough(memory: Array, size: int) -> Array:
+    """Memory of at least that size, and room to begin at a cache line; the old one if it is."""
+    return memory if memory.size >= size + LINE else np.empty(size + LINE, np.uint8)
+
+
+def start(memory: Array) -> int:
+    return -(-memory.ctypes.data // LINE) * LINE
+
+
+def compile_model(model: Model) -> Program:
+    """The program of a model, for callers who override no initializer."""
+    return Lowering(prepared(model), host()).program()

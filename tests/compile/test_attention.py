@@ -1,0 +1,203 @@
+"""Attention of any size, from any strides, beside NumPy in double precision."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compile import guarded
+from sardonyx.compile.attention.step import attention
+from sardonyx.compile.llvm.jit import host
+from sardonyx.compile.step import Kernel, Step
+from sardonyx.compile.tensor import Tensor
+from sardonyx.ir.dims import symbol
+from sardonyx.ir.tensors import Array
+
+SIZES = [
+    (1, 1, 1, 1, 1, 1),
+    (2, 3, 5, 7, 8, 8),
+    (1, 2, 70, 33, 19, 21),
+    (1, 1, 64, 200, 64, 64),
+    (1, 2, 17, 400, 16, 3),
+    (1, 1, 33, 16, 4, 70),
+    (2, 2, 1, 2100, 64, 64),
+    (1, 2, 3, 18, 65, 67),
+    (1, 1, 2, 3, 0, 4),
+    (1, 1, 2, 3, 4, 0),
+    (1, 1, 0, 3, 4, 4),
+    (0, 2, 3, 3, 4, 4),
+]
+
+
+def close(found: Array, wanted: Array) -> None:
+    """Scores are sums of tens of products, each rounded, and an error of a score is one of its exponential."""
+    np.testing.assert_allclose(found, wanted, 2e-5, 2e-6)
+
+
+def drawn(*shape: int, seed: int = 1) -> Array:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def expected(
+    q: Array,
+    k: Array,
+    v: Array,
+    scale: float,
+    mask: Array | None = None,
+    *,
+    causal: bool = False,
+    past: int = 0,
+) -> Array:
+    """softmax(scale * q * k' + mask) * v in double precision."""
+    groups = q.shape[1] // max(k.shape[1], 1)
+    k, v = (np.repeat(one.astype(np.float64), groups, axis=1) for one in (k, v))
+    scores = scale * (q.astype(np.float64) @ k.swapaxes(2, 3))
+    if mask is not None:
+        scores = scores + mask
+    if causal:
+        query, key = np.ogrid[: q.shape[2], : k.shape[2]]
+        scores = np.where(key <= query + past, scores, -np.inf)
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf))
+        found: Array = weights / weights.sum(axis=-1, keepdims=True) @ v
+    return found
+
+
+def on(step: Step, lanes: int | None) -> Step:
+    """The step on a machine whose registers hold so many floats."""
+    if lanes is None:
+        return step
+    target = replace(host(), lanes=lanes, registers=16)
+    source = step.kernel.source
+    return dataclasses.replace(
+        step, kernel=Kernel(f"{step.kernel.key}_{lanes}", lambda name, _: source(name, target))
+    )
+
+
+def run(
+    q: Array,
+    k: Array,
+    v: Array,
+    scale: float = 0.25,
+    mask: Array | None = None,
+    *,
+    causal: bool = False,
+    past: int = 0,
+    lanes: int | None = None,
+) -> Array:
+    y = np.full((*q.shape[:3], v.shape[3]), -7, np.float32)
+    named = {"q": q, "k": k, "v": v, "y": y, **({} if mask is None else {"mask": np.ascontiguousarray(mask)})}
+    made = {name: guarded.tensor(array, name) for name, array in named.items()}
+    tensors = {name: tensor for name, (tensor, _) in made.items()}
+    if mask is not None:
+        whole = (*q.shape[:3], k.shape[2])
+        strides = tuple(0 if d == 1 else s for d, s in zip(mask.shape, tensors["mask"].strides, strict=True))
+        tensors["mask"] = replace(tensors["mask"], shape=whole, strides=strides)
+    step = attention(
+        *(tensors[one] for one in "qkvy"), scale=scale, mask=tensors.get("mask"), causal=causal, past=past
+    )
+    guarded.run(on(step, lanes), {made[name][1]: array for name, array in named.items()})
+    return y
+
+
+@pytest.mark.parametrize("lanes", [None, 8, 4, 1])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_attention_of_any_size(size: tuple[int, ...], lanes: int | None) -> None:
+    batch, heads, queries, keys, depth, width = size
+    q, k, v = (
+        drawn(batch, heads, *rest, seed=i)
+        for i, rest in enumerate([(queries, depth), (keys, depth), (keys, width)])
+    )
+    close(run(q, k, v, lanes=lanes), expected(q, k, v, 0.25))
+
+
+def test_no_keys_leave_zeros() -> None:
+    for queries in (2, 20):
+        found = run(drawn(1, 1, queries, 4), drawn(1, 1, 0, 4), drawn(1, 1, 0, 5))
+        assert (found == 0).all()
+
+
+@pytest.mark.parametrize("lanes", [None, 8, 4, 1])
+@pytest.mark.parametrize(
+    "shape", [(2, 1, 1, 230), (1, 1, 70, 230), (2, 3, 70, 230), (1, 3, 70, 1), (1, 1, 1, 1)], ids=str
+)
+def test_a_mask_is_added_wherever_it_is_broadcast(shape: tuple[int, ...], lanes: int | None) -> None:
+    q, k, v = drawn(2, 3, 70, 24, seed=1), drawn(2, 3, 230, 24, seed=2), drawn(2, 3, 230, 10, seed=3)
+    mask = drawn(*shape, seed=4)
+    if shape[3] == 1 and shape[2] > 1:
+        mask = np.ascontiguousarray(np.broadcast_to(mask, (*shape[:3], 230)))
+    close(run(q, k, v, mask=mask, lanes=lanes), expected(q, k, v, 0.25, mask))
+
+
+@pytest.mark.parametrize("queries", [1, 3, 40])
+def test_keys_masked_out_count_for_nothing_and_rows_without_keys_are_nan(queries: int) -> None:
+    q, k, v = drawn(1, 2, queries, 16, seed=1), drawn(1, 2, 500, 16, seed=2), drawn(1, 2, 500, 16, seed=3)
+    mask = np.zeros((1, 2, queries, 500), np.float32)
+    mask[..., :400] = -np.inf  # the first parts of the keys have nothing above -inf
+    mask[0, 0, -1] = -np.inf
+    found, wanted = run(q, k, v, mask=mask), expected(q, k, v, 0.25, mask)
+    assert np.isnan(wanted[0, 0, -1]).all()
+    close(found, wanted)
+
+
+@pytest.mark.parametrize("lanes", [None, 8, 4, 1])
+@pytest.mark.parametrize(("queries", "past"), [(70, 0), (70, 130), (3, 197), (1, 199), (70, 500)])
+def test_a_query_looks_back_over_the_past_and_up_to_itself(
+    queries: int, past: int, lanes: int | None
+) -> None:
+    q, k, v = drawn(1, 2, queries, 16, seed=1), drawn(1, 2, 200, 16, seed=2), drawn(1, 2, 200, 20, seed=3)
+    found = run(q, k, v, causal=True, past=past, lanes=lanes)
+    close(found, expected(q, k, v, 0.25, causal=True, past=past))
+
+
+@pytest.mark.parametrize("queries", [1, 40])
+def test_nan_and_infinite_scores_spoil_their_own_row(queries: int) -> None:
+    q, k, v = drawn(1, 1, queries, 8, seed=1), np.abs(drawn(1, 1, 250, 8, seed=2)), drawn(1, 1, 250, 8)
+    q[0, 0, -1, 0] = np.nan
+    if queries > 1:
+        q[0, 0, 3] = np.inf
+        q[0, 0, 7] = -np.inf
+    found = run(q, k, v)
+    assert np.isnan(found[0, 0, -1]).all()
+    close(found, expected(q, k, v, 0.25))
+
+
+@pytest.mark.parametrize("lanes", [None, 8, 4, 1])
+@pytest.mark.parametrize("queries", [1, 2, 50])
+def test_heads_are_views_of_rows_and_groups_of_them_share_keys(queries: int, lanes: int | None) -> None:
+    batch, heads, groups, keys, depth = 2, 4, 2, 30, 20
+    x = {
+        "q": drawn(batch, queries, heads, depth, seed=1),
+        "y": np.zeros((batch, queries, heads, depth), np.float32),
+    }
+    x |= {name: drawn(batch, keys, groups, depth, seed=i) for i, name in enumerate("kv", 2)}
+    made = {name: guarded.tensor(array, name) for name, array in x.items()}
+    views = {name: tensor.permuted((0, 2, 1, 3)) for name, (tensor, _) in made.items()}
+    step = attention(*(views[one] for one in "qkvy"), scale=0.5)
+    guarded.run(on(step, lanes), {storage: x[name] for name, (_, storage) in made.items()})
+    q, k, v = (x[name].transpose(0, 2, 1, 3) for name in "qkv")
+    close(x["y"].transpose(0, 2, 1, 3), expected(q, k, v, 0.5))
+
+
+def test_keys_may_be_crosswise() -> None:
+    q, k, v = drawn(1, 2, 40, 16, seed=1), drawn(1, 2, 16, 60, seed=2), drawn(1, 2, 16, 60, seed=3)
+    y = np.zeros((1, 2, 40, 16), np.float32)
+    made = [guarded.tensor(array) for array in (q, k, v, y)]
+    tensors: list[Tensor] = [tensor for tensor, _ in made]
+    tensors[1:3] = [tensor.permuted((0, 1, 3, 2)) for tensor in tensors[1:3]]
+    guarded.run(attention(*tensors, scale=0.5), {made[i][1]: array for i, array in enumerate((q, k, v, y))})
+    close(y, expected(q, k.swapaxes(2, 3), v.swapaxes(2, 3), 0.5))
+
+
+def test_sizes_may_be_known_late() -> None:
+    arrays = [drawn(1, 2, 40, 16, seed=i) for i in range(3)] + [np.zeros((1, 2, 40, 16), np.float32)]
+    n = symbol("n")
+    made = [guarded.tensor(array) for array in arrays]
+    late = [replace(t, shape=(1, 2, n, 16), strides=(n * 32, n * 16, 16, 1)) for t, _ in made]
+    step = attention(*late, scale=0.25, causal=True)
+    guarded.run(step, {made[i][1]: array for i, array in enumerate(arrays)}, {"n": 40})
+    q, k, v, y = arrays
+    close(y, expected(q, k, v, 0.25, causal=True))

@@ -1,0 +1,286 @@
+"""The workers of a process: every unit done once, runs side by side, forks, ends, and rest between runs."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import random
+import resource
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from compile.marked_tapes import MarkedTape
+from sardonyx.compile.llvm.jit import host, load
+from sardonyx.compile.tape import RUN
+from sardonyx.runtime.pool import HAS_THREADS, Pool, shared, workers
+
+pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="a pool has one thread here")
+HEAVY = 10**6  # nanoseconds, said to be the weight: records of it are shared
+TESTS = Path(__file__).parents[1]
+
+
+def all_of(pool: Pool, tape: MarkedTape) -> int:
+    return pool.run(tape.address, 0, len(tape), pool.scratch(64))
+
+
+def mixed(random: random.Random) -> list[tuple[int | None, int, int]]:
+    """Records of odd numbers of units and any weight."""
+    return [
+        (
+            random.choice([0, 1, 2, 3, 7, 64, 1000]),
+            random.choice([0, HEAVY, HEAVY, 10**12]),
+            random.choice([0, 5]),
+        )
+        for _ in range(random.randrange(12))
+    ]
+
+
+def test_a_pool_has_the_threads_that_were_asked_for() -> None:
+    assert shared(1) == Pool(1)
+    assert shared(1).address == 0
+    assert shared(3).threads == 3
+    assert shared().threads >= 1
+    assert shared(2).address == shared(3).address != 0
+    with pytest.raises(AssertionError, match="has no caller"):
+        shared(0)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_each_unit_is_done_once(threads: int) -> None:
+    chance, pool = random.Random(threads), shared(threads)
+    for _ in range(1000):
+        tape = MarkedTape(mixed(chance))
+        assert all_of(pool, tape) == len(tape)
+        assert all(done <= {1} for done in tape.done())
+
+
+def test_records_are_in_order_for_every_thread() -> None:
+    """One record counts the marks of the others up: a unit that ran too early or twice shows."""
+    pool, tape = shared(8), MarkedTape([(64, HEAVY, 0)] * 200)
+    for args in tape.args:
+        args[0] = tape.args[0][0]
+    for times in range(1, 21):
+        all_of(pool, tape)
+        assert set(tape.marks[0].tolist()) == {200 * times}
+
+
+def test_a_run_of_fewer_threads_is_entered_by_no_other_worker() -> None:
+    large, small = shared(8), shared(2)
+    first, second = MarkedTape([(64, HEAVY, 0)] * 3), MarkedTape([(64, HEAVY, 0)] * 3)
+    theirs, ours = large.scratch(64), large.scratch(64)  # with room for those who should not come
+    ctypes.memset(ours.address, 0xFF, 8 * ours.stride)
+    for _ in range(1000):
+        large.run(first.address, 0, 3, theirs)
+        small.run(second.address, 0, 3, ours)
+    assert first.done() == second.done() == [{1000}] * 3
+    foreign = ctypes.string_at(ours.address + 2 * ours.stride, 6 * ours.stride)
+    assert foreign == b"\xff" * len(foreign)
+
+
+def test_a_run_stops_at_what_python_does() -> None:
+    tape = MarkedTape([(64, HEAVY, 0), (None, 0, 0), (64, HEAVY, 0)])
+    pool = shared(4)
+    scratch = pool.scratch(64)
+    assert pool.run(tape.address, 0, 3, scratch) == 1
+    assert pool.run(tape.address, 2, 3, scratch) == 3
+    assert tape.done() == [{1}, set(), {1}]
+
+
+def test_runs_of_several_python_threads_do_not_disturb_one_another() -> None:
+    wrong: list[object] = []
+
+    def several(seed: int) -> None:
+        chance, pool = random.Random(seed), shared(2 + seed % 3)
+        for _ in range(500):
+            tape = MarkedTape(mixed(chance))
+            if all_of(pool, tape) != len(tape) or not all(done <= {1} for done in tape.done()):
+                wrong.append(tape)
+
+    threads = [threading.Thread(target=several, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_workers_help() -> None:
+    """More than one thread takes part in a long job: else its scratch would always be the first."""
+    pool, tape = shared(2), MarkedTape([(512, 10**9, 20_000)])
+    scratch = pool.scratch(64)
+    second = ctypes.c_int64.from_address(scratch.address + scratch.stride)
+    for _ in range(50):
+        pool.run(tape.address, 0, 1, scratch)
+        if second.value:
+            return
+    pytest.fail("no worker has written to its scratch")
+
+
+def test_nobody_is_woken_for_little() -> None:
+    pool, little, enough = shared(2), MarkedTape([(64, 6_000, 0)] * 10), MarkedTape([(64, 6_000, 0)] * 20)
+    run = ctypes.c_int64.from_address(pool.address + 8 * RUN)
+    before = run.value >> 16
+    all_of(pool, little)
+    assert run.value >> 16 == before
+    all_of(pool, enough)
+    assert run.value >> 16 == before + 1
+    assert little.done() + enough.done() == [{1}] * 30
+
+
+def test_no_time_is_spent_between_runs() -> None:
+    pool, tape = shared(8), MarkedTape([(64, HEAVY, 100)] * 20)
+    all_of(pool, tape)
+    time.sleep(0.05)  # for workers that are still on their way
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    time.sleep(0.5)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.02
+
+
+# x86's control word with denormal numbers taken and given as zero, put into the thread that calls
+ODD_MODE = """
+declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+define i64 @swap(i64 %mode) {
+ %place = alloca i32
+ call void @llvm.x86.sse.stmxcsr(ptr %place)
+ %before = load i32, ptr %place
+ %new = trunc i64 %mode to i32
+ store i32 %new, ptr %place
+ call void @llvm.x86.sse.ldmxcsr(ptr %place)
+ %wide = zext i32 %before to i64
+ ret i64 %wide
+}
+define void @kernel(ptr %args, i64 %first, i64 %last, ptr %scratch) {
+ %marks = load ptr, ptr %args
+ %mark = getelementptr i64, ptr %marks, i64 %first
+ %place = alloca i32
+ call void @llvm.x86.sse.stmxcsr(ptr %place)
+ %mode = load i32, ptr %place
+ %wide = zext i32 %mode to i64
+ store i64 %wide, ptr %mark
+ ret void
+}"""
+
+
+@pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="modes of x86")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_kernels_keep_denormal_numbers_whatever_the_caller_does(threads: int) -> None:
+    odd, flags = 0x9FC0, 0x3F
+    library, pool = load(ODD_MODE, ["swap", "kernel"]), shared(threads)
+    swap = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["swap"])
+    tape = MarkedTape([(4, HEAVY, 0)])
+    tape.words[0, 0] = library.addresses["kernel"]
+    before = swap(odd)
+    all_of(pool, tape)
+    after = swap(before)
+    assert after & ~flags == odd
+    assert {mode & ~flags for mode in tape.marks[0].tolist()} - {0} == {0x1F80}
+
+
+def python(code: str) -> str:
+    """What a fresh interpreter prints, which must end by itself and well."""
+    head = "\n".join(
+        (
+            "import os, sys, threading, time, warnings",
+            "warnings.simplefilter('ignore', DeprecationWarning)  # of a fork with threads, which is the subject",
+            "from compile.marked_tapes import MarkedTape",
+            "from sardonyx.runtime.pool import PROCESS, shared",
+            "def run(pool, tape):",
+            "    pool.run(tape.address, 0, len(tape), pool.scratch(64))",
+            "    assert all(done == {1} for done in tape.done()), tape.done()",
+            "heavy = [(64, 10**6, 100)] * 20",
+        )
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", f"{head}\n{code}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout.strip()
+
+
+def test_an_interpreter_ends_with_workers_asleep() -> None:
+    assert python("run(shared(4), MarkedTape(heavy)); print('end')") == "end"
+
+
+def test_an_interpreter_ends_while_a_thread_that_it_leaves_behind_runs() -> None:
+    code = """
+def on():
+    pool, tape = shared(4), MarkedTape([(64, 10**6, 2000)] * 100)
+    while True:
+        pool.run(tape.address, 0, len(tape), pool.scratch(64))
+threading.Thread(target=on, daemon=True).start()
+time.sleep(0.3)
+print('end')
+"""
+    assert python(code) == "end"
+
+
+def test_a_forked_child_has_workers_of_its_own() -> None:
+    code = """
+pool = shared(4)
+run(pool, MarkedTape(heavy))
+for _ in range(5):
+    child = os.fork()
+    if child == 0:
+        assert PROCESS.workers is None
+        run(pool, MarkedTape(heavy))
+        assert len(PROCESS.workers.threads) == 3
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    run(pool, MarkedTape(heavy))
+print('end')
+"""
+    assert python(code) == "end"
+
+
+def test_a_fork_in_the_middle_of_another_threads_run_leaves_both_sound() -> None:
+    code = """
+pool, over = shared(3), False
+run(pool, MarkedTape(heavy))  # what is compiled is compiled before
+def on():
+    while not over:
+        run(pool, MarkedTape(heavy))
+thread = threading.Thread(target=on)
+thread.start()
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        run(pool, MarkedTape(heavy))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+over = True
+thread.join()
+print('end')
+"""
+    assert python(code) == "end"
+
+
+def test_a_system_that_gives_no_more_threads_is_made_do_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there works on; nothing is asked for again."""
+    found = workers(2)
+    asked: list[int] = []
+
+    def refuse(_: object, index: int) -> int:
+        asked.append(index)
+        return errno.EAGAIN
+
+    monkeypatch.setattr(type(found), "start", refuse)
+    count = len(found.threads)
+    tape = MarkedTape([(64, HEAVY, 0)] * 3)
+    all_of(shared(count + 5), tape)
+    all_of(shared(count + 5), tape)
+    assert asked == [count + 1]
+    assert tape.done() == [{2}] * 3
+    found.most = 255

@@ -99,6 +99,7 @@ def prepared(step: Step) -> Callable[[], None]:
                 memory[arg.storage] = filled(arg.storage)
             words[i] = memory[arg.storage].ctypes.data
         else:
+            assert isinstance(arg, int)
             words[i] = arg
     if step.kernel not in KERNELS:
         library = load(step.kernel.source("kernel", host()), ["kernel"])

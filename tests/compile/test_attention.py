@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 from dataclasses import replace
 
@@ -9,8 +10,11 @@ import numpy as np
 import pytest
 
 from compile import guarded
+from compile.vector_runs import applied, loop, ulps
+from sardonyx.compile.attention.decay import decay
 from sardonyx.compile.attention.step import attention
-from sardonyx.compile.llvm.jit import host
+from sardonyx.compile.llvm.jit import host, load
+from sardonyx.compile.math.function import Definitions
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Tensor
 from sardonyx.ir.dims import symbol
@@ -20,6 +24,10 @@ SIZES = [
     (1, 1, 1, 1, 1, 1),
     (2, 3, 5, 7, 8, 8),
     (1, 2, 70, 33, 19, 21),
+    (1, 1, 49, 49, 32, 32),
+    (1, 1, 34, 20, 8, 8),
+    (1, 1, 47, 20, 8, 8),
+    (1, 1, 20, 20, 8, 8),
     (1, 1, 64, 200, 64, 64),
     (1, 2, 17, 400, 16, 3),
     (1, 1, 33, 16, 4, 70),
@@ -92,10 +100,6 @@ def run(
     named = {"q": q, "k": k, "v": v, "y": y, **({} if mask is None else {"mask": np.ascontiguousarray(mask)})}
     made = {name: guarded.tensor(array, name) for name, array in named.items()}
     tensors = {name: tensor for name, (tensor, _) in made.items()}
-    if mask is not None:
-        whole = (*q.shape[:3], k.shape[2])
-        strides = tuple(0 if d == 1 else s for d, s in zip(mask.shape, tensors["mask"].strides, strict=True))
-        tensors["mask"] = replace(tensors["mask"], shape=whole, strides=strides)
     step = attention(
         *(tensors[one] for one in "qkvy"), scale=scale, mask=tensors.get("mask"), causal=causal, past=past
     )
@@ -201,3 +205,19 @@ def test_sizes_may_be_known_late() -> None:
     guarded.run(step, {made[i][1]: array for i, array in enumerate(arrays)}, {"n": 40})
     q, k, v, y = arrays
     close(y, expected(q, k, v, 0.25, causal=True))
+
+
+@pytest.mark.parametrize("fused", [False, True] if host().fused else [False])
+def test_weights_are_exponentials_within_an_ulp(fused: bool) -> None:
+    lanes = host().lanes
+    definitions = Definitions(fused)
+    definitions.need(decay, lanes)
+    text = "\n".join((definitions.text(), loop(decay, lanes)))
+    call = load(text, ["run_decay"]).function(
+        "run_decay", *[ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]
+    )
+    x = -np.linspace(0, 87.29, 100_001).astype(np.float32)
+    x = np.concatenate([x, -np.geomspace(1e-45, 1, 1000, dtype=np.float32)])
+    assert ulps(applied(call, lanes, x), np.exp(x.astype(np.float64))).max() <= 1.0
+    found = applied(call, lanes, [-0.0, 0.0, -88, -np.inf, np.nan])
+    np.testing.assert_array_equal(found, np.array([1, 1, 0, 0, np.nan], np.float32))

@@ -21,7 +21,8 @@ from sardonyx.ir.tensors import Array
 
 X = Local("x")
 RELU = Tail(Select("lt", X, Number(0.0), Number(0.0), X))
-TARGETS = [host(), *(replace(host(), lanes=lanes, registers=16) for lanes in (8, 4, 1))]
+SHAPES = [(8, 16), (4, 32), (1, 16)]  # lanes and registers of other processors
+TARGETS = [host(), *(replace(host(), lanes=lanes, registers=registers) for lanes, registers in SHAPES)]
 ROUNDING = 1e-6  # of the largest result: sums of some hundred terms, each within 2^-24 of the sum
 
 
@@ -47,7 +48,8 @@ def expected(
             lines = slice(i * dy, i * dy + size[0] * sy, sy)
             pixels = slice(j * dx, j * dx + size[1] * sx, sx)
             taps = weights[g * part : (g + 1) * part, :, i, j].T.astype(np.float64)
-            y[..., g * part : (g + 1) * part] += inside[:, lines, pixels] @ taps
+            with np.errstate(invalid="ignore"):
+                y[..., g * part : (g + 1) * part] += inside[:, lines, pixels] @ taps
     return y
 
 
@@ -237,3 +239,43 @@ def test_sizes_may_be_known_when_it_runs(window: Window, channels: int) -> None:
     guarded.run(step, {source: x, sink: y}, {"N": 2, "H": 9, "W": 13})
     wanted = expected(x, weights, np.zeros(40, np.float32), window, 1, (y.shape[1], y.shape[2]))
     check(y, np.maximum(wanted, 0))
+
+
+@pytest.mark.parametrize("target", TARGETS[:3], ids=lambda target: f"{target.lanes} lanes")
+@pytest.mark.parametrize("narrow", [2, 4, 8])
+def test_narrow_groups_share_a_vector(narrow: int, target: Target) -> None:
+    window = Window((3, 3), (2, 1), (1, 2), (1, 2))
+    x, weights = normal(1, 2, 7, 20, 48), normal(2, 48, narrow, 3, 3)
+    y, wanted = convolved(x, weights, window, size=(4, 20), groups=48 // narrow, target=target)
+    check(y, wanted)
+
+
+def test_a_narrow_group_keeps_its_infinities() -> None:
+    x, weights = normal(1, 1, 3, 3, 32), normal(2, 32, 4, 3, 3)
+    x[..., 5] = np.inf
+    y, _ = convolved(x, weights, Window((3, 3), pads=(1, 1)), size=(3, 3), groups=8)
+    assert np.isfinite(y[..., [*range(4), *range(8, 32)]]).all()
+    assert not np.isfinite(y[..., 4:8]).any()
+
+
+@pytest.mark.parametrize("pixel", [4, 5])
+def test_bands_of_images_of_any_strides(pixel: int) -> None:
+    """Three channels of a dense image, and of one whose pixels are wider."""
+    x, weights, window = (
+        normal(1, 2, 9, 20, pixel),
+        normal(2, 20, 3, 3, 3),
+        Window((3, 3), (2, 1), pads=(1, 1)),
+    )
+    y = np.zeros((2, 5, 20, 20), np.float32)
+    (given, source), (result, sink) = guarded.tensor(x), guarded.tensor(y)
+    given = replace(given, shape=(2, 9, 20, 3), offset=1)
+    step = convolution(given, packed_weights(weights, None, window, host()), result)
+    guarded.run(step, {source: x, sink: y})
+    check(y, expected(x[..., 1:4], weights, np.zeros(20, np.float32), window, 1, (5, 20)))
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(22, 32), (26, 16), (22, 64)])
+def test_blocks_of_one_row_less_keep_their_partial_sums_apart(rows: int, columns: int) -> None:
+    x, weights = normal(8, 1, 1, rows, 2200), normal(9, columns, 2200, 1, 1)
+    y, wanted = convolved(x, weights, Window(), size=(1, rows))
+    np.testing.assert_allclose(y, wanted, atol=ROUNDING * 4 * np.abs(wanted).max())  # of 2,200 terms

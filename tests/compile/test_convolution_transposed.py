@@ -82,6 +82,18 @@ def test_a_tail_takes_pixels_beside_the_result_at_any_size() -> None:
     np.testing.assert_allclose(y, wanted, 0, 1e-5)  # 2^-24 of sums near 30
 
 
+def test_narrow_groups_have_phases() -> None:
+    window = Window((4, 4), (2, 2), pads=(1, 1))
+    x, weights, bias = normal(1, 1, 4, 5, 32), normal(2, 32, 4, 4, 4), normal(3, 32)
+    y = np.full((1, 8, 10, 32), np.nan, np.float32)
+    (given, source), (result, sink) = guarded.tensor(x), guarded.tensor(y)
+    phases = packed_transposed(weights, bias, window, host(), 8)
+    guarded.run(transposed_convolution(given, phases, result), {source: x, sink: y})
+    np.testing.assert_allclose(
+        y, expected(x, weights, bias, window, 8, (8, 10)), 0, 1e-5
+    )  # 2^-24 of sums near 30
+
+
 @pytest.mark.parametrize("shape", [(0, 4, 4, 3), (1, 0, 4, 3), (2, 1, 1, 3)], ids=str)
 def test_images_of_nothing(shape: tuple[int, ...]) -> None:
     window = Window((3, 3), (2, 2))

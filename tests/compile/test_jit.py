@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -89,3 +91,42 @@ def test_the_folder_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) 
     assert default_folder() == Path("/somewhere")
     monkeypatch.setenv("SARDONYX_CACHE", "")
     assert default_folder() is None
+
+
+FORKS = """
+import os, signal, sys, threading, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads, which is the subject
+from compile.test_jit import TWICE, twice
+from sardonyx.compile.llvm.jit import compiled, host, load
+from sardonyx.compile.llvm.jit import Library
+over = False
+def go_on():
+    while not over:
+        Library(compiled(TWICE, host()), ["twice"])
+thread = threading.Thread(target=go_on)
+thread.start()
+for _ in range(8):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(twice(load(TWICE, ["twice"])) != [2, 4, 6])
+    if os.waitpid(child, 0)[1]:
+        over = True
+        sys.exit("a child waits, or computes something else")
+over = True
+thread.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_fork_while_another_thread_compiles_leaves_the_child_able_to() -> None:
+    path = str(Path(__file__).parents[1])
+    found = subprocess.run(
+        [sys.executable, "-c", FORKS],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert found.returncode == 0, found.stderr

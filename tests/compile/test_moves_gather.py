@@ -16,6 +16,7 @@ from sardonyx.compile.moves.gather import (
     scattered_elements,
     scattered_tuples,
 )
+from sardonyx.compile.moves.one_hot import one_hot
 from sardonyx.compile.step import Step
 from sardonyx.compile.tensor import Storage, Tensor
 from sardonyx.ir.dims import symbol
@@ -178,3 +179,15 @@ def test_an_update_outside_is_left_out() -> None:
     assert memory.run(scattered_tuples(x, indices, more, y, memory.status)) == 2
     np.testing.assert_array_equal(found[[1, 3]], updates[[0, 2]])
     np.testing.assert_array_equal(found[[0, 2]], array[[0, 2]])
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_a_value_where_indices_point_and_another_one_elsewhere(axis: int) -> None:
+    memory, chosen = Memory(), np.array([[0, -1, 6], [5, -6, -7]])
+    values = np.array([2, 9], np.float32)
+    moved = np.moveaxis(np.where(chosen[..., None] % 6 == np.arange(6), 9, 2), -1, axis)
+    moved = np.where(np.expand_dims((chosen >= -6) & (chosen < 6), axis), moved, 2)
+    found = np.zeros(moved.shape, np.float32)
+    indices, pair, y = (memory.holding(a) for a in (chosen, values, found))
+    memory.run(one_hot(indices, pair, y, axis, memory.status))
+    np.testing.assert_array_equal(found, moved)

@@ -11,7 +11,7 @@ from compile import guarded
 from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.micro import Ending, Micro, heights, result_arguments
+from sardonyx.compile.products.micro import Ending, Micro, result_arguments
 from sardonyx.compile.products.packing import constant, packed, packed_bias
 from sardonyx.compile.products.tiles import ROWS, Tile, tile_for, tile_of
 from sardonyx.compile.step import Kernel, Step
@@ -29,7 +29,7 @@ def test_a_tile_fits_the_registers(registers: int) -> None:
 
 @pytest.mark.parametrize(
     ("columns", "vectors"),
-    [(1, 1), (16, 1), (17, 2), (48, 3), (64, 4), (80, 1), (96, 3), (144, 3), (1000, 3)],
+    [(1, 1), (16, 1), (17, 2), (48, 3), (64, 4), (80, 3), (96, 3), (144, 3), (1000, 3)],
 )
 def test_a_tile_computes_few_dead_columns(columns: int, vectors: int) -> None:
     assert tile_for(columns, 16, 32).vectors == vectors
@@ -46,7 +46,7 @@ def test_panels_are_filled_up_with_zeros() -> None:
 
 
 def test_code_is_made_for_few_numbers_of_rows() -> None:
-    assert [heights(rows) for rows in (1, 2, 6, 14)] == [[1], [1, 2], [1, 5, 6], [1, 7, 14]]
+    assert [Tile(rows, 1, 16).heights for rows in (1, 2, 6, 14)] == [[1], [1, 2], [1, 5, 6], [1, 7, 14]]
 
 
 def transposed_product(tile: Tile, target: Target) -> Kernel:

@@ -24,6 +24,11 @@ def test_a_scaled_and_shifted_deviation_is_layer_normalization(square: str) -> N
     assert_stays(layer(square, axes="<axes = [-1]>", last=""), LAYER, opset=16)
 
 
+@pytest.mark.parametrize("square", [POW, MUL])
+def test_the_division_of_a_layer_norm_is_not_taken_for_a_norm_of_its_own(square: str) -> None:
+    assert_stays(layer(square), RMS)
+
+
 def test_axes_that_are_not_the_last_ones_stay() -> None:
     assert_stays(layer(head=HEAD.replace("{-1}", "{1}")), LAYER)
 

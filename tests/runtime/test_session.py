@@ -44,7 +44,7 @@ def test_outputs_can_be_picked() -> None:
 
 
 def test_an_engine_that_does_not_exist_says_which_do() -> None:
-    with pytest.raises(SardonyxError, match="'auto' and 'reference'"):
+    with pytest.raises(SardonyxError, match="'auto', 'reference', 'native'"):
         sx.Session(record(IDENTITY), engine="gpu")  # type: ignore[arg-type]
     with pytest.raises(SardonyxError, match="at least 1"):
         sx.Session(record(IDENTITY), threads=0)

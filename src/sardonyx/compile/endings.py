@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sardonyx.compile.fusion import Group, Shape, behind
 from sardonyx.compile.loops.ir import Scalar
-from sardonyx.compile.lowering import Lowering
+from sardonyx.compile.lowering import Lowering, last_order
 from sardonyx.compile.tail import RESULT, How, Tail
 from sardonyx.compile.tensor import Tensor
 from sardonyx.ir.graph import Value
@@ -68,12 +68,17 @@ def placed(at: Lowering, value: Value, shape: Shape, found: How, *, channels_las
     """An operand in the form that a tail wants."""
     if found == "matrix":
         tensor = at.channels_last(value) if channels_last else at.rows(value)
-        return widened(tensor, len(shape))
+        return placed_as(tensor, turned(shape) if channels_last else shape)
     dense = at.dense(value)
     return dense.reshaped((dense.count,))
 
 
-def widened(tensor: Tensor, rank: int) -> Tensor:
-    """A tensor with dims of 1 in front."""
-    lead = rank - tensor.rank
-    return replace(tensor, shape=(1,) * lead + tensor.shape, strides=(0,) * lead + tensor.strides)
+def turned(shape: Shape) -> Shape:
+    """Dims [N, C, ...] with the channels last."""
+    return tuple(shape[i] for i in last_order(len(shape)))
+
+
+def placed_as(tensor: Tensor, shape: Shape) -> Tensor:
+    """A tensor with dims of 1 in front, and its sizes said as those of the result."""
+    lead = len(shape) - tensor.rank
+    return replace(tensor, shape=shape, strides=(0,) * lead + tensor.strides)

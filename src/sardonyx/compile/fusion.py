@@ -107,8 +107,9 @@ class Growth:
         if node.op_type == "BatchNormalization" and index > 0:
             shape = (*shape, *(1 for _ in self.shape[2:]))  # one number for each channel
         shape = (*(1 for _ in self.shape[len(shape) :]), *shape)
-        fits = all(a == b or a == 1 for a, b in zip(shape, self.shape, strict=True))
-        return shape if fits else None
+        if not all(a == 1 or self.at.agree(a, b) for a, b in zip(shape, self.shape, strict=True)):
+            return None
+        return tuple(1 if a == 1 else b for a, b in zip(shape, self.shape, strict=True))
 
     def snapshot(self, result: Value) -> Group:
         keys = list(self.taken)

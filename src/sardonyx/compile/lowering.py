@@ -15,6 +15,7 @@ import numpy as np
 from sardonyx.compile.destinations import Destinations
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.moves.copy import copied
+from sardonyx.compile.moves.words import written
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.prepare import Prepared
 from sardonyx.compile.program import Action, HostCall, Program, Upload
@@ -22,7 +23,7 @@ from sardonyx.compile.registry import facets
 from sardonyx.compile.step import Step
 from sardonyx.compile.tensor import Storage, Tensor, row_major, width
 from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import Known
+from sardonyx.ir.dims import Expr, Known, known_equal
 from sardonyx.ir.graph import Graph, Node, Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.tensors import Tensor as Literal
@@ -32,6 +33,7 @@ from sardonyx.ops.bind import attributes_of, schema_of
 from sardonyx.ops.inference import Known as Elements
 
 T = TypeVar("T")
+MOST_NUMBERS = 64  # of a tensor whose elements are worked out with the sizes
 
 
 class Lowering:
@@ -49,6 +51,7 @@ class Lowering:
         self.destinations = Destinations(self)
         self.status = Tensor(DataType.INT64, (1,), (1,), Storage("status", 8, "status"))
         self.names: tuple[str, ...] = ()  # of the nodes that the steps put down now stand for
+        self.demands: dict[tuple[Known, Known], None] = {}
         self.order = {node: i for i, node in enumerate(self.graph.nodes)}
         self._constants: dict[object, Tensor] = {}
         self._kept: dict[object, object] = {}
@@ -61,7 +64,15 @@ class Lowering:
             if node not in self.done:
                 self.node(node)
         outputs = {value: self.handed_out(value) for value in self.outputs}
-        return Program(self.model, self.actions, self.sizes, self.inputs, outputs, status=self.status)
+        return Program(
+            self.model,
+            self.actions,
+            self.sizes,
+            self.inputs,
+            outputs,
+            status=self.status,
+            demands=tuple(self.demands),
+        )
 
     def take(self, value: Value) -> None:
         """An input of the graph, if it is a tensor that kernels can read."""
@@ -73,7 +84,10 @@ class Lowering:
             self.forms[value] = [self.inputs[value]]
 
     def node(self, node: Node) -> None:
-        """One node: by the lowering of its operator, or as a call of its kernel."""
+        """One node: by the lowering of its operator, or as a call of its kernel; nothing if sizes say what it makes."""
+        if all(self.numbers(value) is not None for value in node.outputs):
+            self.done.add(node)
+            return
         call = self.call(node)
         facet = None if call is None else facets().get((node.domain, node.op_type, call.version))
         self.names = (node.name or node.outputs[0].name,)
@@ -91,6 +105,9 @@ class Lowering:
     def host_call(self, node: Node) -> HostCall:
         read = [v for v in node.inputs if v is not None]
         read += [v for graph in node.subgraphs for v in captured(graph)]
+        for value in read:
+            if not self.forms.get(value) and self.numbers(value) is not None:
+                self.strided(value)
         takes = {v: self.forms[v][0] for v in read if v.initializer is None and self.forms.get(v)}
         return HostCall(node, takes)
 
@@ -100,10 +117,14 @@ class Lowering:
         for form in forms:
             if form.storage.role == "output" and form.storage.name == value.name:
                 return form
-        if not forms:
+        numbers = None if forms else self.numbers(value)
+        if not forms and numbers is None:
             return None
         made = self.allocated(value, "output")
         self.names = (value.name,)
+        if numbers is not None:
+            self.emit(written(made, numbers))
+            return made
         self.emit(copied(forms[0], made))
         return made
 
@@ -124,6 +145,17 @@ class Lowering:
             return dim >= 0
         return dim.symbols() <= self.sizes.keys() and dim.substitute({}) is not None
 
+    def agree(self, a: Known, b: Known) -> bool:
+        """Whether two dims are equal in every run of the program.
+
+        Where that is not known, but both depend on the same sizes, as `min(n, 512)` and `n` do, runs are held to it.
+        """
+        found = known_equal(a, b)
+        if found is None and isinstance(a, Expr) and isinstance(b, Expr) and a.symbols() & b.symbols():
+            self.demands[a, b] = None
+            return True
+        return bool(found)
+
     def dtype(self, value: Value) -> DataType:
         assert isinstance(value.type, TensorType), f"{value!r} is no tensor"
         return value.type.dtype
@@ -140,6 +172,15 @@ class Lowering:
     def elements(self, value: Value | None) -> Elements | None:
         """What is known of a small tensor's elements: numbers, or an object array of numbers, `Expr` and None."""
         return None if value is None else self.facts.elements(value)
+
+    def numbers(self, value: Value) -> list[Known] | None:
+        """The elements of a small tensor of int64 that a node makes, if sizes of inputs decide them all."""
+        elements = None if value.producer is None else self.elements(value)
+        if elements is None or self.dtype_of(value) is not DataType.INT64 or self.shape(value) is None:
+            return None
+        found = [one if isinstance(one, Expr) else None if one is None else int(one) for one in elements.flat]
+        known = [one for one in found if one is not None and (isinstance(one, int) or self.is_size(one))]
+        return known if len(known) == elements.size <= MOST_NUMBERS else None
 
     def readers(self, value: Value) -> list[Node]:
         """The nodes that read a value, in subgraphs too."""
@@ -175,7 +216,11 @@ class Lowering:
         if elements is not None:
             return self.constant_tensor(elements, (value, "plain"))
         tensor = self.temporary(self.dtype(value), self.known_shape(value), value.name)
-        self.actions.append(Upload(value, tensor))
+        numbers = self.numbers(value)
+        if numbers is None:
+            self.actions.append(Upload(value, tensor))
+        else:
+            self.emit(written(tensor, numbers))
         return tensor
 
     def dense(self, value: Value) -> Tensor:
@@ -260,7 +305,7 @@ class Lowering:
         """A tensor of the program's own data; the same key stands for the same elements."""
         found = None if key is None else self._constants.get(key)
         if found is None:
-            data = np.ascontiguousarray(elements)
+            data = np.ascontiguousarray(elements).reshape(elements.shape)  # which makes one dim of none
             storage = Storage("constant", data.nbytes, "constant", data)
             found = Tensor(DataType.of(data.dtype), data.shape, row_major(data.shape), storage)
             if key is not None:

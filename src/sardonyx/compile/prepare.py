@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sardonyx.compile.spelled import spell_out
 from sardonyx.convert.converter import convert
 from sardonyx.errors import ConversionError, InferenceError, LimitError
 from sardonyx.infer.ongoing import Ongoing
@@ -19,6 +20,7 @@ from sardonyx.schema import latest
 
 log = logging.getLogger(__name__)
 OPTIMISED_FOR = 60.0  # seconds
+CONSTANTS = 1 << 30  # bytes that constants may become more: here they make no file longer
 APART = 4  # the first IR version in which initializers need not be inputs
 
 
@@ -40,12 +42,13 @@ def prepared(model: Model) -> Prepared:
     sizes = name_sizes(copy)
     copy.ir_version = max(copy.ir_version, APART)
     try:
-        copy = optimize(newest(copy), seconds=OPTIMISED_FOR)
+        copy = optimize(newest(copy), seconds=OPTIMISED_FOR, growth=CONSTANTS)
     except (InferenceError, LimitError) as error:
         log.info("the model is compiled as it is: %s", error)
     forget_types(copy)
     facts = Ongoing(copy)
     facts.walk()
+    spell_out(copy)
     return Prepared(copy, facts, sizes)
 
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from sardonyx.compile.step import Step
 from sardonyx.compile.tensor import Tensor
+from sardonyx.ir.dims import Known
 from sardonyx.ir.graph import Model, Node, Value
 
 
@@ -56,7 +57,7 @@ class Program:
 
     sizes: for each symbol of the dims, the input and axis whose length it is.  inputs: the tensors of the inputs that
     native steps read.  outputs: the tensor of each output, or None for those that stay on the host.
-    status: where kernels note an index out of range.
+    status: where kernels note an index out of range.  demands: pairs of dims that have to be equal for a run.
     """
 
     model: Model
@@ -65,6 +66,7 @@ class Program:
     inputs: Mapping[Value, Tensor]
     outputs: Mapping[Value, Tensor | None]
     status: Tensor
+    demands: tuple[tuple[Known, Known], ...] = ()
 
     @property
     def steps(self) -> list[Step]:

@@ -2,7 +2,7 @@
 
 lengths: of the inputs, one for each symbol, in order.  values: one word for each of the expressions asked for, then
 the size of the arena in bytes, then that of the scratch of one thread.  The result counts the dims that came out
-negative, of which nothing may be run.
+negative and the demands of the program that do not hold: then nothing may be run.
 """
 
 from __future__ import annotations
@@ -89,6 +89,8 @@ def text(name: str, program: Program, layout: Layout) -> str:
     faults = code.constant(0, I64)
     for dim in guards(program):
         faults = faults + (code.value(dim) < 0).converted("zext", "i64")
+    for a, b in program.demands:
+        faults = faults + code.value(a).differs(code.value(b)).converted("zext", "i64")
     head = f"define i64 @{name}(ptr %lengths, ptr %values) nounwind {{"
     return "\n".join((head, "entry:", *code.slots, *code.lines, f" ret {faults}", "}"))
 
@@ -132,6 +134,7 @@ def worked_out(program: Program, layout: Layout, lengths: Sequence[int]) -> tupl
         total += largest(known, (tenant.size for tenant in slot.tenants))
     values = [number(value, known) for value in asked(layout)]
     faults = sum(number(dim, known) < 0 for dim in guards(program))
+    faults += sum(number(a, known) != number(b, known) for a, b in program.demands)
     return values, total, largest(known, layout.scratch), faults
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -13,6 +14,7 @@ from sardonyx.ir.graph import Model, Node
 from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.native import NativeProgram, Unfit, compile_model
 
+log = logging.getLogger(__name__)
 Observer = Callable[[Node, Sequence[RuntimeValue]], None]
 
 
@@ -41,6 +43,7 @@ class NativeEngine:
         with nesting_limited():
             self.native = NativeProgram(compile_model(model), threads)
         self._reference: Interpreter | None = None
+        self.again = self.native.again
 
     @property
     def reference(self) -> Interpreter:
@@ -60,4 +63,10 @@ class NativeEngine:
             with np.errstate(all="ignore"), nesting_limited():
                 return self.native.run(feeds, self.limits, self.rng)
         except Unfit:
+            log.info("a run is beyond what the program was made for: the reference engine does it")
             return self.reference.run(feeds)
+
+    def approve(self, feeds: Mapping[str, RuntimeValue]) -> None:
+        """Says that feeds of these dims, and what a run made of them, are as the model declares."""
+        if self.defaults.isdisjoint(feeds):
+            self.native.approve(feeds)

@@ -9,13 +9,13 @@ import numpy as np
 
 from sardonyx.compile.program import HostCall, Program
 from sardonyx.errors import EvaluationError
-from sardonyx.interp.program import Program as Interpreted
 from sardonyx.interp.program import constant, step_of
 from sardonyx.interp.steps import Frame, Run, Step
 from sardonyx.ir.graph import Node, Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.walk import captured, location
 from sardonyx.ops.api import RuntimeValue
+from sardonyx.runtime.bodies import Body, Compiler
 
 
 class Host:
@@ -24,9 +24,10 @@ class Host:
     Raises UnsupportedOperator or InvalidModel for a node that cannot be called.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, compiler: Compiler | None = None) -> None:
+        """compiler: makes native programs of subgraphs; None where there is nothing to make them with."""
         model = program.model
-        self.interpreted = Interpreted(model.graph, model, model.opset_imports, {})
+        self.interpreted = Body(model.graph, model, model.opset_imports, {}, compiler=compiler)
         calls = [action.node for action in program.actions if isinstance(action, HostCall)]
         read = {v for node in calls for v in inputs_of(node)} | set(model.graph.outputs)
         self.constants = {

@@ -66,7 +66,7 @@ class Pool:
     def scratch(self, size: int) -> Scratch:
         """Scratch of `size` bytes for each thread; for one run at a time.  Pages come into being when touched."""
         stride = -(-size // LINE) * LINE
-        memory = ctypes.c_char.from_buffer(mmap.mmap(-1, max(stride * self.threads, 1)))
+        memory = ctypes.c_char.from_buffer(private(max(stride * self.threads, 1)))
         return Scratch(ctypes.addressof(memory), stride, memory)
 
     def run(self, tape: int, first: int, last: int, scratch: Scratch) -> int:
@@ -79,6 +79,13 @@ class Pool:
         found = workers(self.threads)
         threads = min(self.threads, len(found.threads) + 1)
         return found.code.run(tape, first, last, found.address, threads, scratch.address, scratch.stride)
+
+
+def private(size: int) -> mmap.mmap:
+    """New memory of this process; a forked child gets a copy of it."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 def shared(threads: int | None = None) -> Pool:

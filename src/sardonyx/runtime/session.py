@@ -81,6 +81,7 @@ class Session:
             if self.engine == "reference"
             else NativeEngine(self.model, threads=threads, limits=limits, seed=seed)
         )
+        self._again = self._runner.again if isinstance(self._runner, NativeEngine) else None
         self._inputs = self.model.graph.inputs
         self._outputs = tuple(self.model.graph.outputs)
 
@@ -105,11 +106,15 @@ class Session:
         Raises InputError before anything runs, EvaluationError from an operator, OutputError when a result is not
         what the model declares of it, and LimitError.
         """
+        if outputs is None and self._again is not None and (found := self._again(feeds)) is not None:
+            return found
         lengths = Lengths(self.model.ir_version)
         values = checked({} if feeds is None else feeds, self._inputs, lengths)
         wanted = self._wanted(outputs)
         results = self._runner.run(values)
         self._hold_outputs(results, lengths)
+        if isinstance(self._runner, NativeEngine):
+            self._runner.approve(values)
         return {name: owned(results[name]) for name in wanted}
 
     def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RuntimeValue]]]:

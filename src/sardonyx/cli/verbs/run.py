@@ -4,6 +4,7 @@ sardonyx run m.onnx x=input.npy y='[1, 2]'
 sardonyx run m.onnx inputs.npz -o outputs.npz
 sardonyx run m.onnx test_data_set_0
 sardonyx run m.onnx --random 0 --dim N=4
+sardonyx run m.onnx --show steps
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from sardonyx.cli.random_feeds import random_feeds
 from sardonyx.cli.sources import add_model, load_model
 from sardonyx.errors import InputError
 from sardonyx.ops.api import RuntimeValue
-from sardonyx.runtime.session import Session
+from sardonyx.runtime.session import ENGINES, Session
 
 HELP = "run a model"
+STAGES = ("steps", "loops", "plan", "llvm")  # of `stages`
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=N",
-        help="a dimension variable's length in random inputs",
+        help="a dimension variable's length, in random inputs and in what --show prints",
     )
     parser.add_argument("--output", action="append", metavar="NAME", help="only this output; may be repeated")
     parser.add_argument(
@@ -54,7 +56,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="save to .npz, .npy, .json, .pb, or a folder of .pb files",
     )
-    parser.add_argument("--engine", default="auto", choices=["auto", "reference"], help="what runs the model")
+    parser.add_argument("--engine", default="auto", choices=ENGINES, help="what runs the model")
+    parser.add_argument(
+        "--show",
+        choices=STAGES,
+        help="instead of running, print what the native engine makes of the model: its steps, their loops, the plan of its memory, the LLVM text of its kernels",
+    )
     parser.add_argument(
         "--seed", type=int, help="makes random operators without a seed of their own repeatable"
     )
@@ -63,6 +70,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.show:
+        from sardonyx.cli.stages import print_stage  # the compiler, which other engines do without
+
+        print_stage(args.show, load_model(args), sizes(args.dim))
+        return 0
     if args.dim and args.random is None:
         raise InputError("--dim gives random inputs their sizes: add --random SEED", name="--dim")
     if args.repeat < 1:

@@ -14,14 +14,14 @@ from sardonyx.compile.math.exponential import (
 from sardonyx.compile.math.function import function
 from sardonyx.compile.text import Code, Value
 
-LOWEST = -87.3  # the least whose exponential, 2^-126 times a bit more than 1, is a normal float
+LOWEST = -87.3  # the exponential is a bit more than 2^-126, the least normal float
 
 
 @function
 def decay(code: Code, x: Value) -> Value:
-    """e to the power x <= 0, within 1.0 ulp; 0 for x < -87.3, and NaN for NaN."""
+    """e to the power x <= 0, within 1.0 ulp; 0 for x < -87.3."""
     bounded = x.at_least(LOWEST)
     count, n = nearest(code, code.fma(bounded, LOG2_E, ROUNDER))
     r = code.fma(count, -LN2_LOW, code.fma(count, -LN2_HIGH, bounded))
     found = (near(code, r) + 1) * power_of_two(n)
-    return code.select(x < LOWEST, code.constant(0.0, x.kind), found)
+    return code.select(x < LOWEST, 0.0, found)

@@ -11,7 +11,10 @@ from sardonyx.compile.blocks import I64, Blocks, Slot
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.text import Kind, Value
 
-ROWS = {32: {4: 6, 2: 8, 1: 8}, 16: {2: 6, 1: 8}}  # of a tile in registers, by their number and vectors of B
+ROWS = {
+    32: {4: 6, 3: 8, 2: 8, 1: 8},
+    16: {2: 6, 1: 8},
+}  # of a tile in registers, by their number and vectors of B
 LOWER = (4, 2, 1)  # rows of the tiles behind the last whole one
 FLOAT = Kind("float")
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from sardonyx.compile.attention.heads import KEYS, QUERIES, ROUND
 from sardonyx.compile.attention.kernel import source
+from sardonyx.compile.products.axes import step
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Tensor
 from sardonyx.ir.dims import Known, ceil_div, dim_min, exact_div
@@ -27,8 +28,8 @@ def attention(
 ) -> Step:
     """The step for q [B, H, S, D], k [B, G, T, D], v [B, G, T, E], y [B, H, S, E]; H is a multiple of G.
 
-    Any strides, but that elements of a row of q and y are 1 apart.  mask: added to scores, [B, H, S, T] with strides of 0
-    where it is broadcast, elements of a row 1 apart unless all queries share it.  causal: query s looks at keys up to
+    Any strides, but that elements of a row of q and y are 1 apart.  mask: added to scores, broadcast to
+    [B, H, S, T], elements of a row 1 apart unless all queries share it.  causal: query s looks at keys up to
     `past` + s.  Values of keys that no query of a panel looks at are not read.  Rows without any key above -inf are NaN;
     without any keys they are 0.
     """
@@ -47,7 +48,7 @@ def attention(
     work = batch * heads * queries * keys
     return Step(
         kernel,
-        (*tensors, *sizes, *steps(q, k, v, y), *(() if mask is None else masking(mask))),
+        (*tensors, *sizes, *steps(q, k, v, y), *(() if mask is None else masking(mask, keys))),
         units=batch * heads * ceil_div(queries, QUERIES),
         reads=reads,
         writes=(y,),
@@ -62,10 +63,11 @@ def steps(q: Tensor, k: Tensor, v: Tensor, y: Tensor) -> tuple[Known, ...]:
     return (*q.strides[:3], *k.strides, *v.strides, *y.strides[:3])
 
 
-def masking(mask: Tensor) -> tuple[Known, ...]:
+def masking(mask: Tensor, keys: Known) -> tuple[Known, ...]:
     """The strides of a mask, 0 where it is broadcast."""
-    assert mask.strides[3] == 1 or mask.shape[3] == 1 or mask.strides[2] == 0, f"rows of {mask} are not dense"
-    return mask.strides
+    found = tuple(step(mask, place) for place in (4, 3, 2, 1))
+    assert found[3] == 1 or found[2] == 0 or keys == 1, f"rows of {mask} are not dense"
+    return found
 
 
 def rounded(size: Known) -> Known:

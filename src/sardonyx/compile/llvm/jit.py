@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -17,11 +18,18 @@ from sardonyx.compile.llvm.target import Target
 WIDTHS = (("avx512f", 16), ("avx2", 8), ("avx", 8))  # 32-bit floats in a register
 LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
 SERIAL = count()
+if hasattr(os, "register_at_fork"):  # a child would wait for ever for what a thread of its parent was at
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 
 
 @cache
 def host() -> Target:
     """The processor that this process runs on."""
+    with LOCK:
+        return found_host()
+
+
+def found_host() -> Target:
     start()
     found = llvm.get_host_cpu_features()
     triple = llvm.get_process_triple()
@@ -60,42 +68,55 @@ def compiled(text: str, target: Target) -> bytes:
     Asserts that LLVM takes the text: it is written by us.
     """
     with LOCK:
-        try:
-            module = llvm.parse_assembly(text)
-            module.verify()
-        except RuntimeError as error:
-            raise AssertionError(f"LLVM refuses a kernel: {error}\n{text}") from error
-        writer = machine(target)
-        module.triple = target.triple
-        module.data_layout = str(writer.target_data)
-        tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-        tuning.loop_vectorization = tuning.slp_vectorization = (
-            False  # kernels say themselves what is a vector
-        )
-        passes = llvm.create_pass_builder(writer, tuning)
-        passes.getModulePassManager().run(module, passes)
-        found: bytes = writer.emit_object(module)
-        return found
+        return optimised(text, target)
+
+
+def optimised(text: str, target: Target) -> bytes:
+    """What `compiled` answers; whatever LLVM makes on the way is gone before the lock is."""
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise AssertionError(f"LLVM refuses a kernel: {error}\n{text}") from error
+    writer = machine(target)
+    module.triple = target.triple
+    module.data_layout = str(writer.target_data)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = tuning.slp_vectorization = False  # kernels say themselves what is a vector
+    passes = llvm.create_pass_builder(writer, tuning)
+    passes.getModulePassManager().run(module, passes)
+    found: bytes = writer.emit_object(module)
+    return found
 
 
 class Library:
     """Loaded object code; the addresses of its functions hold as long as it is alive."""
 
     def __init__(self, code: bytes, names: Sequence[str]) -> None:
+        self._tracker: llvm.ResourceTracker | None = None
         with LOCK:
-            builder = llvm.JITLibraryBuilder()
-            builder.add_object_img(code)
-            builder.add_current_process()  # for what LLVM itself calls, as memcpy
-            for name in names:
-                builder.export_symbol(name)
-            self._tracker = builder.link(linker(), f"kernels_{next(SERIAL)}")
-        self.addresses = {name: int(self._tracker[name]) for name in names}
+            self._tracker = found = linked(code, names)
+        self.addresses = {name: int(found[name]) for name in names}
+
+    def __del__(self) -> None:
+        """The linker forgets the code; not while another thread forks, or the child would find it halfway."""
+        with LOCK:
+            self._tracker = None
 
     def function(self, name: str, *types: type) -> Callable[..., None]:
         """A function without result, with arguments of these ctypes; calls let go of the interpreter's lock."""
         made = ctypes.CFUNCTYPE(None, *types)(self.addresses[name])
         made.library = self  # type: ignore[attr-defined]  # keeps the code alive
         return made
+
+
+def linked(code: bytes, names: Sequence[str]) -> llvm.ResourceTracker:
+    builder = llvm.JITLibraryBuilder()
+    builder.add_object_img(code)
+    builder.add_current_process()  # for what LLVM itself calls, as memcpy
+    for name in names:
+        builder.export_symbol(name)
+    return builder.link(linker(), f"kernels_{next(SERIAL)}")
 
 
 @cache

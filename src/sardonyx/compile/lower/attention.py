@@ -30,7 +30,7 @@ def attention_(call: Call, at: Lowering) -> bool:
     names = ("q_num_heads", "kv_num_heads", "kv_num_heads")
     found = [heads(call, at, v, name) for v, name in zip(values, names, strict=True) if v is not None]
     q, k, v = found
-    if q is None or k is None or v is None or not fit(q, k, v):
+    if q is None or k is None or v is None or not fit(at, q, k, v):
         return False
     scale = call.optional("scale")
     factor = float(scale) if isinstance(scale, float) else 1 / math.sqrt(max(int(q.shape[3]), 1))  # type: ignore[arg-type]
@@ -60,12 +60,12 @@ def heads(call: Call, at: Lowering, value: Value, name: str) -> Tensor | None:
     return None if found is None else found.permuted(HEADS_INSIDE)
 
 
-def fit(q: Tensor, k: Tensor, v: Tensor) -> bool:
+def fit(at: Lowering, q: Tensor, k: Tensor, v: Tensor) -> bool:
     """Whether the heads are known to go together, and their numbers and sizes are numbers."""
     (batch, queries_heads, _, depth), group = q.shape, k.shape[1]
     same: list[tuple[Known, Known]] = [(batch, k.shape[0]), (batch, v.shape[0]), (depth, k.shape[3])]
     same += [(group, v.shape[1]), (k.shape[2], v.shape[2])]
-    if not all(known_equal(a, b) for a, b in same):
+    if not all(at.agree(a, b) for a, b in same):
         return False
     if not (isinstance(depth, int) and isinstance(group, int) and isinstance(queries_heads, int)):
         return False

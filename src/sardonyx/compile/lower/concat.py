@@ -8,7 +8,7 @@ from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
 from sardonyx.compile.tensor import Tensor
-from sardonyx.ir.dims import Known, known_equal
+from sardonyx.ir.dims import Known
 from sardonyx.ir.graph import Value
 
 
@@ -37,11 +37,11 @@ def fits(at: Lowering, values: list[Value], shape: tuple[Known, ...], axis: int)
     for value in values:
         dims = at.known_shape(value)
         if len(dims) != len(shape) or any(
-            a != b for i, (a, b) in enumerate(zip(dims, shape, strict=True)) if i != axis
+            not at.agree(a, b) for i, (a, b) in enumerate(zip(dims, shape, strict=True)) if i != axis
         ):
             return False
         total = total + dims[axis]
-    return bool(known_equal(total, shape[axis]))
+    return at.agree(total, shape[axis])
 
 
 def fill(at: Lowering, values: list[Value], whole: Tensor, axis: int) -> None:

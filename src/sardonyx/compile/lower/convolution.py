@@ -10,6 +10,9 @@ from sardonyx.compile.lowering import Lowering, last_order
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.products.convolution import convolution
 from sardonyx.compile.products.weights import Window, packed_weights
+from sardonyx.compile.products.winograd import winograd
+from sardonyx.compile.products.winograd_cost import forms_for
+from sardonyx.compile.products.winograd_weights import Weights, winograd_weights
 from sardonyx.compile.registry import lowers
 from sardonyx.compile.spatial import depthwise
 from sardonyx.compile.spatial.window import Window as Spatial
@@ -52,11 +55,25 @@ def lowered(
     if group == weights.shape[0] and weights.shape[1] == 1 and group > 1:
         each_channel(call, at, x, constants, found)
         return
+    shape = at.known_shape(call.output)
+    forms = None
+    if found.is_plain_3x3 and group == 1 and len(shape) == 4:
+        forms = forms_for(shape[0], shape[2], shape[3], weights.shape[1], weights.shape[0])
+    if forms is not None:
+        fewer_products(call, at, x, winograd_weights(weights, bias, forms, at.target), found)
+        return
     window = Window(found.kernel, found.strides, found.dilations, found.pads[:2])
     packed = packed_weights(weights, bias, window, at.target, group)
     source = any_strides(at, x) if packed.is_band else image(at.channels_last(x))
     end = ending(at, call.output, channels_last=True)
     at.emit(convolution(source, packed, image(end.y), end.tail, tuple(map(image, end.operands))))
+
+
+def fewer_products(call: Call, at: Lowering, x: Value, weights: Weights, found: Geometry) -> None:
+    """A convolution in Winograd's way."""
+    source = at.channels_last(x)
+    end = ending(at, call.output, channels_last=True)
+    at.emit(*winograd(source, weights, end.y, found.pads[:2], end.tail, end.operands))
 
 
 def any_strides(at: Lowering, x: Value) -> Tensor:

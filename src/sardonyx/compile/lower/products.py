@@ -17,7 +17,7 @@ from sardonyx.compile.registry import lowers
 from sardonyx.compile.tail import RESULT
 from sardonyx.compile.tensor import Tensor
 from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import Known, known_equal
+from sardonyx.ir.dims import Known
 from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 
@@ -39,18 +39,18 @@ def fits(call: Call, at: Lowering, a: Value, b: Value) -> bool:
     if not (are_floats(at, a, b) and at.is_native(a) and at.is_native(b)) or at.shape(call.output) is None:
         return False
     left, right, result = at.known_shape(a), at.known_shape(b), at.known_shape(call.output)
-    if min(len(left), len(right)) < 2 or not known_equal(left[-1], right[-2]):
+    if min(len(left), len(right)) < 2 or not at.agree(left[-1], right[-2]):
         return False
-    return broadcasts(left[:-2], result[:-2]) and broadcasts(right[:-2], result[:-2])
+    return broadcasts(at, left[:-2], result[:-2]) and broadcasts(at, right[:-2], result[:-2])
 
 
 def are_floats(at: Lowering, *values: Value) -> bool:
     return all(at.dtype_of(value) is DataType.FLOAT for value in values)
 
 
-def broadcasts(shape: tuple[Known, ...], whole: tuple[Known, ...]) -> bool:
+def broadcasts(at: Lowering, shape: tuple[Known, ...], whole: tuple[Known, ...]) -> bool:
     inner = whole[len(whole) - len(shape) :]
-    return all(a == b or a == 1 for a, b in zip(shape, inner, strict=True))
+    return all(a == 1 or at.agree(a, b) for a, b in zip(shape, inner, strict=True))
 
 
 def right(at: Lowering, b: Value) -> Panels:
@@ -74,11 +74,12 @@ def gemm(call: Call, at: Lowering) -> bool:
         return False
     if matrix is None and alpha != 1.0 and bias is not None:
         return False  # the kernel adds the bias before the tail can scale
-    if not known_equal(*inner(call, at, a, b)):
+    if not at.agree(*inner(call, at, a, b)):
         return False
     left = turned(at.strided(a), call.attribute("transA", int))
     if matrix is not None:
-        scaled = (matrix.T if call.attribute("transB", int) else matrix) * np.float32(alpha)
+        plain = matrix.T if call.attribute("transB", int) else matrix
+        scaled = plain if alpha == 1.0 else plain * np.float32(alpha)
         panels, alpha = constant_panels(scaled, at.target), 1.0
     else:
         panels, steps = packed_panels(turned(at.strided(b), call.attribute("transB", int)), at.target, b.name)

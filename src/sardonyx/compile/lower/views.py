@@ -9,7 +9,7 @@ from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
 from sardonyx.compile.tensor import Tensor
 from sardonyx.compile.views import viewed
-from sardonyx.ir.dims import Known, known_equal, known_ge
+from sardonyx.ir.dims import Known, known_ge
 
 
 @lowers("Reshape", 25)
@@ -22,7 +22,7 @@ def reshape(call: Call, at: Lowering) -> bool:
     value, shape = call.input(0), at.shape(call.output)
     if value is None or shape is None or not at.is_native(value):
         return False
-    if not known_equal(at.strided(value).count, count(shape)):
+    if not at.agree(at.strided(value).count, count(shape)):
         return False
     if call.op_type == "Identity":
         at.bind(call.output, *at.forms[value])
@@ -67,7 +67,7 @@ def split(call: Call, at: Lowering) -> bool:
     total: Known = 0
     for size in sizes:
         total = total + size
-    if not known_equal(total, at.forms[value][0].shape[axis]):
+    if not at.agree(total, at.forms[value][0].shape[axis]):
         return False
     first: Known = 0
     for output, size in zip(call.node.outputs, sizes, strict=True):

@@ -8,9 +8,7 @@ from sardonyx.compile.moves.run import ELEMENTS, RunText
 from sardonyx.compile.text import Kind, Value
 
 WIDE = 1024  # columns of y in a unit of work
-HIGH = 64(
-    16  # rows of y in a band: a line of the cache of x, whose rows of four bytes an element are columns of y
-)
+HIGH = 16  # rows of y in a band: floats of a line of the cache of x, whose rows are columns of y
 
 
 class BandText(RunText):
@@ -24,7 +22,7 @@ class BandText(RunText):
         super().__init__(target)
         self.kind = Kind(ELEMENTS[size])
         self.width = size
-        self.side = min(16, max(16 if size == 1 else target.lanes * 4 // size, 1))
+        self.side = min(HIGH, max(16 if size == 1 else target.lanes * 4 // size, 1))
         self.wide = Kind(self.kind.element, self.side)
         self.x, self.y = self.pointer(0), self.pointer(1)
         bands, many, n, self.from_, self.to, self.height = (self.size(i) for i in range(2, 8))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sardonyx.compile.blocks import I64, alignment
+from sardonyx.compile.blocks import Slot, alignment
 from sardonyx.compile.text import Kind, Value
 from sardonyx.compile.values import KernelText
 
@@ -19,9 +19,7 @@ class LaneText(KernelText):
         """The first `count` lanes: of one lane a plain truth."""
         if lanes == 1:
             return count > 0
-        held = self.least(count, self.constant(lanes, I64)).converted("trunc", "i32")
-        numbers = ", ".join(f"i32 {i}" for i in range(lanes))
-        return Value(self, Kind("i32", lanes), f"<{numbers}>") < self.spread(held, lanes)
+        return self.first_lanes(count, lanes)
 
     def masked_load(self, address: str, mask: Value, otherwise: Value) -> Value:
         """The elements of the lanes of a mask, other lanes as given; more than one lane."""
@@ -33,10 +31,7 @@ class LaneText(KernelText):
         )
 
     def masked_store(self, value: Value, address: str, mask: Value) -> None:
-        kind = value.kind
-        name = f"@llvm.masked.store.{kind.suffix}.p0"
-        self.declarations[f"declare void {name}({kind}, ptr, i32 immarg, {mask.kind})"] = None
-        self.lines.append(f" call void {name}({value}, ptr {address}, i32 {alignment(kind)}, {mask})")
+        self.write_where(mask, Slot(address, value.kind), value)
 
     def shuffled(self, a: Value, b: Value, lanes: Sequence[int]) -> Value:
         """Lanes picked out of two vectors of one kind, those of the second counted on from the first."""

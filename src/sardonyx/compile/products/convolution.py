@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.products.band import Band, Planes, Runs
 from sardonyx.compile.products.micro import result_arguments
+from sardonyx.compile.products.narrow import Narrow
 from sardonyx.compile.products.nest import Nest
 from sardonyx.compile.products.pixels import Pixels
 from sardonyx.compile.products.weights import Weights, Window
@@ -50,6 +51,7 @@ def step_of(
     """The step of a convolution whose rows are shared out so."""
     groups, panels, taps, channels, width = (int(dim) for dim in weights.panels.shape)  # type: ignore[arg-type]
     table = 0 if share.kind is Pixels else ceil_div((share.rows + SPARE) * taps, 8) * 64
+    partial, zeros = (share.rows + SPARE) * width, groups * max(channels, width)
     return Step(
         kernel=kernel(share.kind, weights.tile.vectors, tail, *share.options),
         args=(
@@ -63,7 +65,7 @@ def step_of(
         writes=(y,),
         flops=share.total * groups * weights.columns * taps * channels * 2,
         traffic=x.bytes + weights.panels.bytes + y.bytes,
-        scratch=table + ((share.rows + SPARE) * width + groups * channels + share.band) * 4,
+        scratch=table + ceil_div(partial + zeros + share.band, 2) * 8,
         nodes=nodes,
     )
 
@@ -100,6 +102,9 @@ def shared(x: Tensor, y: Tensor, weights: Weights) -> Share:
     assert x.strides[3] == 1 or channels == 1, f"{x} is not channels-last"
     total = y.shape[0] * y.shape[1] * y.shape[2]
     rows = rows_of_a_unit(total, weights.tile.rows)
+    if weights.narrow:
+        sizes = window_sizes(x, y.shape[1:3], weights.window)
+        return Share(Narrow, total, rows, ceil_div(total, rows), sizes, options=(weights.narrow,))
     if weights.window.is_pixel and x.pitch is not None and x.shape[:3] == y.shape[:3]:
         return Share(Pixels, total, rows, ceil_div(total, rows), (x.pitch,))
     return Share(Windows, total, rows, ceil_div(total, rows), window_sizes(x, y.shape[1:3], weights.window))

@@ -64,6 +64,11 @@ class Lanes(KernelText):
         else:
             self.when(mask, lambda: self.write(place, value))
 
+    def fetch(self, address: str) -> None:
+        """Brings a cache line near; the address need not be one that may be read."""
+        self.declarations["declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)"] = None
+        self.lines.append(f" call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
+
     def along(self, count: Value, body: Callable[[Value, Value | None], None]) -> None:
         """The body for each vector of a row of `count` floats: where it begins, and its mask if it is not whole."""
         reached = self.counted(self.number(0), count, self.lanes, lambda i: body(i, None), "along")

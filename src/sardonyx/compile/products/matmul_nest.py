@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.micro import Ending, Micro, Operand, Result
+from sardonyx.compile.products.micro import LINE, Ending, Micro, Operand, Result
 from sardonyx.compile.products.tiles import tile_of
 from sardonyx.compile.tail import Tail
 from sardonyx.compile.text import Value
@@ -20,6 +20,15 @@ SIZES = (
     "rows", "columns", "k", "panels", "group_rows", "groups", "part", "inner", "a_row", "a_step",
     "a_outer", "a_inner", "b_outer", "b_inner", "y_outer", "y_inner",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows of a unit that are done together: which block it is, its first row, and how many rows it has."""
+
+    index: Value
+    row: Value
+    left: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +87,9 @@ class MatmulNest(Micro):
     def part(self, place: Place, k: Value) -> None:
         """Adds the products of a part of k to the sums of all rows of the unit."""
         count = self.least(self.sizes["part"], self.sizes["k"] - k)
-        self.blocks(place.count, lambda row, left: self.rows(place, row, left, k, count))
+        self.blocks(place.count, lambda block: self.rows(place, block, k, count))
 
-    def blocks(self, count: Value, body: Callable[[Value, Value], None]) -> None:
+    def blocks(self, count: Value, body: Callable[[Block], None]) -> None:
         """The body for blocks of rows: whole tiles, then such with one row less if that comes out even."""
         rows = self.tile.rows
         blocks = self.quotient(count + (rows - 1), rows)
@@ -92,27 +101,37 @@ class MatmulNest(Micro):
             is_low = i >= high
             row = i * rows - self.select(is_low, i - high, self.constant(0, I64))
             height = self.select(is_low, rows - 1, self.constant(rows, I64))
-            body(row, self.least(height, count - row))
+            body(Block(i, row, self.least(height, count - row)))
 
         self.counted(self.constant(0, I64), blocks, 1, block, "block")
 
-    def rows(self, place: Place, row: Value, left: Value, k: Value, count: Value) -> None:
-        """A tile of `left` rows: sums begin or go on by `count` terms from k on, and are written or kept."""
+    def rows(self, place: Place, block: Block, k: Value, count: Value) -> None:
+        """A tile: sums begin or go on by `count` terms from k on, and are written or kept.
+
+        Meanwhile a share of the next part of B is fetched, but for a single row, which memory is too slow for anyway.
+        """
         size = self.sizes
-        kept = self.address(self.scratch, row * self.tile.width)
+        kept = self.address(self.scratch, block.index * (self.tile.rows * self.tile.width))
+        first = place.first + block.row
         panel = self.address(place.panel, k * self.tile.width)
+        ahead = self.address(panel, count * (self.share(block) * LINE + self.tile.width))
         is_first, is_last = k.equals(0), k + count >= size["k"]
 
         def sums(rows: int) -> None:
             self.start(rows, place.bias)
             self.when(is_first.equals(0), lambda: self.resume(rows, kept))
-            starts = [(place.first + row + self.clamped(r, left)) * size["a_row"] for r in range(rows)]
+            starts = [(first + self.clamped(r, block.left)) * size["a_row"] for r in range(rows)]
             offset = k * size["a_step"] if self.strided else k
             addresses = [self.address(place.a, start + offset) for start in starts]
-            self.accumulate(addresses, panel, count, size["a_step"] if self.strided else None)
+            step = size["a_step"] if self.strided else None
+            self.accumulate(addresses, panel, count, step, None if rows == 1 else ahead)
 
-        ending = Ending(place.result, place.first + row, place.column, size["columns"], kept, is_last)
-        self.block(left, sums, ending)
+        ending = Ending(place.result, first, place.column, size["columns"], kept, is_last)
+        self.block(block.left, sums, ending)
+
+    def share(self, block: Block) -> Value:
+        """Which line of each row of a panel is fetched beside a block."""
+        return self.least(block.index, self.constant(-(-self.tile.width // LINE) - 1, I64))
 
     # --- places ------------------------------------------------------------------------------
 

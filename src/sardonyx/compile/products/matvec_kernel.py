@@ -14,6 +14,8 @@ from sardonyx.compile.tail import Tail
 from sardonyx.compile.text import Kind, Value
 
 BLOCK = 128  # columns of a unit
+LINE = 16  # floats of a cache line
+AHEAD = 8  # rows that are fetched before they are read
 TOGETHER = 8  # vectors of sums that do not wait for one another
 SIZES = (
     "rows", "columns", "k", "blocks", "inner", "a_row", "a_step", "b_row", "b_step",
@@ -87,6 +89,7 @@ class Matvec(Dots):
         def add(k: Value) -> None:
             factor = self.scalar(self.address(a, k * self.sizes["a_step"]))
             line = self.address(b, k * self.sizes["b_row"])
+            self.fetch_line(b, k + AHEAD, count)
             for v, slot in enumerate(slots):
                 part = self.taken(self.address(line, self.number(v * self.lanes)), mask)
                 self.write(slot, self.fma(factor, part, self.read(slot)))
@@ -94,6 +97,12 @@ class Matvec(Dots):
         self.counted(self.number(0), self.sizes["k"], 1, add, "k")
         for v, slot in enumerate(slots):
             self.finish(self.read(slot), row, column + v * self.lanes, mask)
+
+    def fetch_line(self, b: str, k: Value, count: int) -> None:
+        """Brings some vectors of a later row near: rows are too far apart for the processor to see where they go."""
+        line = self.address(b, k * self.sizes["b_row"])
+        for start in range(0, count * self.lanes, LINE):
+            self.fetch(self.address(line, self.number(start)))
 
     def by_rows(self, row: Value, first: Value, count: Value) -> None:
         """As many columns at a time as there are lanes, each a row of B."""

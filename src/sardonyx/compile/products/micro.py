@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sardonyx.compile.blocks import I64, Slot
 from sardonyx.compile.loops.ir import Apply, Load, Local, Select, inside
@@ -30,7 +31,6 @@ from sardonyx.compile.values import KernelText
 FLOAT = Kind("float")
 LINE = 16  # floats of a cache line
 STEADY = 20  # multiply-adds in a turn of the loop over k that hide the loop itself
-LOW = 8  # rows of a tile, at most, for which one row less is worth code of its own
 CHEAP = 8  # operations of a tail that may be written out for every vector of a tile
 
 
@@ -109,9 +109,10 @@ class Micro(KernelText):
             if rows < self.tile.rows:
                 self.keep(rows, kept)
                 return
-            is_whole = ending.column + self.tile.width <= ending.end
+            is_whole = self.is_whole(ending)
             self.when(is_direct & is_whole, lambda: self.finish(ending, masked=False))
-            self.when(is_direct & is_whole.equals(0), lambda: self.finish(ending, masked=True))
+            if self.tile.lanes > 1:
+                self.when(is_direct & is_whole.equals(0), lambda: self.finish(ending, masked=True))
             self.when(is_direct.equals(0), lambda: self.keep(rows, kept))
 
         self.by_rows(left, body)
@@ -127,7 +128,7 @@ class Micro(KernelText):
         `clamped`, and there must be room for their sums where these are kept.
         """
         below = 0
-        for rows in heights(self.tile.rows):
+        for rows in self.tile.heights:
             fits = left > below
             if rows < self.tile.rows:
                 fits = fits & (left <= rows)
@@ -135,11 +136,17 @@ class Micro(KernelText):
             below = rows
 
     def is_direct(self, left: Value, ending: Ending) -> Value:
-        """Whether a tile is written out of the registers: a whole one, behind few operations."""
+        """Whether a tile is written out of the registers: all of its rows, behind few operations."""
         if not is_cheap(self.tail):
             return self.constant(0, Kind("i1"))
         found = left >= self.tile.rows
+        if self.tile.lanes == 1:  # no masks
+            found &= self.is_whole(ending)
         return found if ending.is_last is None else found & ending.is_last
+
+    def is_whole(self, ending: Ending) -> Value:
+        """Whether all columns of the tile are of the result."""
+        return ending.column + self.tile.width <= ending.end
 
     def clamped(self, row: int, left: Value) -> Value:
         """A row of the tile, or the last one that there is."""
@@ -178,12 +185,7 @@ class Micro(KernelText):
         return found
 
     def accumulate(
-        self,
-        rows: Sequence[str],
-        panel: str,
-        k: Value,
-        stride: Value | None = None,
-        ahead: str | None = None,
+        self, rows: Sequence[str], panel: str, k: Value, stride: Value | None = None, ahead: str | None = None
     ) -> None:
         """Adds A[r, 0..k] * B[0..k, width] to the sums of each row r.
 
@@ -246,27 +248,52 @@ class Micro(KernelText):
                 mask = self.mask(column, ending.end)
                 self.when(is_part, lambda: self.put(value, ending.row + r, column, ending, mask))
 
-            self.counted(zero, self.constant(width, I64), self.tile.lanes, vector, "v")
+            is_whole = self.is_whole(ending)
+            self.when(is_whole, lambda: self.put_row(r, kept, ending))
+            part = self.select(is_whole, zero, self.constant(width, I64))
+            self.counted(zero, part, self.tile.lanes, vector, "v")
 
         self.counted(zero, count, 1, vectors, "r")
 
+    def put_row(self, r: Value, kept: str, ending: Ending) -> None:
+        """Writes a whole row of a tile; the tails of its vectors are worked out side by side."""
+        lanes, row = self.tile.lanes, self.placed(ending.row + r)
+        starts = [self.constant(v * lanes, I64) for v in range(self.tile.vectors)]
+        sums = [self.read(self.vector_at(kept, r * self.tile.width + at)) for at in starts]
+        leaves = [
+            partial(self.leaf, value, row, ending.column + at, None, ending.result)
+            for value, at in zip(sums, starts, strict=True)
+        ]
+        found = self.together([self.tail.value], [self.vector], leaves)
+        for at, (value,) in zip(starts, found, strict=True):
+            place = row * ending.result.pitch + ending.column + at
+            self.write(self.vector_at(ending.result.address, place), value)
+
     def put(self, value: Value, row: Value, column: Value, ending: Ending, mask: Value | None) -> None:
         """Writes a vector behind the tail, in the lanes of a mask."""
-        result, operands = ending.result, ending.result.operands
-        row = self.placed(row)
-
-        def leaf(name: Local | Load) -> Value:
-            assert isinstance(name, Local), f"a tail has no {name}"
-            if name.name == "x":
-                return value
-            return self.operand_at(operands[int(name.name[1:])], row, column, mask)
-
+        result, row = ending.result, self.placed(row)
+        leaf = partial(self.leaf, value, row, column, mask, result)
         found = self.evaluated(self.tail.value, self.vector, leaf)
         place = self.vector_at(result.address, row * result.pitch + column)
         if mask is None or self.tile.lanes == 1:  # a mask of one lane holds wherever it is asked for
             self.write(place, found)
         else:
             self.write_where(mask, place, found)
+
+    def leaf(
+        self,
+        value: Value,
+        row: Value,
+        column: Value,
+        mask: Value | None,
+        result: Result,
+        name: Local | Load,
+    ) -> Value:
+        """What a name in the tail stands for beside a vector of sums."""
+        assert isinstance(name, Local), f"a tail has no {name}"
+        if name.name == "x":
+            return value
+        return self.operand_at(result.operands[int(name.name[1:])], row, column, mask)
 
     def placed(self, row: Value) -> Value:
         """Where a row of the sums stands in the result, counted in rows."""
@@ -290,11 +317,6 @@ class Micro(KernelText):
         if self.tile.lanes == 1:
             return column < end
         return self.first_lanes(end - column, self.tile.lanes)
-
-
-def heights(rows: int) -> list[int]:
-    """How many rows the code of a tile is made for, upwards: of a low tile all but one, by which blocks come out even."""
-    return sorted({1, rows - 1 if rows <= LOW else rows // 2, rows} - {0})
 
 
 def is_cheap(tail: Tail) -> bool:

@@ -97,6 +97,14 @@ class Nest(Micro):
         """Where the inputs of so many rows of a block begin for a tap and a channel of all; all of them may be read."""
         raise NotImplementedError
 
+    def next_inputs(self, block: Block) -> str | None:
+        """Where inputs are that the rows after the prepared ones begin with, a share for each block, if that is known."""
+        return None
+
+    def inputs_of(self, groups: Value) -> Value:
+        """How many channels of the input some groups have."""
+        return groups * self.sizes["channels"]
+
     # --- loops -------------------------------------------------------------------------------
 
     def panel(self, group: Value, panel: Value) -> None:
@@ -107,10 +115,11 @@ class Nest(Micro):
         bias = self.address(self.bias, at * width)
         first = group * size["columns"]
         column, end = first + panel * width, first + size["columns"]
+        is_end = (panel + 1).equals(size["panels"])
 
         def part(tap: Value, channel: Value) -> None:
-            chosen = self.part(tap, channel, group * size["channels"], weights)
-            self.blocks(lambda block: self.rows_by_part(block, chosen, bias, (column, end)))
+            chosen = self.part(tap, channel, self.inputs_of(group), weights)
+            self.blocks(lambda block: self.rows_by_part(block, chosen, bias, (column, end), is_end))
 
         def over_channels(tap: Value) -> None:
             self.stepped(size["channels"], size["channel_part"], lambda channel: part(tap, channel))
@@ -125,14 +134,19 @@ class Nest(Micro):
         start = self.address(weights, (tap * size["channels"] + channel) * self.tile.width)
         return Part(tap, taps, before + channel, channels, start, (tap + channel).equals(0), is_last)
 
-    def rows_by_part(self, block: Block, part: Part, bias: str, columns: tuple[Value, Value]) -> None:
+    def rows_by_part(
+        self, block: Block, part: Part, bias: str, columns: tuple[Value, Value], is_end: Value
+    ) -> None:
         """A tile: sums go on from the bias or from what is kept, and are written or kept."""
         width = self.tile.width
-        kept = self.address(self.partial, block.row * width)
+        kept = self.address(self.partial, block.index * (self.tile.rows * width))  # dead rows are kept too
         start = self.chosen(part.is_first, bias, kept)
         pitch = self.select(part.is_first, 0, self.constant(width, I64))
         line = self.least(block.index, self.constant(-(-width // LINE) - 1, I64))
         ahead = self.address(part.weights, part.taps * part.channels * (line * LINE + width))
+        inputs = self.next_inputs(block)
+        if inputs is not None:
+            ahead = self.chosen(part.is_last & is_end, inputs, ahead)
 
         def sums(rows: int) -> None:
             self.resume(rows, start, pitch)
@@ -143,7 +157,7 @@ class Nest(Micro):
         self.block(block.left, sums, Ending(self.written, row, column, end, kept, part.is_last))
 
     def taps(self, rows: int, block: Block, part: Part, ahead: str) -> None:
-        """Adds the products of a part, while the weights of the next part are fetched, a share for each block."""
+        """Adds the products of a part, while what comes next is fetched from `ahead` on, a share for each block."""
 
         def one(i: Value) -> None:
             panel = self.address(part.weights, i * self.sizes["channels"] * self.tile.width)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx.compile.products.panel_kernel import fill
 from sardonyx.compile.products.tiles import Tile
 from sardonyx.compile.tensor import Storage, Tensor, row_major
 from sardonyx.dtypes import DataType
@@ -11,12 +12,17 @@ from sardonyx.ir.tensors import Array
 
 
 def packed(b: Array, tile: Tile) -> Array:
-    """B, [taps, k, n] float32, as panels of `tile.width` columns: [panels, taps, k, width], zeros behind the last column."""
-    taps, k, n = b.shape
+    """B, [..., taps, k, n] float32, as panels of `tile.width` columns: [..., panels, taps, k, width].
+
+    Behind the last column are zeros.
+    """
+    *batch, taps, k, n = b.shape
     panels = -(-n // tile.width)
-    padded = np.zeros((taps, k, panels * tile.width), np.float32)
-    padded[:, :, :n] = b
-    return np.ascontiguousarray(padded.reshape(taps, k, panels, tile.width).transpose(2, 0, 1, 3))
+    shape = (*batch, panels, taps, k, tile.width)
+    result = np.zeros(shape, np.float32) if n % tile.width else np.empty(shape, np.float32)
+    for index in np.ndindex(*batch):
+        fill(result[index], b[index])
+    return result
 
 
 def packed_bias(bias: Array, tile: Tile) -> Array:

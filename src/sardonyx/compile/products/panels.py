@@ -52,9 +52,7 @@ def constant_panels(b: Array, target: Target, name: str = "") -> Panels:
     """Panels of a constant [..., k, columns] float32."""
     *batch, k, columns = b.shape
     tile = tile_of_columns(columns, target)
-    tile_panels = [packed(one[None], tile) for one in b.reshape(math.prod(batch), k, columns)]
-    shape = (*batch, -(-columns // tile.width), k, tile.width)
-    data = np.concatenate([np.empty((0, 1, k, tile.width), np.float32), *tile_panels]).reshape(shape)
+    data = packed(b[..., None, :, :], tile).reshape(*batch, -(-columns // tile.width), k, tile.width)
     return Panels(constant(data, name), tile, columns)
 
 

@@ -29,3 +29,7 @@ class Pixels(Nest):
         pitch = self.sizes["pitch"]
         first = self.address(self.x, self.read(self.base) + block.row * pitch + channel)
         return [self.address(first, self.clamped(r, block.left) * pitch) for r in range(rows)]
+
+    def next_inputs(self, block: Block) -> str:
+        row = self.read(self.count) + block.row
+        return self.address(self.x, self.read(self.base) + row * self.sizes["pitch"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 ROWS = {32: {1: 14, 2: 12, 3: 8, 4: 6}, 16: {1: 12, 2: 6, 3: 4}}  # by registers and vectors
+LOW = 8  # rows of a tile, at most, for which one row less is worth code of its own
 NARROW = 1.5  # what one vector costs more than several do: an element of A is fetched for every multiply-add
 
 
@@ -20,6 +21,11 @@ class Tile:
     def width(self) -> int:
         """Columns of the result, which a panel of packed B has too."""
         return self.vectors * self.lanes
+
+    @property
+    def heights(self) -> list[int]:
+        """For how many rows code is made, upwards: of a low tile all but one, by which blocks come out even."""
+        return sorted({1, self.rows - 1 if self.rows <= LOW else self.rows // 2, self.rows} - {0})
 
 
 def tile_of(vectors: int, lanes: int, registers: int) -> Tile:

@@ -73,7 +73,7 @@ def packed_transposed(
                 dilations=(vertical.dilation, horizontal.dilation),
                 pads=(vertical.pad, horizontal.pad),
             )
-            packed = packed_weights(chosen, bias, inner, target, groups, may_band=False)
+            packed = packed_weights(chosen, bias, inner, target, groups, windows_only=True)
             found.append(Phase(y, x, window.strides, packed))
     return tuple(found)
 

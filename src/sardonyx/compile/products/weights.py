@@ -36,6 +36,7 @@ class Weights:
 
     panels: [groups, panels, taps, channels, width]; of a band, taps are lines of the window and channels are terms of a
     line, (pixel, channel).  bias: [groups, panels, width].  columns: of one group's result.
+    narrow: channels of a group, if several groups share a vector (`narrow.Narrow`), which counts as one group then.
     """
 
     window: Window
@@ -44,6 +45,7 @@ class Weights:
     bias: Tensor
     columns: int
     is_band: bool
+    narrow: int = 0
 
 
 def packed_weights(
@@ -53,19 +55,34 @@ def packed_weights(
     target: Target,
     groups: int = 1,
     *,
-    may_band: bool = True,
+    windows_only: bool = False,
 ) -> Weights:
-    """Weights [columns, channels / groups, height, width] and bias [columns] of a convolution, in panels."""
+    """Weights [columns, channels / groups, height, width] and bias [columns] of a convolution, in panels.
+
+    windows_only: for kernels whose rows are those of `windows.Windows`.
+    """
     total, channels, height, width = weights.shape
+    narrow = 0 if windows_only or not shares_vectors(weights, groups, target.lanes) else channels
+    if narrow:
+        groups = total // target.lanes
     columns = total // groups
     tile = tile_for(columns, target.lanes, target.registers)
     first = (np.zeros(total, np.float32) if bias is None else bias).reshape(groups, columns)
-    is_band = takes_band(channels, window, groups) and may_band
+    is_band = not windows_only and takes_band(channels, window, groups)
     taps = weights.reshape(groups, columns, channels, height, width).transpose(0, 3, 4, 2, 1)
     shape = (height, width * channels) if is_band else (height * width, channels)
-    panels = np.stack([packed(one.reshape(*shape, columns), tile) for one in taps])
+    panels = packed(taps.reshape(groups, *shape, columns), tile)
     biases = np.stack([packed_bias(one, tile) for one in first])
-    return Weights(window, tile, constant(panels, "weights"), constant(biases, "bias"), columns, is_band)
+    return Weights(
+        window, tile, constant(panels, "weights"), constant(biases, "bias"), columns, is_band, narrow
+    )
+
+
+def shares_vectors(weights: Array, groups: int, lanes: int) -> bool:
+    """Whether groups of channels are so narrow that several of them make a vector, of the input and of the result."""
+    total, channels = len(weights), int(weights.shape[1])
+    fits = lanes % max(channels, 1) == 0 and total % lanes == 0
+    return fits and 1 < channels < lanes and total == groups * channels
 
 
 def takes_band(channels: int, window: Window, groups: int) -> bool:

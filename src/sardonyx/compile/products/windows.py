@@ -49,8 +49,7 @@ class Windows(Nest):
         def clear(at: Value, count: Value | None) -> None:
             self.write_some(self.zeros, at, nothing, count)
 
-        channels = self.sizes["channels"] * self.sizes["groups"]
-        self.vectors(self.constant(0, I64), channels, clear)
+        self.vectors(self.constant(0, I64), self.inputs_of(self.sizes["groups"]), clear)
 
     def prepare(self, block: Value) -> None:
         size = self.sizes
@@ -70,12 +69,47 @@ class Windows(Nest):
         base, zeros = self.number(source), self.number(self.zeros)
 
         def block(block: Block) -> None:
-            places = self.constant(-(-self.tile.rows // LANES) * LANES, I64)
-            self.counted(self.constant(0, I64), places, 1, lambda r: self.origin(r, block.left), "row")
+            is_wide = self.grid["out_width"] >= SPARE
+            self.when(is_wide, lambda: self.vector_origins(block.left))
+            self.when(is_wide.equals(0), lambda: self.single_origins(block.left))
             table = self.address(self.scratch, block.index * self.tile.rows * self.sizes["taps"], "i64")
             self.fill_taps(table, base, zeros)
 
         self.blocks(block)
+
+    def vector_origins(self, left: Value) -> None:
+        """Notes where the windows of a block begin, if it reaches no further than into the next line."""
+        grid = self.grid
+        image, y, x = (self.read(slot) for slot in self.place)
+        width = grid["out_width"]
+        for start in range(0, self.tile.rows, LANES):
+            rows = Value(self, PLACES, f"<{', '.join(f'i64 {start + i}' for i in range(LANES))}>")
+            along = rows + self.spread(x, LANES)
+            is_next = along >= self.spread(width, LANES)
+            nothing = self.constant(0, PLACES)
+            along = along - self.select(is_next, self.spread(width, LANES), nothing)
+            is_image = is_next & self.spread((y + 1).equals(grid["out_height"]), LANES)
+            first, below = self.spread(y, LANES), self.spread(y + 1, LANES)
+            down = self.select(is_image, nothing, self.select(is_next, below, first))
+            lines = down * self.spread(grid["stride_y"], LANES) - self.spread(grid["top"], LANES)
+            pixels = along * self.spread(grid["stride_x"], LANES) - self.spread(grid["left"], LANES)
+            pitch = self.spread(grid["image_pitch"], LANES)
+            offsets = self.spread(image * grid["image_pitch"], LANES) + self.select(is_image, pitch, nothing)
+            offsets = offsets + lines * self.spread(grid["row_pitch"], LANES)
+            offsets = offsets + pixels * self.spread(grid["pixel_pitch"], LANES)
+            lines = self.select(rows < self.spread(left, LANES), lines, self.constant(NOWHERE, PLACES))
+            self.note(self.constant(start, I64), offsets, lines, pixels)
+        self.advance(left)
+
+    def note(self, row: Value, offset: Value, line: Value, pixel: Value) -> None:
+        """Notes where windows begin, from a row of the block on."""
+        for name, value in (("offsets", offset), ("lines", line), ("pixels", pixel)):
+            self.write(Slot(self.address(f"%{name}", row, "i64"), value.kind), value)
+
+    def single_origins(self, left: Value) -> None:
+        """Notes the same row after row."""
+        places = self.constant(-(-self.tile.rows // LANES) * LANES, I64)
+        self.counted(self.constant(0, I64), places, 1, lambda row: self.origin(row, left), "row")
 
     def origin(self, row: Value, left: Value) -> None:
         """Notes where the window of a row begins, nowhere for rows behind the last, and goes to the next pixel."""
@@ -85,17 +119,17 @@ class Windows(Nest):
         line, pixel = y * grid["stride_y"] - grid["top"], x * grid["stride_x"] - grid["left"]
         offset = image * grid["image_pitch"] + line * grid["row_pitch"] + pixel * grid["pixel_pitch"]
         line = self.select(is_row, line, self.constant(NOWHERE, I64))
-        for name, value in (("offsets", offset), ("lines", line), ("pixels", pixel)):
-            self.write(Slot(self.address(f"%{name}", row, "i64"), I64), value)
-        self.when(is_row, self.advance)
+        self.note(row, offset, line, pixel)
+        self.advance(self.select(is_row, 1, self.constant(0, I64)))
 
-    def advance(self) -> None:
-        """Goes to the next pixel of the result."""
+    def advance(self, step: Value) -> None:
+        """Goes some pixels of the result further, at most into the next line."""
         image, y, x = (self.read(slot) for slot in self.place)
-        is_end = (x + 1).equals(self.grid["out_width"])
+        width = self.grid["out_width"]
+        is_end = x + step >= width
         is_last = is_end & (y + 1).equals(self.grid["out_height"])
         zero = self.constant(0, I64)
-        self.write(self.place[2], self.select(is_end, zero, x + 1))
+        self.write(self.place[2], self.select(is_end, x + step - width, x + step))
         self.write(self.place[1], self.select(is_last, zero, self.select(is_end, y + 1, y)))
         self.write(self.place[0], self.select(is_last, image + 1, image))
 

@@ -12,11 +12,11 @@ AHEAD = 2  # tiles: pixels of the one so far to the right are fetched meanwhile
 class Input(Tiles):
     """The instructions that take tiles to the points."""
 
-    def gather_units(self) -> None:
+    def units(self) -> None:
         """A kernel's units are tiles, whose values go to where all groups share them."""
-        self.counted(self.first, self.last, 1, self.gather_unit, "tile")
+        self.counted(self.first, self.last, 1, self.unit, "tile")
 
-    def gather_unit(self, tile: Value) -> None:
+    def unit(self, tile: Value) -> None:
         size = self.sizes
         group = self.quotient(tile, size["group"])
         row = tile - group * size["group"]

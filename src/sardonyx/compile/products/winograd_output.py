@@ -7,9 +7,8 @@ from functools import partial
 
 from sardonyx.compile.blocks import I64, Slot
 from sardonyx.compile.loops.ir import Load, Local
-from sardonyx.compile.products.tiles import Tile
 from sardonyx.compile.products.winograd_input import Input
-from sardonyx.compile.products.winograd_tiles import DEAD, LINE, TABLE, Corner, Forms, products_at
+from sardonyx.compile.products.winograd_tiles import DEAD, LINE, SIZES, TABLE, Corner, Variant, products_at
 from sardonyx.compile.tail import Tail
 from sardonyx.compile.text import Kind, Value
 
@@ -17,22 +16,20 @@ from sardonyx.compile.text import Kind, Value
 class Output(Input):
     """The instructions from values at the points to the result.
 
-    ragged: whether the features do not fill the last vector.
+    Arguments behind those of `Tiles`: weights, [panels, points, channels, width]; bias, [panels, width]; the result's.
+    Scratch behind the table: a pixel of dead results; products of a group with a panel, [points, tiles, width]; and, if
+    they are not shared, the group's values.
     """
 
-    def __init__(
-        self, forms: Forms, tile: Tile, tail: Tail, narrow: int, fused: bool, *, ragged: bool
-    ) -> None:
-        super().__init__(forms, tile, tail, narrow, fused)
-        self.ragged = ragged
-        self.written = self.result(self.result_at)
-        self.targets = [
-            (self.written.address, self.written.pitch)
-        ]  # what has rows of one pitch, the result first
-        self.targets += [(o.address, o.pitch) for o in self.written.operands if o.pitch is not None]
-        assert len(self.targets) * forms.outputs <= TABLE // 2, (
-            "a tail takes more matrices than the table has room for"
-        )
+    def __init__(self, variant: Variant, tail: Tail, fused: bool) -> None:
+        super().__init__(variant, tail, fused)
+        self.ragged = variant.ragged and variant.tile.lanes > 1
+        at = 3 + len(SIZES)
+        self.weights, self.bias = self.pointer(at), self.pointer(at + 1)
+        self.written = self.result(at + 2)
+        matrices = [(o.address, o.pitch) for o in self.written.operands if o.pitch is not None]
+        self.targets = [(self.written.address, self.written.pitch), *matrices]
+        assert len(self.targets) * self.forms.outputs * 2 <= TABLE, "the table has no room for all matrices"
         self.dead = self.address(self.scratch, self.constant(DEAD, I64))
         self.products = self.address(self.scratch, self.constant(products_at(self.tile.width), I64))
 
@@ -86,9 +83,8 @@ class Output(Input):
             a = self.address(values, f * size["there"])
             b = self.address(self.weights, (panel * self.forms.points + f) * channels * width)
             c = self.address(self.products, f * size["back"])
-            following = self.address(
-                b, channels * width
-            )  # of the next point, of which each block fetches a part
+            # each block of rows fetches a part of the weights of the next point, which come from memory
+            following = self.address(b, channels * width)
 
             def block(row: Value) -> None:
                 number = self.quotient(row, self.constant(self.tile.rows, I64))
@@ -127,7 +123,7 @@ class Output(Input):
             left = self.sizes["features"] - (first + at)
             is_whole = left >= self.tile.lanes
             self.when(is_whole, lambda: self.scatter_vector(start, at, first, None))
-            if self.ragged and self.tile.lanes > 1:
+            if self.ragged:
                 is_part = (left > 0) & (left < self.tile.lanes)
                 mask = self.mask(first + at, self.sizes["features"])
                 self.when(is_part, lambda: self.scatter_vector(start, at, first, mask))

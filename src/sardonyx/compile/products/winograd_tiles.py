@@ -1,7 +1,7 @@
 """Tiles of images for Winograd's convolutions: where they are in what goes in, in between and in what comes out.
 
 Tiles are counted along rows of the image, row by row, image by image.  Their values at the points stand in a block for
-each group of tiles: [points, tiles of the group, channels], points `pitch` floats apart.
+each group of tiles: [points, tiles of the group, channels], with room between points.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def products_at(width: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The form of either axis, and vectors of columns of the products."""
+    """The form of either axis."""
 
     vertical: Form
     horizontal: Form
@@ -49,6 +49,26 @@ class Forms:
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """What the code of kernels depends on besides the tail.
+
+    tile: of the products.  depth: floats of a vector along the channels, no more than there are.  ragged: whether the
+    features may leave a vector in part.
+    """
+
+    forms: Forms
+    tile: Tile
+    depth: int
+    ragged: bool
+
+    @property
+    def key(self) -> str:
+        tile, forms = self.tile, self.forms
+        outputs = f"{forms.vertical.outputs}x{forms.horizontal.outputs}"
+        return f"{outputs}_{tile.rows}x{tile.vectors}x{tile.lanes}_{self.depth}{'_ragged' if self.ragged else ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class Corner:
     """A tile's image, and the first row and column of its results."""
 
@@ -60,18 +80,16 @@ class Corner:
 class Tiles(Micro):
     """The arguments of the kernels, and what finds a tile.
 
-    Arguments: x; a pixel of zeros; weights, [panels, points, channels, width]; bias, [panels, width]; the values of all
-    groups, if they are shared; `SIZES`; then the result's.  Scratch: addresses of a tile's pixels, a pixel of dead
-    results, and what the kernel puts behind them.
+    Arguments: x; a pixel of zeros; values of all groups at the points, if they are shared; `SIZES`.  Scratch: addresses
+    of a tile's pixels, and what the kernel puts behind them.
     """
 
-    def __init__(self, forms: Forms, tile: Tile, tail: Tail, narrow: int, fused: bool) -> None:
-        super().__init__(tile, tail, fused)
-        self.forms = forms
-        self.depth = Kind("float", min(tile.lanes, narrow))  # of vectors along the channels
-        self.x, self.zeros, self.weights, self.bias, self.shared = (self.pointer(i) for i in range(5))
-        self.sizes = {name: self.size(i) for i, name in enumerate(SIZES, 5)}
-        self.result_at = 5 + len(SIZES)
+    def __init__(self, variant: Variant, tail: Tail, fused: bool) -> None:
+        super().__init__(variant.tile, tail, fused)
+        self.forms = variant.forms
+        self.depth = Kind("float", variant.depth)
+        self.x, self.zeros, self.shared = (self.pointer(i) for i in range(3))
+        self.sizes = {name: self.size(i) for i, name in enumerate(SIZES, 3)}
         self.zero = self.constant(0, I64)
 
     def corner(self, tile: Value) -> Corner:

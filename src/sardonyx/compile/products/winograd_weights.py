@@ -8,11 +8,13 @@ import numpy as np
 
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.products.packing import constant, packed, packed_bias
-from sardonyx.compile.products.tiles import Tile, tile_for
+from sardonyx.compile.products.tiles import tile_for
 from sardonyx.compile.products.winograd_form import TAPS
-from sardonyx.compile.products.winograd_tiles import Forms
+from sardonyx.compile.products.winograd_tiles import Forms, Variant
 from sardonyx.compile.tensor import Tensor
 from sardonyx.ir.tensors import Array
+
+WIDEST = 16  # lanes of any target
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +24,26 @@ class Weights:
     panels: [panels, points, channels, width].  bias: [panels, width].  features: columns that are no filling.
     """
 
-    forms: Forms
+    variant: Variant
     panels: Tensor
     bias: Tensor
+    channels: int
     features: int
-    tile: Tile
 
 
 def winograd_weights(weights: Array, bias: Array | None, forms: Forms, target: Target) -> Weights:
     """Weights [features, channels, 3, 3] and bias [features] of a convolution, at the points and in panels."""
-    features = weights.shape[0]
+    features, channels = weights.shape[:2]
+    assert channels > 0, "a convolution of nothing has no vectors"
     tile = tile_for(features, target.lanes, target.registers)
+    depth = min(target.lanes, 1 << channels.bit_length() - 1)
     first = np.zeros(features, np.float32) if bias is None else bias
     return Weights(
-        forms,
+        Variant(forms, tile, depth, features % WIDEST != 0),
         constant(packed(transformed(weights, forms), tile), "weights"),
         constant(packed_bias(first, tile), "bias"),
+        channels,
         features,
-        tile,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.moves.layout import Layout, simplified
 from sardonyx.compile.moves.layout import rows as rows_of
+from sardonyx.compile.rows.folds import exponential
 from sardonyx.compile.rows.vectors import LOWEST, RowsText
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Tensor
@@ -69,7 +70,7 @@ class ColumnSoftmaxText(RowsText):
 
         def add(k: Value) -> None:
             for at, to, top, part in zip(vectors(k, 0), vectors(k, 1), tops, sums, strict=True):
-                found = self.applied("exp", self.fetched(places[0], at, mask) - self.read(top))
+                found = exponential(self, self.fetched(places[0], at, mask) - self.read(top))
                 if not self.log:
                     self.put(found, places[1], to, mask)
                 self.write(part, self.read(part) + found)

@@ -23,6 +23,7 @@ ELEMENTS: dict[DataType, Element] = {
 INTEGERS = ("i32", "i64")
 OF_INTEGERS = ("sum", "max", "min", "prod", "sum_square")
 OF_FLOAT32 = ("log_sum", "log_sum_exp")
+NOTHING = -104.0  # e to this power rounds to 0
 LEAST: dict[Element, int] = {"i32": -(2**31), "i64": -(2**63)}
 
 
@@ -68,7 +69,13 @@ def squared(code: KernelText, x: Value) -> Value:
 
 
 def exponential(code: KernelText, x: Value) -> Value:
-    return code.applied("exp", x)
+    """e to the power x.
+
+    What comes to 0 is kept away from `exp`: results below the normal numbers cost processors a hundred cycles.
+    """
+    is_nothing = x < NOTHING
+    zero = code.constant(0, x.kind)
+    return code.select(is_nothing, zero, code.applied("exp", code.select(is_nothing, zero, x)))
 
 
 def logarithm(code: KernelText, x: Value, count: Value) -> Value:

@@ -9,6 +9,7 @@ from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.moves.layout import Layout
 from sardonyx.compile.moves.layout import rows as rows_of
 from sardonyx.compile.rows.columns import softmax_of_columns
+from sardonyx.compile.rows.folds import exponential
 from sardonyx.compile.rows.vectors import LOWEST, RowsText, rows_of_unit, units, word
 from sardonyx.compile.step import Arg, Kernel, Step
 from sardonyx.compile.tensor import Tensor
@@ -63,7 +64,7 @@ def along_rows(
     )
     args: tuple[Arg, ...] = (*given, *(() if scale is None else (word(scale),)))
     args = (*args, rows.count, rows_of_unit(n), n, *rows.words())
-    reads = tuple(t for t in given if t is not given[1])
+    reads = (given[0], *given[2:])
     x, y, count = given[0], given[1], layout.count
     return Step(
         kernel,
@@ -93,6 +94,8 @@ class SoftmaxText(RowsText):
             self.scale = self.wide(self.real(at))
             at += 1
         rows, many, self.n = (self.size(at + i) for i in range(3))
+        # What a mask wrote is slow to be read again, so that exponentials at the end of a row wait here.
+        self.rest = self.new_slot("rest", self.vector)
         self.each_row(rows, many, self.dims(at + 3, rank, operands), self.normalised)
 
     def normalised(self, _: Value, offsets: list[Value]) -> None:
@@ -135,9 +138,11 @@ class SoftmaxText(RowsText):
         def body(i: Value, many: int, mask: Value | None) -> None:
             for v, part in enumerate(parts[:many]):
                 at = i + v * self.lanes
-                found = self.applied("exp", self.entry(places, at, mask) - top)
-                if not self.form.log:
-                    self.put(found, places[1], at, mask)
+                found = exponential(self, self.entry(places, at, mask) - top)
+                if mask is not None:
+                    self.write(self.rest, found)
+                elif not self.form.log:
+                    self.put(found, places[1], at, None)
                 self.add(part, found, mask)
 
         self.along(self.n, body)
@@ -151,7 +156,8 @@ class SoftmaxText(RowsText):
     def scaled(self, target: str, factor: Value, i: Value, many: int, mask: Value | None) -> None:
         for v in range(many):
             at = i + v * self.lanes
-            self.put(self.fetched(target, at, mask) * factor, target, at, mask)
+            found = self.fetched(target, at, None) if mask is None else self.read(self.rest)
+            self.put(found * factor, target, at, mask)
 
     def logarithms(
         self, places: list[str], top: Value, shift: Value, i: Value, many: int, mask: Value | None

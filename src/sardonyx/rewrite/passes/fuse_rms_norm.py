@@ -39,6 +39,15 @@ from sardonyx.rewrite.normalized import first_axis, fits
 @pattern(phase="fuse")
 def fuse_rms_norm(m: Match) -> Bindings | None:
     axis, epsilon = first_axis(m), m.scalar("epsilon")
-    if axis is None or epsilon is None or not fits(m, "scale", axis):
+    if axis is None or epsilon is None or not fits(m, "scale", axis) or is_layer_norm(m):
         return None
     return {"axis": axis, "epsilon": epsilon}
+
+
+def is_layer_norm(m: Match) -> bool:
+    """Whether x is centred and the result shifted: then both are one normalisation, with a pass of its own."""
+    centred, (result,) = m.value("x").producer, m.root.outputs[:1]
+    if centred is None or centred.op_type != "Sub" or [node.op_type for node, _ in result.uses] != ["Add"]:
+        return False
+    mean = centred.inputs[1]
+    return mean is not None and mean.producer is not None and mean.producer.op_type == "ReduceMean"

@@ -1,0 +1,163 @@
+"""Frames, blocks, repetitions and places that indices say become native steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compile.lowered import normal, runs
+from models import model
+from sardonyx.ops.api import RunLimits
+from sardonyx.runtime.native import NativeProgram, Unfit, compile_model
+
+CONV = "w = Constant <value = float[8,8,1,1] {WEIGHTS}> ()  c = Conv(x, w)".replace(
+    "WEIGHTS", ", ".join(str(i % 7 - 3) for i in range(64))
+)
+BEFORE = pytest.mark.parametrize("before", ["c = Identity(x)", CONV], ids=["plain", "channels-last"])
+
+
+@BEFORE
+@pytest.mark.parametrize(
+    "pads", [(0, 0, 1, 2, 0, 0, 3, 0), (1, 2, 0, 0, 0, 1, 0, 0), (0, 0, -1, 1, 0, 0, 0, -1)]
+)
+def test_a_constant_frame(before: str, pads: tuple[int, ...]) -> None:
+    text = f"""g (float[N,8,H,W] x) => (float[A,B,C,D] y) {{
+      {before}
+      pads = Constant <value = int64[8] {{{", ".join(map(str, pads))}}}> ()
+      value = Constant <value = float {{-1.5}}> ()
+      y = Pad(c, pads, value)
+    }}"""
+    runs(text, {"x": normal(2, 8, 4, 5)}, {"x": normal(1, 8, 9, 2)}, native=-1 not in pads)
+
+
+@BEFORE
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
+def test_a_frame_continues_images(before: str, mode: str) -> None:
+    text = f"""g (float[N,8,6,5] x) => (float[N,8,A,B] y) {{
+      {before}
+      pads = Constant <value = int64[4] {{2, 1, 0, 3}}> ()
+      axes = Constant <value = int64[2] {{2, -1}}> ()
+      y = Pad <mode = "{mode}"> (c, pads, , axes)
+    }}"""
+    runs(text, {"x": normal(2, 8, 6, 5)})
+
+
+@BEFORE
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+@pytest.mark.parametrize("operator", ["DepthToSpace", "SpaceToDepth"])
+def test_blocks_of_pixels_are_channels(before: str, mode: str, operator: str) -> None:
+    text = f"""g (float[N,8,4,6] x) => (float[N,C,H,W] y) {{
+      {before}
+      y = {operator} <blocksize = 2, mode = "{mode}"> (c)
+    }}"""
+    runs(text, {"x": normal(3, 8, 4, 6)}, {"x": normal(1, 8, 4, 6)})
+
+
+def test_blocks_of_images_of_any_size() -> None:
+    text = "g (float[N,8,H,W] x) => (float[N,2,A,B] y) { y = DepthToSpace <blocksize = 2> (x) }"
+    runs(text, {"x": normal(3, 8, 4, 6)}, {"x": normal(1, 8, 0, 3)}, {"x": normal(1, 8, 1, 1)})
+
+
+def test_elements_over_and_over() -> None:
+    text = """g (float[A,B] x) => (float[C,D] y) {
+      times = Constant <value = int64[2] {2, 3}> ()
+      y = Tile(x, times)
+    }"""
+    runs(text, {"x": normal(4, 5)}, {"x": normal(1, 0)})
+
+
+def test_one_element_everywhere_and_nothing_dropped() -> None:
+    text = """g (float[A,B] x) => (float[A,B] y) {
+      shape = Shape(x)
+      ones = ConstantOfShape <value = float[1] {2.5}> (shape)
+      kept = Dropout(x)
+      y = Add(kept, ones)
+    }"""
+    runs(text, {"x": normal(4, 5)}, {"x": normal(1, 0)}, native=False)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_elements_of_an_axis_at_places(axis: int) -> None:
+    text = f"""g (float[3,4,5] x, int64[3,4,5] i) => (float[3,4,5] y) {{
+      g = GatherElements <axis = {axis}> (x, i)
+      y = ScatterElements <axis = {axis}> (x, i, g)
+    }}"""
+    places = np.random.default_rng(1).integers(-3, 3, (3, 4, 5))
+    runs(text, {"x": normal(3, 4, 5), "i": places})
+
+
+def test_parts_at_tuples_of_indices() -> None:
+    text = """g (float[A,4,5] x, int64[M,2] i) => (float[A,4,5] y) {
+      p = GatherND(x, i)
+      n = Neg(p)
+      y = ScatterND(x, i, n)
+    }"""
+    places = np.array([[0, 1], [-1, 3], [2, -4]])
+    runs(text, {"x": normal(3, 4, 5), "i": places}, {"x": normal(3, 4, 5), "i": places[:0]})
+
+
+@pytest.mark.parametrize("bad", [5, -6])
+def test_a_bad_index_is_left_to_the_reference_engine(bad: int) -> None:
+    text = "g (float[5] x, int64[M] i) => (float[M] y) { y = GatherElements(x, i) }"
+    program = NativeProgram(compile_model(model(text)), 1)
+    with pytest.raises(Unfit):
+        program.run({"x": normal(5), "i": np.array([0, bad])}, RunLimits(), np.random.default_rng(0))
+
+
+# --- images of other sizes -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dims", ["N,8,4,6", "N,8,H,W"], ids=["numbers", "symbols"])
+def test_pixels_are_repeated(dims: str) -> None:
+    text = f"""g (float[{dims}] x) => (float[N,8,A,B] y) {{
+      {CONV}
+      scales = Constant <value = float[4] {{1, 1, 2, 3}}> ()
+      r = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">
+        (c, , scales)
+      y = Relu(r)
+    }}"""
+    runs(text, {"x": normal(2, 8, 4, 6)})
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"])
+def test_images_are_resized(mode: str, coordinates: str) -> None:
+    text = f"""g (float[N,8,4,6] x) => (float[N,8,7,9] y) {{
+      sizes = Constant <value = int64[2] {{7, 9}}> ()
+      y = Resize <mode = "{mode}", coordinate_transformation_mode = "{coordinates}", axes = [2, 3]>
+        (x, , , sizes)
+    }}"""
+    runs(text, {"x": normal(2, 8, 4, 6)}, {"x": normal(1, 8, 4, 6)})
+
+
+def test_rows_are_resized() -> None:
+    text = """g (float[N,8,6] x) => (float[N,8,15] y) {
+      scales = Constant <value = float[3] {1, 1, 2.5}> ()
+      y = Resize <mode = "linear"> (x, , scales)
+    }"""
+    runs(text, {"x": normal(2, 8, 6)})
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["pads = [1, 0, 2, 1]", 'auto_pad = "SAME_UPPER"', "output_shape = [9, 20]", "output_padding = [1, 0]"],
+)
+@pytest.mark.parametrize("group", [1, 2])
+def test_convolutions_the_other_way(how: str, group: int) -> None:
+    weights = ", ".join(str(i % 5 - 2) for i in range(8 * 3 * 9))
+    text = f"""g (float[N,8,4,6] x) => (float[N,C,A,B] y) {{
+      w = Constant <value = float[8,3,3,3] {{{weights}}}> ()
+      t = ConvTranspose <strides = [2, 3], group = {group}, {how}> (x, w)
+      y = Relu(t)
+    }}"""
+    runs(text, {"x": normal(2, 8, 4, 6)}, {"x": normal(1, 8, 4, 6)})
+
+
+def test_convolutions_of_rows_the_other_way() -> None:
+    weights = ", ".join(str(i % 5 - 2) for i in range(8 * 3 * 3))
+    text = f"""g (float[N,8,L] x) => (float[N,3,A] y) {{
+      w = Constant <value = float[8,3,3] {{{weights}}}> ()
+      b = Constant <value = float[3] {{1, 2, 3}}> ()
+      y = ConvTranspose <strides = [2], pads = [1, 1]> (x, w, b)
+    }}"""
+    runs(text, {"x": normal(2, 8, 6)}, {"x": normal(1, 8, 1)})

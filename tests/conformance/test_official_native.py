@@ -1,0 +1,19 @@
+"""Every case of the official backend suite on the native engine, by the case's own tolerances."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.official import OfficialCase, official_cases, run_case
+from conformance.test_official import FAILURES
+from sardonyx.errors import SardonyxError
+from sardonyx.runtime.engine import NativeEngine
+
+
+@pytest.mark.parametrize("case", official_cases(), ids=str)
+def test_official_on_the_native_engine(case: OfficialCase) -> None:
+    if case.name in FAILURES:
+        with pytest.raises(SardonyxError, match=FAILURES[case.name]):
+            run_case(case, engine=NativeEngine)
+    else:
+        run_case(case, engine=NativeEngine)

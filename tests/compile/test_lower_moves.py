@@ -104,6 +104,27 @@ def test_a_bad_index_is_left_to_the_reference_engine(bad: int) -> None:
         program.run({"x": normal(5), "i": np.array([0, bad])}, RunLimits(), np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_indices_point_at_the_second_value(axis: int) -> None:
+    text = f"""g (int64[A,B] x) => (float[C,D,E] y) {{
+      depth = Constant <value = int64[1] {{5}}> ()
+      values = Constant <value = float[2] {{-1, 2.5}}> ()
+      y = OneHot <axis = {axis}> (x, depth, values)
+    }}"""
+    runs(text, {"x": np.random.default_rng(2).integers(-7, 7, (3, 4))}, {"x": np.zeros((0, 4), np.int64)})
+
+
+@pytest.mark.parametrize("operator", ["CumSum", "CumProd"])
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("how", ["exclusive = 1", "reverse = 1", "exclusive = 0"])
+def test_running_sums_and_products(operator: str, axis: int, how: str) -> None:
+    text = f"""g (float[A,B] x) => (float[A,B] y) {{
+      axis = Constant <value = int64 {{{axis}}}> ()
+      y = {operator} <{how}> (x, axis)
+    }}"""
+    runs(text, {"x": normal(3, 4)}, {"x": normal(1, 9)}, {"x": normal(0, 2)})
+
+
 # --- images of other sizes -------------------------------------------------------------------
 
 

@@ -13,8 +13,6 @@ from sardonyx.io.nesting import nesting_limited
 from sardonyx.ir.graph import Model
 from sardonyx.runtime.native import compile_model
 
-STAGES = ("steps", "loops", "plan", "llvm")
-
 
 def print_stage(stage: str, model: Model, lengths: Mapping[str, int]) -> None:
     """Prints a stage of a model's program, `lengths` in place of the variables that they are of.

@@ -206,5 +206,3 @@ def llvm(program: Program, target: Target) -> Iterator[str]:
         yield f"; {kernel.key}"
         yield kernel.source(f"kernel_{i}", target)
         yield ""
-
-

@@ -9,6 +9,7 @@ import numpy as np
 
 from sardonyx.interp.interpreter import Interpreter
 from sardonyx.interp.program import refuse_missing_kernels
+from sardonyx.io.load import without_collection
 from sardonyx.io.nesting import nesting_limited
 from sardonyx.ir.graph import Model, Node
 from sardonyx.ops.api import RunLimits, RuntimeValue
@@ -40,7 +41,7 @@ class NativeEngine:
         self.rng = np.random.default_rng(seed)
         self.defaults = {v.name for v in model.graph.inputs if v.initializer is not None}
         refuse_missing_kernels(model)
-        with nesting_limited():
+        with nesting_limited(), without_collection():
             self.native = NativeProgram(compile_model(model), threads)
         self._reference: Interpreter | None = None
         self.again = self.native.again

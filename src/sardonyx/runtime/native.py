@@ -18,7 +18,7 @@ from sardonyx.compile.llvm.kernels import address, disk
 from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.plan import LINE, planned
 from sardonyx.compile.prepare import prepared
-from sardonyx.compile.program import HostCall, Program, Upload
+from sardonyx.compile.program import Action, HostCall, Program, Upload
 from sardonyx.compile.step import Kernel
 from sardonyx.compile.tensor import Storage, Tensor
 from sardonyx.interp.steps import Frame, Run
@@ -213,18 +213,19 @@ class Context:
         actions, pool = self.native.program.actions, self.native.pool
         tape, at, end = self.words.ctypes.data, 0, len(actions)
         while (at := pool.run(tape, at, end, self.scratch)) < end:
-            action = actions[at]
-            if isinstance(action, HostCall):
-                taken = {v: self.view(tensor) for v, tensor in action.takes.items()}
-                self.native.host.call(action.node, taken, frame)
-            else:
-                assert isinstance(action, Upload), f"the tape stopped at {action!r}"
-                value = action.value
-                array = held(
-                    frame[value], self.shape(action.tensor), action.tensor.dtype.numpy, value.producer
-                )
-                self.view(action.tensor, writeable=True)[...] = array
+            self.act(actions[at], frame)
             at += 1
+
+    def act(self, action: Action, frame: Frame) -> None:
+        """Does what the host has to do."""
+        if isinstance(action, HostCall):
+            taken = {v: self.view(tensor) for v, tensor in action.takes.items()}
+            self.native.host.call(action.node, taken, frame)
+        else:
+            assert isinstance(action, Upload), f"the tape stopped at {action!r}"
+            value = action.value
+            array = held(frame[value], self.shape(action.tensor), action.tensor.dtype.numpy, value.producer)
+            self.view(action.tensor, writeable=True)[...] = array
 
     def view(self, tensor: Tensor, *, writeable: bool = False) -> Array:
         """The elements of a tensor where they are."""

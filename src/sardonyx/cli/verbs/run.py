@@ -27,7 +27,7 @@ from sardonyx.ops.api import RuntimeValue
 from sardonyx.runtime.session import ENGINES, Session
 
 HELP = "run a model"
-STAGES = ("steps", "loops", "plan", "llvm")  # of `stages`
+STAGES = ("steps", "loops", "plan", "llvm")  # of `cli.stages`
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 VERSION = "1"  # of the layout of entries; a change of it leaves older ones behind
 CAP = 256 << 20  # bytes
+PART = 16  # of the cap that a process puts into a folder between two looks at all of it
+GROWN: dict[Path, int] = {}  # bytes put into a folder since then
 DIGEST = hashlib.sha256().digest_size
 log = logging.getLogger(__name__)
 
@@ -64,13 +66,21 @@ class Cache:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(hashlib.sha256(code).digest() + code)
             os.replace(name, path)
-            self.trim()
+            if self.is_due(DIGEST + len(code)):
+                self.trim()
         except OSError as error:
             log.info("compiled kernels are not kept in %s: %s", self.folder, error)
 
     def path(self, target: str, source: str) -> Path:
         name = hashlib.sha256("\n".join((VERSION, target, source)).encode()).hexdigest()
         return self.folder / f"{name}.o"
+
+    def is_due(self, size: int) -> bool:
+        """Whether so much was put here that the folder may be past its cap; what others put there is seen later."""
+        grown = GROWN.get(self.folder, self.cap) + size
+        is_due = grown * PART >= self.cap
+        GROWN[self.folder] = 0 if is_due else grown
+        return is_due
 
     def trim(self) -> None:
         """Removes the entries that were used longest ago until the others fit."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
-from pathlib import Path
 
 import sardonyx.compile as package
 from sardonyx.compile.llvm.cache import Cache, default_folder
@@ -54,6 +54,10 @@ def disk() -> Cache | None:
 def sources() -> str:
     """What kernels are made by: the content of the files of this room, so that no other version's are taken."""
     digest = hashlib.sha256()
-    for path in sorted(Path(package.__path__[0]).rglob("*.py")):
-        digest.update(path.read_bytes())
+    for folder, folders, files in os.walk(package.__path__[0]):
+        folders.sort()
+        for name in sorted(files):
+            if name.endswith(".py"):
+                with open(f"{folder}/{name}", "rb", buffering=0) as file:
+                    digest.update(file.read())
     return digest.hexdigest()

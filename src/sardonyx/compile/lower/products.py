@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from sardonyx.compile.endings import ending
-from sardonyx.compile.loops.ir import Apply, Number
+from sardonyx.compile.endings import Ending, ending, how, placed
+from sardonyx.compile.fusion import Shape
+from sardonyx.compile.loops.ir import Apply, Local, Number, Scalar
 from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.products.matmul import matmul
 from sardonyx.compile.products.packing import constant, packed_bias
 from sardonyx.compile.products.panels import Panels, constant_panels, packed_panels
 from sardonyx.compile.registry import lowers
-from sardonyx.compile.tail import RESULT
+from sardonyx.compile.tail import RESULT, How, Tail
 from sardonyx.compile.tensor import Tensor
 from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Known
@@ -65,9 +66,10 @@ def right(at: Lowering, b: Value) -> Panels:
 
 @lowers("Gemm", 13)
 def gemm(call: Call, at: Lowering) -> bool:
-    """alpha * A' @ B' + beta * C, with C a constant of one number for each column, or none."""
+    """alpha * A' @ B' + beta * C, with C a constant of one number for each column, or an operand of the tail."""
     a, b, bias = call.input(0), call.input(1), column(call, at)
-    if a is None or b is None or (bias is None and call.input(2) is not None):
+    other = operand(call, at) if bias is None else None
+    if a is None or b is None or (bias is None and other is None and call.input(2) is not None):
         return False
     alpha, matrix = call.attribute("alpha", float), at.constant(b)
     if not (are_floats(at, a, b) and at.is_native(a) and at.is_native(b)) or at.shape(call.output) is None:
@@ -84,7 +86,8 @@ def gemm(call: Call, at: Lowering) -> bool:
     else:
         panels, steps = packed_panels(turned(at.strided(b), call.attribute("transB", int)), at.target, b.name)
         at.emit(*steps)
-    end = ending(at, call.output, start=RESULT if alpha == 1.0 else Apply("mul", (RESULT, Number(alpha))))
+    start = times(RESULT, alpha)
+    end = ending(at, call.output, start=start) if other is None else plus(call, at, start, *other)
     added = None if bias is None else constant(packed_bias(bias, panels.tile), "bias")
     at.emit(*matmul(left, panels, end.y, bias=added, tail=end.tail, operands=end.operands))
     return True
@@ -106,6 +109,28 @@ def column(call: Call, at: Lowering) -> Array | None:
     flat = np.broadcast_to(elements.reshape(-1), (shape[1],))
     scaled: Array = (flat * np.float32(call.attribute("beta", float))).astype(np.float32)
     return scaled
+
+
+def operand(call: Call, at: Lowering) -> tuple[Value, Shape, How] | None:
+    """C with its dims beside the result's, if a tail can add it."""
+    value, whole = call.input(2), at.shape(call.output)
+    if value is None or whole is None or not at.is_native(value) or not are_floats(at, value):
+        return None
+    dims = at.known_shape(value)
+    shape = (*(1 for _ in whole[len(dims) :]), *dims)
+    found = how(shape, whole, 1) if len(shape) == len(whole) else None
+    return None if found is None else (value, shape, found)
+
+
+def plus(call: Call, at: Lowering, start: Scalar, value: Value, shape: Shape, found: How) -> Ending:
+    """The end of a product to which beta * C is added."""
+    added = times(Local("o0"), call.attribute("beta", float))
+    other = placed(at, value, shape, found, channels_last=False)
+    return Ending(Tail(Apply("add", (start, added)), (found,)), (other,), at.result(call.output))
+
+
+def times(value: Scalar, factor: float) -> Scalar:
+    return value if factor == 1.0 else Apply("mul", (value, Number(factor)))
 
 
 def turned(tensor: Tensor, is_turned: int) -> Tensor:

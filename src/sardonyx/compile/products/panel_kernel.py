@@ -8,7 +8,6 @@ import mmap
 import numpy as np
 
 from sardonyx.compile.blocks import I64
-from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.llvm.kernels import address
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.products.lanes import Lanes

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
-
-import numpy as np
 
 from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.target import Target

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ROWS = {32: {1: 14, 2: 12, 3: 8, 4: 6}, 16: {1: 12, 2: 6, 3: 4}}  # by registers and vectors
+# By registers and vectors.  More rows than these would fit, but their addresses take more registers than there are.
+ROWS = {32: {1: 10, 2: 8, 3: 8, 4: 6}, 16: {1: 10, 2: 6, 3: 4}}
 LOW = 8  # rows of a tile, at most, for which one row less is worth code of its own
-NARROW = 1.5  # what one vector costs more than several do: an element of A is fetched for every multiply-add
+# What a multiply-add costs in narrow tiles: an element of A is fetched for each one, or for two.
+NARROW = {1: 1.35, 2: 1.1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,6 @@ def tile_for(columns: int, lanes: int, registers: int) -> Tile:
     choices = ROWS[32 if registers >= 32 else 16]
 
     def cost(vectors: int) -> tuple[float, int]:
-        return -(-needed // vectors) * vectors * (NARROW if vectors == 1 else 1.0), -vectors
+        return -(-needed // vectors) * vectors * NARROW.get(vectors, 1.0), -vectors
 
     return tile_of(min(choices, key=cost), lanes, registers)

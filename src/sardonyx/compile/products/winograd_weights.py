@@ -15,6 +15,7 @@ from sardonyx.compile.tensor import Tensor
 from sardonyx.ir.tensors import Array
 
 WIDEST = 16  # lanes of any target
+BLOCK = 16  # features at a time, of which doubles stay in the caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ def transformed(weights: Array, forms: Forms) -> Array:
     features, channels, *window = weights.shape
     assert window == [TAPS, TAPS], f"a window of {window} is not three by three"
     both = np.kron(forms.vertical.weights(), forms.horizontal.weights())
-    flat = weights.astype(np.float64).reshape(features * channels, TAPS * TAPS)
-    values = (both @ flat.T).astype(np.float32).reshape(-1, features, channels)
-    return np.ascontiguousarray(values.transpose(0, 2, 1))
+    values = np.empty((len(both), features, channels), np.float32)
+    for first in range(0, features, BLOCK):
+        some = weights[first : first + BLOCK].astype(np.float64).reshape(-1, TAPS * TAPS)
+        values[:, first : first + BLOCK] = (both @ some.T).reshape(len(both), -1, channels)
+    return values.transpose(0, 2, 1)

@@ -1,0 +1,154 @@
+"""Subgraphs as native programs: bodies of loops and branches, with the values around them as further inputs.
+
+A body is compiled when it is first called, for the element types and ranks that it is called with; sizes are what
+inference knows of them.  It stays with the reference engine where little would be saved, and whenever a call is beyond
+what was compiled: that engine says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from sardonyx.compile.body import Extract, around, extracted
+from sardonyx.compile.program import HostCall
+from sardonyx.compile.program import Program as Compiled
+from sardonyx.errors import EvaluationError
+from sardonyx.interp.program import Program
+from sardonyx.interp.steps import Frame, Run
+from sardonyx.ir.dims import Expr, evaluate
+from sardonyx.ir.graph import Graph, Model, Value
+from sardonyx.ir.types import TensorType
+from sardonyx.ops.api import RuntimeValue
+
+MOST = 8  # compiled forms of a body: further element types and ranks are interpreted
+# Nanoseconds, on the machines that we have: of a node that is interpreted, of a call that is native throughout, of one
+# that is not, and of what it does on the host.
+NODE, CALL, SLOW_CALL, ON_HOST = 2_500, 3_000, 40_000, 15_000
+FLOPS, BYTES = 16, 8  # of steps, at least, in a nanosecond that native code saves
+
+
+class Native(Protocol):
+    """What a body needs of a native program."""
+
+    program: Compiled
+    can_repeat: bool
+
+    def again(self, feeds: object) -> dict[str, RuntimeValue] | None: ...
+
+    def within(self, feeds: Mapping[str, RuntimeValue], run: Run) -> dict[str, RuntimeValue] | None: ...
+
+
+Compiler: TypeAlias = Callable[[Model], Native]
+Key: TypeAlias = "tuple[tuple[object, int] | type, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A body compiled for some types.  nodes: how many of it its native steps stand for."""
+
+    native: Native
+    extract: Extract
+    nodes: int
+
+    def run(self, values: Sequence[RuntimeValue], run: Run) -> list[RuntimeValue] | None:
+        """The results in order; None where the reference engine has to say what comes out."""
+        if run.nodes + self.nodes > run.limits.nodes:
+            return None
+        feeds = dict(zip(self.extract.fed, values, strict=True))
+        found = self.native.again(feeds)
+        if found is None:
+            found = self.anew(feeds, run)
+        if found is None:
+            return None
+        run.nodes += self.nodes
+        every = {**self.extract.constants, **feeds, **found}
+        return [every[name] for name in self.extract.results]
+
+    def anew(self, feeds: dict[str, RuntimeValue], run: Run) -> dict[str, RuntimeValue] | None:
+        """The results of a call that need not be like the one before."""
+        if sizes(self.native.program, feeds) is None:
+            return None
+        try:
+            return self.native.within(feeds, run)
+        except EvaluationError:
+            return None  # it names a place in what was compiled
+
+
+@dataclass(slots=True)
+class Body(Program):
+    """A graph that runs as a native program where that saves time, if it is a subgraph; so do those inside.
+
+    compiler: makes native programs; None where there is nothing to make them with.
+    """
+
+    compiler: Compiler | None = None
+    outer: tuple[Value, ...] = ()
+    forms: dict[Key, Form | None] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+
+    def inner(self, graph: Graph) -> Program:
+        if graph in self.homes or graph in self.subprograms:
+            return Program.inner(self, graph)
+        made = Body(graph, self.model, self.imports, self.bindings, self.homes, compiler=self.compiler)
+        made.outer = around(graph)
+        return self.subprograms.setdefault(graph, made.prepare())
+
+    def run(self, inputs: Sequence[RuntimeValue], run: Run, outer: Frame | None = None) -> list[RuntimeValue]:
+        found = None
+        if outer is not None and len(inputs) == len(self.graph.inputs):
+            values = [*inputs, *map(outer.__getitem__, self.outer)]
+            form = self.form(values)
+            found = None if form is None else form.run(values, run)
+        return Program.run(self, inputs, run, outer) if found is None else found
+
+    def form(self, values: Sequence[RuntimeValue]) -> Form | None:
+        """The body for values of these types; None if it is to be interpreted."""
+        if self.compiler is None:
+            return None
+        key = tuple((x.dtype, x.ndim) if isinstance(x, np.ndarray) else type(x) for x in values)
+        if key not in self.forms:
+            with self.lock:
+                if key not in self.forms and len(self.forms) < MOST:
+                    self.forms[key] = compiled(self.graph, self.model, values, self.compiler)
+        return self.forms.get(key)
+
+
+def compiled(graph: Graph, model: Model, values: Sequence[RuntimeValue], compiler: Compiler) -> Form | None:
+    """A body for values like these; None if little would be saved."""
+    extract = extracted(graph, model, values)
+    native = compiler(extract.model)
+    calls = [action.node for action in native.program.actions if isinstance(action, HostCall)]
+    form = Form(native, extract, max(len(graph.nodes) - len(calls), 0))
+    lengths = sizes(native.program, dict(zip(extract.fed, values, strict=True)))
+    return form if lengths is not None and saves(form, lengths) else None
+
+
+def saves(form: Form, lengths: Mapping[str, int]) -> bool:
+    """Whether a call of a body is quicker than its interpretation, by what nodes and calls take here."""
+    program = form.native.program
+    on_host = len(program.actions) - len(program.steps)
+    costs = CALL if form.native.can_repeat else SLOW_CALL + ON_HOST * on_host
+    work = sum((evaluate(s.flops, lengths) or 0) / FLOPS for s in program.steps)
+    work += sum((evaluate(s.traffic, lengths) or 0) / BYTES for s in program.steps)
+    return NODE * form.nodes + work > costs
+
+
+def sizes(program: Compiled, feeds: Mapping[str, RuntimeValue]) -> dict[str, int] | None:
+    """The lengths that symbols stand for; None for feeds of sizes that contradict the types of a program's inputs."""
+    found: dict[str, int] = {}
+    for value in program.model.graph.inputs:
+        fed = feeds[value.name]
+        if isinstance(value.type, TensorType) and value.type.shape is not None:
+            assert isinstance(fed, np.ndarray), f"{value!r} is no tensor"
+            for dim, size in zip(value.type.shape, fed.shape, strict=True):
+                if isinstance(dim, Expr):
+                    (name,) = dim.symbols()
+                    dim = found.setdefault(name, size)
+                if dim != size:
+                    return None
+    return found

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import ModuleType
 
 import checking
 import inference
+import latency
 import loading
 import networks
 import optimizing
@@ -42,22 +45,43 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds * 1e3:.0f} ms"
 
 
-def main() -> None:
-    sections = [
-        ("Loading, saving, importing", loading.__doc__, loading.rows()),
-        ("Types and shapes", inference.__doc__, inference.rows()),
-        ("Checking", checking.__doc__, checking.rows()),
-        ("Networks on the reference engine", networks.__doc__, networks.rows()),
-        ("Products on one core", products.__doc__, products.rows()),
-    ]
+SECTIONS: dict[str, tuple[ModuleType, Callable[[], str]]] = {
+    "Loading, saving, importing": (loading, lambda: table(loading.rows())),
+    "Types and shapes": (inference, lambda: table(inference.rows())),
+    "Checking": (checking, lambda: table(checking.rows())),
+    "Networks on the reference engine": (networks, lambda: table(networks.rows())),
+    "Products on one core": (products, lambda: table(products.rows())),
+    "Optimising models": (optimizing, optimizing.section),
+    "The native engine beside other engines": (latency, latency.section),
+}
+
+
+def section(title: str) -> str:
+    """One question answered: when and where it was measured, the question, the answer."""
+    module, answer = SECTIONS[title]
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    parts = [
-        f"# Benchmarks\n\nWritten by `make bench` on {day} at {commit()}: {machine()}, BLAS threads: {threads}. Medians; tools in turn.\n"
-    ]
-    for title, question, rows in sections:
-        parts.append(f"## {title}\n\n{question}\n\n{table(rows)}\n")
-    parts.append(f"## Optimising models\n\n{optimizing.__doc__}\n\n{optimizing.section()}\n")
+    stamp = f"Measured on {day} at {commit()}: {machine()}, BLAS threads: {threads}. Medians; tools in turn."
+    return f"## {title}\n\n{stamp}\n\n{(module.__doc__ or '').strip()}\n\n{answer()}\n"
+
+
+def kept(page: str) -> dict[str, str]:
+    """The sections of a page by title."""
+    parts = page.split("\n## ")[1:]
+    return {part.partition("\n")[0]: f"## {part.rstrip()}\n" for part in parts}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--only", action="append", help="the beginning of a title: other sections stay as they are"
+    )
+    wanted = parser.parse_args().only or [""]
+    found = kept(TARGET.read_text()) if TARGET.exists() else {}
+    for title in SECTIONS:
+        if title.startswith(tuple(wanted)):
+            found[title] = section(title)
+    parts = ["# Benchmarks\n\nWritten by `make bench`.\n", *(found[t] for t in SECTIONS if t in found)]
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     TARGET.write_text("\n".join(parts))
     print(f"written: {TARGET}")

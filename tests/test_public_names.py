@@ -12,7 +12,7 @@ import sardonyx
 
 NAMES = """
     Builder ConversionError DataType DecodeError Diagnostic EvaluationError ExternalDataError InferenceError InputError InvalidModel
-    JsonError LimitError Limits Model OperatorSet OptimizationError OptimizationReport OutputError Policy Report RunLimits SardonyxError Session SparseTensor Tensor TextError UnsupportedOperator
+    JsonError LimitError Limits Model OperatorSet OptimizationError OptimizationReport OutputError Policy Report RunLimits SardonyxError Session SparseTensor Tensor TextError UnsupportedOperator UnsupportedProcessor
     check convert from_json from_text infer load load_operator_set optimize save save_operator_set to_json to_text
 """.split()
 

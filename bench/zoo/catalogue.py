@@ -73,13 +73,15 @@ ENTRIES: dict[str, Entry] = {
     "efficientnet_b0": Entry("efficientnet_b0", mobile.efficientnet_b0, {"N": 1}),
     "unet": Entry("unet", segmentation.unet, {"N": 1}),
     "bert_base": Entry("bert_base", encoders.bert_base, {"batch": 1, "sequence": 128}, TEXT),
-    "encoder_128": Entry("encoder", encoders.encoder, {"batch": 1, "sequence": 128}, TEXT),
-    "encoder_8x32": Entry("encoder", encoders.encoder, {"batch": 8, "sequence": 32}, TEXT),
+    "encoder_1x16": Entry("encoder", encoders.encoder, {"batch": 1, "sequence": 16}, TEXT),
+    "encoder_1x128": Entry("encoder", encoders.encoder, {"batch": 1, "sequence": 128}, TEXT),
+    "encoder_8x64": Entry("encoder", encoders.encoder, {"batch": 8, "sequence": 64}, TEXT),
     "gpt2_step": Entry(
         "gpt2_step",
         decoders.gpt2_step,
         {"batch": 1, "past": 64},
         {"input_ids": decoders.VOCABULARY, "position_ids": decoders.POSITIONS},
     ),
+    "resnet50_stored": Entry("resnet50_stored", partial(stored, "resnet50")),
     **{name: Entry(name, partial(stored, name if name != "alexnet" else "bvlc_alexnet")) for name in STORED},
 }

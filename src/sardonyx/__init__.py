@@ -40,6 +40,7 @@ _HOMES = {
     "Tensor": "sardonyx.ir.tensors",
     "TextError": "sardonyx.errors",
     "UnsupportedOperator": "sardonyx.errors",
+    "UnsupportedProcessor": "sardonyx.errors",
     "check": "sardonyx.check.checking",
     "convert": "sardonyx.convert.converter",
     "from_json": "sardonyx.io.text",

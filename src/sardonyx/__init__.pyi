@@ -17,6 +17,7 @@ from sardonyx.errors import OutputError as OutputError
 from sardonyx.errors import SardonyxError as SardonyxError
 from sardonyx.errors import TextError as TextError
 from sardonyx.errors import UnsupportedOperator as UnsupportedOperator
+from sardonyx.errors import UnsupportedProcessor as UnsupportedProcessor
 from sardonyx.infer.walk import infer as infer
 from sardonyx.io.external import Policy as Policy
 from sardonyx.io.load import load as load

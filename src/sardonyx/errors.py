@@ -12,6 +12,7 @@
     ├── UnsupportedOperator  no facet for this version of an operator: .domain .op_type .version .location
     ├── InferenceError       types or shapes that contradict an operator or each other: .location .about
     ├── EvaluationError      an operator that refuses the values it was given: .location
+    ├── UnsupportedProcessor a compiled program for another kind of machine: .features
     ├── ConversionError      what a version cannot express: .domain .op_type .version .target .location
     └── OptimizationError    a rewritten model whose results differ: .edit .name .place
 
@@ -124,6 +125,15 @@ class InferenceError(Located):
 
 class EvaluationError(Located):
     """An operator that refuses the values it was given."""
+
+
+class UnsupportedProcessor(SardonyxError):
+    """A compiled program that this processor cannot run."""
+
+    def __init__(self, why: str, *, features: tuple[str, ...]) -> None:
+        """`features`: what the program asks of a processor and this one has not, in the words of Linux."""
+        self.features = features
+        super().__init__(why)
 
 
 class ConversionError(Located):

@@ -103,7 +103,9 @@ class Growing:
     def size(self) -> int:
         return self.one(self.sizes)
 
-    def pick(self, fits: Callable[[Made], bool] = lambda made: True, dtype: DataType | None = F) -> Made | None:
+    def pick(
+        self, fits: Callable[[Made], bool] = lambda made: True, dtype: DataType | None = F
+    ) -> Made | None:
         """A value that fits, later ones more often."""
         found = [made for made in self.values if (dtype is None or made.dtype is dtype) and fits(made)]
         if not found:
@@ -161,10 +163,14 @@ class Growing:
         *inputs: Made | None,
         outputs: int = 1,
         exact: bool = False,
-        fits: Callable[[Made], bool] = lambda made: True,
+        how: Mapping[str, object] | None = None,
         **attributes: object,
     ) -> list[Made] | None:
-        """A further node, if it is valid and well conditioned under all feeds; `exact` operators round once at most."""
+        """A further node, if it is valid and well conditioned under all feeds; `exact` operators round once at most.
+
+        how: further attributes.
+        """
+        attributes |= how or {}
         exact = exact and all(made is None or made.is_exact for made in inputs)
         try:
             with np.errstate(all="ignore"):
@@ -175,10 +181,10 @@ class Growing:
             return None
         columns = zip(zip(*plain, strict=True), zip(*precise, strict=True), strict=True)
         made = [Made(Value(""), list(a), list(map(widened, a if exact else p)), exact) for a, p in columns]
-        if not all(is_sound(one) and fits(one) for one in made):
+        if not all(map(is_sound, made)):
             return None
         given = [None if one is None else one.value for one in inputs]
-        node = self.builder.node(op_type, given, outputs, **attributes)
+        node = self.builder.node(op_type, given, outputs, **attributes)  # type: ignore[arg-type]  # none is called so
         for one, value in zip(made, node.outputs, strict=True):
             one.value = value
         self.values += made
@@ -209,9 +215,10 @@ def evaluated(
     fed = {f"x{i}": array for i, array in enumerate(inputs) if array is not None}
     values = {name: builder.input(name, DataType.of(a.dtype), a.shape) for name, a in fed.items()}
     given = [values.get(f"x{i}") for i in range(len(inputs))]
-    node = builder.node(op_type, given, outputs, **attributes)
-    model = builder.model(**{f"y{i}": value for i, value in enumerate(node.outputs)})
-    return [np.asarray(found) for found in Interpreter(model).run(dict(fed)).values()]
+    node = builder.node(op_type, given, outputs, **attributes)  # type: ignore[arg-type]  # none is called so
+    for value in node.outputs:
+        builder.output(value)
+    return [np.asarray(found) for found in Interpreter(builder.model()).run(dict(fed)).values()]
 
 
 def widened(array: Array) -> Array:

@@ -1,112 +1,14 @@
-"""Operators that compute, chosen by chance: elementwise ones, products, windows, reductions, norms."""
+"""Operators that compute, chosen by chance: reductions, norms, products, windows; and whole graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from compile.random_graphs import B, F, I64, Growing, Made, Sample
-from compile.random_moves import MOVES, Move, least
-from sardonyx.dtypes import DataType
+from compile.random_elements import ELEMENTWISE
+from compile.random_graphs import Growing, Made, Sample
+from compile.random_moves import MOVES, Move
 
-ROUNDED = ("Exp", "Sigmoid", "Tanh", "Erf", "Softplus", "Mish", "Elu", "Selu", "Celu", "Gelu", "HardSigmoid", "HardSwish", "Sin", "Cos", "Swish", "Softsign")
-SINGLE = ("Relu", "Neg", "Abs", "Sqrt", "LeakyRelu", "Reciprocal", "Sign", "ThresholdedRelu")
-WHOLE = ("Floor", "Ceil", "Round")
-COMPARED = ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal")
 FOLDS = ("ReduceSum", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp")
-
-
-def unary(g: Growing) -> object:
-    if g.coin(0.4):
-        x = g.pick()
-        return x and g.op(g.word(*SINGLE), x, exact=True)
-    if g.coin(0.2):
-        x = g.pick(lambda m: m.is_exact)
-        return x and g.op(g.word(*WHOLE), x, exact=True)
-    x = g.pick()
-    return x and g.op(g.word(*ROUNDED), x)
-
-
-def clip(g: Growing) -> object:
-    x = g.pick()
-    bounds = [g.constant(-0.5) if g.coin() else None, g.constant(0.75)]
-    return x and g.op("Clip", x, *bounds, exact=True)
-
-
-def partner(g: Growing, x: Made) -> Made:
-    """A value or a constant that perhaps broadcasts with x."""
-    if g.coin(0.5):
-        other = g.pick(lambda m: all(broadcasts(a.shape, b.shape) for a, b in zip(m.arrays, x.arrays, strict=True)))
-        if other is not None:
-            return other
-    dims = [d if f and g.coin() else 1 for f, d in zip(x.fixed, x.shape, strict=True)]
-    lead = g.up_to(x.rank)
-    return g.constant(g.normal(dims[lead:]))
-
-
-def broadcasts(a: Sequence[int], b: Sequence[int]) -> bool:
-    pairs = zip(reversed(a), reversed(b), strict=False)
-    return all(m == n or m == 1 or n == 1 for m, n in pairs)
-
-
-def binary(g: Growing) -> object:
-    x = g.pick()
-    if x is None:
-        return None
-    y = partner(g, x)
-    both = [x, y] if g.coin() else [y, x]
-    return g.op(g.word("Add", "Add", "Mul", "Sub", "Div", "Max", "Min", "PRelu"), *both, exact=True)
-
-
-def residual(g: Growing) -> object:
-    x = g.pick(lambda m: m.rank > 1)
-    y = x and g.pick(lambda m: m is not x and [a.shape for a in m.arrays] == [a.shape for a in x.arrays])
-    return x and y and g.op("Add", y, x, exact=True)
-
-
-def several(g: Growing) -> object:
-    x = g.pick()
-    if x is None:
-        return None
-    return g.op(g.word("Sum", "Max", "Min", "Mean"), x, partner(g, x), partner(g, x), fits=lambda m: True)
-
-
-def chosen(g: Growing) -> object:
-    """A comparison, and what it decides between."""
-    x = g.pick(lambda m: m.is_exact)
-    if x is None:
-        return None
-    y = partner(g, x)
-    test = y.is_exact and g.op(g.word(*COMPARED), x, y, exact=True)
-    if not test:
-        return None
-    if g.coin(0.3):
-        test = g.op("Not", test[0], exact=True) or test
-    z = g.pick() or x
-    return g.op("Where", test[0], z, partner(g, z), exact=True)
-
-
-def integers(g: Growing) -> object:
-    """To integers and back, with arithmetic between."""
-    x = g.pick(lambda m: m.is_exact and all(np.abs(a).max(initial=0) < 1e4 for a in m.arrays))
-    if x is None:
-        return None
-    dtype = (DataType.INT64, DataType.INT32, DataType.INT8, DataType.BOOL)[g.up_to(3)]
-    there = g.op("Cast", x, to=dtype, exact=True)
-    if there is None:
-        return None
-    if dtype in (DataType.INT64, DataType.INT32):
-        number = g.constant(g.one((1, 2, 3, 5)), dtype.numpy.type)
-        there = g.op(g.word("Add", "Mul", "Mod", "Div", "Max", "Sub"), there[0], number, exact=True) or there
-    return g.op("Cast", there[0], to=F, exact=True) if g.coin(0.7) else there
-
-
-def logic(g: Growing) -> object:
-    a = g.pick(dtype=B)
-    b = a and g.pick(lambda m: [x.shape for x in m.arrays] == [x.shape for x in a.arrays], B)
-    made = a and b and g.op(g.word("And", "Or", "Xor"), a, b, exact=True)
-    return made and g.op("Cast", made[0], to=F, exact=True)
 
 
 def reduction(g: Growing) -> object:
@@ -127,12 +29,14 @@ def extreme(g: Growing) -> object:
     if x is None or g.is_wild:
         return None
     how = {"axis": g.up_to(x.rank - 1), "keepdims": int(g.coin()), "select_last_index": int(g.coin())}
-    return g.op(g.word("ArgMax", "ArgMin"), x, exact=True, **how)
+    return g.op(g.word("ArgMax", "ArgMin"), x, exact=True, how=how)
 
 
 def softmax(g: Growing) -> object:
     x = g.pick(lambda m: m.rank > 0)
-    return x and g.op(g.word("Softmax", "Softmax", "LogSoftmax"), x, axis=g.up_to(x.rank - 1) - x.rank * g.coin())
+    return x and g.op(
+        g.word("Softmax", "Softmax", "LogSoftmax"), x, axis=g.up_to(x.rank - 1) - x.rank * g.coin()
+    )
 
 
 def norm(g: Growing) -> object:
@@ -153,7 +57,9 @@ def channel_norm(g: Growing) -> object:
     c = x.shape[1]
     scale, bias, mean = (g.constant(g.normal((c,))) for _ in range(3))
     variance = g.constant(np.abs(g.normal((c,))) + 0.5)
-    match g.word("BatchNormalization", "BatchNormalization", "InstanceNormalization", "GroupNormalization", "LRN"):
+    match g.word(
+        "BatchNormalization", "BatchNormalization", "InstanceNormalization", "GroupNormalization", "LRN"
+    ):
         case "BatchNormalization":
             return g.op("BatchNormalization", x, scale, bias, mean, variance)
         case "InstanceNormalization":
@@ -174,10 +80,16 @@ def matmul(g: Growing) -> object:
     if x.fixed[-1] and g.coin(0.6):
         weights = g.constant(g.normal((x.shape[-1], g.one((1, 2, 5, 8, 16, 17, 40)))) * 0.5)
         return g.op("MatMul", x, weights) if g.coin(0.85) else g.op("MatMul", weights, x)
-    y = g.pick(lambda m: m.rank > 1 and all(a.shape[-2] == b.shape[-1] for a, b in zip(m.arrays, x.arrays, strict=True)))
+    y = g.pick(
+        lambda m: (
+            m.rank > 1 and all(a.shape[-2] == b.shape[-1] for a, b in zip(m.arrays, x.arrays, strict=True))
+        )
+    )
     if y is not None:
         return g.op("MatMul", x, y)
-    turned = x.rank > 1 and g.op("Transpose", x, perm=[*range(x.rank - 2), x.rank - 1, x.rank - 2], exact=True)
+    turned = x.rank > 1 and g.op(
+        "Transpose", x, perm=[*range(x.rank - 2), x.rank - 1, x.rank - 2], exact=True
+    )
     return turned and g.op("MatMul", x, turned[0])
 
 
@@ -190,8 +102,13 @@ def gemm(g: Growing) -> object:
     across = int(g.coin())
     weights = g.constant(g.normal((n, k) if across else (k, n)) * 0.5)
     bias = [g.constant(g.normal(((n,), (1,), (), (1, n))[g.up_to(3)]))] if g.coin(0.8) else []
-    how = {"transA": turned, "transB": across, "alpha": float(g.one((1, 1, 2))), "beta": float(g.one((1, 1, 3)))}
-    return g.op("Gemm", x, weights, *bias, **how)
+    how = {
+        "transA": turned,
+        "transB": across,
+        "alpha": float(g.one((1, 1, 2))),
+        "beta": float(g.one((1, 1, 3))),
+    }
+    return g.op("Gemm", x, weights, *bias, how=how)
 
 
 def windows(g: Growing, rank: int, *, most: int = 3) -> dict[str, object]:
@@ -215,8 +132,13 @@ def is_image(made: Made) -> bool:
     return made.rank in (3, 4) and made.fixed[1] and made.shape[1] > 0
 
 
+def is_finite(made: Made) -> bool:
+    return all(bool(np.isfinite(a).all()) for a in made.arrays)
+
+
 def conv(g: Growing) -> object:
-    x = g.pick(is_image)
+    """Of finite numbers: in Winograd's form others reach results outside of their windows."""
+    x = g.pick(lambda m: is_image(m) and is_finite(m))
     if x is None:
         return None
     channels, how = x.shape[1], windows(g, x.rank - 2, most=5)
@@ -228,11 +150,11 @@ def conv(g: Growing) -> object:
         weights = g.constant(g.normal((channels, each, *kernel)) * 0.5)
         how.pop("auto_pad", None)
         bias = [g.constant(g.normal((each * group,)))] if g.coin() else []
-        return g.op("ConvTranspose", x, weights, *bias, group=group, **how)
+        return g.op("ConvTranspose", x, weights, *bias, group=group, how=how)
     each = g.one((1, 2, 3, 8, 16, 20)) if group < channels or g.coin(0.3) else 1
     weights = g.constant(g.normal((group * each, channels // group, *kernel)) * 0.5)
     bias = [g.constant(g.normal((group * each,)))] if g.coin() else []
-    return g.op("Conv", x, weights, *bias, group=group, **how)
+    return g.op("Conv", x, weights, *bias, group=group, how=how)
 
 
 def pool(g: Growing) -> object:
@@ -242,11 +164,11 @@ def pool(g: Growing) -> object:
     how = windows(g, x.rank - 2) | {"ceil_mode": int(g.coin(0.3))}
     match g.word("MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool"):
         case "MaxPool":
-            return g.op("MaxPool", x, exact=True, **how)
+            return g.op("MaxPool", x, exact=True, how=how)
         case "AveragePool":
-            return g.op("AveragePool", x, count_include_pad=int(g.coin()), **how)
+            return g.op("AveragePool", x, count_include_pad=int(g.coin()), how=how)
         case "LpPool":
-            return g.op("LpPool", x, **how)
+            return g.op("LpPool", x, how=how)
         case "GlobalAveragePool":
             return g.op("GlobalAveragePool", x)
     return g.op("GlobalMaxPool", x, exact=True)
@@ -263,7 +185,8 @@ def resize(g: Growing) -> object:
 
 
 def attention(g: Growing) -> object:
-    x = g.pick(lambda m: m.rank == 3 and m.fixed[2] and m.shape[2] > 0)
+    """Of finite numbers: what causality hides is not looked at, where NaN * 0 would be NaN."""
+    x = g.pick(lambda m: m.rank == 3 and m.fixed[2] and m.shape[2] > 0 and is_finite(m))
     if x is None:
         return None
     size = x.shape[2]
@@ -288,15 +211,11 @@ def rounded_on_the_host(g: Growing) -> object:
 
 
 LAYERS: tuple[Move, ...] = (
-    unary, unary, unary, unary,
-    clip,
-    binary, binary, binary, binary,
-    residual, residual,
-    several, chosen, integers, logic,
+    *ELEMENTWISE,
     reduction, reduction,
     extreme, softmax, norm, channel_norm,
     matmul, matmul, gemm,
-    conv, conv, conv, pool, resize,
+    conv, conv, conv, pool, pool, resize,
     attention, rounded_on_the_host,
 )  # fmt: skip
 
@@ -314,6 +233,3 @@ def sample(seed: int, most: int = 14) -> Sample:
         if len(list(g.builder.graph.nodes)) >= most:
             break
     return g.sample(seed)
-
-
-__all__ = ["I64", "least", "sample"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from compile.random_graphs import F, I64, Growing, Made
+from compile.random_graphs import I64, F, Growing, Made
 
 Move = Callable[[Growing], object]
 
@@ -123,7 +123,9 @@ def fits_beside(a: Made, b: Made, axis: int) -> bool:
 
 def tile(g: Growing) -> object:
     x = g.pick(lambda m: 0 < m.rank < 5)
-    return x and g.op("Tile", x, g.ints(*(g.one((1, 1, 2, 3, 0 if g.coin(0.1) else 1)) for _ in range(x.rank))), exact=True)
+    return x and g.op(
+        "Tile", x, g.ints(*(g.one((1, 1, 2, 3, 0 if g.coin(0.1) else 1)) for _ in range(x.rank))), exact=True
+    )
 
 
 def pad(g: Growing) -> object:
@@ -137,7 +139,7 @@ def pad(g: Growing) -> object:
 
 
 def least(x: Made, axis: int) -> int:
-    return min(a.shape[axis] for a in x.arrays)
+    return min(int(a.shape[axis]) for a in x.arrays)
 
 
 def gather(g: Growing) -> object:
@@ -162,7 +164,9 @@ def gather_elements(g: Growing) -> object:
     axis = g.up_to(x.rank - 1)
     shape = [g.up_to(least(x, i)) for i in range(x.rank)]
     n = max(least(x, axis), 1)
-    return g.op("GatherElements", x, g.constant(g.chance.integers(-n, n, shape), index(g)), axis=axis, exact=True)
+    return g.op(
+        "GatherElements", x, g.constant(g.chance.integers(-n, n, shape), index(g)), axis=axis, exact=True
+    )
 
 
 def gather_nd(g: Growing) -> object:
@@ -220,7 +224,11 @@ def on_the_host(g: Growing) -> object:
             chosen = g.constant(g.chance.random(x.shape[0]) < 0.5, np.bool_)
             return g.op("Compress", x, chosen, axis=0, exact=True)
         case "TopK":
-            return x.is_exact and not g.is_wild and g.op("TopK", x, g.ints(min(least(x, -1), 3)), outputs=2, exact=True)
+            return (
+                x.is_exact
+                and not g.is_wild
+                and g.op("TopK", x, g.ints(min(least(x, -1), 3)), outputs=2, exact=True)
+            )
         case "Unique":
             return x.is_exact and not g.is_wild and g.op("Unique", x, exact=True)
     return g.op("Identity", x, exact=True)

@@ -250,6 +250,14 @@ def test_narrow_groups_share_a_vector(narrow: int, target: Target) -> None:
     check(y, wanted)
 
 
+@pytest.mark.parametrize("target", TARGETS[:3], ids=lambda target: f"{target.lanes} lanes")
+def test_narrow_groups_may_fill_one_vector_alone(target: Target) -> None:
+    weights, window = normal(2, target.lanes, 2, 1, 3), Window((1, 3), pads=(0, 1))
+    x = normal(1, 1, 2, 20, target.lanes)
+    y, wanted = convolved(x, weights, window, size=(2, 20), groups=target.lanes // 2, target=target)
+    check(y, wanted)
+
+
 def test_a_narrow_group_keeps_its_infinities() -> None:
     x, weights = normal(1, 1, 3, 3, 32), normal(2, 32, 4, 3, 3)
     x[..., 5] = np.inf

@@ -81,6 +81,17 @@ def test_entries_beyond_the_cap_go_oldest_first(tmp_path: Path) -> None:
     assert cache.get("t", "third") == bytes(100)
 
 
+def test_a_large_folder_is_not_looked_at_with_every_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+    monkeypatch.setattr(Cache, "trim", lambda self: looks.append(self.folder))
+    cache = Cache(tmp_path, cap=10_000)
+    for name in "abcdefgh":
+        cache.put("t", name, bytes(100))
+    assert len(looks) == 2  # at first, and when a sixteenth of the cap has come
+
+
 def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     assert twice(load(TWICE, ["twice"], Cache(tmp_path / "file"))) == [2, 4, 6]

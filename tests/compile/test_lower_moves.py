@@ -42,6 +42,32 @@ def test_a_frame_continues_images(before: str, mode: str) -> None:
     runs(text, {"x": normal(2, 8, 6, 5)})
 
 
+def test_a_frame_of_what_is_not_there_is_left_to_the_reference_engine() -> None:
+    text = """g (float[1,N] x) => (float[1,M] y) {
+      pads = Constant <value = int64[4] {0, 3, 0, 3}> ()
+      y = Pad <mode = "reflect"> (x, pads)
+    }"""
+    runs(text, {"x": normal(1, 4)}, {"x": normal(1, 50)})
+    program = NativeProgram(compile_model(model(text)), 1)
+    with pytest.raises(Unfit):
+        program.run({"x": normal(1, 3)}, RunLimits(), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("dims", ["N,6", "4,M", "4,6"])
+@pytest.mark.parametrize("bounds", [(-1, -9999, -1), (-2, -9999, -2), (-1, -3, -1)], ids=str)
+def test_slices_backwards(dims: str, bounds: tuple[int, int, int]) -> None:
+    start, end, step = bounds
+    text = f"""g (float[{dims}] x) => (float[A,B] y) {{
+      start = Constant <value = int64[1] {{{start}}}> ()
+      end = Constant <value = int64[1] {{{end}}}> ()
+      axis = Constant <value = int64[1] {{0}}> ()
+      step = Constant <value = int64[1] {{{step}}}> ()
+      s = Slice(x, start, end, axis, step)
+      y = Exp(s)
+    }}"""
+    runs(text, {"x": normal(4, 6)}, native=bounds == (-1, -9999, -1) or "N" not in dims)
+
+
 @BEFORE
 @pytest.mark.parametrize("mode", ["DCR", "CRD"])
 @pytest.mark.parametrize("operator", ["DepthToSpace", "SpaceToDepth"])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compile.test_matmul import LANES, Memory, close, drawn, machine
+from compile.test_matmul_kernel import LANES, Memory, close, drawn, machine
 from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.loops.ir import Apply, Local
 from sardonyx.compile.products.matvec import matvec, takes

@@ -55,14 +55,13 @@ def test_stacks_of_matrices_have_panels_each() -> None:
 @pytest.mark.parametrize("order", ORDERS)
 def test_panels_are_the_same_for_every_width_of_vectors(lanes: int, order: tuple[int, ...]) -> None:
     b, width = strided((2, 19, 37), order), 32
-    found = np.zeros(expected(b, width).shape, np.float32)
+    found: Floats = np.zeros(expected(b, width).shape, np.float32)
     call = load(source("fill", replace(host(), lanes=lanes)), ["fill"]).function(
         "fill", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
     )
     sizes = [*b.shape, width, *(stride // 4 for stride in b.strides)]
     args = np.array([b.ctypes.data, found.ctypes.data, *sizes], np.int64)
-    units = found.shape[0] * 2
-    call(args.ctypes.data, 1, units, None)
+    call(args.ctypes.data, 1, 2 * len(found), None)
     assert not found[0, 0].any()
     call(args.ctypes.data, 0, 1, None)
     assert np.array_equal(found, expected(b, width))

@@ -28,6 +28,8 @@ def test_a_model_answers_natively_as_another_runtime_does(name: str, threads: in
         results = session.run(inputs)
         for output, expected in outputs.items():
             if name in STEPS:
-                np.testing.assert_allclose(np.asarray(results[output]), np.asarray(expected), 1e-6, STEPS[name])
+                np.testing.assert_allclose(
+                    np.asarray(results[output]), np.asarray(expected), 1e-6, STEPS[name]
+                )
             else:
                 compare(results[output], expected, f"{name} {output}")

@@ -67,7 +67,9 @@ def test_results_of_quick_runs_are_the_callers_own() -> None:
     kept = {name: np.array(value) for name, value in first.items()}
     found.run(feeds(2, 1))
     assert all(np.array_equal(first[name], kept[name]) for name in kept)  # type: ignore[arg-type]
-    assert all(isinstance(one, np.ndarray) and one.flags.writeable and one.base is None for one in first.values())
+    assert all(
+        isinstance(one, np.ndarray) and one.flags.writeable and one.base is None for one in first.values()
+    )
     assert list(first) == ["y", "z"]
 
 

@@ -11,7 +11,7 @@ from sardonyx.ops.api import RuntimeValue
 from sardonyx.runtime.session import Engine, Session
 
 OURS = "sardonyx"
-ENGINE: Engine = "auto"  # of ours: what a session picks by itself
+ENGINE: Engine = "native"  # of ours
 
 Feeds = Mapping[str, object]
 Run = Callable[[Feeds], Iterable[RuntimeValue]]

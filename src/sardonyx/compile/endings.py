@@ -33,6 +33,8 @@ def ending(at: Lowering, value: Value, *, channels_last: bool = False, start: Sc
     axis = 1 if channels_last else rank - 1
 
     def accepts(operand: Value, shape: Shape) -> bool:
+        if not is_sure(at.known_shape(operand), shape):
+            return False
         return how(shape, at.known_shape(value), axis) is not None
 
     group = behind(at, value, accepts, start)
@@ -52,6 +54,11 @@ def absorb(at: Lowering, group: Group) -> None:
     """Marks the nodes of a group as done; steps are put down in their names too."""
     at.done.update(group.nodes)
     at.names = (*at.names, *(node.name or node.outputs[0].name for node in group.nodes))
+
+
+def is_sure(dims: Shape, placed: Shape) -> bool:
+    """Whether an operand has the dims that it is taken for, and none that may turn out to be 1."""
+    return [dim for dim in dims if dim != 1] == [dim for dim in placed if dim != 1]
 
 
 def how(shape: Shape, whole: Shape, axis: int) -> How | None:

@@ -83,9 +83,9 @@ class Entry(Native):
         fields, array = self.fields, self.pointer("%args", index)
         self.unlike_when(self.word(array, fields.kind).differs(self.word(self.frame, ARRAY)))
         self.unlike_when(self.word(array, fields.dtype).differs(self.next()))
-        self.unlike_when((self.int(array, fields.flags) & PLAIN).differs(PLAIN))
+        self.unlike_when((self.c_int(array, fields.flags) & PLAIN).differs(PLAIN))
         rank, dims = self.next(), self.pointer(array, fields.dims)
-        self.unlike_when(self.int(array, fields.rank).differs(rank))
+        self.unlike_when(self.c_int(array, fields.rank).differs(rank))
         zero = self.constant(0, I64)
         self.counted(
             zero, rank, 1, lambda i: self.unlike_when(self.word(dims, i).differs(self.next())), "dim"
@@ -118,7 +118,7 @@ class Entry(Native):
     def restore(self, state: Value) -> None:
         self.lines.append(f" call void {self.pointer(self.frame, RESTORE)}({state})")
 
-    def int(self, base: str, word: int) -> Value:
+    def c_int(self, base: str, word: int) -> Value:
         """A C int."""
         return self.read(Slot(self.place(base, word), Kind("i32"))).converted("zext", "i64")
 

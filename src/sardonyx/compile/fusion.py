@@ -63,7 +63,7 @@ class Growth:
         types = [self.at.dtype_of(value) for value in (*node.outputs, *node.inputs) if value is not None]
         if self.only is not None and any(found is not self.only for found in types):
             return False
-        before = dict(self.taken)
+        before, demands = dict(self.taken), dict(self.at.demands)
         args = [self.argument(node, i, value) for i, value in enumerate(node.inputs)]
         given = [one for one, value in zip(args, node.inputs, strict=True) if value is not None]
         found = (
@@ -72,7 +72,7 @@ class Growth:
             else scalar(node.op_type, call.attributes, args, list(map(self.at.dtype_of, node.inputs)))
         )
         if found is None or len(self.taken) > MOST_OPERANDS:
-            self.taken = before
+            self.taken, self.at.demands = before, demands
             return False
         self.nodes[node] = None
         self.put(node.outputs[0], found)
@@ -107,7 +107,7 @@ class Growth:
         if node.op_type == "BatchNormalization" and index > 0:
             shape = (*shape, *(1 for _ in self.shape[2:]))  # one number for each channel
         shape = (*(1 for _ in self.shape[len(shape) :]), *shape)
-        if not all(a == 1 or self.at.agree(a, b) for a, b in zip(shape, self.shape, strict=True)):
+        if not all(self.at.stretches(a, b) for a, b in zip(shape, self.shape, strict=True)):
             return None
         return tuple(1 if a == 1 else b for a, b in zip(shape, self.shape, strict=True))
 

@@ -17,6 +17,7 @@ from sardonyx.ir.dims import Known, symbol
 
 RECORD = 8  # words of a record: kernel, address of the arguments, units, weight in nominal nanoseconds
 PLAIN, ARENA, WORDS, STATUS = 0, 1, 2, 3  # bases that every program has
+HEAVIEST = 1 << 60  # of weights that are numbers: they have to fit into a word
 PACE, SLOWER = 50, 4  # operations in a nanosecond, and how many of them a byte takes: nominal, to weigh steps
 Base: TypeAlias = "Storage | Kernel"
 
@@ -69,7 +70,8 @@ class Layout:
         self.put(at, 0, self.base(step.kernel))
         self.put(at + 1, 8 * len(self.values), WORDS)
         self.put(at + 2, step.units)
-        self.put(at + 3, (step.flops + step.traffic * SLOWER) // PACE)
+        weight = (step.flops + step.traffic * SLOWER) // PACE
+        self.put(at + 3, min(weight, HEAVIEST) if isinstance(weight, int) else weight)
         if step.scratch != 0:
             self.scratch.append(step.scratch)
         for arg in step.args:

@@ -7,6 +7,7 @@ a copy where there is none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
@@ -33,6 +34,7 @@ from sardonyx.ops.bind import attributes_of, schema_of
 from sardonyx.ops.inference import Known as Elements
 
 T = TypeVar("T")
+MOST_ELEMENTS = 1 << 40  # of a tensor: none is larger, and their bytes and strides are far from overflowing
 MOST_NUMBERS = 64  # of a tensor whose elements are worked out with the sizes
 
 
@@ -104,11 +106,15 @@ class Lowering:
 
     def host_call(self, node: Node) -> HostCall:
         read = [v for v in node.inputs if v is not None]
-        read += [v for graph in node.subgraphs for v in captured(graph)]
+        inside = {
+            v for graph in node.subgraphs for v in captured(graph)
+        }  # bodies may read them again and again
+        read += sorted(inside, key=lambda v: v.name)
         for value in read:
             if not self.forms.get(value) and self.numbers(value) is not None:
                 self.strided(value)
-        takes = {v: self.forms[v][0] for v in read if v.initializer is None and self.forms.get(v)}
+        there = [v for v in dict.fromkeys(read) if v.initializer is None and self.forms.get(v)]
+        takes = {v: self.dense(v) if v in inside else self.forms[v][0] for v in there}
         return HostCall(node, takes)
 
     def handed_out(self, value: Value) -> Tensor | None:
@@ -137,7 +143,12 @@ class Lowering:
         if value.type.dtype is DataType.STRING:
             return None
         found = tuple(dim for dim in value.type.shape if dim is not None and self.is_size(dim))
-        return found if len(found) == len(value.type.shape) else None
+        if (
+            len(found) < len(value.type.shape)
+            or math.prod(d for d in found if isinstance(d, int)) > MOST_ELEMENTS
+        ):
+            return None
+        return found
 
     def is_size(self, dim: Known) -> bool:
         """Whether a dim is decided by the sizes of the inputs."""
@@ -155,6 +166,21 @@ class Lowering:
             self.demands[a, b] = None
             return True
         return bool(found)
+
+    def stretches(self, size: Known, whole: Known) -> bool:
+        """Whether a dim broadcasts to another one in every run, as one that is equal or 1 does.
+
+        Where that is not known, runs are held to it.
+        """
+        if size == 1 or known_equal(size, whole):
+            return True
+        if isinstance(size, int) or known_equal(size, whole) is False:
+            return self.agree(size, whole)
+        fault = (size - whole) * (size - 1)
+        if not isinstance(fault, int) and fault.substitute({}) is None:
+            return False
+        self.demands[fault, 0] = None
+        return True
 
     def dtype(self, value: Value) -> DataType:
         assert isinstance(value.type, TensorType), f"{value!r} is no tensor"

@@ -1,17 +1,18 @@
 """Where in the arena storages lie: those that are not needed at the same time share memory.
 
-Storages of known sizes get offsets.  Where sizes are known only when the program runs, storages share slots, each as
+A step that may write in the place of what it reads does so where nobody reads that again: both are one *holding*.
+Holdings of known sizes get offsets.  Where sizes are known only when the program runs, holdings share slots, each as
 large as its largest tenant; the slots stand in a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sardonyx.compile.program import Action, HostCall, Program, Upload
 from sardonyx.compile.step import Step
-from sardonyx.compile.tensor import Storage
+from sardonyx.compile.tensor import Storage, Tensor, width
 from sardonyx.ir.dims import Known, evaluate
 
 LINE = 64  # bytes of a cache line, at which storages begin
@@ -40,23 +41,32 @@ class Slot:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """offsets: bytes from the start of the arena, if all sizes are numbers, which is then of `size` bytes; otherwise
-    `slot_of` numbers the slots, whose sizes are those of their tenants."""
+    `slot_of` numbers the slots, whose sizes are those of their tenants.
+
+    intervals: of every storage.  holdings: the same with one for all that write in each other's places, by the first of
+    them.
+    """
 
     intervals: tuple[Interval, ...]
     offsets: Mapping[Storage, int]
     size: int
     slots: tuple[Slot, ...]
     slot_of: Mapping[Storage, int]
+    holdings: tuple[Interval, ...] = ()
 
 
 def planned(program: Program) -> Plan:
     """The plan for a program's arena."""
     intervals = lives(program.actions, dict.fromkeys(program.sizes, GUESS))
-    if all(isinstance(i.storage.size, int) for i in intervals):
-        offsets, size = packed(intervals)
-        return Plan(tuple(intervals), offsets, size, (), {})
-    slots, slot_of = shared(intervals)
-    return Plan(tuple(intervals), {}, 0, slots, slot_of)
+    home = homes(program.actions, intervals)
+    holdings = joined(intervals, home)
+    if all(isinstance(i.storage.size, int) for i in holdings):
+        offsets, size = packed(holdings)
+        every = {i.storage: offsets[home[i.storage]] for i in intervals}
+        return Plan(tuple(intervals), every, size, (), {}, tuple(holdings))
+    slots, slot_of = shared(holdings)
+    numbers = {i.storage: slot_of[home[i.storage]] for i in intervals}
+    return Plan(tuple(intervals), {}, 0, slots, numbers, tuple(holdings))
 
 
 def lives(actions: Sequence[Action], sizes: Mapping[str, int]) -> list[Interval]:
@@ -70,6 +80,41 @@ def lives(actions: Sequence[Action], sizes: Mapping[str, int]) -> list[Interval]
                 if storage not in found:
                     found[storage] = Interval(storage, index, index, guessed(storage.size, sizes))
                 found[storage].last = index
+    return list(found.values())
+
+
+def homes(actions: Sequence[Action], intervals: Sequence[Interval]) -> dict[Storage, Storage]:
+    """For each storage the first of those in whose place it lies; itself for most."""
+    lives = {one.storage: one for one in intervals}
+    found = {storage: storage for storage in lives}
+    for index, action in enumerate(actions):
+        if isinstance(action, Step) and action.in_place and len(action.writes) == 1:
+            made = action.writes[0]
+            if made.storage in lives and lives[made.storage].first == index:
+                fitting = (one.storage for one in action.reads if fits(one, made, action, index, lives))
+                found[made.storage] = found[next(fitting, made.storage)]
+    return found
+
+
+def fits(read: Tensor, made: Tensor, step: Step, index: int, lives: Mapping[Storage, Interval]) -> bool:
+    """Whether a step may write in the place of a tensor that it reads: all of its storage, for the last time."""
+    life = lives.get(read.storage)
+    if life is None or life.last != index or life.first == index:
+        return False
+    alike = [one for one in step.reads if one.storage is read.storage]
+    return (
+        all((one.shape, one.strides, one.offset) == (made.shape, made.strides, made.offset) for one in alike)
+        and all(width(one.dtype) == width(made.dtype) for one in alike)
+        and read.storage.size == made.storage.size
+    )
+
+
+def joined(intervals: Sequence[Interval], home: Mapping[Storage, Storage]) -> list[Interval]:
+    """One interval for all storages that lie in one place."""
+    found: dict[Storage, Interval] = {}
+    for one in intervals:
+        first = found.setdefault(home[one.storage], replace(one))
+        first.last = max(first.last, one.last)
     return list(found.values())
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.plan import Plan
-from sardonyx.compile.program import Action, HostCall, Program, Upload
+from sardonyx.compile.program import Action, HostCall, Program
 from sardonyx.compile.registry import facets
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Storage, Tensor

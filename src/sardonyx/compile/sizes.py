@@ -2,7 +2,7 @@
 
 lengths: of the inputs, one for each symbol, in order.  values: one word for each of the expressions asked for, then
 the size of the arena in bytes, then that of the scratch of one thread.  The result counts the dims that came out
-negative and the demands of the program that do not hold: then nothing may be run.
+negative, the demands of the program that do not hold, and what did not fit into a word: then nothing may be run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sardonyx.compile.blocks import I64, Blocks
 from sardonyx.compile.layout import Layout
 from sardonyx.compile.plan import LINE
 from sardonyx.compile.program import Program
-from sardonyx.compile.text import Value
+from sardonyx.compile.text import Kind, Value
 from sardonyx.ir.dims import Expr, Known, evaluate
 from sardonyx.ir.dims.expr import Atom, Symbol
 from sardonyx.ir.dims.expr import Call as DimCall
@@ -27,6 +27,7 @@ class Sizes(Blocks):
         super().__init__(fused=False)
         self.known: dict[str, Value] = {}
         self.found: dict[Expr | DimCall, Value] = {}
+        self.overflows: list[Value] = []  # one bit for each sum and product
         for i, name in enumerate(symbols):
             place = self.address("%lengths", self.constant(i, I64), "i64")
             self.known[name] = self.emit(I64, f"load i64, ptr {place}")
@@ -36,22 +37,31 @@ class Sizes(Blocks):
             return self.constant(dim, I64)
         if dim not in self.found:
             terms = [self.term(monomial, factor) for monomial, factor in dim.terms.items()]
-            self.found[dim] = reduce(lambda a, b: a + b, terms)
+            self.found[dim] = reduce(lambda a, b: self.checked("sadd", a, b), terms)
         return self.found[dim]
 
     def term(self, monomial: Sequence[Atom], factor: int) -> Value:
         found = [self.atom(atom) for atom in monomial]
         if factor != 1 or not found:
             found.append(self.constant(factor, I64))
-        return reduce(lambda a, b: a * b, found)
+        return reduce(lambda a, b: self.checked("smul", a, b), found)
+
+    def checked(self, operation: str, a: Value, b: Value) -> Value:
+        """A sum or a product; that it fits into its word is noted, so that no buffer is smaller than it should be."""
+        self.declarations[f"declare {{i64, i1}} @llvm.{operation}.with.overflow.i64(i64, i64)"] = None
+        self._count += 1
+        both = f"%o{self._count}"
+        self.lines.append(f" {both} = call {{i64, i1}} @llvm.{operation}.with.overflow.i64({a}, {b})")
+        self.overflows.append(self.emit(Kind("i1"), f"extractvalue {{i64, i1}} {both}, 1"))
+        return self.emit(I64, f"extractvalue {{i64, i1}} {both}, 0")
 
     def atom(self, atom: Atom) -> Value:
         if isinstance(atom, Symbol):
             return self.known[atom.name]
         assert isinstance(atom, DimCall), f"{atom} is too large to be worked out"
         if atom not in self.found:
-            a, b = (self.value(arg) for arg in atom.args)
-            self.found[atom] = self.called(atom.op, a, b)
+            args = [self.value(arg) for arg in atom.args]
+            self.found[atom] = reduce(lambda a, b: self.called(atom.op, a, b), args)
         return self.found[atom]
 
     def called(self, op: str, a: Value, b: Value) -> Value:
@@ -91,8 +101,10 @@ def text(name: str, program: Program, layout: Layout) -> str:
         faults = faults + (code.value(dim) < 0).converted("zext", "i64")
     for a, b in program.demands:
         faults = faults + code.value(a).differs(code.value(b)).converted("zext", "i64")
+    for overflow in code.overflows:
+        faults = faults + overflow.converted("zext", "i64")
     head = f"define i64 @{name}(ptr %lengths, ptr %values) nounwind {{"
-    return "\n".join((head, "entry:", *code.slots, *code.lines, f" ret {faults}", "}"))
+    return "\n".join((*code.declarations, head, "entry:", *code.slots, *code.lines, f" ret {faults}", "}"))
 
 
 def slots(code: Sizes, layout: Layout) -> Value:
@@ -101,7 +113,7 @@ def slots(code: Sizes, layout: Layout) -> Value:
     for i, slot in enumerate(layout.plan.slots):
         code.known[f"slot {i}"] = total
         sizes = dict.fromkeys(tenant.size for tenant in slot.tenants)
-        total = total + most(code, sizes)
+        total = code.checked("sadd", total, most(code, sizes))
     return total
 
 

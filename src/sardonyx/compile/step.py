@@ -35,6 +35,7 @@ class Step:
 
     units: of work, which threads share out.  flops, traffic: operations and bytes of all units together, by which
     work is split and profiles are read.  scratch: bytes for each thread.  nodes: names of what it stands for.
+    in_place: whether what it writes may lie in the place of what it reads with the same strides and width.
     """
 
     kernel: Kernel
@@ -46,6 +47,7 @@ class Step:
     traffic: Known = 0
     scratch: Known = 0
     nodes: tuple[str, ...] = ()
+    in_place: bool = False
 
     def named(self, nodes: tuple[str, ...]) -> Step:
         """The same step in the name of some nodes."""

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx.compile import entry
-from sardonyx.compile.llvm.jit import Library, host, load
+from sardonyx.compile.llvm.jit import host, load
 from sardonyx.compile.llvm.kernels import disk
+from sardonyx.runtime.pool import Functions
 
 Words = NDArray[np.int64]
 WORD = 8  # bytes
@@ -36,8 +37,8 @@ class Method(ctypes.Structure):
 class Entry:
     """The native `enter` of `compile.entry`."""
 
-    def __init__(self) -> None:
-        self.library: Library = load(entry.source(host(), FIELDS), ["enter"], disk())
+    def __init__(self, library: Functions) -> None:
+        self.library = library
         self.method = Method(b"enter", self.library.addresses["enter"], FASTCALL, None)
         self.make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
             python_address("PyCFunction_NewEx")
@@ -49,12 +50,23 @@ class Entry:
         return made
 
 
-@cache
+ENTRIES: list[Entry] = []  # that of this process, once it is needed
+
+
 def native_entry() -> Entry | None:
     """The native `enter`; None where arrays are not what it takes them for."""
-    return Entry() if is_known() else None
+    if not ENTRIES and is_known():
+        ENTRIES.append(Entry(load(entry.source(host(), FIELDS), ["enter"], disk())))
+    return ENTRIES[0] if ENTRIES else None
 
 
+def adopt(library: Functions) -> None:
+    """Makes the `enter` of a library, compiled for `FIELDS`, that of this process, unless it has one."""
+    if not ENTRIES and is_known():
+        ENTRIES.append(Entry(library))
+
+
+@cache
 def is_known() -> bool:
     """Whether arrays of this process have their fields where `FIELDS` says, and one thread at a time sees them."""
     if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != WORD:

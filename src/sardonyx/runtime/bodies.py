@@ -71,6 +71,11 @@ class Form:
 
     def anew(self, feeds: dict[str, RuntimeValue], run: Run) -> dict[str, RuntimeValue] | None:
         """The results of a call that need not be like the one before."""
+        loose = {n: x for n, x in feeds.items() if isinstance(x, np.ndarray) and not x.flags.c_contiguous}
+        if loose:
+            feeds.update((name, np.ascontiguousarray(array)) for name, array in loose.items())
+            if (found := self.native.again(feeds)) is not None:
+                return found
         if sizes(self.native.program, feeds) is None:
             return None
         try:

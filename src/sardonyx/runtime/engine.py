@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from sardonyx.compile.program import Program
 from sardonyx.interp.interpreter import Interpreter
-from sardonyx.interp.program import refuse_missing_kernels
 from sardonyx.io.load import without_collection
 from sardonyx.io.nesting import nesting_limited
 from sardonyx.ir.graph import Model, Node
 from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.native import NativeProgram, Unfit, compile_model
+from sardonyx.runtime.unchanged import COMPILED, Compiled, Version
 
 log = logging.getLogger(__name__)
 Observer = Callable[[Node, Sequence[RuntimeValue]], None]
@@ -33,26 +34,29 @@ class NativeEngine:
         threads: int | None = None,
         limits: RunLimits | None = None,
         seed: int | None = None,
+        version: Version | None = None,
     ) -> None:
-        """Raises, before anything runs, what the reference engine raises for a model that cannot be run."""
+        """version: tells the model from all others, if that is known; engines of one version share its program.
+
+        Raises, before anything runs, what the reference engine raises for a model that cannot be run.
+        """
         self.model = model
         self.limits = limits or RunLimits()
-        self.seed = seed
         self.rng = np.random.default_rng(seed)
         self.defaults = {v.name for v in model.graph.inputs if v.initializer is not None}
-        refuse_missing_kernels(model)
+        self.reference = Interpreter(model, limits=limits, seed=seed)
+        self.reference.rng = self.rng  # random operators go on where they are, whoever runs them
         with nesting_limited(), without_collection():
-            self.native = NativeProgram(compile_model(model), threads)
-        self._reference: Interpreter | None = None
+            self.compiled = compiled(model, version)
+            self.native = NativeProgram(self.compiled.program, threads)
+        let_go_of_weights(self.native.program)
         self.again = self.native.again
 
-    @property
-    def reference(self) -> Interpreter:
-        """The reference engine, made when it is first needed; random operators go on where they are."""
-        if self._reference is None:
-            self._reference = Interpreter(self.model, limits=self.limits, seed=self.seed)
-            self._reference.rng = self.rng
-        return self._reference
+    def __del__(self) -> None:
+        """Lets go of the memory of runs at once: contexts and their program hold each other."""
+        native = getattr(self, "native", None)
+        if native is not None:
+            native.idle.clear()
 
     def run(
         self, feeds: Mapping[str, RuntimeValue], observe: Observer | None = None
@@ -71,3 +75,23 @@ class NativeEngine:
         """Says that feeds of these dims, and what a run made of them, are as the model declares."""
         if self.defaults.isdisjoint(feeds):
             self.native.approve(feeds)
+
+
+def compiled(model: Model, version: Version | None) -> Compiled:
+    """The program of a model: that of other engines, if they have the same version of it."""
+    found = None if version is None else COMPILED.get(version)
+    if found is None:
+        found = Compiled(compile_model(model))
+        if version is not None:
+            COMPILED[version] = found
+    return found
+
+
+def let_go_of_weights(program: Program) -> None:
+    """Takes the constants out of a graph of which only native steps are left: they have their own copies."""
+    if len(program.steps) < len(program.actions):
+        return
+    graph = program.model.graph
+    for value in list(graph.initializers.values()):
+        if value not in program.outputs:
+            graph.remove_initializer(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,12 +13,10 @@ from numpy.typing import NDArray
 
 from sardonyx.compile import sizes as sizes_of
 from sardonyx.compile.entry import DONE, FAULT, READY
-from sardonyx.compile.layout import ARENA, STATUS, WORDS, Layout, laid_out
+from sardonyx.compile.layout import ARENA, STATUS, WORDS, Base, Layout, laid_out
 from sardonyx.compile.llvm.jit import host, load
 from sardonyx.compile.llvm.kernels import address, disk
-from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.plan import LINE, planned
-from sardonyx.compile.prepare import prepared
 from sardonyx.compile.program import Action, HostCall, Program, Upload
 from sardonyx.compile.step import Kernel
 from sardonyx.compile.tensor import Storage, Tensor
@@ -28,7 +27,8 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.again import Ready, can_repeat, ready
 from sardonyx.runtime.host import Host, held
-from sardonyx.runtime.pool import shared
+from sardonyx.runtime.memory_plan import MemoryPlan, memory_plan
+from sardonyx.runtime.pool import Functions, shared
 
 Words = NDArray[np.int64]
 Sizes = Callable[[Sequence[int]], tuple[Words, int, int, int]]
@@ -51,7 +51,7 @@ class NativeProgram:
         self.base_of = np.array(self.layout.bases, np.int64)
         self.varying = np.flatnonzero([not isinstance(v, int) for v in self.layout.values])
         self.bases = fixed_bases(self.layout)
-        self.ports = ports(self.layout, self.base_of)
+        self.ports = ports(self.layout.others, self.base_of)
         self.sizes = compiled_sizes(program, self.layout)
         self.idle: deque[Context] = deque()
         self.fed = tuple(value.name for value in program.model.graph.inputs)
@@ -116,6 +116,10 @@ class NativeProgram:
         finally:
             self.idle.append(context)
 
+    def memory_plan(self, lengths: Mapping[str, int]) -> MemoryPlan:
+        """What memory runs of these lengths take; raises InputError for those that no run has."""
+        return memory_plan(self.program, self.plan, self.layout, self.pool.threads, lengths)
+
     def lengths(self, feeds: Mapping[str, RuntimeValue]) -> tuple[int, ...]:
         """The lengths of inputs that a program's sizes depend on."""
         return tuple(length_of(feeds[name], axis) for name, axis in self.program.sizes.values())
@@ -138,16 +142,18 @@ class Context:
         self.scratch = native.pool.scratch(0)
         self.values = native.fixed
         self.fed: dict[Storage, Array] = {}
+        self.views: dict[tuple[Tensor, bool], Array] = {}  # of the arena, for these lengths
 
-    def bind(self, lengths: tuple[int, ...]) -> None:
-        """Works out sizes and places for these lengths of the inputs."""
+    def bind(self, lengths: tuple[int, ...], limit: int) -> None:
+        """Works out sizes and places for these lengths of the inputs; limit: bytes that nothing may be larger than."""
         native = self.native
         self.ready, self.approved = None, 0
         found, arena, scratch, faults = native.sizes(lengths)
-        if faults:
+        if faults or arena > limit:
             raise Unfit
         values = native.fixed.copy()
         values[native.varying] = found
+        self.views.clear()
         self.arena = enough(self.arena, arena)
         if scratch > self.scratch.stride:
             self.scratch = native.pool.scratch(scratch)
@@ -161,11 +167,11 @@ class Context:
         native, program = self.native, self.native.program
         lengths = native.lengths(feeds)
         if lengths != self.lengths:
-            self.bind(lengths)
+            self.bind(lengths, run.limits.bytes)
         frame = native.host.frame(run)
         for value in program.model.graph.inputs:
             self.feed(value, feeds.get(value.name), frame)
-        results = {v: self.hand_out(tensor) for v, tensor in program.outputs.items()}
+        results = {v: self.hand_out(tensor, run.limits.bytes) for v, tensor in program.outputs.items()}
         self.status[0] = 0
         self.execute(frame)
         self.fed.clear()
@@ -193,11 +199,14 @@ class Context:
         else:
             frame.values[value] = fed
 
-    def hand_out(self, tensor: Tensor | None) -> Array | None:
+    def hand_out(self, tensor: Tensor | None, limit: int) -> Array | None:
         """A new array for an output."""
         if tensor is None:
             return None
-        array: Array = np.empty(self.shape(tensor), tensor.dtype.numpy)
+        shape = self.shape(tensor)
+        if math.prod(shape) * tensor.dtype.numpy.itemsize > limit:
+            raise Unfit
+        array: Array = np.empty(shape, tensor.dtype.numpy)
         self.point(tensor.storage, array)
         return array
 
@@ -229,11 +238,21 @@ class Context:
 
     def view(self, tensor: Tensor, *, writeable: bool = False) -> Array:
         """The elements of a tensor where they are."""
-        width = tensor.dtype.numpy.itemsize
+        if tensor.storage.role != "arena":
+            return self.fresh_view(tensor, writeable=writeable)
+        found = self.views.get((tensor, writeable))
+        if found is None:
+            found = self.views[tensor, writeable] = self.fresh_view(tensor, writeable=writeable)
+        return found
+
+    def fresh_view(self, tensor: Tensor, *, writeable: bool) -> Array:
+        width, shape = tensor.dtype.numpy.itemsize, self.shape(tensor)
+        if 0 in shape:
+            return np.empty(shape, tensor.dtype.numpy)  # what begins behind the end of nothing has no memory
         strides = tuple(self.number(stride) * width for stride in tensor.strides)
         memory, offset = self.memory(tensor.storage)
         offset += self.number(tensor.offset) * width
-        array: Array = np.ndarray(self.shape(tensor), tensor.dtype.numpy, memory, offset, strides)
+        array: Array = np.ndarray(shape, tensor.dtype.numpy, memory, offset, strides)
         array.flags.writeable = writeable
         return array
 
@@ -281,11 +300,11 @@ def fixed_bases(layout: Layout) -> Words:
     return bases
 
 
-def ports(layout: Layout, base_of: Words) -> dict[Storage, Words]:
+def ports(others: Mapping[Base, int], base_of: Words) -> dict[Storage, Words]:
     """Where in the words the addresses of a caller's arrays stand."""
     return {
         of: np.flatnonzero(base_of == index)
-        for of, index in layout.others.items()
+        for of, index in others.items()
         if isinstance(of, Storage) and of.role in ("input", "output")
     }
 
@@ -297,8 +316,12 @@ def compiled_sizes(program: Program, layout: Layout) -> Sizes:
         nothing = np.empty(0, np.int64)
         return lambda lengths: (nothing, arena, scratch, faults)
     library = load(sizes_of.text("sizes", program, layout), ["sizes"], disk())
+    return sizes_in(library, len(sizes_of.asked(layout)))
+
+
+def sizes_in(library: Functions, count: int) -> Sizes:
+    """The function `sizes` of a library, which works out so many words."""
     call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(library.addresses["sizes"])
-    count = len(sizes_of.asked(layout))
 
     def sizes(lengths: Sequence[int]) -> tuple[Words, int, int, int]:
         given, found = np.array(lengths, np.int64), np.empty(count + 2, np.int64)
@@ -310,8 +333,12 @@ def compiled_sizes(program: Program, layout: Layout) -> Sizes:
 
 
 def enough(memory: Array, size: int) -> Array:
-    """Memory of at least that size, and room to begin at a cache line; the old one if it is."""
-    return memory if memory.size >= size + LINE else np.empty(size + LINE, np.uint8)
+    """Memory of at least that size, and room to begin at a cache line; the old one if it is.
+
+    It grows by half at least: lengths that grow from run to run take new memory now and then.
+    """
+    wanted = size + LINE
+    return memory if memory.size >= wanted else np.empty(max(wanted, memory.size * 3 // 2), np.uint8)
 
 
 def start(memory: Array) -> int:
@@ -320,4 +347,8 @@ def start(memory: Array) -> int:
 
 def compile_model(model: Model) -> Program:
     """The program of a model, for callers who override no initializer."""
+    # Imported here because saved programs do without what compiles others, which takes time to load.
+    from sardonyx.compile.lowering import Lowering
+    from sardonyx.compile.prepare import prepared
+
     return Lowering(prepared(model), host()).program()

@@ -22,6 +22,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Protocol
 
 from sardonyx.compile import tape
 from sardonyx.compile.llvm.cache import Cache, default_folder
@@ -95,12 +96,20 @@ def shared(threads: int | None = None) -> Pool:
     return Pool(min(count, tape.MOST_THREADS) if HAS_THREADS else 1)
 
 
+class Functions(Protocol):
+    """Native functions by name; their addresses hold as long as this does."""
+
+    addresses: dict[str, int]
+
+
 class Code:
     """The native code of `compile.tape`."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: Functions | None = None) -> None:
+        """library: has it compiled already."""
         folder = default_folder()
-        self.library = load(tape.source(host()), ["run", "work"], Cache(folder) if folder else None)
+        cache = Cache(folder) if folder else None
+        self.library = library or load(tape.source(host()), ["run", "work"], cache)
         word, pointer = ctypes.c_int64, ctypes.c_void_p
         types = (pointer, word, word, pointer, word, pointer, word)
         self.run: Run = ctypes.CFUNCTYPE(word, *types)(self.library.addresses["run"])
@@ -203,6 +212,12 @@ def native() -> Code:
         with PROCESS.lock:
             PROCESS.code = PROCESS.code or Code()
     return PROCESS.code
+
+
+def adopt(library: Functions) -> None:
+    """Makes `run` and `work` of a library the native code of this process, unless it has some."""
+    with PROCESS.lock:
+        PROCESS.code = PROCESS.code or Code(library)
 
 
 def forget() -> None:

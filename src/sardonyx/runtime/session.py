@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import io
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, cast
 
 import numpy as np
@@ -15,13 +18,16 @@ from sardonyx.interp.interpreter import Interpreter
 from sardonyx.io.external import Policy
 from sardonyx.io.load import Source, load
 from sardonyx.io.operator_sets import SetSource
-from sardonyx.ir.graph import Node
+from sardonyx.io.save import save
+from sardonyx.ir.graph import Model, Node
 from sardonyx.ir.types import Shape, TensorType, Type
 from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.dims import Lengths
 from sardonyx.runtime.engine import NativeEngine
 from sardonyx.runtime.feeds import checked
 from sardonyx.runtime.kinds import described, is_a
+from sardonyx.runtime.memory_plan import MemoryPlan
+from sardonyx.runtime.unchanged import is_whole, version_of
 
 Engine = Literal["auto", "reference", "native"]
 ENGINES: tuple[Engine, ...] = ("auto", "reference", "native")
@@ -52,7 +58,12 @@ class Session:
     `engine`: "reference" runs every operator as written, in NumPy; "auto" picks the fastest engine there is.
     `threads` is for engines that have their own (the reference engine uses what NumPy does); `seed` makes random
     operators without a seed of their own repeatable; `limits` bound what a single operator may use.  Loading is as
-    with `sx.load`.
+    with `sx.load`.  A path that ends in `.sdx` is a program that `sardonyx compile` has made: the native engine runs it, and
+    `model` has nothing but its inputs and outputs.
+
+    Threads may run one session at the same time, forked children too.  Sessions of one file that has not changed share
+    their weights.  A pickled session is the path of its model, or the model itself if it came from elsewhere, and is
+    made anew where it is unpickled; random numbers begin anew.
 
     Raises what `load` raises, and UnsupportedOperator, naming the node, when an operator cannot be run.
     """
@@ -74,16 +85,44 @@ class Session:
             raise SardonyxError(
                 f"threads is {threads}: at least 1 is needed, or None for as many as there are cores"
             )
-        self.engine: Engine = "reference" if engine == "auto" else engine
-        self.model = load(source, policy=policy, operator_sets=operator_sets)
-        self._runner: Interpreter | NativeEngine = (
-            Interpreter(self.model, limits=limits, seed=seed)
-            if self.engine == "reference"
-            else NativeEngine(self.model, threads=threads, limits=limits, seed=seed)
-        )
+        saved = saved_path(source, engine)
+        self.engine: Engine = "native" if saved else "reference" if engine == "auto" else engine
+        sets = tuple(operator_sets)
+        self._origin = Origin.of(source, threads, seed, limits, policy, sets)
+        self._runner: Interpreter | NativeEngine | Closed
+        if saved is not None:
+            from sardonyx.runtime.saved import SavedEngine  # which models from other files do without
+
+            self._runner = SavedEngine(saved, threads=threads, limits=limits, seed=seed)
+            self.model = self._runner.model
+        else:
+            before = None if sets else version_of(source)
+            self.model = load(source, policy=policy, operator_sets=sets)
+            version = before if before == version_of(source) and is_whole(self.model) else None
+            self._runner = (
+                Interpreter(self.model, limits=limits, seed=seed)
+                if self.engine == "reference"
+                else NativeEngine(self.model, threads=threads, limits=limits, seed=seed, version=version)
+            )
         self._again = self._runner.again if isinstance(self._runner, NativeEngine) else None
         self._inputs = self.model.graph.inputs
         self._outputs = tuple(self.model.graph.outputs)
+
+    def close(self) -> None:
+        """Lets go of what runs need: memory, and weights in the form that kernels take; nothing can be run any more.
+
+        Runs that are under way end as they would.  A session that nobody has any more closes itself.
+        """
+        self._again, self._runner = None, Closed()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return reopened, (self._origin.stored(self.model), self.engine)
 
     @property
     def inputs(self) -> tuple[Port, ...]:
@@ -125,6 +164,16 @@ class Session:
         self._runner.run(values, lambda node, results: seen.append((node, list(results))))
         return seen
 
+    def plan(self, lengths: Mapping[str, int] | None = None) -> MemoryPlan:
+        """What memory a run takes, given the lengths of the inputs' dimension variables.
+
+        A size of input "x" that has no name goes by "x.0", with its axis.  Raises InputError for lengths that are missing or
+        that no run has, and SardonyxError under the reference engine, which plans nothing.
+        """
+        if not isinstance(self._runner, NativeEngine):
+            raise SardonyxError('memory is planned by the native engine: Session(..., engine="native")')
+        return self._runner.native.memory_plan(lengths or {})
+
     def _wanted(self, outputs: Sequence[str] | None) -> list[str]:
         names = [v.name for v in self._outputs]
         for name in outputs or ():
@@ -143,6 +192,69 @@ class Session:
                 raise OutputError(what, name=value.name)
             lengths.hold(result, value.type, f"output {value.name!r}")
         lengths.settle()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a session was made from, less its engine: enough to make it again.  `source` is a path, or bytes."""
+
+    source: str | bytes | None
+    threads: int | None
+    seed: int | None
+    limits: RunLimits | None
+    policy: Policy | str
+    operator_sets: tuple[SetSource, ...]
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        threads: int | None,
+        seed: int | None,
+        limits: RunLimits | None,
+        policy: Policy | str,
+        operator_sets: tuple[SetSource, ...],
+    ) -> Origin:
+        path = os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
+        return cls(path, threads, seed, limits, policy, operator_sets)
+
+    def stored(self, model: Model) -> Origin:
+        """The same with the model's bytes, operator sets merged in, if it has no path."""
+        if self.source is not None:
+            return self
+        content = io.BytesIO()
+        save(model, content)
+        return replace(self, source=content.getvalue(), operator_sets=())
+
+
+def reopened(origin: Origin, engine: Engine) -> Session:
+    """The session that was pickled, made anew."""
+    assert origin.source is not None, "a pickled session has a path or the model's bytes"
+    return Session(
+        origin.source,
+        engine=engine,
+        threads=origin.threads,
+        seed=origin.seed,
+        limits=origin.limits,
+        policy=origin.policy,
+        operator_sets=origin.operator_sets,
+    )
+
+
+class Closed:
+    """The engine of a session that was closed."""
+
+    def run(self, feeds: Mapping[str, RuntimeValue], observe: object = None) -> dict[str, RuntimeValue]:
+        raise SardonyxError("the session was closed; make a new one to run the model")
+
+
+def saved_path(source: Source, engine: Engine) -> Path | None:
+    """The file of a program that `sardonyx compile` has made, if that is the source."""
+    if not isinstance(source, str | os.PathLike) or not os.fspath(source).endswith(".sdx"):
+        return None
+    if engine == "reference":
+        raise SardonyxError(f"{source} holds a compiled program, which the reference engine cannot run")
+    return Path(source)
 
 
 def owned(value: RuntimeValue) -> RuntimeValue:

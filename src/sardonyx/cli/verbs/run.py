@@ -5,6 +5,7 @@ sardonyx run m.onnx inputs.npz -o outputs.npz
 sardonyx run m.onnx test_data_set_0
 sardonyx run m.onnx --random 0 --dim N=4
 sardonyx run m.onnx --show steps
+sardonyx run m.sdx x=input.npy
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--dim gives random inputs their sizes: add --random SEED", name="--dim")
     if args.repeat < 1:
         raise InputError(f"--repeat {args.repeat}: at least one run is needed", name="--repeat")
-    session = Session(load_model(args), engine=args.engine, seed=args.seed)
+    source = args.model if args.model.endswith(".sdx") else load_model(args)
+    session = Session(source, engine=args.engine, seed=args.seed)
     refuse_unknown(args.output or (), [port.name for port in session.outputs])
     feeds = read_feeds(args.inputs, session.inputs)
     if args.random is not None:

@@ -49,6 +49,7 @@ def elementwise(
         flops=count * sum(map(work, values)),
         traffic=total(tuple(t.bytes for t in tensors)),
         nodes=nodes,
+        in_place=True,
     )
 
 

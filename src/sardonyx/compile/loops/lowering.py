@@ -216,16 +216,16 @@ class KernelCode(KernelText):
         if isinstance(atom, Symbol):
             return self.places[atom.name]
         assert isinstance(atom, DimCall), f"{atom} is too large to be worked out"
-        a, b = (self.place(arg) for arg in atom.args)
-        match atom.op:
-            case "//":
-                return self.emit(I64, f"sdiv {a}, {b.name}")  # neither is negative
-            case "%":
-                return self.emit(I64, f"srem {a}, {b.name}")
+        return reduce(lambda a, b: self.of_dims(atom.op, a, b), (self.place(arg) for arg in atom.args))
+
+    def of_dims(self, op: str, a: Value, b: Value) -> Value:
+        """An operation of dims, of which neither is negative."""
+        match op:
             case "max":
                 return self.select(a < b, b, a)
             case "min":
                 return self.select(a < b, a, b)
+        return self.emit(I64, f"{'sdiv' if op == '//' else 'srem'} {a}, {b.name}")
 
 
 def neutral(op: str, kind: Kind) -> float:

@@ -13,6 +13,7 @@ from sardonyx.compile.lowering import Lowering, last_order
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
 from sardonyx.compile.tensor import Tensor
+from sardonyx.ir.dims import Known, dim_min
 from sardonyx.ir.graph import Value
 from sardonyx.schema import versions
 
@@ -49,9 +50,13 @@ def placed(at: Lowering, value: Value, shape: Shape, group: Group, *, last: bool
 
 
 def spread(tensor: Tensor, shape: Shape) -> Tensor:
-    """A tensor under dims that differ from its own by ones."""
-    strides = iter([s for d, s in zip(tensor.shape, tensor.strides, strict=True) if d != 1])
-    return replace(tensor, shape=shape, strides=tuple(0 if dim == 1 else next(strides) for dim in shape))
+    """A tensor under dims that differ from its own by ones; a dim that may turn out to be 1 stands still where it is."""
+    own = iter([(d, s) for d, s in zip(tensor.shape, tensor.strides, strict=True) if d != 1])
+    strides: list[Known] = []
+    for dim in shape:
+        size, stride = (1, 0) if dim == 1 else next(own)
+        strides.append(stride if size in (1, dim) else stride * dim_min(1, size - 1))
+    return replace(tensor, shape=shape, strides=tuple(strides))
 
 
 for name in SCALARS.keys() - {"Identity"}:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import cast, get_args
 
 from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.moves.pad import Mode, padded
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
-from sardonyx.ir.dims import Expr, Known, known_equal
+from sardonyx.ir.dims import Expr, Known, dim_max, known_equal, known_ge
 from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.tensor.zeros import zero
@@ -24,13 +25,21 @@ def pad(call: Call, at: Lowering) -> bool:
         return False
     before, how = [first for first, _ in pads], cast(Mode, mode)
     source, probe = at.strided(x), at.temporary(at.dtype(x), shape, "probe")
-    if padded(source, probe, before, how, value) is None:
+    demands = dict(at.demands)
+    if padded(source, probe, before, how, value, reaches=partial(reaches, at)) is None:
+        at.demands = demands
         return False
     at.result(call.output, channels_last=at.has_channels_last(x))
-    steps = padded(source, at.forms[call.output][0], before, how, value)
+    steps = padded(source, at.forms[call.output][0], before, how, value, reaches=partial(reaches, at))
     assert steps is not None, "what can be done depends on shapes alone"
     at.emit(*steps)
     return True
+
+
+def reaches(at: Lowering, size: Known, wanted: Known) -> bool:
+    """Whether a size is at least another one in every run; where that is not known, runs are held to it."""
+    found = known_ge(size, wanted)
+    return at.agree(dim_max(size, wanted), size) if found is None else found
 
 
 def pads_of(call: Call, at: Lowering, x: Value) -> list[tuple[Known, Known]] | None:

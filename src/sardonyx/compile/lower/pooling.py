@@ -34,8 +34,9 @@ def pool(call: Call, at: Lowering, pooling: Pooling) -> bool:
     if not is_image(at, x) or kernel is None or at.shape(call.output) is None:
         return False
     assert x is not None, "an image is there"
-    found = geometry(call, at.known_shape(x)[2:], kernel)
-    if found is None:
+    _, channels, *sizes = at.known_shape(x)
+    found = geometry(call, tuple(sizes), kernel)
+    if found is None or not isinstance(channels, int):  # by which the kernel shares out its work
         return False
     source = image(at.channels_last(x))
     end = ending(at, call.output, channels_last=True)

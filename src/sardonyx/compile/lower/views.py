@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sardonyx.compile.lowering import Lowering
+import numpy as np
+
+from sardonyx.compile.lowering import Lowering, first_order, last_order
+from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
 from sardonyx.compile.tensor import Tensor
 from sardonyx.compile.views import viewed
 from sardonyx.ir.dims import Known, known_ge
+from sardonyx.ops.inference import Known as Elements
 
 
 @lowers("Reshape", 25)
@@ -28,7 +32,25 @@ def reshape(call: Call, at: Lowering) -> bool:
         at.bind(call.output, *at.forms[value])
         return True
     found = [v for form in at.forms[value] if (v := viewed(form, shape)) is not None]
-    at.bind(call.output, *(found or [at.dense(value).reshaped(shape)]))
+    if found:
+        at.bind(call.output, *found)
+    elif not shuffled(call, at, at.forms[value][0]):
+        at.bind(call.output, at.dense(value).reshaped(shape))
+    return True
+
+
+def shuffled(call: Call, at: Lowering, source: Tensor) -> bool:
+    """Copies elements whose channels are innermost to where they are so again, as groups of channels are shuffled."""
+    shape = at.known_shape(call.output)
+    if len(shape) < 3 or source.rank == 0 or source.strides[-1] == 1:
+        return False
+    placed = tuple(shape[i] for i in last_order(len(shape)))
+    made = at.temporary(source.dtype, placed, call.output.name).permuted(first_order(len(shape)))
+    goal = viewed(made, source.shape)
+    if goal is None:
+        return False
+    at.emit(copied(source, goal))
+    at.bind(call.output, made)
     return True
 
 
@@ -95,15 +117,25 @@ def expand(call: Call, at: Lowering) -> bool:
     old = (1,) * lead + source.shape
     if lead < 0 or not all(a == b or a == 1 for a, b in zip(old, shape, strict=True)):
         return False
+    if not asks_for(at.elements(call.input(1)), shape):
+        return False
     strides = (0,) * lead + source.strides
     found = tuple(s if a == b else 0 for a, b, s in zip(old, shape, strides, strict=True))
     at.bind(call.output, replace(source, shape=shape, strides=found))
     return True
 
 
+def asks_for(wanted: Elements | None, shape: tuple[Known, ...]) -> bool:
+    """Whether the dims that Expand is given are known to be those of its result, or 1; others it would have to refuse."""
+    if wanted is None or len(wanted) > len(shape):
+        return False
+    inner = shape[len(shape) - len(wanted) :]
+    return all(a is not None and (a == 1 or a == b) for a, b in zip(wanted, inner, strict=True))
+
+
 @lowers("Slice", 13)
 def slice_(call: Call, at: Lowering) -> bool:
-    """Every so-manieth element along some axes, forwards, where the bounds are numbers or known sizes."""
+    """Every so-manieth element along some axes, where the bounds are numbers or known sizes; backwards as a copy."""
     value, shape = call.input(0), at.shape(call.output)
     if value is None or shape is None or not at.is_native(value):
         return False
@@ -116,14 +148,17 @@ def slice_(call: Call, at: Lowering) -> bool:
     by = [1] * count if steps is None else [int(step) for step in steps]
     cuts = []
     for start, axis, step in zip(starts, along, by, strict=True):
-        first = begin(start, tensor.shape[axis])
-        if step < 1 or first is None or not stays_inside(first, shape[axis], step, tensor.shape[axis]):
+        first = begin(start, tensor.shape[axis]) if step > 0 else last(start, tensor.shape[axis])
+        if step == 0 or first is None or not stays_inside(first, shape[axis], step, tensor.shape[axis]):
             return False
         cuts.append((axis, first, shape[axis], step))
     forms = at.forms[value]
     for axis, first, size, step in cuts:
         forms = [cut(form, axis, first, size, step) for form in forms]
-    at.bind(call.output, *forms)
+    if min(by, default=1) > 0:
+        at.bind(call.output, *forms)
+    else:
+        at.emit(copied(forms[0], at.result(call.output)))
     return True
 
 
@@ -141,8 +176,20 @@ def begin(start: object, size: Known) -> Known | None:
     return None
 
 
+def last(start: object, size: Known) -> Known | None:
+    """The first element of a slice that goes backwards, if that is counted from the end; None otherwise."""
+    if not isinstance(start, int | np.integer):
+        return None
+    if start < 0:
+        return size + int(start)
+    return min(int(start), size - 1) if isinstance(size, int) else None
+
+
 def stays_inside(first: Known, count: Known, step: int, size: Known) -> bool:
     """Whether the last element of a slice is known to be one."""
     if count == 0:
         return True
+    if step < 0:
+        is_first = known_ge(size, first + 1) and known_ge(first + (count - 1) * step, 0)
+        return bool(is_first) and bool(known_ge(count, 0))
     return bool(known_ge(size, first + (count - 1) * step + 1)) and bool(known_ge(count, 0))

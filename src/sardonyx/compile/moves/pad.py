@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.moves.fill import filled
@@ -14,6 +14,11 @@ from sardonyx.ir.dims import Known, known_ge
 from sardonyx.ir.tensors import Array
 
 Mode = Literal["constant", "reflect", "edge", "wrap"]
+Reaches: TypeAlias = Callable[[Known, Known], bool]
+
+
+def is_at_least(size: Known, wanted: Known) -> bool:
+    return known_ge(size, wanted) is True
 
 
 def padded(
@@ -23,11 +28,12 @@ def padded(
     mode: Mode,
     value: Array,
     nodes: tuple[str, ...] = (),
+    reaches: Reaches = is_at_least,
 ) -> list[Step] | None:
     """y = x behind `before` entries of each axis; what is left of y is its frame, `value` if that is constant.
 
-    Negative pads crop, in constant mode alone.  The tensors overlap nowhere.  None where a frame is not known to be
-    one, or to be no larger than what it continues.
+    Negative pads crop, in constant mode alone.  The tensors overlap nowhere.  reaches: whether a size is at least
+    another one.  None where a frame is not known to be one, or is larger than what it continues.
     """
     behind = [to - size - lead for to, size, lead in zip(y.shape, x.shape, before, strict=True)]
     pads = list(zip(before, behind, strict=True))
@@ -36,7 +42,7 @@ def padded(
     if mode == "constant":
         return framed(x, y, pads, value, nodes)
     fits = zip(x.shape, pads, strict=True)
-    if not all(reaches(mode, size, pad) for size, pair in fits for pad in pair):
+    if not all(can_continue(mode, size, pad, reaches) for size, pair in fits for pad in pair):
         return None
     return continued(x, y, pads, mode, nodes)
 
@@ -75,12 +81,12 @@ def framed(
     return [*steps, copied(x, y, nodes)]
 
 
-def reaches(mode: Mode, size: Known, pad: Known) -> bool:
-    """Whether an axis of a size is known to have what a pad of it repeats."""
+def can_continue(mode: Mode, size: Known, pad: Known, reaches: Reaches) -> bool:
+    """Whether an axis of a size has what a pad of it repeats."""
     if pad == 0:
         return True
     wanted = {"edge": 1, "reflect": pad + 1, "wrap": pad}[mode]
-    return sign(pad) == 1 and known_ge(size, wanted) is True
+    return sign(pad) == 1 and reaches(size, wanted)
 
 
 def continued(

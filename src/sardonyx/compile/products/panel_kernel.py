@@ -26,7 +26,9 @@ def fill(panels: Array, b: Array) -> None:
     """
     taps, k, columns = b.shape
     assert b.dtype == panels.dtype == np.float32 and panels.flags.c_contiguous, f"{b.dtype} is no float32"
-    assert panels.shape[1:3] == (taps, k) and columns <= panels.shape[0] * panels.shape[3], "panels do not fit"
+    assert panels.shape[1:3] == (taps, k) and columns <= panels.shape[0] * panels.shape[3], (
+        "panels do not fit"
+    )
     strides = [stride // b.itemsize for stride in b.strides]
     words = (b.ctypes.data, panels.ctypes.data, taps, k, columns, panels.shape[3], *strides)
     args = np.array(words, np.int64)

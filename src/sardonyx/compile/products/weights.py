@@ -68,7 +68,7 @@ def packed_weights(
     columns = total // groups
     tile = tile_for(columns, target.lanes, target.registers)
     first = (np.zeros(total, np.float32) if bias is None else bias).reshape(groups, columns)
-    is_band = not windows_only and takes_band(channels, window, groups)
+    is_band = not windows_only and not narrow and takes_band(channels, window, groups)
     taps = weights.reshape(groups, columns, channels, height, width).transpose(0, 3, 4, 2, 1)
     shape = (height, width * channels) if is_band else (height * width, channels)
     panels = packed(taps.reshape(groups, *shape, columns), tile)

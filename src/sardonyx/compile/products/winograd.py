@@ -25,6 +25,7 @@ from sardonyx.ir.dims import Known, ceil_div
 
 MANY = 160  # channels whose weights no longer stay in the cache beside everything else
 ENOUGH = 8  # groups that keep a few threads busy
+FEW = 12  # tiles that are not worth two groups
 GROUP = 24, 64  # tiles of a group at most: in one step, in two
 
 
@@ -193,7 +194,9 @@ def alike(tiles: Known, most: int) -> int:
     """How many tiles are a group: no more than that, and, if the tiles are counted, about as many in each."""
     if not isinstance(tiles, int) or tiles == 0:
         return most
-    return -(-tiles // -(-tiles // most))
+    groups = -(-tiles // most)
+    even = groups + groups % 2 if tiles > FEW else groups  # two threads get as much as each other
+    return -(-tiles // even)
 
 
 def uneven(floats: int) -> int:

@@ -15,7 +15,9 @@ from sardonyx.compile.tensor import Tensor
 from sardonyx.ir.tensors import Array
 
 WIDEST = 16  # lanes of any target
-BLOCK = 16  # features at a time, of which doubles stay in the caches
+BLOCK = (
+    800  # windows at a time: of such products NumPy's BLAS makes no work for threads, which it would wait for
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ def transformed(weights: Array, forms: Forms) -> Array:
     assert window == [TAPS, TAPS], f"a window of {window} is not three by three"
     both = np.kron(forms.vertical.weights(), forms.horizontal.weights())
     values = np.empty((len(both), features, channels), np.float32)
-    for first in range(0, features, BLOCK):
-        some = weights[first : first + BLOCK].astype(np.float64).reshape(-1, TAPS * TAPS)
-        values[:, first : first + BLOCK] = (both @ some.T).reshape(len(both), -1, channels)
+    some = max(BLOCK // channels, 1)  # features
+    for first in range(0, features, some):
+        windows = weights[first : first + some].astype(np.float64).reshape(-1, TAPS * TAPS)
+        values[:, first : first + some] = (both @ windows.T).reshape(len(both), -1, channels)
     return values.transpose(0, 2, 1)

@@ -1,0 +1,167 @@
+"""A program as the document and the sections of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx.compile import entry, sizes, tape
+from sardonyx.compile.layout import Layout, laid_out
+from sardonyx.compile.llvm.jit import object_code
+from sardonyx.compile.llvm.kernels import code, disk, symbol
+from sardonyx.compile.llvm.target import Target
+from sardonyx.compile.plan import Plan, planned
+from sardonyx.compile.program import Action, HostCall, Program
+from sardonyx.compile.saved import container, link
+from sardonyx.compile.saved.container import Json
+from sardonyx.compile.saved.dims import dim_to, dims_to
+from sardonyx.compile.saved.features import machine, needed
+from sardonyx.compile.saved.reading import protocol
+from sardonyx.compile.saved.remnant import remnant
+from sardonyx.compile.show import kernels
+from sardonyx.compile.step import Kernel, Step
+from sardonyx.compile.tensor import Storage, Tensor
+from sardonyx.errors import SardonyxError
+from sardonyx.io.types_proto import type_to
+from sardonyx.ir.graph import Model, Node, Value
+from sardonyx.proto.binary import encode
+
+RUNNER = ("run", "work")
+
+
+def write(path: Path, model: Model, program: Program, target: Target, fields: entry.Fields) -> None:
+    """Compiles a program of a model into a file; `fields` are those of arrays in memory.
+
+    Raises SardonyxError where this cannot be done.
+    """
+    if machine() is None:
+        raise SardonyxError("programs are saved under Linux, on x86-64 or AArch64")
+    document, sections, constants = parts(model, program, target, fields)
+    container.write(path, document, sections, constants)
+
+
+def parts(
+    model: Model, program: Program, target: Target, fields: entry.Fields
+) -> tuple[dict[str, Json], dict[str, bytes], list[memoryview]]:
+    """The document of a program, its sections, and its constants."""
+    plan = planned(program)
+    words = laid_out(program, plan)
+    image = code_of(program, words, target, fields)
+    left, calls = remnant(program)
+    writer = Writer(plan, image)
+    document: dict[str, Json] = {
+        "machine": machine(),
+        "features": [*needed(target)],
+        "protocol": protocol(),
+        "fields": [*vars_of(fields)],
+        "functions": {name: image.functions[name] for name in (*RUNNER, "enter")},
+        "slots": {**image.slots},
+        "interface": interface(model),
+        "lengths": [[name, *place] for name, place in program.sizes.items()],
+        "size": static_size(program, words, image),
+        "others": [writer.other(one) for one in words.others],
+        "actions": [writer.action(one, calls) for one in program.actions],
+        "inputs": [[v.name, writer.tensor(t)] for v, t in program.inputs.items()],
+        "outputs": [[v.name, None if t is None else writer.tensor(t)] for v, t in program.outputs.items()],
+        "fed": len(program.model.graph.inputs),
+        "arena": plan.size,
+        "arena_slots": [dims_to(tuple(tenant.size for tenant in slot.tenants)) for slot in plan.slots],
+    }
+    document["storages"] = writer.storages
+    sized = [one.nbytes for one in writer.constants]
+    document["constants"] = [[*pair] for pair in zip(container.places(sized), sized, strict=True)]
+    sections = {"code": bytes(image.code), "model": encode(left), **words_of(words)}
+    return document, sections, [one.data for one in writer.constants]
+
+
+def vars_of(fields: entry.Fields) -> Sequence[int]:
+    return fields.kind, fields.data, fields.rank, fields.dims, fields.dtype, fields.flags
+
+
+def interface(model: Model) -> Json:
+    """What callers see: inputs without defaults, and outputs, each a name and the record of its type in hex."""
+    inputs = [v for v in model.graph.inputs if v.initializer is None]
+    return {
+        "ir_version": model.ir_version,
+        "inputs": [port(v) for v in inputs],
+        "outputs": [port(v) for v in model.graph.outputs],
+    }
+
+
+def port(value: Value) -> Json:
+    return [value.name, None if value.type is None else encode(type_to(value.type)).hex()]
+
+
+def code_of(program: Program, words: Layout, target: Target, fields: entry.Fields) -> link.Image:
+    """All the code that a program needs."""
+    used = kernels(program)
+    texts = [tape.source(target), entry.source(target, fields)]
+    names = [*RUNNER, "enter", *map(symbol, used)]
+    if not program.is_static:
+        texts.append(sizes.text("sizes", program, words))
+        names.append("sizes")
+    objects = [object_code(text, disk()) for text in texts] + [code(kernel) for kernel in used]
+    return link.linked(objects, names)
+
+
+def static_size(program: Program, words: Layout, image: link.Image) -> Json:
+    """Bytes of the arena, of a thread's scratch, and faults; or where the function is that works out sizes."""
+    if not program.is_static:
+        return image.functions["sizes"]
+    _, arena, scratch, faults = sizes.worked_out(program, words, ())
+    return [arena, scratch, faults]
+
+
+def words_of(words: Layout) -> dict[str, bytes]:
+    """The words of a program as they are before it runs, their bases, and which of them depend on sizes."""
+    fixed = [value if isinstance(value, int) else 0 for value in words.values]
+    varying = [i for i, value in enumerate(words.values) if not isinstance(value, int)]
+    found = {"words": fixed, "bases": words.bases, "varying": varying}
+    return {name: np.array(values, "<i8").tobytes() for name, values in found.items()}
+
+
+class Writer:
+    """Tensors and what they lie in, each storage by its number."""
+
+    def __init__(self, plan: Plan, image: link.Image) -> None:
+        self.plan, self.image = plan, image
+        self.storages: list[Json] = []
+        self.constants: list[NDArray[np.uint8]] = []
+        self._numbers: dict[Storage, int] = {}
+
+    def storage(self, one: Storage) -> int:
+        if one not in self._numbers:
+            self._numbers[one] = len(self.storages)
+            self.storages.append([one.role, one.name, dim_to(one.size), self.place(one)])
+        return self._numbers[one]
+
+    def place(self, one: Storage) -> Json:
+        """Of constants their number, in the arena the offset or, in a list, the slot."""
+        if one.data is not None:
+            self.constants.append(np.ascontiguousarray(one.data).reshape(-1).view(np.uint8))
+            return len(self.constants) - 1
+        if one.role != "arena":
+            return None
+        slot = self.plan.slot_of.get(one)
+        return self.plan.offsets[one] if slot is None else [slot]
+
+    def tensor(self, tensor: Tensor) -> Json:
+        place = [self.storage(tensor.storage), dim_to(tensor.offset)]
+        return [int(tensor.dtype), dims_to(tensor.shape), dims_to(tensor.strides), *place]
+
+    def other(self, base: Storage | Kernel) -> Json:
+        """A base of words: a function's offset, or in a list the number of a storage."""
+        if isinstance(base, Kernel):
+            return self.image.functions[symbol(base)]
+        return [self.storage(base)]
+
+    def action(self, action: Action, calls: Mapping[Node, int]) -> Json:
+        match action:
+            case Step():
+                return action.kernel.key
+            case HostCall():
+                return [calls[action.node], [[v.name, self.tensor(t)] for v, t in action.takes.items()]]
+        return [action.value.name, self.tensor(action.tensor)]

@@ -1,0 +1,66 @@
+"""Programs that sessions of one unchanged file share, so that its weights are packed once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+from weakref import WeakValueDictionary
+
+from sardonyx.compile.program import Program
+from sardonyx.io.external.files import ExternalStorage
+from sardonyx.io.load import Source
+from sardonyx.ir.graph import Model
+from sardonyx.ir.tensors import SparseTensor, Tensor
+from sardonyx.ir.walk import graphs, roots
+
+Version: TypeAlias = "tuple[str, int, int, int, int]"
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Compiled:
+    """A program in the hands of the engines that run it."""
+
+    program: Program
+
+
+COMPILED: WeakValueDictionary[Version, Compiled] = WeakValueDictionary()
+
+
+def version_of(source: Source) -> Version | None:
+    """What tells the content of a file from that of another time: its place, inode, size and times; None for no file."""
+    if not isinstance(source, str | os.PathLike):
+        return None
+    path = os.path.abspath(os.fspath(source))
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def is_whole(model: Model) -> bool:
+    """Whether all data of a model are in its own file."""
+    return not any(isinstance(tensor.storage, ExternalStorage) for tensor in tensors(model))
+
+
+def tensors(model: Model) -> Iterator[Tensor]:
+    """The initializers of a model and the tensors in attributes of its nodes; of sparse ones both parts."""
+    for graph in (graph for root in roots(model) for graph in graphs(root)):
+        for value in graph.initializers.values():
+            yield from parts(value.initializer)
+        for node in graph.nodes:
+            for attribute in node.attributes.values():
+                yield from parts(attribute.value)
+
+
+def parts(value: object) -> Iterator[Tensor]:
+    match value:
+        case Tensor():
+            yield value
+        case SparseTensor():
+            yield from (value.values, value.indices)
+        case [Tensor() | SparseTensor(), *_]:
+            for one in value:
+                yield from parts(one)

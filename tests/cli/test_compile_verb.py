@@ -1,0 +1,54 @@
+"""`sardonyx compile`: a model into a file that runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import model
+from sardonyx.cli.main import main
+from sardonyx.compile.saved import features
+
+pytestmark = pytest.mark.skipif(features.machine() is None, reason="programs are not saved here")
+TEXT = "g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }"
+Streams = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    sx.save(model(TEXT), tmp_path / "m.onnx")
+    return tmp_path / "m.onnx"
+
+
+def test_the_file_runs(path: Path, capsys: Streams) -> None:
+    assert main(["compile", str(path), "-o", str(path.parent / "other.sdx")]) == 0
+    assert "other.sdx: " in capsys.readouterr().err
+    y = sx.Session(path.parent / "other.sdx").run({"x": np.array([[-1, 2]], np.float32)})["y"]
+    np.testing.assert_array_equal(y, [[0, 2]])
+
+
+def test_run_takes_the_file_for_a_model(path: Path, capsys: Streams) -> None:
+    assert main(["compile", str(path)]) == 0
+    assert main(["run", str(path.with_suffix(".sdx")), "x=[[-1, 2]]", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"y": [[0, 2]]}
+
+
+def test_the_file_takes_the_name_of_the_model(path: Path) -> None:
+    assert main(["compile", str(path)]) == 0
+    assert path.with_suffix(".sdx").exists()
+
+
+def test_a_model_that_cannot_be_run_is_a_finding(path: Path, capsys: Streams) -> None:
+    sx.save(model("g (float[2] x) => (float[2] y) { y = Nowhere(x) }"), path)
+    assert main(["compile", str(path)]) == 1
+    assert "Nowhere" in capsys.readouterr().err
+    assert not path.with_suffix(".sdx").exists()
+
+
+def test_a_model_without_a_name_needs_one(capsys: Streams) -> None:
+    assert main(["compile", "-"]) == 2
+    assert "-o FILE.sdx" in capsys.readouterr().err

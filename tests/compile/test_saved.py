@@ -1,0 +1,278 @@
+"""Saved programs: what runs from a file is what was compiled, and damaged files are told."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import pickle
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from conformance.official import official_cases, run_case
+from models import model
+from sardonyx.compile.llvm.jit import compiled, host
+from sardonyx.compile.saved import container, features, link
+from sardonyx.compile.saved.container import HEAD, Json
+from sardonyx.compile.saved.dims import dim_from, dim_to
+from sardonyx.ir.dims import Known, ceil_div, dim_max, dim_min, symbol
+from sardonyx.runtime.executable import Executable
+from sardonyx.runtime.saved import SavedEngine
+from sardonyx.runtime.saving import save_compiled
+
+pytestmark = pytest.mark.skipif(features.machine() is None, reason="programs are not saved here")
+
+STATIC = """g (float[2,3] x) => (float[2,4] y) <float[3,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}>
+    { a = MatMul(x, w)  y = Relu(a) }"""
+DYNAMIC = """g (float[N,K] x, float[K,M] w) => (float[N,M] y, float[N,K] z)
+    { a = MatMul(x, w)  y = Softmax <axis = 1> (a)  z = Exp(x) }"""
+ON_HOST = """g (float[N] x, bool b) => (float[?] y, float[N] z, float[2] c) <float[2] c = {5, 6}, float[1] one = {1}>
+    { a = Add(x, one)  d = NonZero(a)  n = Cast <to = 1> (d)  r = ReduceSum <keepdims = 0> (n)
+      t = If (b) <then_branch = p () => (float[N] u) { u = Mul(a, one) }, else_branch = q () => (float[N] v) { v = Identity(x) }>
+      z = Neg(t)  y = Add(r, x) }"""
+PICKED = "g (float[3] x, int64[N] i) => (float[N] y) { y = Gather(x, i) }"
+MODELS = {"static": STATIC, "dynamic": DYNAMIC, "host": ON_HOST, "picked": PICKED}
+Feeds = dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]
+
+
+def feeds_of(name: str, length: int) -> Feeds:
+    rng = np.random.default_rng(length)
+    x = rng.standard_normal((length, 3)).astype(np.float32)
+    match name:
+        case "static":
+            return {"x": rng.standard_normal((2, 3)).astype(np.float32)}
+        case "dynamic":
+            return {"x": x, "w": rng.standard_normal((3, 5)).astype(np.float32)}
+        case "host":
+            return {"x": x[:, 0].copy(), "b": np.array(length % 2 == 0)}
+    return {"x": x[0] if length else np.ones(3, np.float32), "i": rng.integers(-3, 3, length)}
+
+
+def saved(name: str, folder: Path) -> Path:
+    path = folder / f"{name}.sdx"
+    save_compiled(model(MODELS[name]), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def static(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return saved("static", tmp_path_factory.mktemp("saved"))
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_file_gives_what_the_native_engine_gives(name: str, threads: int, tmp_path: Path) -> None:
+    ours = sx.Session(model(MODELS[name]), engine="native", threads=threads)
+    theirs = sx.Session(saved(name, tmp_path), threads=threads)
+    assert [(p.name, p.type) for p in theirs.inputs] == [(p.name, p.type) for p in ours.inputs]
+    assert [(p.name, p.type) for p in theirs.outputs] == [(p.name, p.type) for p in ours.outputs]
+    for length in (4, 1, 7, 7, 7, 7, 0):  # the same length again takes the short way
+        feeds = feeds_of(name, length)
+        wanted, found = ours.run(feeds), theirs.run(feeds)
+        assert list(wanted) == list(found)
+        for key, value in wanted.items():
+            np.testing.assert_array_equal(found[key], value)
+
+
+def test_neither_the_compiler_nor_lowerings_are_loaded(static: Path) -> None:
+    code = (
+        "import sys, numpy as np, sardonyx as sx\n"
+        "sys.modules['llvmlite'] = None\n"  # an import of it fails
+        f"s = sx.Session({str(static)!r}, threads=2)\n"
+        "for _ in range(4): y = s.run({'x': np.ones((2, 3), np.float32)})['y']\n"
+        "print(y.tolist(), 'sardonyx.compile.lowering' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"{[[15.0, 18.0, 21.0, 24.0]] * 2} False"
+
+
+def test_sessions_of_a_file_are_made_anew_from_pickles(static: Path) -> None:
+    feeds = feeds_of("static", 0)
+    session = sx.Session(static)
+    again = pickle.loads(pickle.dumps(session))
+    np.testing.assert_array_equal(again.run(feeds)["y"], session.run(feeds)["y"])
+
+
+def test_official_cases_hold_from_files(tmp_path: Path) -> None:
+    def engine(found: sx.Model, *, seed: int | None = None) -> SavedEngine:
+        save_compiled(found, tmp_path / "m.sdx")
+        return SavedEngine(tmp_path / "m.sdx", threads=1, seed=seed)
+
+    for case in official_cases()[::60]:
+        run_case(case, engine=engine)
+
+
+# --- what a file cannot do -------------------------------------------------------------------
+
+
+def test_the_reference_engine_runs_no_code(static: Path) -> None:
+    with pytest.raises(sx.SardonyxError, match="reference engine cannot run"):
+        sx.Session(static, engine="reference")
+
+
+def test_nodes_are_not_there_to_be_traced(static: Path) -> None:
+    with pytest.raises(sx.SardonyxError, match="no nodes"):
+        sx.Session(static).trace(feeds_of("static", 0))
+
+
+def test_an_index_out_of_range_is_an_error(tmp_path: Path) -> None:
+    session = sx.Session(saved("picked", tmp_path))
+    with pytest.raises(sx.EvaluationError, match="out of range"):
+        session.run({"x": np.ones(3, np.float32), "i": np.array([1, 3])})
+
+
+def test_sizes_that_do_not_fit_are_an_error(tmp_path: Path) -> None:
+    text = "g (float[N] x, float[M] y) => (float[K] z) { z = Add(x, y) }"
+    save_compiled(model(text), tmp_path / "m.sdx")
+    with pytest.raises(sx.SardonyxError):
+        sx.Session(tmp_path / "m.sdx").run({"x": np.ones(3, np.float32), "y": np.ones(2, np.float32)})
+
+
+def test_feeds_are_held_to_what_the_model_declares(static: Path) -> None:
+    session = sx.Session(static)
+    with pytest.raises(sx.InputError, match="declared 3"):
+        session.run({"x": np.ones((2, 4), np.float32)})
+    with pytest.raises(sx.InputError, match="no input 'v'"):
+        session.run({"v": np.ones(3, np.float32)})
+
+
+def test_an_input_with_a_default_is_a_constant(tmp_path: Path) -> None:
+    text = "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }"
+    save_compiled(model(text), tmp_path / "m.sdx")
+    session = sx.Session(tmp_path / "m.sdx")
+    assert [port.name for port in session.inputs] == ["x"]
+    np.testing.assert_array_equal(session.run({"x": np.zeros(2, np.float32)})["y"], [1, 2])
+
+
+# --- damage ----------------------------------------------------------------------------------
+
+
+def test_every_byte_that_changes_before_the_constants_is_noticed(static: Path, tmp_path: Path) -> None:
+    content = static.read_bytes()
+    document = json.loads(content[HEAD.size : HEAD.size + HEAD.unpack_from(content)[3]])
+    length = HEAD.unpack_from(content)[3]
+    covered = [range(HEAD.size + length)]
+    for name, (at, size, _) in document["sections"].items():
+        start = container.body(length) + at
+        covered += [range(start, start + size)] if name != "constants" else []
+    places = [*range(HEAD.size), *random.Random(0).sample([i for r in covered for i in r], 200)]
+    damaged = tmp_path / "m.sdx"
+    for at in places:
+        damaged.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
+        with pytest.raises(sx.DecodeError, match=r"m\.sdx"):
+            sx.Session(damaged)
+
+
+def test_a_file_that_was_cut_short_is_noticed(static: Path, tmp_path: Path) -> None:
+    content = static.read_bytes()
+    damaged = tmp_path / "m.sdx"
+    for size in [0, 1, HEAD.size - 1, HEAD.size, *range(HEAD.size, len(content), 499), len(content) - 1]:
+        damaged.write_bytes(content[:size])
+        with pytest.raises(sx.DecodeError):
+            sx.Session(damaged)
+
+
+def changed(path: Path, target: Path, **changes: Json) -> Path:
+    """The file with other values in its document, whose hash is right again."""
+    content = path.read_bytes()
+    length = HEAD.unpack_from(content)[3]
+    document = json.loads(content[HEAD.size : HEAD.size + length])
+    base = container.body(length)
+    sections = {name: content[base + at :][:size] for name, (at, size, _) in document.pop("sections").items()}
+    constants = memoryview(sections.pop("constants"))
+    container.write(target, {**document, **changes}, sections, [constants])
+    return target
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"functions": {"run": 1 << 40, "work": 0, "enter": 0}},
+        {"functions": {"run": 0}},
+        {"slots": {"system": 0}},
+        {"slots": {"memset": 1 << 40}},
+        {"others": []},
+        {"others": [1 << 40]},
+        {"others": [[99]]},
+        {"others": [-1]},
+        {"storages": [["arena", "a", 64, 1 << 40]]},
+        {"storages": [["elsewhere", "a", 64, 0]]},
+        {"storages": [["input", "a", [[4, ["K"]]], None]] * 9},
+        {"constants": [[0, 1 << 40]]},
+        {"constants": "none"},
+        {"actions": [[0, []]]},
+        {"actions": [["nowhere", None]]},
+        {"actions": ["step"] * 1000},
+        {"inputs": [["nowhere", None]]},
+        {"outputs": []},
+        {"fed": 99},
+        {"size": 1 << 40},
+        {"size": [1, 2]},
+        {"lengths": [["N", "nowhere", 0]]},
+        {"fields": [1]},
+        {"interface": {}},
+        {"arena_slots": 3},
+        {"protocol": "another"},
+        {"machine": 3},
+    ],
+)
+def test_a_document_that_no_writer_made_is_refused(
+    changes: dict[str, Json], static: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(sx.SardonyxError):
+        sx.Session(changed(static, tmp_path / "m.sdx", **changes))
+
+
+def test_features_that_a_processor_has_not_are_named(static: Path, tmp_path: Path) -> None:
+    path = changed(static, tmp_path / "m.sdx", features=["avx1024", "sse2", "teleport"])
+    with pytest.raises(sx.UnsupportedProcessor, match="avx1024, teleport") as caught:
+        sx.Session(path)
+    assert {"avx1024", "teleport"} <= set(caught.value.features)
+
+
+def test_a_file_for_another_kind_of_processor_is_refused(static: Path, tmp_path: Path) -> None:
+    with pytest.raises(sx.UnsupportedProcessor, match="riscv"):
+        sx.Session(changed(static, tmp_path / "m.sdx", machine="riscv64"))
+
+
+def test_this_processor_has_what_code_compiled_for_it_needs() -> None:
+    assert set(features.needed(host())) <= features.present()
+
+
+# --- parts -----------------------------------------------------------------------------------
+
+N, M = symbol("N"), symbol("a name. with 0")
+
+
+@pytest.mark.parametrize(
+    "dim",
+    [0, -3, N, 2 * N * N - M + 7, ceil_div(N, 64), N % 5 + dim_max(N, M), dim_min(N * M, 512) // (N + 1)],
+    ids=str,
+)
+def test_dims_come_back(dim: Known) -> None:
+    assert dim_from(json.loads(json.dumps(dim_to(dim)))) == dim
+
+
+def test_code_calls_functions_of_the_system_through_slots() -> None:
+    text = """declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define void @fill(ptr %p, i64 %n) { call void @llvm.memset.p0.i64(ptr %p, i8 7, i64 %n, i1 0) ret void }"""
+    image = link.linked([compiled(text, host())] * 2, ["fill"])
+    assert set(image.slots) == {"memset"}
+    code = Executable(memoryview(bytes(image.code)), image.functions, image.slots)
+    memory = np.zeros(9, np.uint8)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(code.addresses["fill"])(memory.ctypes.data, 8)
+    assert memory.tolist() == [7] * 8 + [0]
+
+
+def test_arm_instructions_take_pages_and_distances() -> None:
+    # adrp x0, 2 pages on; ldr q0, [x0, #0x120]; b back by 8 bytes: the words as the manual of the architecture has them
+    assert link.arm(0x90000000, 275, 0x1004, 0x3120) == 0xD0000000
+    assert link.arm(0x3DC00000, 299, 0x1008, 0x3120) == 0x3DC04800
+    assert link.arm(0x14000000, 282, 0x1008, 0x1000) == 0x17FFFFFE
+    assert link.stub_arm(0x1010, 0x1008)[4:] == struct.pack("<II", 0xF9400610, 0xD61F0200)

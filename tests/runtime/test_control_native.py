@@ -1,0 +1,325 @@
+"""Bodies of Loop, If, Scan and SequenceMap run as native programs, and mean what they mean to the reference engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from models import model
+from sardonyx.errors import EvaluationError, LimitError
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.ir.tensors import Array
+from sardonyx.ops.api import RunLimits, RuntimeValue
+from sardonyx.runtime.bodies import MOST, Body, Form
+from sardonyx.runtime.engine import NativeEngine
+
+F = np.float32
+CHAIN = "a = Add(s, c)  b = Tanh(a)  d = Mul(b, s)"
+C = "c = Constant <value = float[3] {0.5, -1, 2}> ()"
+LOOP = f"""g (float[3] x, int64 m) => (float[3] y, float[K,3] z) {{
+  {C}
+  y, z = Loop <body = each (int64 i, bool on, float[3] s) => (bool goes, float[3] t, float[3] u) {{
+    goes = Identity(on)  {CHAIN}  t = Sub(d, c)  u = Add(t, x)
+  }}> (m, , x)
+}}"""
+
+
+def engine(text: str, limits: RunLimits | None = None, opset: int = 25) -> NativeEngine:
+    return NativeEngine(model(text, opset=opset), threads=1, limits=limits, seed=3)
+
+
+def bodies(found: NativeEngine) -> Iterator[Body]:
+    """The bodies that a run has come to, those inside others too."""
+    waiting = [found.native.host.interpreted]
+    while waiting:
+        body = waiting.pop()
+        inside = [inner for inner in body.subprograms.values() if isinstance(inner, Body)]
+        inside += [
+            host.interpreted for form in compiled(body) if (host := getattr(form.native, "host", None))
+        ]
+        waiting += inside
+        if body.graph.parent is not None:
+            yield body
+
+
+def compiled(body: Body) -> list[Form]:
+    return [form for form in body.forms.values() if form is not None]
+
+
+def agrees(text: str, *feeds: Mapping[str, RuntimeValue], opset: int = 25) -> NativeEngine:
+    """The native engine, which computes what the reference engine does for each of several feeds."""
+    found, reference = engine(text, opset=opset), Interpreter(model(text, opset=opset), seed=3)
+    for feed in feeds:
+        wanted = reference.run(feed)
+        for name, result in found.run(feed).items():
+            assert_same(result, wanted[name])
+    return found
+
+
+def agrees_with_strings(text: str, feed: Mapping[str, RuntimeValue]) -> NativeEngine:
+    """`agrees`, for outputs of which some are strings."""
+    found, wanted = engine(text), Interpreter(model(text, opset=25)).run(feed)
+    for name, result in found.run(feed).items():
+        if np.asarray(result).dtype.kind == "O":
+            assert np.array_equal(result, wanted[name])  # type: ignore[arg-type]
+        else:
+            assert_same(result, wanted[name])
+    return found
+
+
+def assert_same(found: RuntimeValue, wanted: RuntimeValue) -> None:
+    """Equal to the rounding of a few dozen operations on float32."""
+    if isinstance(wanted, list):
+        assert isinstance(found, list) and len(found) == len(wanted)
+        for one, other in zip(found, wanted, strict=True):
+            assert_same(one, other)
+        return
+    assert isinstance(found, np.ndarray) and isinstance(wanted, np.ndarray)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, 1e-4, 1e-6)
+
+
+def floats(*shape: int, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).normal(size=shape).astype(F)
+
+
+# --- what runs natively ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 20])
+def test_the_body_of_a_loop_is_compiled(trips: int) -> None:
+    found = agrees(LOOP, {"x": floats(3), "m": np.array(trips)}, {"x": floats(3, seed=1), "m": np.array(3)})
+    (body,) = bodies(found)
+    assert len(compiled(body)) == 1
+
+
+def test_the_results_of_a_loop_are_those_of_float64() -> None:
+    x = floats(3)
+    found = engine(LOOP).run({"x": x, "m": np.array(4)})
+    s, c, rows = x.astype(np.float64), np.array([0.5, -1, 2]), []
+    for _ in range(4):
+        s = np.tanh(s + c) * s - c
+        rows.append(s + x)
+    np.testing.assert_allclose(found["y"], s, 1e-5)  # type: ignore[arg-type]
+    np.testing.assert_allclose(found["z"], rows, 1e-5)  # type: ignore[arg-type]
+
+
+def test_branches_are_compiled_when_they_are_taken() -> None:
+    text = f"""g (float[N,3] s, bool which) => (float[N,3] y) {{
+      {C}
+      y = If <
+        then_branch = a () => (float[N,3] d) {{ {CHAIN} }},
+        else_branch = b () => (float[N,3] e) {{ f = Sub(s, c)  e = Exp(f) }}
+      > (which)
+    }}"""
+    feeds = [
+        {"s": floats(n, 3), "which": np.array(which)} for n in (1, 5, 0) for which in (True, True, False)
+    ]
+    found = agrees(text, *feeds[:2])
+    assert sorted(len(compiled(body)) for body in bodies(found)) == [0, 1]
+    found = agrees(text, *feeds)
+    assert sorted(len(compiled(body)) for body in bodies(found)) == [1, 1]
+
+
+def test_slices_are_scanned() -> None:
+    text = f"""g (float[3] x, float[T,3] rows) => (float[3] y, float[T,3] z) {{
+      {C}
+      y, z = Scan <num_scan_inputs = 1, body = each (float[3] v, float[3] s) => (float[3] t, float[3] u) {{
+        {CHAIN}  t = Add(d, v)  u = Neg(t)
+      }}> (x, rows)
+    }}"""
+    found = agrees(text, *({"x": floats(3), "rows": floats(n, 3, seed=n)} for n in (0, 1, 7)))
+    (body,) = bodies(found)
+    assert len(compiled(body)) == 1
+
+
+def test_sequences_are_mapped() -> None:
+    text = f"""g (float[A] p, float[B] q) => (seq(float[]) y) {{
+      two = SequenceConstruct(p, q)
+      y = SequenceMap <body = each (float[] s) => (float[] e) {{
+        c = Constant <value = float {{0.5}}> ()  {CHAIN}  e = Exp(d)
+      }}> (two)
+    }}"""
+    found = agrees(text, {"p": floats(3), "q": floats(8)}, {"p": floats(0), "q": floats(1)})
+    (body,) = bodies(found)
+    assert len(compiled(body)) == 1
+
+
+def test_loops_inside_of_loops() -> None:
+    text = f"""g (float[3] x, int64 m) => (float[3] y) {{
+      {C}
+      y = Loop <body = each (int64 i, bool on, float[3] p) => (bool goes, float[3] q) {{
+        goes = Identity(on)  n = Add(i, m)  r = Mul(p, x)
+        q = Loop <body = again (int64 j, bool in, float[3] s) => (bool out, float[3] t) {{
+          out = Identity(in)  {CHAIN}  t = Add(d, r)
+        }}> (n, , p)
+      }}> (m, , x)
+    }}"""
+    found = agrees(text, {"x": floats(3) / 4, "m": np.array(3)})
+    assert any(compiled(body) for body in bodies(found))
+
+
+def test_a_carried_value_may_grow() -> None:
+    text = """g (float[N] x, int64 m) => (float[M] y) {
+      y = Loop <body = each (int64 i, bool on, float[K] s) => (bool goes, float[L] t) {
+        goes = Identity(on)  a = Exp(s)  b = Neg(a)  t = Concat <axis = 0> (b, x)
+      }> (m, , x)
+    }"""
+    found = agrees(text, {"x": floats(2), "m": np.array(5)}, {"x": floats(0), "m": np.array(2)})
+    (body,) = bodies(found)
+    assert len(compiled(body)) == 1
+
+
+def test_what_a_body_hands_on_is_not_copied() -> None:
+    text = f"""g (float[3] x, float[1000] big, int64 m) => (float[3] y, float[1000] same, bool last) {{
+      {C}
+      on = Constant <value = bool {{1}}> ()
+      y, same = Loop <body = each (int64 i, bool on, float[3] s, float[1000] w) => (bool goes, float[3] t, float[1000] v) {{
+        goes = Identity(on)  {CHAIN}  t = Add(d, c)  v = Identity(w)
+      }}> (m, on, x, big)
+      last = Identity(on)
+    }}"""
+    big = floats(1000)
+    found = agrees(text, {"x": floats(3), "big": big, "m": np.array(3)})
+    (form,) = (form for body in bodies(found) for form in compiled(body))
+    assert [v.name for v in form.native.program.outputs] == ["t"]
+
+
+def test_sequences_are_carried_through_compiled_bodies() -> None:
+    text = f"""g (float[3] x, int64 m) => (seq(float[3]) y) {{
+      {C}
+      empty = SequenceEmpty()
+      y = Loop <body = each (int64 i, bool on, seq(float[3]) had) => (bool goes, seq(float[3]) has) {{
+        goes = Identity(on)
+        {" ".join(f"s{k + 1} = Sin(t{k})  t{k + 1} = Add(s{k + 1}, c)" for k in range(20)).replace("t0", "x")}
+        u = Unsqueeze(i, axes)  w = Cast <to = 1> (u)  z = Add(t20, w)
+        has = SequenceInsert(had, z)
+      }}> (m, , empty)
+    }}""".replace("empty = Seq", "axes = Constant <value = int64[1] {0}> ()  empty = Seq")
+    found = agrees(text, {"x": floats(3), "m": np.array(4)}, {"x": floats(3), "m": np.array(0)})
+    assert any(compiled(body) for body in bodies(found))
+
+
+def test_strings_go_around_what_is_compiled() -> None:
+    text = f"""g (float[3] x, string[N] words, int64 m) => (float[3] y, string[M] more) {{
+      {C}
+      y, more = Loop <body = each (int64 i, bool on, float[3] s, string[K] v) => (bool goes, float[3] t, string[L] w) {{
+        goes = Identity(on)
+        {" ".join(f"a{k + 1} = Sin(a{k})  b{k + 1} = Cos(a{k + 1})" for k in range(20)).replace("a0", "s")}
+        t = Add(b20, c)
+        w = Concat <axis = 0> (v, words)
+      }}> (m, , x, words)
+    }}"""
+    engine_ = agrees_with_strings(
+        text, {"x": floats(3), "words": np.array(["a", "b"], object), "m": np.array(3)}
+    )
+    assert any(compiled(body) for body in bodies(engine_))
+
+
+def test_slices_that_are_not_in_a_row() -> None:
+    text = f"""g (float[3] x, float[3,T] rows) => (float[3] y) {{
+      {C}
+      y = Scan <num_scan_inputs = 1, scan_input_axes = [1], body = each (float[3] v, float[3] s) => (float[3] t) {{
+        {CHAIN}  t = Add(d, v)
+      }}> (x, rows)
+    }}"""
+    agrees(text, {"x": floats(3), "rows": floats(3, 9)})
+
+
+# --- what stays with the reference engine ----------------------------------------------------
+
+
+def test_bodies_of_too_many_types_are_interpreted() -> None:
+    text = """g (float[A] p) => (float y) {
+      y = Loop <body = each (int64 i, bool on, float[] s) => (bool goes, float[] t) {
+        goes = Identity(on)
+        a = Exp(s)  b = Neg(a)  d = Exp(b)
+        front = Constant <value = int64[1] {0}> ()
+        t = Unsqueeze(d, front)
+      }> (m, , p)
+    }"""
+    text = text.replace("=> (float y)", "=> (float[] y)").replace("(float[A] p)", "(float[A] p, int64 m)")
+    found = agrees(text, {"p": floats(3), "m": np.array(MOST + 6)})
+    (body,) = bodies(found)
+    assert len(body.forms) == MOST
+
+
+def test_a_body_that_gains_little_is_interpreted() -> None:
+    text = """g (float[3] x, int64 m) => (float[3] y) {
+      y = Loop <body = each (int64 i, bool on, float[3] s) => (bool goes, float[3] t) {
+        goes = Identity(on)
+        u = Unique(s)
+        n = ReduceMax(u)
+        t = Add(n, s)
+      }> (m, , x)
+    }"""
+    found = agrees(text, {"x": floats(3), "m": np.array(5)})
+    (body,) = bodies(found)
+    assert not compiled(body)
+
+
+def test_random_numbers_come_in_the_same_order() -> None:
+    text = f"""g (float[3] x, int64 m) => (float[3] y) {{
+      {C}
+      y = Loop <body = each (int64 i, bool on, float[3] s) => (bool goes, float[3] t) {{
+        goes = Identity(on)  {CHAIN}  r = RandomUniformLike(d)  t = Add(d, r)
+      }}> (m, , x)
+    }}"""
+    agrees(text, {"x": floats(3), "m": np.array(5)})
+
+
+# --- limits and errors -----------------------------------------------------------------------
+
+
+def test_iterations_are_limited() -> None:
+    limits = RunLimits(iterations=7)
+    found = engine(LOOP, limits)
+    found.run({"x": floats(3), "m": np.array(7)})
+    with pytest.raises(LimitError, match="7 times"):
+        found.run({"x": floats(3), "m": np.array(8)})
+
+
+def test_nodes_of_bodies_are_counted() -> None:
+    found = engine(LOOP, RunLimits(nodes=60))
+    found.run({"x": floats(3), "m": np.array(5)})
+    with pytest.raises(LimitError, match="60 nodes"):
+        found.run({"x": floats(3), "m": np.array(20)})
+
+
+def test_a_bad_index_in_a_body_is_an_error() -> None:
+    text = f"""g (float[3] x, int64 m) => (float[3] y) {{
+      {C}
+      y = Loop <body = each (int64 i, bool on, float[3] s) => (bool goes, float[3] t) {{
+        goes = Identity(on)  {CHAIN}  e = Gather(d, i)  t = Add(d, e)
+      }}> (m, , x)
+    }}"""
+    found = agrees(text, {"x": floats(3), "m": np.array(3)})
+    with pytest.raises(EvaluationError, match="Gather"):
+        found.run({"x": floats(3), "m": np.array(4)})
+    (body,) = bodies(found)
+    assert len(compiled(body)) == 1
+
+
+def test_carried_values_that_do_not_fit_are_an_error() -> None:
+    text = """g (float[A] x, float[B] w) => (float[C] y) {
+      m = Constant <value = int64 {3}> ()
+      y = Loop <body = each (int64 i, bool on, float[K] s) => (bool goes, float[L] t) {
+        goes = Identity(on)  a = Exp(s)  b = Add(a, w)  t = Neg(b)
+      }> (m, , x)
+    }"""
+    found = agrees(text, {"x": floats(3), "w": floats(3)}, {"x": floats(1), "w": floats(4)})
+    with pytest.raises(EvaluationError):
+        found.run({"x": floats(3), "w": floats(2)})
+
+
+def test_bodies_run_side_by_side() -> None:
+    feeds = [{"x": floats(3, seed=i), "m": np.array(30 + i % 3)} for i in range(12)]
+    wanted = [engine(LOOP).run(feed) for feed in feeds]
+    found = engine(LOOP)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(found.run, feeds))
+    for result, one in zip(results, wanted, strict=True):
+        assert all(np.array_equal(result[name], one[name]) for name in one)  # type: ignore[arg-type]

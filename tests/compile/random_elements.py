@@ -70,7 +70,10 @@ def binary(g: Growing) -> object:
         return None
     y = partner(g, x)
     both = [x, y] if g.coin() else [y, x]
-    return g.op(g.word("Add", "Add", "Mul", "Sub", "Div", "Max", "Min", "PRelu"), *both, exact=True)
+    if g.coin(0.2):
+        return g.op(g.word("Max", "Min"), *both, exact=True)
+    exact = y in g.values  # constants of several operators are merged
+    return g.op(g.word("Add", "Add", "Mul", "Sub", "Div", "PRelu"), *both, exact=exact)
 
 
 def residual(g: Growing) -> object:

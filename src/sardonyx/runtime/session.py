@@ -86,7 +86,7 @@ class Session:
                 f"threads is {threads}: at least 1 is needed, or None for as many as there are cores"
             )
         saved = saved_path(source, engine)
-        self.engine: Engine = "native" if saved else "reference" if engine == "auto" else engine
+        self.engine: Engine = "native" if saved or engine == "auto" else engine
         sets = tuple(operator_sets)
         self._origin = Origin.of(source, threads, seed, limits, policy, sets)
         self._runner: Interpreter | NativeEngine | Closed

@@ -12,7 +12,7 @@ from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
 from sardonyx.compile.tensor import Tensor
 from sardonyx.compile.views import viewed
-from sardonyx.ir.dims import Known, known_ge
+from sardonyx.ir.dims import Known, dim_min, known_ge
 from sardonyx.ops.inference import Known as Elements
 
 
@@ -28,6 +28,8 @@ def reshape(call: Call, at: Lowering) -> bool:
         return False
     if not at.agree(at.strided(value).count, count(shape)):
         return False
+    if call.op_type == "Reshape":
+        holds_the_open_dim(at, at.elements(call.input(1)), shape)
     if call.op_type == "Identity":
         at.bind(call.output, *at.forms[value])
         return True
@@ -37,6 +39,14 @@ def reshape(call: Call, at: Lowering) -> bool:
     elif not shuffled(call, at, at.forms[value][0]):
         at.bind(call.output, at.dense(value).reshaped(shape))
     return True
+
+
+def holds_the_open_dim(at: Lowering, wanted: Elements | None, shape: tuple[Known, ...]) -> None:
+    """Holds runs to sizes that leave one number for -1: beside a size of 0 it could be any, which Reshape refuses."""
+    for i, dim in enumerate(() if wanted is None else wanted):
+        rest = count((*shape[:i], *shape[i + 1 :]))
+        if isinstance(dim, int | np.integer) and dim == -1 and not known_ge(rest, 1):
+            at.demands[dim_min(rest, 1), 1] = None
 
 
 def shuffled(call: Call, at: Lowering, source: Tensor) -> bool:

@@ -1,0 +1,36 @@
+"""The cases of every operator on the native engine: what the reference engine gives, or its refusal."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import Case, assert_same, model_of
+from ops.test_coverage import cases
+from sardonyx.errors import SardonyxError
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.ops.registry import find
+from sardonyx.runtime.engine import NativeEngine
+
+# Cases that the reference engine refuses, while their newest version, to which programs are converted, broadcasts.
+BROADCAST = {"Add-6 broadcast is off by default", "Sub-6 A is not stretched", "Add-6 higher rank"}
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_a_case_is_computed_natively(case: Case) -> None:
+    op = find(case.domain, case.op)
+    assert op is not None
+    if op.is_random:
+        pytest.skip("draws are not the same")
+    made = model_of(case)
+    feeds = {f"x{i}": value for i, value in enumerate(case.inputs) if value is not None or i in case.types}
+    try:
+        expected = Interpreter(made, seed=1).run(feeds)
+    except SardonyxError as error:
+        if str(case) in BROADCAST:
+            return
+        with pytest.raises(type(error)):
+            NativeEngine(made, threads=1, seed=1).run(feeds)
+        return
+    found = NativeEngine(made, threads=1, seed=1).run(feeds)
+    for name, value in expected.items():
+        assert_same(found[name], value, exact=False, where=f"{case} {name}")

@@ -73,6 +73,20 @@ def test_images_of_any_number_of_channels_are_pooled(operator: str) -> None:
         np.testing.assert_allclose(found, wanted, 1e-6)
 
 
+@pytest.mark.parametrize("other", ["A,B,C,5,6", "5,6", "1,B,1,5,6"])
+def test_batches_of_many_open_dims_are_multiplied(other: str) -> None:
+    text = "g (float[A,B,C,4,5] a, float[%s] b) => (float[A,B,C,4,6] y) { t = Transpose<perm = [2, 0, 1, 3, 4]>(a) "
+    text += "u = Transpose<perm = [1, 2, 0, 3, 4]>(t)  y = MatMul(u, b) }"
+    sizes = {"A": 2, "B": 3, "C": 2}
+    draw = np.random.default_rng(1)
+    a, b = (
+        draw.standard_normal([sizes.get(d) or int(d) for d in dims.split(",")], np.float32)
+        for dims in ("A,B,C,4,5", other)
+    )
+    found = sx.Session(model(text % other), engine="native").run({"a": a, "b": b})["y"]
+    np.testing.assert_allclose(np.asarray(found), a.astype(np.float64) @ b, 0, 1e-5)  # sums of 5 terms
+
+
 PICKS = {
     "Gather": "g (float[4,3] x, int64[N] i) => (float[N,3] y) { y = Gather(x, i) }",
     "Gather along the last axis": "g (float[4,3] x, int64[N] i) => (float[4,N] y) { y = Gather<axis = 1>(x, i) }",

@@ -17,7 +17,7 @@ from sardonyx.compile.destinations import Destinations
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.moves.words import written
-from sardonyx.compile.nodes import Call
+from sardonyx.compile.nodes import Call, is_typed
 from sardonyx.compile.prepare import Prepared
 from sardonyx.compile.program import Action, HostCall, Program, Upload
 from sardonyx.compile.registry import facets
@@ -102,6 +102,8 @@ class Lowering:
         if (node.domain, node.op_type, node.overload) in self.model.functions or self.facts.refuses(node):
             return None
         schema = schema_of(node, self.model.opset_imports)
+        if not is_typed(node, schema):
+            return None
         return Call(node, schema, attributes_of(node, schema, {}))
 
     def host_call(self, node: Node) -> HostCall:

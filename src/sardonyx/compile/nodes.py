@@ -7,9 +7,25 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from sardonyx.ir.graph import Node, Value
+from sardonyx.ir.types import TensorType
 from sardonyx.schema import OpSchema
 
 T = TypeVar("T")
+
+
+def is_typed(node: Node, schema: OpSchema) -> bool:
+    """Whether the element types of all tensors that a node is given are such as its operator takes, and go together."""
+    bound: dict[str, str] = {}
+    for i, value in enumerate(node.inputs):
+        parameter = schema.input(i)
+        if value is None or parameter is None or not isinstance(value.type, TensorType):
+            continue
+        found = f"tensor({value.type.dtype.text})"
+        if found not in schema.allowed(parameter):
+            return False
+        if parameter.homogeneous and bound.setdefault(parameter.type, found) != found:
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from sardonyx.infer.ongoing import Ongoing
 from sardonyx.ir.clone import clone
 from sardonyx.ir.dims import Expr, Known, symbol
 from sardonyx.ir.graph import Model, Value
+from sardonyx.ir.tensors import Tensor
 from sardonyx.ir.types import TensorType
 from sardonyx.ir.walk import graphs, nodes, roots
 from sardonyx.rewrite.optimize import optimize
@@ -53,13 +54,19 @@ def prepared(model: Model) -> Prepared:
 
 
 def stripped(model: Model) -> Model:
-    """A copy without training graphs, in which initializers are constants and only inputs have types."""
+    """A copy without training graphs, in which initializers are constants and have their own types.
+
+    Of other values, only inputs have any.
+    """
     copy = clone(model)
     copy.training.clear()
     graph = copy.graph
     for value in graph.inputs:
         if value.initializer is not None:
             graph.remove_input(value)
+    for value in graph.initializers.values():
+        if isinstance(value.initializer, Tensor):
+            value.type = TensorType(value.initializer.dtype, value.initializer.shape)
     forget_types(copy)
     return copy
 

@@ -33,7 +33,7 @@ class NodeCall:
 
     def generator(self, seed: float | None) -> np.random.Generator:
         if seed is None:
-            return self.frame.run.rng
+            return self.frame.run.generator()
         return np.random.default_rng(int(np.float32(seed).view(np.uint32)))
 
 

@@ -22,18 +22,25 @@ REFUSALS = (
     KeyError,
     ArithmeticError,
 )  # of NumPy, mostly, for values that do not fit
+Random: TypeAlias = "np.random.Generator | Callable[[], np.random.Generator]"
 # Of a kernel that is given what its operator does not take; else they are the kernel's own.
 SLIPS = (AttributeError, AssertionError)
 
 
 @dataclass(slots=True)
 class Run:
-    """What lasts for one run of a model."""
+    """What lasts for one run of a model.
+
+    rng: what random operators draw from, or what makes it when the first of them asks: it takes time to load.
+    """
 
     limits: RunLimits
-    rng: np.random.Generator
+    rng: Random
     observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None
     nodes: int = 0
+
+    def generator(self) -> np.random.Generator:
+        return self.rng if isinstance(self.rng, np.random.Generator) else self.rng()
 
     def count(self) -> None:
         self.nodes += 1

@@ -26,6 +26,7 @@ from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import RuntimeValue
 
 MOST = 8  # compiled forms of a body: further element types and ranks are interpreted
+DEEPEST = 4  # levels of graphs in one another
 # Nanoseconds, on the machines that we have: of a node that is interpreted, of a call that is native throughout, of one
 # that is not, and of what it does on the host.
 NODE, CALL, SLOW_CALL, ON_HOST = 2_500, 3_000, 40_000, 15_000
@@ -109,7 +110,11 @@ class Body(Program):
             values = [*inputs, *map(outer.__getitem__, self.outer)]
             form = self.form(values)
             found = None if form is None else form.run(values, run)
-        return Program.run(self, inputs, run, outer) if found is None else found
+        if found is not None:
+            return found
+        if len(inputs) > len(self.graph.inputs):
+            return Program.run(self, inputs, run, outer)  # which refuses them
+        return self.run_in(Frame(dict(self.constants), outer, run), inputs)  # the stack is short of frames
 
     def form(self, values: Sequence[RuntimeValue]) -> Form | None:
         """The body for values of these types; None if it is to be interpreted."""
@@ -124,13 +129,23 @@ class Body(Program):
 
 
 def compiled(graph: Graph, model: Model, values: Sequence[RuntimeValue], compiler: Compiler) -> Form | None:
-    """A body for values like these; None if little would be saved."""
+    """A body for values like these; None if little would be saved, or it has too much inside to be compiled again."""
+    if is_deep(graph):
+        return None
     extract = extracted(graph, model, values)
     native = compiler(extract.model)
     calls = [action.node for action in native.program.actions if isinstance(action, HostCall)]
     form = Form(native, extract, max(len(graph.nodes) - len(calls), 0))
     lengths = sizes(native.program, dict(zip(extract.fed, values, strict=True)))
     return form if lengths is not None and saves(form, lengths) else None
+
+
+def is_deep(graph: Graph) -> bool:
+    """Whether graphs are nested in it so deep that compiling each of them with all inside takes too long."""
+    level = [graph]
+    for _ in range(DEEPEST):
+        level = [inner for one in level for node in one.nodes for inner in node.subgraphs]
+    return bool(level)
 
 
 def saves(form: Form, lengths: Mapping[str, int]) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.native import NativeProgram, Unfit, compile_model
 from sardonyx.runtime.unchanged import COMPILED, Compiled, Version
 
+if TYPE_CHECKING:
+    from sardonyx.runtime.memory_plan import MemoryPlan
+
 log = logging.getLogger(__name__)
 Observer = Callable[[Node, Sequence[RuntimeValue]], None]
 
@@ -26,6 +31,9 @@ class NativeEngine:
     The program is for callers who override no initializer, and for feeds that every operator takes.  Whatever else is
     asked, a run that is observed among it, the reference engine answers: it says what is wrong with feeds.
     """
+
+    behind: Interpreter | None = None  # the reference engine, once it was asked
+    rng: np.random.Generator | None = None
 
     def __init__(
         self,
@@ -40,17 +48,39 @@ class NativeEngine:
 
         Raises, before anything runs, what the reference engine raises for a model that cannot be run.
         """
-        self.model = model
-        self.limits = limits or RunLimits()
-        self.rng = np.random.default_rng(seed)
-        self.defaults = {v.name for v in model.graph.inputs if v.initializer is not None}
-        self.reference = Interpreter(model, limits=limits, seed=seed)
-        self.reference.rng = self.rng  # random operators go on where they are, whoever runs them
+        self.begin(model, limits, seed)
+        self.behind = self.interpreter()
         with nesting_limited(), without_collection():
             self.compiled = compiled(model, version)
             self.native = NativeProgram(self.compiled.program, threads)
         let_go_of_weights(self.native.program)
         self.again = self.native.again
+
+    def begin(self, model: Model, limits: RunLimits | None, seed: int | None) -> None:
+        """Sets what an engine has besides its program."""
+        self.model = model
+        self.limits = limits or RunLimits()
+        self.seed, self.lock = seed, threading.Lock()
+        self.defaults = {v.name for v in model.graph.inputs if v.initializer is not None}
+
+    @property
+    def reference(self) -> Interpreter:
+        """The reference engine behind this one."""
+        if self.behind is None:
+            self.behind = self.interpreter()
+        return self.behind
+
+    def generator(self) -> np.random.Generator:
+        """What random operators draw from."""
+        if self.rng is None:
+            with self.lock:  # or two threads would draw the same numbers
+                self.rng = self.rng or np.random.default_rng(self.seed)
+        return self.rng
+
+    def interpreter(self) -> Interpreter:
+        made = Interpreter(self.model, limits=self.limits)
+        made.rng = self.generator()  # random operators go on where they are, whoever runs them
+        return made
 
     def __del__(self) -> None:
         """Lets go of the memory of runs at once: contexts and their program hold each other."""
@@ -66,7 +96,7 @@ class NativeEngine:
             return self.reference.run(feeds, observe)
         try:
             with np.errstate(all="ignore"), nesting_limited():
-                return self.native.run(feeds, self.limits, self.rng)
+                return self.native.run(feeds, self.limits, self.generator)
         except Unfit:
             log.info("a run is beyond what the program was made for: the reference engine does it")
             return self.reference.run(feeds)
@@ -75,6 +105,10 @@ class NativeEngine:
         """Says that feeds of these dims, and what a run made of them, are as the model declares."""
         if self.defaults.isdisjoint(feeds):
             self.native.approve(feeds)
+
+    def memory_plan(self, lengths: Mapping[str, int]) -> MemoryPlan:
+        """What memory runs of these lengths take; raises InputError for those that no run has."""
+        return self.native.memory_plan(lengths)
 
 
 def compiled(model: Model, version: Version | None) -> Compiled:

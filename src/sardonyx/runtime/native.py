@@ -6,6 +6,7 @@ import ctypes
 import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy import empty
@@ -20,15 +21,17 @@ from sardonyx.compile.plan import LINE, planned
 from sardonyx.compile.program import Action, HostCall, Program, Upload
 from sardonyx.compile.step import Kernel
 from sardonyx.compile.tensor import Storage, Tensor
-from sardonyx.interp.steps import Frame, Run
+from sardonyx.interp.steps import Frame, Random, Run
 from sardonyx.ir.dims import Known, evaluate
 from sardonyx.ir.graph import Model, Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.again import Ready, can_repeat, ready
 from sardonyx.runtime.host import Host, held
-from sardonyx.runtime.memory_plan import MemoryPlan, memory_plan
 from sardonyx.runtime.pool import Functions, shared
+
+if TYPE_CHECKING:
+    from sardonyx.runtime.memory_plan import MemoryPlan
 
 Words = NDArray[np.int64]
 Sizes = Callable[[Sequence[int]], tuple[Words, int, int, int]]
@@ -59,7 +62,7 @@ class NativeProgram:
         self.can_repeat = can_repeat(self)
 
     def run(
-        self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, rng: np.random.Generator
+        self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, rng: Random
     ) -> dict[str, RuntimeValue]:
         """The outputs by name, for feeds that fit the inputs; raises Unfit, or what kernels of the host raise."""
         return self.run_in(feeds, Run(limits, rng))
@@ -118,6 +121,8 @@ class NativeProgram:
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryPlan:
         """What memory runs of these lengths take; raises InputError for those that no run has."""
+        from sardonyx.runtime.memory_plan import memory_plan  # which few sessions need
+
         return memory_plan(self.program, self.plan, self.layout, self.pool.threads, lengths)
 
     def lengths(self, feeds: Mapping[str, RuntimeValue]) -> tuple[int, ...]:

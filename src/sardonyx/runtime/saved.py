@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,8 +20,10 @@ from sardonyx.runtime.again import can_repeat
 from sardonyx.runtime.engine import NativeEngine, Observer
 from sardonyx.runtime.executable import Executable
 from sardonyx.runtime.host import Host
-from sardonyx.runtime.memory_plan import MemoryPlan
 from sardonyx.runtime.native import NativeProgram, Sizes, Unfit, ports, sizes_in
+
+if TYPE_CHECKING:
+    from sardonyx.runtime.memory_plan import MemoryPlan
 
 
 class SavedEngine(NativeEngine):
@@ -36,10 +39,7 @@ class SavedEngine(NativeEngine):
     ) -> None:
         """Raises DecodeError for a file that is not whole, UnsupportedProcessor for one that is for another machine."""
         found = opened(path)
-        self.model = found.interface
-        self.limits = limits or RunLimits()
-        self.rng = np.random.default_rng(seed)
-        self.defaults = set()
+        self.begin(found.interface, limits, seed)
         with nesting_limited():
             self.native = SavedProgram(found, threads)
         self.again = self.native.again
@@ -54,7 +54,7 @@ class SavedEngine(NativeEngine):
             )
         try:
             with np.errstate(all="ignore"), nesting_limited():
-                return self.native.run(feeds, self.limits, self.rng)
+                return self.native.run(feeds, self.limits, self.generator)
         except Unfit:
             what = "an index is out of range, or sizes do not fit each other"
             raise EvaluationError(f"{what}; the reference engine says where, given the model") from None
@@ -105,7 +105,8 @@ def opened(path: Path) -> Saved:
     if features.machine() != machine:
         here = features.machine() or "another system"
         raise UnsupportedProcessor(f"{path} is for Linux on {machine}, and this is {here}", features=())
-    missing = [name for name in wanted if name not in features.present()]
+    present = features.present()
+    missing = [name for name in wanted if name not in present]
     if missing:
         what = f"{path} was compiled for a processor with {', '.join(missing)}, which this one has not"
         raise UnsupportedProcessor(what, features=tuple(missing))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import io
+import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -18,17 +19,20 @@ from sardonyx.interp.interpreter import Interpreter
 from sardonyx.io.external import Policy
 from sardonyx.io.load import Source, load
 from sardonyx.io.operator_sets import SetSource
-from sardonyx.io.save import save
 from sardonyx.ir.graph import Model, Node
 from sardonyx.ir.types import Shape, TensorType, Type
 from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.dims import Lengths
 from sardonyx.runtime.engine import NativeEngine
 from sardonyx.runtime.feeds import checked
+from sardonyx.runtime.kept import native_engine
 from sardonyx.runtime.kinds import described, is_a
-from sardonyx.runtime.memory_plan import MemoryPlan
 from sardonyx.runtime.unchanged import is_whole, version_of
 
+if TYPE_CHECKING:
+    from sardonyx.runtime.memory_plan import MemoryPlan
+
+log = logging.getLogger(__name__)
 Engine = Literal["auto", "reference", "native"]
 ENGINES: tuple[Engine, ...] = ("auto", "reference", "native")
 
@@ -55,14 +59,16 @@ class Port:
 class Session:
     """A model ready to run.
 
-    `engine`: "reference" runs every operator as written, in NumPy; "auto" picks the fastest engine there is.
+    `engine`: "native" compiles the model; "reference" runs every operator as written, in NumPy; "auto" is native for
+    every model that can be compiled, and says in `engine` which it is.
     `threads` is for engines that have their own (the reference engine uses what NumPy does); `seed` makes random
     operators without a seed of their own repeatable; `limits` bound what a single operator may use.  Loading is as
     with `sx.load`.  A path that ends in `.sdx` is a program that `sardonyx compile` has made: the native engine runs it, and
     `model` has nothing but its inputs and outputs.
 
     Threads may run one session at the same time, forked children too.  Sessions of one file that has not changed share
-    their weights.  A pickled session is the path of its model, or the model itself if it came from elsewhere, and is
+    their weights, and the native engine keeps what it compiles of a file for the next process, in the folder that
+    `SARDONYX_CACHE` names or in the user's; nothing is kept if that is set to nothing.  A pickled session is the path of its model, or the model itself if it came from elsewhere, and is
     made anew where it is unpickled; random numbers begin anew.
 
     Raises what `load` raises, and UnsupportedOperator, naming the node, when an operator cannot be run.
@@ -99,11 +105,18 @@ class Session:
             before = None if sets else version_of(source)
             self.model = load(source, policy=policy, operator_sets=sets)
             version = before if before == version_of(source) and is_whole(self.model) else None
-            self._runner = (
-                Interpreter(self.model, limits=limits, seed=seed)
-                if self.engine == "reference"
-                else NativeEngine(self.model, threads=threads, limits=limits, seed=seed, version=version)
-            )
+            try:
+                if self.engine == "native":
+                    self._runner = native_engine(
+                        self.model, threads=threads, limits=limits, seed=seed, version=version
+                    )
+            except SardonyxError as error:
+                if engine == "native":
+                    raise
+                log.info("the reference engine runs the model, since it cannot be compiled: %s", error)
+                self.engine = "reference"
+            if self.engine == "reference":
+                self._runner = Interpreter(self.model, limits=limits, seed=seed)
         self._again = self._runner.again if isinstance(self._runner, NativeEngine) else None
         self._inputs = self.model.graph.inputs
         self._outputs = tuple(self.model.graph.outputs)
@@ -172,7 +185,7 @@ class Session:
         """
         if not isinstance(self._runner, NativeEngine):
             raise SardonyxError('memory is planned by the native engine: Session(..., engine="native")')
-        return self._runner.native.memory_plan(lengths or {})
+        return self._runner.memory_plan(lengths or {})
 
     def _wanted(self, outputs: Sequence[str] | None) -> list[str]:
         names = [v.name for v in self._outputs]
@@ -222,6 +235,8 @@ class Origin:
         """The same with the model's bytes, operator sets merged in, if it has no path."""
         if self.source is not None:
             return self
+        from sardonyx.io.save import save  # which few sessions need
+
         content = io.BytesIO()
         save(model, content)
         return replace(self, source=content.getvalue(), operator_sets=())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
 from sardonyx.compile.program import Program
@@ -15,7 +15,25 @@ from sardonyx.ir.graph import Model
 from sardonyx.ir.tensors import SparseTensor, Tensor
 from sardonyx.ir.walk import graphs, roots
 
-Version: TypeAlias = "tuple[str, int, int, int, int]"
+TICK = 100_000_000  # nanoseconds, longer than a file system takes for one moment
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What tells the content of a file from that of another time: its place, size and times."""
+
+    path: str
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+    seen: int = field(compare=False, repr=False)  # nanoseconds, when this was found
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether any change after this was found shows in the times."""
+        return self.seen - self.changed > TICK
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -29,15 +47,17 @@ COMPILED: WeakValueDictionary[Version, Compiled] = WeakValueDictionary()
 
 
 def version_of(source: Source) -> Version | None:
-    """What tells the content of a file from that of another time: its place, inode, size and times; None for no file."""
+    """What the content of a file goes by at this moment; None for no file."""
     if not isinstance(source, str | os.PathLike):
         return None
-    path = os.path.abspath(os.fspath(source))
+    seen, path = time.time_ns(), os.path.realpath(os.fspath(source))
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return Version(
+        path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, seen
+    )
 
 
 def is_whole(model: Model) -> bool:

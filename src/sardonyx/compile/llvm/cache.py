@@ -11,7 +11,6 @@ import hashlib
 import logging
 import os
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +58,8 @@ class Cache:
 
     def put(self, target: str, source: str, code: bytes) -> None:
         """Keeps object code; a folder that cannot be written to keeps none."""
+        import tempfile  # which takes time to load, and is for those alone who compile
+
         path = self.path(target, source)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

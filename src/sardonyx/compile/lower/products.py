@@ -28,11 +28,19 @@ def matmul_(call: Call, at: Lowering) -> bool:
     a, b = call.input(0), call.input(1)
     if a is None or b is None or not fits(call, at, a, b):
         return False
-    left = at.strided(a)
+    is_open = has_open_batch(at.known_shape(call.output))
+    if is_open and at.known_shape(b)[:-2] not in ((), at.known_shape(a)[:-2]):
+        return False
+    left = at.dense(a) if is_open else at.strided(a)
     panels = right(at, b)
     end = ending(at, call.output)
     at.emit(*matmul(left, panels, end.y, tail=end.tail, operands=end.operands))
     return True
+
+
+def has_open_batch(shape: tuple[Known, ...]) -> bool:
+    """Whether a batch has more dims than a kernel walks along, not all of them numbers: they have to be dense then."""
+    return len(shape) > 4 and not all(isinstance(dim, int) for dim in shape[:-2])
 
 
 def fits(call: Call, at: Lowering, a: Value, b: Value) -> bool:

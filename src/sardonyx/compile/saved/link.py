@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sardonyx.compile.saved.elf import AARCH64, RESERVED, X86_64, Object, Relocation, Symbol
+from sardonyx.compile.saved.system import SYSTEM
 
 PAGE = 4096
 ALIGN = 64  # bytes, of what comes from one object
-SYSTEM = ("memcpy", "memmove", "memset")  # what LLVM calls where kernels say nothing of it
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ from sardonyx.compile.saved.container import (
     the_text,
 )
 from sardonyx.compile.saved.dims import dim_from, dims_from
-from sardonyx.compile.saved.link import SYSTEM
+from sardonyx.compile.saved.system import SYSTEM
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Role, Storage, Tensor
 from sardonyx.dtypes import DataType

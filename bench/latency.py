@@ -29,8 +29,8 @@ JUDGE = "onnxruntime"  # of outputs, if it is there
 class How:
     """How to measure: times are medians by the wall clock, unless the machine is busy with other things."""
 
-    turns: int = 15
-    starts: int = 3
+    turns: int = 11
+    starts: int = 1
     least: bool = False  # the shortest run counts
     cpu: bool = False  # the processor's time counts: for one thread only, since it is the sum over threads
 

@@ -16,6 +16,7 @@ from sardonyx.ops.api import RuntimeValue
 
 BURST = 0.01  # seconds that an engine has in each turn, or two calls, or one that is long
 MOST = 200  # calls of a burst
+REST = 0.03  # seconds before a burst, in which threads of other engines stop spinning
 LONG = 0.1  # seconds of a call beside which what another engine has left is little
 
 Clock = Callable[[], float]
@@ -85,6 +86,7 @@ def in_turn(
     try:
         for _ in range(turns):
             for engine, call in calls.items():
+                time.sleep(REST)
                 found = [seconds(call, clock) for _ in range(lengths[engine])]
                 samples[engine] += found[1:] or found
             advance()

@@ -8,7 +8,7 @@ import numpy as np
 
 from sardonyx.compile.blocks import I64, Slot
 from sardonyx.compile.llvm.jit import Library, host, load
-from sardonyx.compile.tape import RECORD
+from sardonyx.compile.pool_words import RECORD
 from sardonyx.compile.text import Kind, Value
 from sardonyx.compile.values import KernelText
 

@@ -17,7 +17,8 @@ import pytest
 
 from compile.marked_tapes import MarkedTape
 from sardonyx.compile.llvm.jit import host, load
-from sardonyx.compile.tape import RUN
+from sardonyx.compile.pool_words import RUN
+from sardonyx.runtime.cpus import available
 from sardonyx.runtime.pool import HAS_THREADS, Pool, shared, workers
 
 pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="a pool has one thread here")
@@ -188,7 +189,7 @@ def python(code: str) -> str:
     """What a fresh interpreter prints, which must end by itself and well."""
     head = "\n".join(
         (
-            "import os, sys, threading, time, warnings",
+            "import ctypes, os, sys, threading, time, warnings",
             "warnings.simplefilter('ignore', DeprecationWarning)  # of a fork with threads, which is the subject",
             "from compile.marked_tapes import MarkedTape",
             "from sardonyx.runtime.pool import PROCESS, shared",
@@ -284,3 +285,26 @@ def test_a_system_that_gives_no_more_threads_is_made_do_with(monkeypatch: pytest
     assert asked == [count + 1]
     assert tape.done() == [{2}] * 3
     found.most = 255
+
+
+@pytest.mark.skipif(sys.platform != "linux" or available() < 2, reason="nowhere else to put a worker")
+def test_a_worker_is_kept_away_from_its_callers_processor() -> None:
+    """On a processor that the caller is on, each would wait for the other."""
+    code = """
+from sardonyx.compile.pool_words import CALLER
+allowed, pool, others = os.sched_getaffinity(0), shared(2), set(os.listdir('/proc/self/task'))
+run(pool, MarkedTape(heavy))
+worker, = map(int, set(os.listdir('/proc/self/task')) - others)
+began_on = set()
+for processor in sorted(allowed)[:2] * 2:
+    os.sched_setaffinity(0, {processor})
+    os.sched_setaffinity(0, allowed)  # where it is now, unless the system moves it
+    run(pool, MarkedTape(heavy))
+    caller = ctypes.c_int64.from_address(pool.address + CALLER * 8).value
+    began_on.add(caller)
+    assert os.sched_getaffinity(worker) == allowed - {caller}
+os.sched_setaffinity(0, {min(allowed)})  # a caller that may be nowhere else leaves the worker where it is
+run(pool, MarkedTape(heavy))
+print(len(began_on), os.sched_getaffinity(worker) <= allowed)
+"""
+    assert python(code) in ("1 True", "2 True")

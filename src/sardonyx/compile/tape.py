@@ -32,54 +32,41 @@ else results would depend on who computes them.  The caller gets its own back.
 
 from __future__ import annotations
 
-from sardonyx.compile.atomics import DECLARATIONS, USUAL, Native, family
+from sardonyx.compile.atomics import DECLARATIONS, USUAL, family
 from sardonyx.compile.blocks import I64, Slot
 from sardonyx.compile.llvm.target import Target
+from sardonyx.compile.pool_words import (
+    ARGS,
+    CALLER,
+    CHUNKS_EACH,
+    DONE,
+    GRAIN,
+    JOB,
+    JOB_ARGS,
+    JOB_KERNEL,
+    JOB_SCRATCH,
+    JOB_SIZE,
+    JOB_STRIDE,
+    JOB_UNITS,
+    KERNEL,
+    LOCK,
+    NEVER,
+    RECORD,
+    RUN,
+    THRESHOLD,
+    UNITS,
+    WEIGHT,
+    WHERE,
+    WORTH,
+    Tape,
+)
 from sardonyx.compile.text import Value
-
-RECORD = 8  # words of a record of a tape
-KERNEL, ARGS, UNITS, WEIGHT = range(4)
-
-# Words of a pool.  What different threads write lies 128 bytes apart, which is two lines of a cache.
-THRESHOLD, GRAIN, WORTH = 0, 1, 2  # ns: of a job; of a chunk; of all jobs, for workers to be woken
-YIELD, TAKE, GIVE, WAIT, SIGNAL = 3, 4, 5, 6, 7  # addresses of functions of the system
-STOP = 16  # not 0: workers leave
-LOCK = 32  # 1: a run has the pool
-RUN = 48  # serial number of the run << 16 | its threads, 0 between runs
-JOB, DONE = 64, 80
-JOB_KERNEL, JOB_ARGS, JOB_UNITS, JOB_SIZE, JOB_SCRATCH, JOB_STRIDE = range(96, 102)
-WORKERS = 112  # where they begin; worker i is the i-th, and the 0-th is the caller's, never used
-WORKER = 80  # words of a worker
-POOL, INDEX, MUTEX, CONDITION = 0, 1, 16, 48  # of a worker; mutex and condition have 256 bytes each
-
-CHUNKS_EACH = 4  # of a large job, for each thread: what one does not get done the others take over
-PATIENCE = 2000  # pauses before a thread that waits offers its core to others
-MOST_THREADS = 256
-NEVER = (1 << 63) - 1
-
-
-class Tape(Native):
-    """The instructions of a function that knows the words of a pool."""
-
-    def system(self, pool: str, function: int, *operands: str) -> None:
-        """Calls a function of the system whose address stands in the pool, with pointers."""
-        arguments = ", ".join(f"ptr {operand}" for operand in operands)
-        self.emit(I64.of("i32"), f"call i32 {self.pointer(pool, function)}({arguments})")
-
-    def kernel(self, kernel: str, args: str, first: Value | int, last: Value, scratch: str) -> None:
-        first = self.operand(first, I64)
-        self.lines.append(f" call void {kernel}(ptr {args}, {first}, {last}, ptr {scratch})")
-
-    def rest(self, pool: str, tries: Slot) -> None:
-        """Waits a moment; after many, lets other threads have the core."""
-        n = self.read(tries) + 1
-        self.write(tries, n)
-        self.either(n < PATIENCE, self.pause, lambda: self.system(pool, YIELD))
+from sardonyx.compile.workers import apart, sleep, wake, wake_next, work
 
 
 def source(target: Target) -> str:
     """The module of `run` and `work`."""
-    functions = (run, enter, leave, share, chunk, wake, sleep, work)
+    functions = (run, enter, leave, share, chunk, wake, apart, sleep, work)
     return "\n".join((*DECLARATIONS[family(target)], *(made(Tape(target)) for made in functions)))
 
 
@@ -148,6 +135,8 @@ def enter(code: Tape) -> str:
     code.loop_while(lambda: code.read(total) < worth, weigh)
     _, is_ours = code.swapped("%pool", LOCK, 0, 1)
     code.when(is_ours.equals(0), lambda: code.answer("i64 0"))
+    is_known = code.word("%pool", WHERE).differs(0)
+    code.when(is_known, lambda: code.put("%pool", CALLER, code.processor("%pool")))
     threads = code.parameter("threads")
     serial = (code.word("%pool", RUN) >> 16) + 1
     code.release("%pool", RUN, (serial << 16) | threads)
@@ -220,78 +209,3 @@ def chunk(code: Tape) -> str:
     code.count_up("%pool", DONE)
     code.answer("i64 1")
     return code.function("internal i64 @chunk(ptr %pool, i64 %index)")
-
-
-def wake_next(code: Tape, pool: str, index: Value, threads: Value) -> None:
-    """Wakes the workers that a thread has to wake, of those that take part."""
-    for which in (index * 2 + 1, index * 2 + 2):
-
-        def one(which: Value = which) -> None:
-            worker = code.place(pool, which * WORKER + WORKERS)
-            code.lines.append(f" call void @wake(ptr {pool}, ptr {worker})")
-
-        code.when(which < threads, one)
-
-
-def wake(code: Tape) -> str:
-    """Wakes a worker if it sleeps; what it is woken for has been written before."""
-    mutex, condition = code.place("%worker", MUTEX), code.place("%worker", CONDITION)
-    code.system("%pool", TAKE, mutex)
-    code.system("%pool", GIVE, mutex)
-    code.system("%pool", SIGNAL, condition)
-    code.answer("void")
-    return code.function("internal void @wake(ptr %pool, ptr %worker)")
-
-
-def takes_part(code: Tape, pool: str, index: Value) -> Value:
-    return (code.acquired(pool, RUN) & 0xFFFF) > index
-
-
-def sleep(code: Tape) -> str:
-    """Waits until a run wants the worker, or nobody does any more."""
-    mutex, condition = code.place("%worker", MUTEX), code.place("%worker", CONDITION)
-    index = code.word("%worker", INDEX)
-    code.system("%pool", TAKE, mutex)
-
-    def is_idle() -> Value:
-        is_wanted = takes_part(code, "%pool", index) | code.acquired("%pool", STOP).differs(0)
-        return is_wanted.equals(0)
-
-    code.loop_while(is_idle, lambda: code.system("%pool", WAIT, condition, mutex))
-    code.system("%pool", GIVE, mutex)
-    code.answer("void")
-    return code.function("internal void @sleep(ptr %pool, ptr %worker)")
-
-
-def work(code: Tape) -> str:
-    """What a worker does: chunks while a run wants it, sleep otherwise."""
-    code.set_mode(code.constant(USUAL[code.family], I64))
-    pool, index = code.pointer("%worker", POOL), code.word("%worker", INDEX)
-    seen, tries = code.new_slot("seen", I64), code.new_slot("tries", I64)
-    for slot in (seen, tries):
-        code.write(slot, code.constant(0, I64))
-
-    def start(run: Value) -> None:
-        code.write(seen, run)
-        wake_next(code, pool, index, run & 0xFFFF)
-
-    def help_along(run: Value) -> None:
-        code.when(run.differs(code.read(seen)), lambda: start(run))
-        found = code.emit(I64, f"call i64 @chunk(ptr {pool}, {index})")
-        code.either(
-            found > 0,
-            lambda: code.write(tries, code.constant(0, I64)),
-            lambda: code.rest(pool, tries),
-        )
-
-    def turn() -> None:
-        code.when(code.acquired(pool, STOP).differs(0), lambda: code.answer("ptr null"))
-        run = code.acquired(pool, RUN)
-        code.either(
-            (run & 0xFFFF) > index,
-            lambda: help_along(run),
-            lambda: code.lines.append(f" call void @sleep(ptr {pool}, ptr %worker)"),
-        )
-
-    code.forever(turn)
-    return code.function("ptr @work(ptr %worker)")

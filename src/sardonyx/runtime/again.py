@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sardonyx.compile import entry, tape
-from sardonyx.compile.layout import RECORD
+from sardonyx.compile import entry
+from sardonyx.compile.pool_words import RECORD, WEIGHT, WORTH
 from sardonyx.runtime.arrays import WORD, native_entry, python_address
 from sardonyx.runtime.pool import DEFAULTS, native
 
@@ -55,8 +55,9 @@ def frame(context: Context) -> list[int]:
     """The words that `compile.entry` reads."""
     program = context.native.program
     records = len(program.actions)
-    weight = int(context.values[tape.WEIGHT : records * RECORD : RECORD].sum())
-    is_alone = context.native.pool.threads == 1 or weight < DEFAULTS[tape.WORTH]
+    weight = int(context.values[WEIGHT : records * RECORD : RECORD].sum())
+    is_alone = context.native.pool.threads == 1 or weight < DEFAULTS[WORTH]
+    is_alone = is_alone and len(context.stops) == 1
     fed, ports = checks(context), places(context)
     words = [0] * entry.FIRST
     words[entry.COUNT] = len(program.inputs) + len(program.outputs)

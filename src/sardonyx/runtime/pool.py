@@ -24,19 +24,25 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
 
+from sardonyx.compile import pool_words as words
 from sardonyx.compile import tape
 from sardonyx.compile.llvm.cache import Cache, default_folder
 from sardonyx.compile.llvm.jit import host, load
 from sardonyx.runtime.cpus import available
 
 WORD, LINE = 8, 128  # bytes; LINE keeps apart what different threads write
-DEFAULTS = {tape.THRESHOLD: 5_000, tape.GRAIN: 2_500, tape.WORTH: 100_000}  # nanoseconds
+DEFAULTS = {words.THRESHOLD: 5_000, words.GRAIN: 2_500, words.WORTH: 100_000}  # nanoseconds
 SYSTEM = {
-    tape.YIELD: "sched_yield",
-    tape.TAKE: "pthread_mutex_lock",
-    tape.GIVE: "pthread_mutex_unlock",
-    tape.WAIT: "pthread_cond_wait",
-    tape.SIGNAL: "pthread_cond_signal",
+    words.YIELD: "sched_yield",
+    words.TAKE: "pthread_mutex_lock",
+    words.GIVE: "pthread_mutex_unlock",
+    words.WAIT: "pthread_cond_wait",
+    words.SIGNAL: "pthread_cond_signal",
+}
+PROCESSORS = {
+    words.WHERE: "sched_getcpu",
+    words.ALLOWED: "sched_getaffinity",
+    words.ALLOW: "pthread_setaffinity_np",
 }
 HAS_THREADS = sys.platform != "win32"
 FAULTS = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}  # of the thread itself: they stay open, for fault handlers
@@ -93,7 +99,7 @@ def shared(threads: int | None = None) -> Pool:
     """The pool of that many threads; None: of as many as can run at once."""
     count = available() if threads is None else threads
     assert count >= 1, f"a pool of {count} threads has no caller"
-    return Pool(min(count, tape.MOST_THREADS) if HAS_THREADS else 1)
+    return Pool(min(count, words.MOST_THREADS) if HAS_THREADS else 1)
 
 
 class Functions(Protocol):
@@ -124,20 +130,21 @@ class Workers:
 
     def __init__(self, code: Code) -> None:
         self.code = code
-        self.most = tape.MOST_THREADS - 1  # fewer once the system has refused one
+        self.most = words.MOST_THREADS - 1  # fewer once the system has refused one
         calloc = system("calloc", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
-        size = (tape.WORKERS + tape.MOST_THREADS * tape.WORKER) * WORD
+        size = (words.WORKERS + words.MOST_THREADS * words.WORKER) * WORD
         self.address = -(-calloc(1, size + LINE) // LINE) * LINE
         self.words = (ctypes.c_int64 * (size // WORD)).from_address(self.address)
         self.threads: list[ctypes.c_void_p] = []  # worker i is the one at i - 1
         for word, value in DEFAULTS.items():
             self.words[word] = value
-        for word, name in SYSTEM.items():
+        functions = SYSTEM | PROCESSORS if sys.platform == "linux" else SYSTEM
+        for word, name in functions.items():
             self.words[word] = function_address(name)
 
     def place(self, index: int, word: int = 0) -> int:
         """The address of a word of worker `index`, which counts from 1."""
-        return self.address + (tape.WORKERS + index * tape.WORKER + word) * WORD
+        return self.address + (words.WORKERS + index * words.WORKER + word) * WORD
 
     def grow(self, count: int) -> None:
         """Makes workers until there are `count`, or as many as the system lets us have."""
@@ -149,34 +156,33 @@ class Workers:
 
     def start(self, index: int) -> int:
         """Makes the next worker, with its signals blocked; answers the system's error, or 0."""
-        first = tape.WORKERS + index * tape.WORKER
-        self.words[first + tape.POOL], self.words[first + tape.INDEX] = self.address, index
-        for name, word in (("pthread_mutex_init", tape.MUTEX), ("pthread_cond_init", tape.CONDITION)):
+        first = words.WORKERS + index * words.WORKER
+        self.words[first + words.POOL], self.words[first + words.INDEX] = self.address, index
+        for name, word in (("pthread_mutex_init", words.MUTEX), ("pthread_cond_init", words.CONDITION)):
             failed = system(name, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(
                 self.place(index, word), None
             )
             assert not failed, f"{name} answers {failed}"
         create = system("pthread_create", ctypes.c_int, *[ctypes.c_void_p] * 4)
-        thread = ctypes.c_void_p()
         before = signal.pthread_sigmask(
             signal.SIG_BLOCK, [s for s in signal.valid_signals() if getattr(s, "name", "") not in FAULTS]
         )
         try:
-            error = create(ctypes.addressof(thread), None, self.code.work, self.place(index))
+            error = create(self.place(index, words.THREAD), None, self.code.work, self.place(index))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if not error:
-            self.threads.append(thread)
+            self.threads.append(ctypes.c_void_p(self.words[first + words.THREAD]))
         return int(error)
 
     def stop(self) -> None:
         """Tells the workers to leave and waits until they have; a run that goes on does so alone."""
-        self.words[tape.STOP] = 1
+        self.words[words.STOP] = 1
         for index in range(1, len(self.threads) + 1):
             for word, place in (
-                (tape.TAKE, tape.MUTEX),
-                (tape.GIVE, tape.MUTEX),
-                (tape.SIGNAL, tape.CONDITION),
+                (words.TAKE, words.MUTEX),
+                (words.GIVE, words.MUTEX),
+                (words.SIGNAL, words.CONDITION),
             ):
                 system(SYSTEM[word], ctypes.c_int, ctypes.c_void_p)(self.place(index, place))
         join = system("pthread_join", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)

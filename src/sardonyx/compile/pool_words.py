@@ -1,0 +1,54 @@
+"""The words of memory by which runs and workers of a pool speak, and the instructions that know them."""
+
+from __future__ import annotations
+
+from sardonyx.compile.atomics import Native
+from sardonyx.compile.blocks import I64, Slot
+from sardonyx.compile.text import Value
+
+RECORD = 8  # words of a record of a tape
+KERNEL, ARGS, UNITS, WEIGHT = range(4)
+
+# Words of a pool.  What different threads write lies 128 bytes apart, which is two lines of a cache.
+THRESHOLD, GRAIN, WORTH = 0, 1, 2  # ns: of a job; of a chunk; of all jobs, for workers to be woken
+YIELD, TAKE, GIVE, WAIT, SIGNAL = 3, 4, 5, 6, 7  # addresses of functions of the system
+WHERE, ALLOWED, ALLOW = 8, 9, 10  # the same, of the system's words about processors; 0 where it has none
+STOP = 16  # not 0: workers leave
+LOCK = 32  # 1: a run has the pool
+CALLER = 33  # the processor on which that run began
+RUN = 48  # serial number of the run << 16 | its threads, 0 between runs
+JOB, DONE = 64, 80
+JOB_KERNEL, JOB_ARGS, JOB_UNITS, JOB_SIZE, JOB_SCRATCH, JOB_STRIDE = range(96, 102)
+WORKERS = 112  # where they begin; worker i is the i-th, and the 0-th is the caller's, never used
+WORKER = 80  # words of a worker
+POOL, INDEX, THREAD, MUTEX, CONDITION = 0, 1, 2, 16, 48  # of a worker; the last two have 256 bytes each
+AWAY = 3  # the processor that a worker is kept away from, and 1
+
+CHUNKS_EACH = 4  # of a large job, for each thread: what one does not get done the others take over
+PATIENCE = 2000  # pauses before a thread that waits offers its core to others
+MOST_THREADS = 256
+NEVER = (1 << 63) - 1
+
+
+class Tape(Native):
+    """The instructions of a function that knows the words of a pool."""
+
+    def system(self, pool: str, function: int, *operands: str) -> None:
+        """Calls a function of the system whose address stands in the pool, with pointers."""
+        arguments = ", ".join(f"ptr {operand}" for operand in operands)
+        self.emit(I64.of("i32"), f"call i32 {self.pointer(pool, function)}({arguments})")
+
+    def processor(self, pool: str) -> Value:
+        """The processor that this thread is on, where the system tells."""
+        found = self.emit(I64.of("i32"), f"call i32 {self.pointer(pool, WHERE)}()")
+        return found.converted("sext", "i64")
+
+    def kernel(self, kernel: str, args: str, first: Value | int, last: Value, scratch: str) -> None:
+        first = self.operand(first, I64)
+        self.lines.append(f" call void {kernel}(ptr {args}, {first}, {last}, ptr {scratch})")
+
+    def rest(self, pool: str, tries: Slot) -> None:
+        """Waits a moment; after many, lets other threads have the core."""
+        n = self.read(tries) + 1
+        self.write(tries, n)
+        self.either(n < PATIENCE, self.pause, lambda: self.system(pool, YIELD))

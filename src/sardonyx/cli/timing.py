@@ -16,7 +16,8 @@ from sardonyx.ops.api import RuntimeValue
 
 BURST = 0.01  # seconds that an engine has in each turn, or two calls, or one that is long
 MOST = 200  # calls of a burst
-REST = 0.03  # seconds before a burst, in which threads of other engines stop spinning
+LOOK = 0.005  # seconds, in which threads that spin are seen to
+REST = 0.5  # seconds at most before a burst, in which threads of other engines stop spinning
 LONG = 0.1  # seconds of a call beside which what another engine has left is little
 
 Clock = Callable[[], float]
@@ -86,13 +87,23 @@ def in_turn(
     try:
         for _ in range(turns):
             for engine, call in calls.items():
-                time.sleep(REST)
+                settle()
                 found = [seconds(call, clock) for _ in range(lengths[engine])]
                 samples[engine] += found[1:] or found
             advance()
     finally:
         gc.enable()
     return samples
+
+
+def settle() -> None:
+    """Waits until no thread of this process works: engines may keep theirs spinning long after a call."""
+    patient = time.perf_counter() + REST
+    while time.perf_counter() < patient:
+        before = time.process_time()
+        time.sleep(LOOK)
+        if time.process_time() - before < LOOK / 10:
+            return
 
 
 def burst_of(call: Callable[[], object], clock: Clock) -> int:

@@ -44,13 +44,14 @@ class Expr:
     An expression has no truth value, as it may be zero.
     """
 
-    __slots__ = ("_depth", "_hash", "_size", "_terms", "_text")
+    __slots__ = ("_depth", "_hash", "_size", "_symbols", "_terms", "_text")
     __array_ufunc__ = None  # NumPy scalars are refused: they would wrap around as coefficients
 
     def __init__(self, terms: dict[Monomial, int]) -> None:
         """Takes over `terms`: canonical monomials, no zero coefficient, not constant.  See `symbol` and `parse`."""
         self._terms = terms
         self._hash: int | None = None
+        self._symbols: frozenset[str] | None = None
         self._text: str | None = None
         self._size, self._depth = measure(terms)
 
@@ -87,9 +88,11 @@ class Expr:
 
     def symbols(self) -> frozenset[str]:
         """The names of all symbols; those of an opaque value are not known."""
-        from sardonyx.ir.dims.values import symbols
+        if self._symbols is None:
+            from sardonyx.ir.dims.values import symbols
 
-        return symbols(self)
+            self._symbols = symbols(self)
+        return self._symbols
 
     def substitute(self, mapping: Mapping[str, Dim]) -> Dim:
         """The expression with dims, all >= 0, in place of symbols, all at once; other symbols stay.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from operator import index, mul
@@ -10,6 +11,12 @@ from sardonyx.ir.dims.division import floordiv, mod
 from sardonyx.ir.dims.expr import Atom, Call, Dim, Expr, Known, Op, Opaque, Symbol
 from sardonyx.ir.dims.extrema import dim_max, dim_min
 
+NUMBERS: dict[Op, Callable[..., int]] = {
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "max": max,
+    "min": min,
+}
 OPERATIONS: dict[Op, Callable[..., Known]] = {"//": floordiv, "%": mod, "max": dim_max, "min": dim_min}
 
 
@@ -20,13 +27,28 @@ def evaluate(dim: Dim, values: Mapping[str, int]) -> int | None:
     """
     if not isinstance(dim, Expr):
         return dim
-    names = dim.symbols()
-    if not names <= values.keys():
+    try:
+        return worked_out(dim, values)
+    except (KeyError, ZeroDivisionError):
         return None
-    result = substitute(
-        dim, {name: index(values[name]) for name in names}
-    )  # NumPy's integers would wrap around
-    return result if isinstance(result, int) else None
+
+
+def worked_out(dim: Known, values: Mapping[str, int]) -> int:
+    """The number that a dim is; raises KeyError for what has no value, and ZeroDivisionError."""
+    if isinstance(dim, int):
+        return dim
+    total = 0
+    for monomial, coefficient in dim.terms.items():
+        product = coefficient
+        for atom in monomial:
+            if isinstance(atom, Symbol):
+                product *= index(values[atom.name])  # NumPy's integers would wrap around
+            elif isinstance(atom, Call):
+                product *= NUMBERS[atom.op](*[worked_out(arg, values) for arg in atom.args])
+            else:
+                raise KeyError(atom.digest)
+        total += product
+    return total
 
 
 def substitute(expr: Expr, mapping: Mapping[str, Dim]) -> Dim:

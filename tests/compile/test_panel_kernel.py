@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 
 from sardonyx.compile.llvm.jit import host, load
 from sardonyx.compile.products.packing import packed
-from sardonyx.compile.products.panel_kernel import LARGE, fill, let_go, source
+from sardonyx.compile.products.panel_kernel import fill, source
 from sardonyx.compile.products.tiles import tile_of
 
 Floats = NDArray[np.float32]
@@ -72,15 +70,3 @@ def test_columns_behind_the_last_keep_what_they_have() -> None:
     fill(panels, b)
     assert np.array_equal(panels[0, :, :, :5], b)
     assert (panels[..., 5:] == 7).all()
-
-
-def test_pages_of_a_file_are_let_go_and_come_again(tmp_path: Path) -> None:
-    values = np.random.default_rng(1).standard_normal(LARGE, np.float32)
-    (tmp_path / "data").write_bytes(values.tobytes())
-    with (tmp_path / "data").open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    view = np.ndarray((LARGE - 10,), np.float32, buffer=memoryview(mapped), offset=20)
-    for part in (view, view[5000:], view[::-1], view[:0], view[:3]):
-        let_go(part)
-        assert np.array_equal(view, values[5:-5])
-    let_go(values)

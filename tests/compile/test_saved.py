@@ -17,12 +17,12 @@ import pytest
 import sardonyx as sx
 from conformance.official import official_cases, run_case
 from models import model
+from sardonyx.compile.llvm.executable import Executable
 from sardonyx.compile.llvm.jit import compiled, host
 from sardonyx.compile.saved import container, features, link
 from sardonyx.compile.saved.container import HEAD, Json
 from sardonyx.compile.saved.dims import dim_from, dim_to
 from sardonyx.ir.dims import Known, ceil_div, dim_max, dim_min, symbol
-from sardonyx.runtime.executable import Executable
 from sardonyx.runtime.saved import SavedEngine
 from sardonyx.runtime.saving import save_compiled
 
@@ -153,14 +153,13 @@ def test_an_input_with_a_default_is_a_constant(tmp_path: Path) -> None:
 # --- damage ----------------------------------------------------------------------------------
 
 
-def test_every_byte_that_changes_before_the_constants_is_noticed(static: Path, tmp_path: Path) -> None:
+def test_every_byte_that_changes_besides_the_constants_is_noticed(static: Path, tmp_path: Path) -> None:
     content = static.read_bytes()
-    document = json.loads(content[HEAD.size : HEAD.size + HEAD.unpack_from(content)[3]])
-    length = HEAD.unpack_from(content)[3]
-    covered = [range(HEAD.size + length)]
+    first, length = HEAD.unpack_from(content)[3:5]
+    document = json.loads(content[first : first + length])
+    covered = [range(HEAD.size), range(first, first + length)]
     for name, (at, size, _) in document["sections"].items():
-        start = container.body(length) + at
-        covered += [range(start, start + size)] if name != "constants" else []
+        covered += [range(at, at + size)] if name != "constants" else []
     places = [*range(HEAD.size), *random.Random(0).sample([i for r in covered for i in r], 200)]
     damaged = tmp_path / "m.sdx"
     for at in places:
@@ -181,12 +180,11 @@ def test_a_file_that_was_cut_short_is_noticed(static: Path, tmp_path: Path) -> N
 def changed(path: Path, target: Path, **changes: Json) -> Path:
     """The file with other values in its document, whose hash is right again."""
     content = path.read_bytes()
-    length = HEAD.unpack_from(content)[3]
-    document = json.loads(content[HEAD.size : HEAD.size + length])
-    base = container.body(length)
-    sections = {name: content[base + at :][:size] for name, (at, size, _) in document.pop("sections").items()}
+    first, length = HEAD.unpack_from(content)[3:5]
+    document = json.loads(content[first : first + length])
+    sections = {name: content[at : at + size] for name, (at, size, _) in document.pop("sections").items()}
     constants = memoryview(sections.pop("constants"))
-    container.write(target, {**document, **changes}, sections, [constants])
+    container.write(target, [(len(constants), [constants])], lambda: ({**document, **changes}, sections))
     return target
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import subprocess
@@ -14,9 +15,12 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.compile.saved import features
-from sardonyx.runtime import kept, unchanged
-from sardonyx.runtime.engine import NativeEngine
+from sardonyx.compile.program import Program
+from sardonyx.compile.saved import container, features
+from sardonyx.io.pages import file_of
+from sardonyx.ir.graph import Model
+from sardonyx.runtime import engine, kept, unchanged
+from sardonyx.runtime.engine import NativeEngine, program_of
 from sardonyx.runtime.kept import KeptEngine
 
 pytestmark = pytest.mark.skipif(features.machine() is None, reason="programs are not saved here")
@@ -41,9 +45,20 @@ print(type(session._runner).__name__, y.tolist(), loaded)
 """
 
 
+COMPILED: list[Model] = []  # the models that were compiled, in order
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own, in which files count as settled at once."""
+
+    def noted(found: Model) -> Program:
+        COMPILED.append(found)
+        return program_of(found)
+
+    COMPILED.clear()
+    for module in (kept, engine):
+        monkeypatch.setattr(module, "program_of", noted)
     monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(unchanged, "TICK", -(1 << 62))
     return tmp_path / "cache" / "programs"
@@ -66,8 +81,9 @@ def started(path: Path, seed: int | None = None) -> sx.Session:
 
 
 def is_kept(session: sx.Session) -> bool:
+    """Whether a session runs what an earlier one has compiled."""
     assert isinstance(session._runner, NativeEngine)
-    return isinstance(session._runner, KeptEngine)
+    return isinstance(session._runner, KeptEngine) and session.model not in COMPILED
 
 
 def results(session: sx.Session, rows: int = 3) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
@@ -236,8 +252,31 @@ def test_a_program_that_sessions_share_is_written_once(tmp_path: Path, folder: P
     (entry,) = folder.iterdir()
     before = entry.stat()
     second = sx.Session(path, engine="native", threads=1)
-    assert not is_kept(first) and not is_kept(second)
+    assert (is_kept(first), is_kept(second)) == (False, True)
     assert entry.stat() == before
+
+
+def test_weights_of_the_first_session_are_pages_of_its_entry(tmp_path: Path) -> None:
+    first = started(product(tmp_path))
+    assert isinstance(first._runner, KeptEngine)
+    others = first._runner.kept.saved.others
+    weights = [of.data for of in others if not isinstance(of, int) and of.data is not None]
+    assert weights and all(file_of(data) for data in weights)
+
+
+def test_a_disk_that_is_full_leaves_weights_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    path = product(tmp_path)
+    monkeypatch.setattr(container, "Staging", refuse)
+    with caplog.at_level(logging.INFO):
+        found = started(path)
+    assert not isinstance(found._runner, KeptEngine) and "no room" in caplog.text
+    assert len(COMPILED) == 1
+    assert np.array_equal(found.run({"x": np.ones((1, 2), F)})["y"], [[2, 2]])  # type: ignore[arg-type]
 
 
 def test_two_processes_at_once_do_each_other_no_harm(tmp_path: Path) -> None:

@@ -261,11 +261,18 @@ def test_a_file_that_has_changed_is_another_program(tmp_path: Path) -> None:
     assert program(first) is not program(second)
 
 
-def test_models_with_data_in_other_files_are_not_shared(tmp_path: Path) -> None:
+def test_models_with_data_in_other_files_share_a_program_while_these_hold_the_same(tmp_path: Path) -> None:
     path = stored(tmp_path / "m.onnx", 2, external=True)
     first, second = (sx.Session(path, engine="native", threads=1) for _ in range(2))
-    assert program(first) is not program(second)
+    assert program(first) is program(second)
     assert product(second) == 2
+    data = next(one for one in tmp_path.iterdir() if one != path)
+    (tmp_path / "other").mkdir()
+    stored(tmp_path / "other" / "m.onnx", 3, external=True)
+    (tmp_path / "other" / data.name).replace(data)
+    third = sx.Session(path, engine="native", threads=1)
+    assert program(third) is not program(first)
+    assert product(third) == 3
 
 
 def test_a_model_that_was_changed_in_memory_is_compiled_anew() -> None:

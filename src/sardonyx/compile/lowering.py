@@ -13,7 +13,9 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from sardonyx.compile.dequantizing import dequantized_constant
 from sardonyx.compile.destinations import Destinations
+from sardonyx.compile.llvm.kernels import prepare
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.moves.words import written
@@ -55,6 +57,8 @@ class Lowering:
         self.names: tuple[str, ...] = ()  # of the nodes that the steps put down now stand for
         self.demands: dict[tuple[Known, Known], None] = {}
         self.order = {node: i for i, node in enumerate(self.graph.nodes)}
+        self.deferred: dict[Value, Callable[[], None]] = {}  # values that are made when somebody asks
+        self.widened = 0  # bytes of constants that were dequantized
         self._constants: dict[object, Tensor] = {}
         self._kept: dict[object, object] = {}
 
@@ -113,7 +117,7 @@ class Lowering:
         }  # bodies may read them again and again
         read += sorted(inside, key=lambda v: v.name)
         for value in read:
-            if not self.forms.get(value) and self.numbers(value) is not None:
+            if not self.forms.get(value) and (value in self.deferred or self.numbers(value) is not None):
                 self.strided(value)
         there = [v for v in dict.fromkeys(read) if v.initializer is None and self.forms.get(v)]
         takes = {v: self.dense(v) if v in inside else self.forms[v][0] for v in there}
@@ -121,6 +125,8 @@ class Lowering:
 
     def handed_out(self, value: Value) -> Tensor | None:
         """The tensor in which a caller gets an output; None if it stays on the host."""
+        if value in self.deferred:
+            self.strided(value)
         forms = self.forms.get(value, [])
         for form in forms:
             if form.storage.role == "output" and form.storage.name == value.name:
@@ -195,7 +201,9 @@ class Lowering:
     def constant(self, value: Value | None) -> Array | None:
         """The elements of a value that is known beforehand."""
         literal = None if value is None else value.initializer
-        return literal.numpy() if isinstance(literal, Literal) else None
+        if value is None or isinstance(literal, Literal):
+            return literal.numpy() if isinstance(literal, Literal) else None
+        return dequantized_constant(self, value) if value in self.deferred else None
 
     def elements(self, value: Value | None) -> Elements | None:
         """What is known of a small tensor's elements: numbers, or an object array of numbers, `Expr` and None."""
@@ -235,6 +243,8 @@ class Lowering:
 
     def strided(self, value: Value) -> Tensor:
         """The value in any form."""
+        if not self.forms.get(value) and value in self.deferred and self.constant(value) is None:
+            self.deferred[value]()
         if not self.forms.get(value):
             self.forms[value] = [self.first_form(value)]
         return self.forms[value][0]
@@ -320,6 +330,16 @@ class Lowering:
         self.bind(value, made)
         return made.permuted(last) if channels_last else made
 
+    def defer(self, value: Value, make: Callable[[], None]) -> None:
+        """Leaves a value to whoever asks for it first; others may take what it is made of. `make` binds it."""
+
+        def made() -> None:
+            names, self.names = self.names, (value.name,)
+            make()
+            self.names = names
+
+        self.deferred[value] = made
+
     def bind(self, value: Value, *forms: Tensor) -> None:
         """Says in which tensors a value is from here on."""
         self.forms[value] = [*forms]
@@ -348,6 +368,8 @@ class Lowering:
 
     def emit(self, *steps: Step) -> None:
         """Puts down steps, in the name of the nodes that are being lowered."""
+        for step in steps:
+            prepare(step.kernel)
         self.actions += [step if step.nodes else step.named(self.names) for step in steps]
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sardonyx.compile.early import all_fit
 from sardonyx.compile.spelled import spell_out
 from sardonyx.convert.converter import convert
 from sardonyx.errors import ConversionError, InferenceError, LimitError
@@ -82,6 +83,11 @@ def forget_types(model: Model) -> None:
 
 def newest(model: Model) -> Model:
     """The model at the newest version of the default operator set, or as it is where that cannot be."""
+    if not all_fit(model):
+        log.info(
+            "the model is compiled under its own operator sets: later ones take more shapes than it does"
+        )
+        return model
     try:
         return convert(model, opset=latest(""))
     except (ConversionError, InferenceError) as error:

@@ -180,7 +180,7 @@ def argument(arg: Tensor | Known, names: Names) -> str:
 def memory(program: Program, plan: Plan, names: Names) -> Iterator[str]:
     """The arena, a line for each storage: its place, how large it is, and the actions for which it is needed."""
     sized = f"{quantity(plan.size, 'B')}" if not plan.slots else f"{len(plan.slots)} slots"
-    weights = sum(storage.data.nbytes for storage in constants(program) if storage.data is not None)
+    weights = sum(storage.content.nbytes for storage in constants(program) if storage.content is not None)
     yield f"arena: {sized}, {len(plan.intervals)} storages; constants: {quantity(weights, 'B')}"
     for one in plan.intervals:
         slot = plan.slot_of.get(one.storage)

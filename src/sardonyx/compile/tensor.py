@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from sardonyx.compile.pending import Pending
 from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Known
 from sardonyx.ir.tensors import Array
 
 Role = Literal["arena", "input", "output", "constant", "status"]
+MAKING = threading.Lock()  # of constants: addresses that one thread was given stay what they are
 
 
 @dataclass(eq=False, slots=True)
 class Storage:
-    """A stretch of memory of `size` bytes; the data of a constant is known when the program is made."""
+    """A stretch of memory of `size` bytes; what a constant holds is known when the program is made."""
 
     role: Role
     size: Known
     name: str
-    data: Array | None = None
+    content: Array | Pending | None = None
+
+    @property
+    def data(self) -> Array | None:
+        """The elements of a constant, made at the first question; they stay where they are."""
+        if isinstance(self.content, Pending):
+            with MAKING:
+                if isinstance(self.content, Pending):
+                    self.content = self.content.made()
+        return None if isinstance(self.content, Pending) else self.content
 
 
 @dataclass(frozen=True, slots=True)

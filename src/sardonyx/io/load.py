@@ -30,6 +30,7 @@ class Serializable(Protocol):
     def SerializeToString(self) -> bytes: ...
 
 
+TEXTS = (".json", ".onnxtxt", ".txt")  # how the names of files in text forms end
 Path_: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = "Path_ | bytes | bytearray | memoryview | BinaryIO | Serializable | ModelProto | Model"
 

@@ -43,7 +43,7 @@ class Staged:
         return len(data)
 
     def skip_to(self, offset: int) -> None:
-        """Goes to a byte behind what is written; what lies between reads as zeros, and takes no room if it can."""
+        """Goes to a byte; what lies between it and what is written reads as zeros, and takes no room if it can."""
         self._file.seek(offset)
 
     def rename(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx.io.pages import let_go
 from sardonyx.ir.graph import Node, Value
 from sardonyx.ir.tensors import Array, Tensor
 from sardonyx.rewrite.edit import Edit
@@ -103,4 +104,5 @@ def weight_times(layer: Layer, factor: Array) -> Array:
         whole, factors = weight, factor.reshape(shape)
     result = np.empty(whole.shape, weight.dtype)
     np.multiply(whole, factors, out=result, dtype=np.float64, casting="same_kind")
+    let_go(weight)
     return result.reshape(weight.shape)

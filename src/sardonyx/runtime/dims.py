@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sardonyx.errors import InputError, OutputError
-from sardonyx.ir.dims import Dim, Expr, evaluate, symbol
+from sardonyx.ir.dims import Dim, Expr, evaluate
+from sardonyx.ir.dims.expr import Symbol, lone_atom
 from sardonyx.ir.tensors import SparseTensor
 from sardonyx.ir.types import OptionalType, SequenceType, SparseTensorType, TensorType, Type
 from sardonyx.ops.api import RuntimeValue
@@ -65,9 +66,9 @@ class Lengths:
             raise self.fault(f"{where} is declared {dim} ({declared}), and has length {length}", where)
         if not isinstance(dim, Expr):
             return
-        name = next(iter(dim.symbols()), "")
-        if dim == symbol(name):
-            self.bind(name, length, where)
+        atom = lone_atom(dim)
+        if isinstance(atom, Symbol):
+            self.bind(atom.name, length, where)
         else:
             self.later.append((dim, length, where))
 

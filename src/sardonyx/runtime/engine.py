@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -9,14 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sardonyx.compile.program import Program
+from sardonyx.compile.program import HostCall, Program
 from sardonyx.interp.interpreter import Interpreter
 from sardonyx.io.load import without_collection
 from sardonyx.io.nesting import nesting_limited
+from sardonyx.io.pages import let_go_of_files
 from sardonyx.ir.graph import Model, Node
+from sardonyx.ir.tensors import Tensor
 from sardonyx.ops.api import RunLimits, RuntimeValue
+from sardonyx.runtime.deferred import Deferred
+from sardonyx.runtime.helped import helped
+from sardonyx.runtime.host import inputs_of
 from sardonyx.runtime.native import NativeProgram, Unfit, compile_model
-from sardonyx.runtime.unchanged import COMPILED, Compiled, Version
+from sardonyx.runtime.unchanged import COMPILED, Version
 
 if TYPE_CHECKING:
     from sardonyx.runtime.memory_plan import MemoryPlan
@@ -43,25 +49,37 @@ class NativeEngine:
         limits: RunLimits | None = None,
         seed: int | None = None,
         version: Version | None = None,
+        program: Program | None = None,
     ) -> None:
-        """version: tells the model from all others, if that is known; engines of one version share its program.
+        """version: tells the model from all others, if that is known; engines of one version share its program, and
+        so do those of models that hold the same.  program: that of the model, if it is there already.
 
         Raises, before anything runs, what the reference engine raises for a model that cannot be run.
         """
         self.begin(model, limits, seed)
         self.behind = self.interpreter()
-        with nesting_limited(), without_collection():
-            self.compiled = compiled(model, version)
+        # Imported here because kept programs do without.
+        from sardonyx.runtime.content import compiled, content_of, shared
+
+        with helped(), nesting_limited(), without_collection():
+            key = version or content_of(model)
+            self.compiled = shared(key) or compiled(program or program_of(model), key)
             self.native = NativeProgram(self.compiled.program, threads)
-        let_go_of_weights(self.native.program)
+        if key is not None:  # now that weights are packed: nothing that callers write to changes them
+            COMPILED[key] = self.compiled
         self.again = self.native.again
 
-    def begin(self, model: Model, limits: RunLimits | None, seed: int | None) -> None:
+    def begin(self, given: Model | Deferred, limits: RunLimits | None, seed: int | None) -> None:
         """Sets what an engine has besides its program."""
-        self.model = model
+        self.given = given
+        self.interface = given if isinstance(given, Model) else given.interface
         self.limits = limits or RunLimits()
         self.seed, self.lock = seed, threading.Lock()
-        self.defaults = {v.name for v in model.graph.inputs if v.initializer is not None}
+        self.defaults = {v.name for v in self.interface.graph.inputs if v.initializer is not None}
+
+    @property
+    def model(self) -> Model:
+        return self.given if isinstance(self.given, Model) else self.given.model
 
     @property
     def reference(self) -> Interpreter:
@@ -111,21 +129,26 @@ class NativeEngine:
         return self.native.memory_plan(lengths)
 
 
-def compiled(model: Model, version: Version | None) -> Compiled:
-    """The program of a model: that of other engines, if they have the same version of it."""
-    found = None if version is None else COMPILED.get(version)
-    if found is None:
-        found = Compiled(compile_model(model))
-        if version is not None:
-            COMPILED[version] = found
-    return found
+def program_of(model: Model) -> Program:
+    """The program of a model, whose weights are yet to be packed; meanwhile nothing else holds them in memory."""
+    program = compile_model(model)
+    let_go_of_weights(program)
+    gc.collect(0)  # what lowering knew of weights stands in cycles, all of them young
+    let_go_of_files(
+        v.initializer for v in model.graph.initializers.values() if isinstance(v.initializer, Tensor)
+    )
+    return program
 
 
 def let_go_of_weights(program: Program) -> None:
-    """Takes the constants out of a graph of which only native steps are left: they have their own copies."""
-    if len(program.steps) < len(program.actions):
-        return
+    """Takes the constants out of a graph that none of the nodes left to the host reads: steps have their own."""
+    read = {
+        value
+        for action in program.actions
+        if isinstance(action, HostCall)
+        for value in inputs_of(action.node)
+    }
     graph = program.model.graph
     for value in list(graph.initializers.values()):
-        if value not in program.outputs:
+        if value not in read and value not in program.outputs:
             graph.remove_initializer(value)

@@ -7,12 +7,11 @@ sources of Sardonyx, the processor and the compiler.  What goes wrong with entri
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import logging
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -22,21 +21,25 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-import sardonyx.compile as room
+from sardonyx.compile.layout import Layout, laid_out
 from sardonyx.compile.llvm.cache import default_folder
-from sardonyx.compile.program import HostCall
-from sardonyx.compile.saved import features
+from sardonyx.compile.llvm.host import compiler, processor
+from sardonyx.compile.plan import Plan, planned
+from sardonyx.compile.program import HostCall, Program
+from sardonyx.compile.saved import features, reading
 from sardonyx.compile.saved.reading import Saved
-from sardonyx.compile.tensor import Storage
-from sardonyx.errors import DecodeError, UnsupportedProcessor
-from sardonyx.io.load import without_collection
+from sardonyx.errors import DecodeError
+from sardonyx.interp.interpreter import Interpreter
+from sardonyx.io.load import TEXTS, without_collection
 from sardonyx.io.nesting import nesting_limited
 from sardonyx.ir.graph import Model
 from sardonyx.ops.api import RunLimits
-from sardonyx.runtime.engine import NativeEngine
-from sardonyx.runtime.native import NativeProgram, compile_model
-from sardonyx.runtime.saved import SavedProgram, opened
-from sardonyx.runtime.unchanged import COMPILED, Version
+from sardonyx.runtime.deferred import Deferred
+from sardonyx.runtime.engine import NativeEngine, program_of
+from sardonyx.runtime.helped import helped
+from sardonyx.runtime.saved import SavedProgram
+from sardonyx.runtime.sources import sources
+from sardonyx.runtime.unchanged import COMPILED, Version, version_of
 
 if TYPE_CHECKING:
     from sardonyx.runtime.memory_plan import MemoryPlan
@@ -45,11 +48,6 @@ FORMAT = "1"  # of names; a change of it leaves older entries behind
 LARGEST = 1 << 30  # bytes of an entry
 CAP = 4 << 30  # bytes of all entries
 ABANDONED = 3600  # seconds after which the beginnings of an entry are nobody's
-ROOMS = ("compile", "convert", "infer", "rewrite")  # whose files decide what a program is
-KINDS = frozenset(  # the fields that tell processors apart, on x86-64 and AArch64
-    "vendor_id,cpu family,model,model name,stepping,flags,features,cpu implementer,cpu architecture,cpu variant,"
-    "cpu part,cpu revision".split(",")
-)
 log = logging.getLogger(__name__)
 
 
@@ -64,11 +62,12 @@ MAPPED: WeakValueDictionary[Version, Mapped] = WeakValueDictionary()
 
 
 class KeptEngine(NativeEngine):
-    """Runs the program that an earlier session has kept of a model; what stands behind it is made when it is asked."""
+    """Runs the program that is kept of a model, of this session or one before; what stands behind it is made when it
+    is asked."""
 
     def __init__(
         self,
-        model: Model,
+        model: Model | Deferred,
         kept: Mapped,
         *,
         threads: int | None = None,
@@ -83,13 +82,39 @@ class KeptEngine(NativeEngine):
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryPlan:
         """What memory runs of these lengths take; raises InputError for those that no run has."""
-        return self.anew.memory_plan(lengths)
+        # Imported here because hardly any session is asked.
+        from sardonyx.runtime.memory_plan import memory_plan
+
+        return memory_plan(*self.anew, self.native.pool.threads, lengths)
 
     @cached_property
-    def anew(self) -> NativeProgram:
-        """The program of the model compiled anew, which knows what its memory is for."""
+    def anew(self) -> tuple[Program, Plan, Layout]:
+        """The program of the model lowered anew, which knows what its memory is for."""
         with nesting_limited(), without_collection():
-            return NativeProgram(compile_model(self.model), self.native.pool.threads)
+            program = program_of(self.model)
+            plan = planned(program)
+            return program, plan, laid_out(program, plan)
+
+
+def kept_engine(
+    path: Path,
+    version: Version,
+    *,
+    threads: int | None = None,
+    limits: RunLimits | None = None,
+    seed: int | None = None,
+) -> KeptEngine | None:
+    """The engine of a file whose program is kept, without a look at its model; None where that has to be looked at.
+
+    version: of the file.
+    """
+    found = None if COMPILED.get(version) or path.suffix in TEXTS else mapped(version)
+    if found is None or found.saved.has_defaults:
+        return None
+    model = Deferred(path, found.saved.interface)
+    if version_of(path) != version:
+        return None  # what was mapped may be of another version
+    return KeptEngine(model, found, threads=threads, limits=limits, seed=seed)
 
 
 def native_engine(
@@ -108,10 +133,18 @@ def native_engine(
     found = None if version is None or shared else mapped(version)
     if found is not None:
         return KeptEngine(model, found, threads=threads, limits=limits, seed=seed)
-    made = NativeEngine(model, threads=threads, limits=limits, seed=seed, version=version)
-    if version is not None and shared is None:
-        keep(version, model, made.native)
-    return made
+    with helped():
+        program = None
+        if shared is None and version is not None and may_keep(version):
+            Interpreter(model, limits=limits or RunLimits())  # raises what it does
+            with nesting_limited(), without_collection():
+                program = program_of(model)
+            found = keep(version, model, program)
+        if found is not None:
+            return KeptEngine(model, found, threads=threads, limits=limits, seed=seed)
+        return NativeEngine(
+            model, threads=threads, limits=limits, seed=seed, version=version, program=program
+        )
 
 
 def mapped(version: Version) -> Mapped | None:
@@ -131,21 +164,32 @@ def read(path: Path) -> Saved | None:
         os.utime(path)  # used now
     try:
         with without_collection():
-            return opened(path)
+            container, *_ = reading.opened(path)  # what it asks of this machine is in its name
+            return reading.saved(path, container)
     except FileNotFoundError:
         return None
     except OSError as error:
         log.info("the kept program %s is not read: %s", path, error)
-    except (DecodeError, UnsupportedProcessor) as error:
+    except DecodeError as error:
         log.warning("the kept program %s is damaged and is made anew: %s", path, error)
+        with suppress(OSError):
+            path.unlink()
     return None
 
 
-def keep(version: Version, model: Model, native: NativeProgram) -> None:
-    """Keeps a program, if it can be kept; a folder that cannot be written to keeps none."""
+def may_keep(version: Version) -> bool:
+    """Whether a program of this version of a file is kept, if it can be."""
+    return version.is_settled and entry(version) is not None
+
+
+def keep(version: Version, model: Model, program: Program) -> Mapped | None:
+    """Keeps a program, if it can be kept, and answers it; a folder that cannot be written to keeps none.
+
+    Its weights are packed on their way into the file: they are never in memory besides as pages of it.
+    """
     path = entry(version)
-    if path is None or not version.is_settled or not can_be_kept(native):
-        return
+    if path is None or not can_be_kept(program):
+        return None
     # Imported here because the next process, which only reads, does without.
     from sardonyx.compile.llvm.jit import host
     from sardonyx.compile.saved import writing
@@ -154,19 +198,23 @@ def keep(version: Version, model: Model, native: NativeProgram) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with nesting_limited():
-            writing.write(path, model, native.program, host(), FIELDS)
+            writing.write(path, model, program, host(), FIELDS)
+        found = mapped(version)
         trim(path.parent)
     except OSError as error:
         log.info("compiled programs are not kept in %s: %s", path.parent, error)
+        return None
+    return found
 
 
-def can_be_kept(native: NativeProgram) -> bool:
+def can_be_kept(program: Program) -> bool:
     """Whether a program is small enough, and nothing in it makes native code while it runs, as branches and loops do."""
-    calls = [action.node for action in native.program.actions if isinstance(action, HostCall)]
-    if any(node.subgraphs for node in calls) or (calls and native.program.model.functions):
+    calls = [action.node for action in program.actions if isinstance(action, HostCall)]
+    if any(node.subgraphs for node in calls) or (calls and program.model.functions):
         return False
-    data = [of.data for of in native.layout.others if isinstance(of, Storage) and of.data is not None]
-    return sum(one.nbytes for one in data) <= LARGEST
+    from sardonyx.runtime.memory_plan import weights  # as above
+
+    return weights(program) <= LARGEST
 
 
 def trim(folder: Path) -> None:
@@ -205,44 +253,5 @@ def surroundings() -> str:
     ours = sources()
     if not ours:
         return ""
-    digest = hashlib.sha256(repr((sys.version, np.__version__, compiler())).encode())
-    for line in (*processor(), *ours):
-        digest.update(f"{line}\n".encode())
-    return digest.hexdigest()
-
-
-def processor() -> list[str]:
-    """What Linux says of the cores, of what does not change from one moment to the next."""
-    lines = features.CPUINFO.read_text("utf-8", "replace").splitlines()
-    return sorted({line for line in lines if line.partition(":")[0].strip().lower() in KINDS})
-
-
-def compiler() -> str:
-    """The installed LLVM, which is not loaded for this."""
-    found = importlib.util.find_spec("llvmlite")
-    return "" if found is None or found.origin is None else stamp(found.origin, os.stat(found.origin))
-
-
-def sources() -> list[str]:
-    """The files that decide what a program is, by their times: reading them would take longer than opening a model."""
-    package = os.path.dirname(room.__path__[0])
-    facade = os.path.join(package, "__init__.py")  # which has the version
-    found = sorted(one for name in ROOMS for one in stamps(os.path.join(package, name)))
-    return [stamp(facade, os.stat(facade)), *found] if found else []
-
-
-def stamps(folder: str) -> Iterator[str]:
-    """Those of the sources in a folder, if there is one."""
-    if not os.path.isdir(folder):
-        return
-    with os.scandir(folder) as found:
-        for one in found:
-            if one.name.endswith(".py"):
-                yield stamp(one.path, one.stat())
-            elif "." not in one.name and one.name != "__pycache__":
-                yield from stamps(one.path)
-
-
-def stamp(path: str, found: os.stat_result) -> str:
-    """A file, its size and its times."""
-    return f"{path} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
+    words = repr((sys.version, np.__version__, compiler(), processor(), ours))
+    return hashlib.sha256(words.encode()).hexdigest()

@@ -99,7 +99,7 @@ def held(one: Interval, known: dict[str, int]) -> Held:
 def weights(program: Program) -> int:
     """Bytes of the constants that steps read, each counted once."""
     found = {arg.storage for step in program.steps for arg in step.args if isinstance(arg, Tensor)}
-    return sum(storage.data.nbytes for storage in found if storage.data is not None)
+    return sum(storage.content.nbytes for storage in found if storage.content is not None)
 
 
 def title(action: Action) -> str:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy import empty
-from numpy.typing import NDArray
 
 from sardonyx.compile import sizes as sizes_of
 from sardonyx.compile.entry import DONE, FAULT, READY
-from sardonyx.compile.layout import ARENA, STATUS, WORDS, Base, Layout, laid_out
-from sardonyx.compile.llvm.jit import host, load
-from sardonyx.compile.llvm.kernels import address, disk
+from sardonyx.compile.layout import ARENA, RECORD, STATUS, WORDS, Base, laid_out
+from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.plan import LINE, planned
+from sardonyx.compile.pool_words import WEIGHT
 from sardonyx.compile.program import Action, HostCall, Program, Upload
-from sardonyx.compile.step import Kernel
 from sardonyx.compile.tensor import Storage, Tensor
 from sardonyx.interp.steps import Frame, Random, Run
 from sardonyx.ir.dims import Known, evaluate
@@ -28,13 +25,12 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.again import Ready, can_repeat, ready
 from sardonyx.runtime.host import Host, held
-from sardonyx.runtime.pool import Functions, shared
+from sardonyx.runtime.loading import SizesOf, Words, fixed_bases
+from sardonyx.runtime.pool import shared
+from sardonyx.runtime.stretches import stops
 
 if TYPE_CHECKING:
     from sardonyx.runtime.memory_plan import MemoryPlan
-
-Words = NDArray[np.int64]
-Sizes = Callable[[Sequence[int]], tuple[Words, int, int, int]]
 
 
 class Unfit(Exception):
@@ -48,6 +44,7 @@ class NativeProgram:
         self.program = program
         self.plan = planned(program)
         self.layout = laid_out(program, self.plan)
+        sizes = SizesOf(program, self.layout)
         self.host = Host(program, lambda inner: NativeProgram(compile_model(inner), threads))
         self.pool = shared(threads)
         self.fixed = np.array([v if isinstance(v, int) else 0 for v in self.layout.values], np.int64)
@@ -55,7 +52,7 @@ class NativeProgram:
         self.varying = np.flatnonzero([not isinstance(v, int) for v in self.layout.values])
         self.bases = fixed_bases(self.layout)
         self.ports = ports(self.layout.others, self.base_of)
-        self.sizes = compiled_sizes(program, self.layout)
+        self.sizes = sizes.function()
         self.idle: deque[Context] = deque()
         self.fed = tuple(value.name for value in program.model.graph.inputs)
         self.handed_out = tuple(value.name for value in program.outputs)
@@ -146,6 +143,7 @@ class Context:
         self.arena = np.empty(0, np.uint8)
         self.scratch = native.pool.scratch(0)
         self.values = native.fixed
+        self.stops: tuple[int, ...] = ()  # up to where the tape runs before Python may handle signals
         self.fed: dict[Storage, Array] = {}
         self.views: dict[tuple[Tensor, bool], Array] = {}  # of the arena, for these lengths
 
@@ -153,6 +151,7 @@ class Context:
         """Works out sizes and places for these lengths of the inputs; limit: bytes that nothing may be larger than."""
         native = self.native
         self.ready, self.approved = None, 0
+        self.lengths = None  # until all is in place: this may be interrupted
         found, arena, scratch, faults = native.sizes(lengths)
         if faults or arena > limit:
             raise Unfit
@@ -165,6 +164,8 @@ class Context:
         self.bases[ARENA] = start(self.arena)
         self.values = values
         self.words[:] = values + self.bases[native.base_of]
+        records = len(native.program.actions) * RECORD
+        self.stops = stops(values[WEIGHT:records:RECORD], native.pool.threads)
         self.known = dict(zip(native.program.sizes, lengths, strict=True))
         self.lengths = lengths
 
@@ -178,8 +179,10 @@ class Context:
             self.feed(value, feeds.get(value.name), frame)
         results = {v: self.hand_out(tensor, run.limits.bytes) for v, tensor in program.outputs.items()}
         self.status[0] = 0
-        self.execute(frame)
-        self.fed.clear()
+        try:
+            self.execute(frame)
+        finally:
+            self.fed.clear()
         if self.status[0]:
             raise Unfit
         return {
@@ -194,7 +197,9 @@ class Context:
 
     def finish(self) -> int:
         """Runs the tape, all of whose words are in place."""
-        self.native.pool.run(self.words.ctypes.data, 0, len(self.native.program.actions), self.scratch)
+        pool, tape, at = self.native.pool, self.words.ctypes.data, 0
+        for stop in self.stops:
+            at = pool.run(tape, at, stop, self.scratch)
         return FAULT if self.status[0] else DONE
 
     def feed(self, value: Value, fed: RuntimeValue, frame: Frame) -> None:
@@ -223,12 +228,13 @@ class Context:
             self.words[at] = self.values[at] + array.ctypes.data
 
     def execute(self, frame: Frame) -> None:
-        """Runs the tape; wherever it stops, the host has something to do."""
+        """Runs the tape; wherever it stops before the end of a stretch, the host has something to do."""
         actions, pool = self.native.program.actions, self.native.pool
-        tape, at, end = self.words.ctypes.data, 0, len(actions)
-        while (at := pool.run(tape, at, end, self.scratch)) < end:
-            self.act(actions[at], frame)
-            at += 1
+        tape, at = self.words.ctypes.data, 0
+        for stop in self.stops:
+            while (at := pool.run(tape, at, stop, self.scratch)) < stop:
+                self.act(actions[at], frame)
+                at += 1
 
     def act(self, action: Action, frame: Frame) -> None:
         """Does what the host has to do."""
@@ -294,17 +300,6 @@ def length_of(value: RuntimeValue, axis: int) -> int:
     return int(value.shape[axis])
 
 
-def fixed_bases(layout: Layout) -> Words:
-    """Addresses that hold for the whole process: of kernels and constants."""
-    bases = np.zeros(len(layout.others) + STATUS + 1, np.int64)
-    for of, index in layout.others.items():
-        if isinstance(of, Kernel):
-            bases[index] = address(of)
-        elif of.data is not None:
-            bases[index] = of.data.ctypes.data
-    return bases
-
-
 def ports(others: Mapping[Base, int], base_of: Words) -> dict[Storage, Words]:
     """Where in the words the addresses of a caller's arrays stand."""
     return {
@@ -312,29 +307,6 @@ def ports(others: Mapping[Base, int], base_of: Words) -> dict[Storage, Words]:
         for of, index in others.items()
         if isinstance(of, Storage) and of.role in ("input", "output")
     }
-
-
-def compiled_sizes(program: Program, layout: Layout) -> Sizes:
-    """The function that works out what depends on lengths of inputs."""
-    if program.is_static:
-        _, arena, scratch, faults = sizes_of.worked_out(program, layout, ())
-        nothing = np.empty(0, np.int64)
-        return lambda lengths: (nothing, arena, scratch, faults)
-    library = load(sizes_of.text("sizes", program, layout), ["sizes"], disk())
-    return sizes_in(library, len(sizes_of.asked(layout)))
-
-
-def sizes_in(library: Functions, count: int) -> Sizes:
-    """The function `sizes` of a library, which works out so many words."""
-    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(library.addresses["sizes"])
-
-    def sizes(lengths: Sequence[int]) -> tuple[Words, int, int, int]:
-        given, found = np.array(lengths, np.int64), np.empty(count + 2, np.int64)
-        faults = call(given.ctypes.data, found.ctypes.data)
-        return found[:count], int(found[count]), int(found[count + 1]), faults
-
-    sizes.library = library  # type: ignore[attr-defined]  # keeps the code alive
-    return sizes
 
 
 def enough(memory: Array, size: int) -> Array:
@@ -355,5 +327,8 @@ def compile_model(model: Model) -> Program:
     # Imported here because saved programs do without what compiles others, which takes time to load.
     from sardonyx.compile.lowering import Lowering
     from sardonyx.compile.prepare import prepared
+    from sardonyx.runtime.helped import prepare_runner
 
-    return Lowering(prepared(model), host()).program()
+    ready, target = prepared(model), host()
+    prepare_runner(target)
+    return Lowering(ready, target).program()

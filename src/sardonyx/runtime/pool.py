@@ -14,19 +14,18 @@ from __future__ import annotations
 import atexit
 import ctypes
 import logging
-import mmap
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Protocol
 
 from sardonyx.compile import pool_words as words
 from sardonyx.compile import tape
 from sardonyx.compile.llvm.cache import Cache, default_folder
+from sardonyx.compile.llvm.executable import function_address, private
 from sardonyx.compile.llvm.jit import host, load
 from sardonyx.runtime.cpus import available
 
@@ -88,13 +87,6 @@ class Pool:
         return found.code.run(tape, first, last, found.address, threads, scratch.address, scratch.stride)
 
 
-def private(size: int) -> mmap.mmap:
-    """New memory of this process; a forked child gets a copy of it."""
-    if sys.platform == "win32":
-        return mmap.mmap(-1, size)
-    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-
-
 def shared(threads: int | None = None) -> Pool:
     """The pool of that many threads; None: of as many as can run at once."""
     count = available() if threads is None else threads
@@ -135,7 +127,7 @@ class Workers:
         size = (words.WORKERS + words.MOST_THREADS * words.WORKER) * WORD
         self.address = -(-calloc(1, size + LINE) // LINE) * LINE
         self.words = (ctypes.c_int64 * (size // WORD)).from_address(self.address)
-        self.threads: list[ctypes.c_void_p] = []  # worker i is the one at i - 1
+        self.threads: list[int] = []  # the workers that were begun, by their numbers
         for word, value in DEFAULTS.items():
             self.words[word] = value
         functions = SYSTEM | PROCESSORS if sys.platform == "linux" else SYSTEM
@@ -167,12 +159,13 @@ class Workers:
         before = signal.pthread_sigmask(
             signal.SIG_BLOCK, [s for s in signal.valid_signals() if getattr(s, "name", "") not in FAULTS]
         )
+        self.threads.append(index)  # before there is one: after an interrupt it must not be made again
         try:
             error = create(self.place(index, words.THREAD), None, self.code.work, self.place(index))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if not error:
-            self.threads.append(ctypes.c_void_p(self.words[first + words.THREAD]))
+        if error:
+            self.threads.pop()
         return int(error)
 
     def stop(self) -> None:
@@ -186,8 +179,10 @@ class Workers:
             ):
                 system(SYSTEM[word], ctypes.c_int, ctypes.c_void_p)(self.place(index, place))
         join = system("pthread_join", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-        for thread in self.threads:
-            join(thread, None)
+        for index in self.threads:
+            thread = self.words[words.WORKERS + index * words.WORKER + words.THREAD]
+            if thread:  # none, if an interrupt came before it was made
+                join(thread, None)
 
 
 class Process:
@@ -242,13 +237,6 @@ def end() -> None:
 def system(name: str, result: type, *parameters: type) -> Callable[..., int]:
     """A function of the C library, with these ctypes."""
     return ctypes.CFUNCTYPE(result, *parameters)(function_address(name))
-
-
-@cache
-def function_address(name: str) -> int:
-    found = ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value
-    assert found is not None, f"the system has no {name}"
-    return found
 
 
 atexit.register(end)

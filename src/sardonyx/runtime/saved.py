@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sardonyx.compile.layout import STATUS, Base
+from sardonyx.compile.llvm.executable import Executable
 from sardonyx.compile.saved import features, reading
 from sardonyx.compile.saved.reading import Saved, Words, protocol
 from sardonyx.errors import DecodeError, EvaluationError, SardonyxError, UnsupportedProcessor
@@ -18,9 +19,9 @@ from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime import arrays, pool
 from sardonyx.runtime.again import can_repeat
 from sardonyx.runtime.engine import NativeEngine, Observer
-from sardonyx.runtime.executable import Executable
 from sardonyx.runtime.host import Host
-from sardonyx.runtime.native import NativeProgram, Sizes, Unfit, ports, sizes_in
+from sardonyx.runtime.loading import Sizes, sizes_in
+from sardonyx.runtime.native import NativeProgram, Unfit, ports
 
 if TYPE_CHECKING:
     from sardonyx.runtime.memory_plan import MemoryPlan

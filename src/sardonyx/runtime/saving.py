@@ -10,6 +10,7 @@ from sardonyx.interp.program import refuse_missing_kernels
 from sardonyx.io.nesting import nesting_limited
 from sardonyx.ir.graph import Model
 from sardonyx.runtime.arrays import FIELDS
+from sardonyx.runtime.helped import helped
 from sardonyx.runtime.native import compile_model
 
 
@@ -19,5 +20,5 @@ def save_compiled(model: Model, path: Path) -> None:
     Raises what a session raises for a model that cannot be run, and SardonyxError where programs cannot be saved.
     """
     refuse_missing_kernels(model)
-    with nesting_limited():
+    with nesting_limited(), helped():
         writing.write(path, model, compile_model(model), host(), FIELDS)

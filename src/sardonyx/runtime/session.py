@@ -22,10 +22,11 @@ from sardonyx.io.operator_sets import SetSource
 from sardonyx.ir.graph import Model, Node
 from sardonyx.ir.types import Shape, TensorType, Type
 from sardonyx.ops.api import RunLimits, RuntimeValue
+from sardonyx.runtime.deferred import Deferred
 from sardonyx.runtime.dims import Lengths
 from sardonyx.runtime.engine import NativeEngine
 from sardonyx.runtime.feeds import checked
-from sardonyx.runtime.kept import native_engine
+from sardonyx.runtime.kept import kept_engine, native_engine
 from sardonyx.runtime.kinds import described, is_a
 from sardonyx.runtime.unchanged import is_whole, version_of
 
@@ -93,22 +94,28 @@ class Session:
             )
         saved = saved_path(source, engine)
         self.engine: Engine = "native" if saved or engine == "auto" else engine
-        sets = tuple(operator_sets)
+        sets, policy = tuple(operator_sets), Policy(policy)
         self._origin = Origin.of(source, threads, seed, limits, policy, sets)
         self._runner: Interpreter | NativeEngine | Closed
+        self._given: Model | Deferred
+        before = None if saved or sets else version_of(source)
+        kept: NativeEngine | None = None
+        if before is not None and self.engine == "native":
+            path = Path(cast("str | os.PathLike[str]", source))
+            kept = kept_engine(path, before, threads=threads, limits=limits, seed=seed)
         if saved is not None:
             from sardonyx.runtime.saved import SavedEngine  # which models from other files do without
 
-            self._runner = SavedEngine(saved, threads=threads, limits=limits, seed=seed)
-            self.model = self._runner.model
+            kept = SavedEngine(saved, threads=threads, limits=limits, seed=seed)
+        if kept is not None:
+            self._runner, self._given, face = kept, kept.given, kept.interface
         else:
-            before = None if sets else version_of(source)
-            self.model = load(source, policy=policy, operator_sets=sets)
-            version = before if before == version_of(source) and is_whole(self.model) else None
+            self._given = face = load(source, policy=policy, operator_sets=sets)
+            version = before if before == version_of(source) and is_whole(face) else None
             try:
                 if self.engine == "native":
                     self._runner = native_engine(
-                        self.model, threads=threads, limits=limits, seed=seed, version=version
+                        face, threads=threads, limits=limits, seed=seed, version=version
                     )
             except SardonyxError as error:
                 if engine == "native":
@@ -116,10 +123,16 @@ class Session:
                 log.info("the reference engine runs the model, since it cannot be compiled: %s", error)
                 self.engine = "reference"
             if self.engine == "reference":
-                self._runner = Interpreter(self.model, limits=limits, seed=seed)
+                self._runner = Interpreter(face, limits=limits, seed=seed)
         self._again = self._runner.again if isinstance(self._runner, NativeEngine) else None
-        self._inputs = self.model.graph.inputs
-        self._outputs = tuple(self.model.graph.outputs)
+        self._ir_version = face.ir_version
+        self._inputs = face.graph.inputs
+        self._outputs = tuple(face.graph.outputs)
+
+    @property
+    def model(self) -> Model:
+        """The model that runs, which is read when it is first asked for if its program was there already."""
+        return self._given if isinstance(self._given, Model) else self._given.model
 
     def close(self) -> None:
         """Lets go of what runs need: memory, and weights in the form that kernels take; nothing can be run any more.
@@ -135,7 +148,8 @@ class Session:
         self.close()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return reopened, (self._origin.stored(self.model), self.engine)
+        origin = self._origin if self._origin.source is not None else self._origin.stored(self.model)
+        return reopened, (origin, self.engine)
 
     @property
     def inputs(self) -> tuple[Port, ...]:
@@ -160,7 +174,7 @@ class Session:
         """
         if outputs is None and self._again is not None and (found := self._again(feeds)) is not None:
             return found
-        lengths = Lengths(self.model.ir_version)
+        lengths = Lengths(self._ir_version)
         values = checked({} if feeds is None else feeds, self._inputs, lengths)
         wanted = self._wanted(outputs)
         results = self._runner.run(values)
@@ -172,7 +186,7 @@ class Session:
     def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RuntimeValue]]]:
         """Every node of the run with its results, in order; nodes of subgraphs and functions too."""
         seen: list[tuple[Node, list[RuntimeValue]]] = []
-        lengths = Lengths(self.model.ir_version)
+        lengths = Lengths(self._ir_version)
         values = checked({} if feeds is None else feeds, self._inputs, lengths)
         self._runner.run(values, lambda node, results: seen.append((node, list(results))))
         return seen
@@ -232,9 +246,7 @@ class Origin:
         return cls(path, threads, seed, limits, policy, operator_sets)
 
     def stored(self, model: Model) -> Origin:
-        """The same with the model's bytes, operator sets merged in, if it has no path."""
-        if self.source is not None:
-            return self
+        """The same with the model's bytes in place of a path, operator sets merged in."""
         from sardonyx.io.save import save  # which few sessions need
 
         content = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Programs that sessions of one unchanged file share, so that its weights are packed once."""
+"""Programs that sessions share, so that weights are packed once: of one unchanged file, or of models that hold the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sardonyx.compile.program import Program
 from sardonyx.io.external.files import ExternalStorage
 from sardonyx.io.load import Source
 from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import SparseTensor, Tensor
+from sardonyx.ir.tensors import Array, SparseTensor, Tensor
 from sardonyx.ir.walk import graphs, roots
 
 TICK = 100_000_000  # nanoseconds, longer than a file system takes for one moment
@@ -36,14 +36,27 @@ class Version:
         return self.seen - self.changed > TICK
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What tells a model from all others in this process, whatever objects it is made of."""
+
+    digest: bytes
+    operators: int
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Compiled:
-    """A program in the hands of the engines that run it."""
+    """A program in the hands of the engines that run it.
+
+    borrowed: those of its constants that others may write to; digest: what they held when it was made.
+    """
 
     program: Program
+    borrowed: tuple[Array | Tensor, ...] = ()
+    digest: str = ""
 
 
-COMPILED: WeakValueDictionary[Version, Compiled] = WeakValueDictionary()
+COMPILED: WeakValueDictionary[Version | Content, Compiled] = WeakValueDictionary()
 
 
 def version_of(source: Source) -> Version | None:

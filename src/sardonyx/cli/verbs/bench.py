@@ -80,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
     engines = [OURS, *(known(word) for word in args.against.split(",") if word)]
     model = load_model(args)
     feeds = made(model, args)
-    with file_of(model, args) as path, progress(len(counts) * (args.turns + 1), "measuring") as advance:
+    steps = len(counts) * (args.turns + 1)
+    with file_of(model, args) as path, progress(steps, "measuring", kernels=True) as advance:
         found = [one for n in counts for one in timed(path, engines, n, feeds, args.turns, advance)]
     sys.stdout.write(as_json(feeds, found) if args.json else as_text(feeds, found))
     return 0

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("a model from standard input has no name: add -o FILE.sdx", name="--out")
     out = Path(args.model).with_suffix(".sdx") if args.out is None else args.out
     model = load_model(args)
-    with progress(1, "compiling"):
+    with progress(1, "compiling", kernels=True):
         save_compiled(model, out)
     sys.stderr.write(f"{out}: {quantity(out.stat().st_size, 'B')}\n")
     return 0

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     threads = positive(args.threads, f"--threads {args.threads}")
     model = load_model(args)
     feeds = made(model, args)
-    with progress(1, "compiling"):
+    with progress(1, "compiling", kernels=True):
         native = NativeEngine(model, threads=threads).native
     with progress(1, "measuring"):
         peak = peaks()

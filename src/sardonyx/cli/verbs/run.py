@@ -81,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
     if args.repeat < 1:
         raise InputError(f"--repeat {args.repeat}: at least one run is needed", name="--repeat")
     source = args.model if args.model.endswith(".sdx") else load_model(args)
-    session = Session(source, engine=args.engine, seed=args.seed)
+    with progress(1, "compiling", kernels=True):
+        session = Session(source, engine=args.engine, seed=args.seed)
     refuse_unknown(args.output or (), [port.name for port in session.outputs])
     feeds = read_feeds(args.inputs, session.inputs)
     if args.random is not None:

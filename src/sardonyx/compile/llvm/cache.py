@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 VERSION = "1"  # of the layout of entries; a change of it leaves older ones behind
@@ -56,6 +57,10 @@ class Cache:
             return None
         return content[DIGEST:]
 
+    def has(self, target: str, source: str) -> bool:
+        """Whether something is kept for this source and target, whole or not."""
+        return self.path(target, source).exists()
+
     def put(self, target: str, source: str, code: bytes) -> None:
         """Keeps object code; a folder that cannot be written to keeps none."""
         import tempfile  # which takes time to load, and is for those alone who compile
@@ -92,3 +97,10 @@ class Cache:
                 return
             path.unlink(missing_ok=True)
             total -= stat.st_size
+
+
+@cache
+def disk() -> Cache | None:
+    """The cache of this process; None if nothing is kept."""
+    folder = default_folder()
+    return None if folder is None else Cache(folder)

@@ -4,116 +4,80 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import count
-from typing import TYPE_CHECKING, Any
 
+from sardonyx.compile.llvm import ahead, compiler
+from sardonyx.compile.llvm import host as processor
 from sardonyx.compile.llvm.cache import Cache
+from sardonyx.compile.llvm.executable import Executable
 from sardonyx.compile.llvm.target import Target
+from sardonyx.compile.saved import link
+from sardonyx.compile.saved.elf import Object
+from sardonyx.compile.saved.features import machine
 
-if TYPE_CHECKING:
-    import llvmlite.binding as llvm
-
-WIDTHS = (("avx512f", 16), ("avx2", 8), ("avx", 8))  # 32-bit floats in a register
 LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
-SERIAL = count()
 if hasattr(os, "register_at_fork"):  # a child would wait for ever for what a thread of its parent was at
     os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
-
-
-def package() -> Any:
-    """LLVM's bindings, loaded when something is compiled: programs that were saved do without them."""
-    import llvmlite.binding
-
-    return llvmlite
-
-
-def binding() -> Any:
-    return package().binding
 
 
 @cache
 def host() -> Target:
     """The processor that this process runs on."""
-    with LOCK:
-        return found_host()
+    found = processor.kept()
+    if found is None:
+        found = processor.target_of(asked())
+        processor.keep(found)
+    return found
 
 
-def found_host() -> Target:
-    start()
-    found = binding().get_host_cpu_features()
-    triple = binding().get_process_triple()
-    lanes = next((lanes for name, lanes in WIDTHS if found.get(name)), 4)
-    is_arm = triple.startswith(("aarch64", "arm64"))
-    return Target(
-        triple=triple,
-        cpu=binding().get_host_cpu_name(),
-        features=found.flatten(),
-        lanes=lanes,
-        fused=bool(found.get("fma")) or is_arm,
-        registers=32 if lanes == 16 or is_arm else 16,
-        compiler=package().__version__,
-    )
+def asked() -> dict[str, str]:
+    """What LLVM says of this processor: here, if it is loaded, or in a child that is of use for other things too."""
+    told = None if "llvmlite" in sys.modules else ahead.processor()
+    if told is None:
+        with LOCK:
+            told = compiler.facts()
+    return told
 
 
-@cache
-def start() -> None:
-    """Makes LLVM ready for the processor of this process."""
-    binding().initialize_native_target()
-    binding().initialize_native_asmprinter()
-
-
-def machine(target: Target) -> llvm.TargetMachine:
-    """A target machine of its own: an engine takes over the one that it gets."""
-    start()
-    found = binding().Target.from_triple(target.triple)
-    return found.create_target_machine(
-        cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small"
-    )
-
-
-def compiled(text: str, target: Target) -> bytes:
-    """The object code of a module in LLVM's text form, optimised for the target.
+def compiled(text: str, target: Target, *, quick: bool = False) -> bytes:
+    """The object code of a module in LLVM's text form, for the target; `quick` code is not optimised.
 
     Asserts that LLVM takes the text: it is written by us.
     """
     with LOCK:
-        return optimised(text, target)
-
-
-def optimised(text: str, target: Target) -> bytes:
-    """What `compiled` answers; whatever LLVM makes on the way is gone before the lock is."""
-    try:
-        module = binding().parse_assembly(text)
-        module.verify()
-    except RuntimeError as error:
-        raise AssertionError(f"LLVM refuses a kernel: {error}\n{text}") from error
-    writer = machine(target)
-    module.triple = target.triple
-    module.data_layout = str(writer.target_data)
-    tuning = binding().create_pipeline_tuning_options(speed_level=2)
-    tuning.loop_vectorization = tuning.slp_vectorization = False  # kernels say themselves what is a vector
-    passes = binding().create_pass_builder(writer, tuning)
-    passes.getModulePassManager().run(module, passes)
-    found: bytes = writer.emit_object(module)
-    return found
+        try:
+            return compiler.compiled(text, target.triple, target.cpu, target.features, quick=quick)
+        except compiler.Refused as error:
+            raise AssertionError(f"LLVM refuses a kernel: {error}\n{text}") from error
 
 
 class Library:
-    """Loaded object code; the addresses of its functions hold as long as it is alive."""
+    """Loaded object code; the addresses of its functions hold as long as it is alive.
+
+    Where programs can be saved, their linker puts it into memory; elsewhere, or if it wants more, LLVM does.
+    """
 
     def __init__(self, code: bytes, names: Sequence[str]) -> None:
-        self._tracker: llvm.ResourceTracker | None = None
+        self._tracker: compiler.Tracker | None = None
+        if machine() is not None and link.is_closed(Object(code)):
+            image = link.linked([code], names)
+            self._code = Executable(image.code, image.functions, image.slots)
+            self.addresses = self._code.addresses
+            return
         with LOCK:
-            self._tracker = found = linked(code, names)
+            here = host()
+            found = compiler.linked(code, names, (here.triple, here.cpu, here.features))
+            self._tracker = found
         self.addresses = {name: int(found[name]) for name in names}
 
     def __del__(self) -> None:
         """The linker forgets the code; not while another thread forks, or the child would find it halfway."""
-        with LOCK:
-            self._tracker = None
+        if self._tracker is not None:
+            with LOCK:
+                self._tracker = None
 
     def function(self, name: str, *types: type) -> Callable[..., None]:
         """A function without result, with arguments of these ctypes; calls let go of the interpreter's lock."""
@@ -122,32 +86,38 @@ class Library:
         return made
 
 
-def linked(code: bytes, names: Sequence[str]) -> llvm.ResourceTracker:
-    builder = binding().JITLibraryBuilder()
-    builder.add_object_img(code)
-    builder.add_current_process()  # for what LLVM itself calls, as memcpy
-    for name in names:
-        builder.export_symbol(name)
-    return builder.link(linker(), f"kernels_{next(SERIAL)}")
-
-
-@cache
-def linker() -> llvm.LLJIT:
-    """The one linker of the process."""
-    return binding().create_lljit_compiler(machine(host()))
-
-
-def load(text: str, names: Sequence[str], cache: Cache | None = None) -> Library:
+def load(text: str, names: Sequence[str], cache: Cache | None = None, *, quick: bool = False) -> Library:
     """The functions of a module, compiled unless the cache has them."""
-    return Library(object_code(text, cache), names)
+    return Library(object_code(text, cache, quick=quick), names)
 
 
-def object_code(text: str, cache: Cache | None = None) -> bytes:
+def object_code(text: str, cache: Cache | None = None, *, quick: bool = False) -> bytes:
     """The object code of a module for this processor, compiled unless the cache has it."""
+    return code(lambda: text, origin(text, quick=quick), cache, quick=quick)
+
+
+def prepare(text: str, cache: Cache | None, *, quick: bool = False) -> None:
+    """Has a module compiled by a child, if there are any, for somebody who will ask for its code."""
+    name = origin(text, quick=quick)
+    if cache is None or not cache.has(host().key, name):
+        ahead.ahead(host(), name, lambda: text, quick=quick)
+
+
+def origin(text: str, *, quick: bool) -> str:
+    """What tells the code of a text from that of others."""
+    return f"quick\n{text}" if quick else text
+
+
+def code(text: Callable[[], str], origin: str, cache: Cache | None, *, quick: bool = False) -> bytes:
+    """The object code of a text that is told from others by its origin."""
     target = host()
-    code = None if cache is None else cache.get(target.key, text)
-    if code is None:
-        code = compiled(text, target)
+    found = None if cache is None else cache.get(target.key, origin)
+    if found is None:
+        found = ahead.collected(target, origin)
+        if found is None:
+            ahead.TALLY.add(known=1)
+            found = compiled(text(), target, quick=quick)
+            ahead.TALLY.add(done=1)
         if cache is not None:
-            cache.put(target.key, text, code)
-    return code
+            cache.put(target.key, origin, found)
+    return found

@@ -7,8 +7,9 @@ import os
 from functools import cache
 
 import sardonyx.compile as package
-from sardonyx.compile.llvm.cache import Cache, default_folder
-from sardonyx.compile.llvm.jit import LOCK, Library, compiled, host
+from sardonyx.compile.llvm import ahead, jit
+from sardonyx.compile.llvm.cache import disk as disk
+from sardonyx.compile.llvm.jit import LOCK, Library, host
 from sardonyx.compile.step import Kernel
 
 LOADED: dict[str, Library] = {}
@@ -16,15 +17,25 @@ LOADED: dict[str, Library] = {}
 
 def address(kernel: Kernel) -> int:
     """Where the code of a kernel is; it stays there as long as the process lives."""
-    with LOCK:
-        found = LOADED.get(kernel.key)
-        if found is None:
-            found = LOADED[kernel.key] = Library(code(kernel), [symbol(kernel)])
+    found = LOADED.get(kernel.key)
+    if found is None:
+        made = Library(code(kernel), [symbol(kernel)])
+        with LOCK:
+            found = LOADED.setdefault(kernel.key, made)
     return found.addresses[symbol(kernel)]
 
 
 def is_loaded(kernel: Kernel) -> bool:
     return kernel.key in LOADED
+
+
+def prepare(kernel: Kernel) -> None:
+    """Has a kernel compiled by a child, if there are any, for somebody who will ask for its code."""
+    if is_loaded(kernel):
+        return
+    target, kept, name = host(), disk(), symbol(kernel)
+    if kept is None or not kept.has(target.key, origin(kernel)):
+        ahead.ahead(target, origin(kernel), lambda: kernel.source(name, target))
 
 
 def symbol(kernel: Kernel) -> str:
@@ -34,20 +45,12 @@ def symbol(kernel: Kernel) -> str:
 
 def code(kernel: Kernel) -> bytes:
     """The object code of a kernel, from the disk if it is there."""
-    target, kept = host(), disk()
-    origin = f"{sources()}\n{kernel.key}"
-    found = None if kept is None else kept.get(target.key, origin)
-    if found is None:
-        found = compiled(kernel.source(symbol(kernel), target), target)
-        if kept is not None:
-            kept.put(target.key, origin, found)
-    return found
+    return jit.code(lambda: kernel.source(symbol(kernel), host()), origin(kernel), disk())
 
 
-@cache
-def disk() -> Cache | None:
-    folder = default_folder()
-    return None if folder is None else Cache(folder)
+def origin(kernel: Kernel) -> str:
+    """What tells the code of a kernel from that of others."""
+    return f"{sources()}\n{kernel.key}"
 
 
 @cache

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx.compile.products.panel_kernel import fill
+from sardonyx.compile.llvm.kernels import prepare
+from sardonyx.compile.pending import Pending
+from sardonyx.compile.products.panel_kernel import KERNEL, fill
 from sardonyx.compile.products.tiles import Tile
 from sardonyx.compile.tensor import Storage, Tensor, row_major
 from sardonyx.dtypes import DataType
@@ -16,13 +18,25 @@ def packed(b: Array, tile: Tile) -> Array:
 
     Behind the last column are zeros.
     """
+    return panels_of(b, tile).made()
+
+
+def panels_of(b: Array, tile: Tile) -> Pending:
+    """What `packed` makes, made later."""
     *batch, taps, k, n = b.shape
-    panels = -(-n // tile.width)
-    shape = (*batch, panels, taps, k, tile.width)
-    result = np.zeros(shape, np.float32) if n % tile.width else np.empty(shape, np.float32)
-    for index in np.ndindex(*batch):
-        fill(result[index], b[index])
-    return result
+    width, count = tile.width, -(-n // tile.width)
+
+    def make(rows: Array, first: int) -> None:
+        while len(rows):
+            item, panel = divmod(first, count)
+            some, last = rows[: count - panel], min(panel + len(rows), count)
+            if last == count and n % width:
+                some[-1] = 0.0
+            fill(some, b[np.unravel_index(item, batch)][..., panel * width : last * width])
+            rows, first = rows[len(some) :], first + len(some)
+
+    prepare(KERNEL)
+    return Pending((*batch, count, taps, k, width), 3, b, make)
 
 
 def packed_bias(bias: Array, tile: Tile) -> Array:
@@ -32,8 +46,12 @@ def packed_bias(bias: Array, tile: Tile) -> Array:
     return result
 
 
-def constant(data: Array, name: str = "") -> Tensor:
+def constant(data: Array | Pending, name: str = "") -> Tensor:
     """A dense tensor in a constant storage of its own."""
-    data = np.ascontiguousarray(data)
+    if isinstance(data, Pending):
+        dtype = DataType.FLOAT
+    else:
+        data = np.ascontiguousarray(data)
+        dtype = DataType.of(data.dtype)
     storage = Storage("constant", data.nbytes, name, data)
-    return Tensor(DataType.of(data.dtype), data.shape, row_major(data.shape), storage)
+    return Tensor(dtype, data.shape, row_major(data.shape), storage)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
 
 import numpy as np
 
@@ -13,10 +12,11 @@ from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.products.lanes import Lanes
 from sardonyx.compile.step import Kernel
 from sardonyx.compile.text import Value
+from sardonyx.io.pages import let_go
 from sardonyx.ir.tensors import Array
 
 SIZES = ("taps", "k", "columns", "width", "b_tap", "b_row", "b_step")
-LARGE = 1 << 20  # bytes of a constant whose pages of a file are let go once it is packed
+LARGE = 1 << 16  # bytes of a constant whose pages of a file are let go once it is packed
 
 
 def fill(panels: Array, b: Array) -> None:
@@ -34,25 +34,14 @@ def fill(panels: Array, b: Array) -> None:
     args = np.array(words, np.int64)
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
     call(address(KERNEL))(args.ctypes.data, 0, panels.shape[0] * taps, None)
-    if b.nbytes >= LARGE:
+    if b.nbytes >= LARGE and is_together(b):
         let_go(b)
 
 
-def let_go(array: Array) -> None:
-    """Tells the system that the memory of a file behind an array is not needed for now; it is read again if it is."""
-    owner: object = array
-    while isinstance(owner, np.ndarray):
-        owner = owner.base
-    if isinstance(owner, memoryview):
-        owner = owner.obj
-    if not isinstance(owner, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
-        return
-    low, high = np.lib.array_utils.byte_bounds(array)
-    start = np.frombuffer(owner, np.uint8).ctypes.data
-    first = -(-(low - start) // mmap.PAGESIZE) * mmap.PAGESIZE
-    length = min(high - start, len(owner)) // mmap.PAGESIZE * mmap.PAGESIZE - first
-    if length > 0:
-        owner.madvise(mmap.MADV_DONTNEED, first, length)
+def is_together(b: Array) -> bool:
+    """Whether nearly all bytes among those of an array are its own, not of columns that come later."""
+    low, high = np.lib.array_utils.byte_bounds(b)
+    return high - low <= 2 * b.nbytes
 
 
 def source(name: str, target: Target) -> str:

@@ -9,7 +9,7 @@ from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.products.axes import axes, merged, pair, shifted, split
 from sardonyx.compile.products.lanes import Lanes
-from sardonyx.compile.products.packing import constant, packed
+from sardonyx.compile.products.packing import constant, panels_of
 from sardonyx.compile.products.tiles import Tile, tile_for, tile_of
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Storage, Tensor, product, row_major
@@ -49,8 +49,8 @@ def constant_panels(b: Array, target: Target, name: str = "") -> Panels:
     """Panels of a constant [..., k, columns] float32."""
     *batch, k, columns = b.shape
     tile = tile_of_columns(columns, target)
-    data = packed(b[..., None, :, :], tile).reshape(*batch, -(-columns // tile.width), k, tile.width)
-    return Panels(constant(data, name), tile, columns)
+    found = constant(panels_of(b[..., None, :, :], tile), name)
+    return Panels(found.reshaped((*batch, -(-columns // tile.width), k, tile.width)), tile, columns)
 
 
 def packed_panels(b: Tensor, target: Target, name: str = "") -> tuple[Panels, list[Step]]:

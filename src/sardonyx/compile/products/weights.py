@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.packing import constant, packed, packed_bias
+from sardonyx.compile.products.packing import constant, packed_bias, panels_of
 from sardonyx.compile.products.tiles import Tile, tile_for
 from sardonyx.compile.tensor import Tensor
 from sardonyx.ir.tensors import Array
@@ -71,7 +71,7 @@ def packed_weights(
     is_band = not windows_only and not narrow and takes_band(channels, window, groups)
     taps = weights.reshape(groups, columns, channels, height, width).transpose(0, 3, 4, 2, 1)
     shape = (height, width * channels) if is_band else (height * width, channels)
-    panels = packed(taps.reshape(groups, *shape, columns), tile)
+    panels = panels_of(taps.reshape(groups, *shape, columns), tile)
     biases = np.stack([packed_bias(one, tile) for one in first])
     return Weights(
         window, tile, constant(panels, "weights"), constant(biases, "bias"), columns, is_band, narrow

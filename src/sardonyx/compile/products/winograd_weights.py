@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.packing import constant, packed, packed_bias
-from sardonyx.compile.products.tiles import tile_for
+from sardonyx.compile.pending import Pending
+from sardonyx.compile.products.packing import constant, packed_bias
+from sardonyx.compile.products.tiles import Tile, tile_for
 from sardonyx.compile.products.winograd_form import TAPS
 from sardonyx.compile.products.winograd_tiles import Forms, Variant
 from sardonyx.compile.tensor import Tensor
+from sardonyx.io.pages import let_go
 from sardonyx.ir.tensors import Array
 
 WIDEST = 16  # lanes of any target
@@ -43,21 +45,36 @@ def winograd_weights(weights: Array, bias: Array | None, forms: Forms, target: T
     first = np.zeros(features, np.float32) if bias is None else bias
     return Weights(
         Variant(forms, tile, depth, features % WIDEST != 0),
-        constant(packed(transformed(weights, forms), tile), "weights"),
+        constant(transformed(weights, forms, tile), "weights"),
         constant(packed_bias(first, tile), "bias"),
         channels,
         features,
     )
 
 
-def transformed(weights: Array, forms: Forms) -> Array:
-    """Weights [features, channels, 3, 3] at the points: [points, channels, features] float32, rounded once."""
+def transformed(weights: Array, forms: Forms, tile: Tile) -> Pending:
+    """Weights [features, channels, 3, 3] at the points, [panels, points, channels, width], rounded once."""
     features, channels, *window = weights.shape
     assert window == [TAPS, TAPS], f"a window of {window} is not three by three"
     both = np.kron(forms.vertical.weights(), forms.horizontal.weights())
-    values = np.empty((len(both), features, channels), np.float32)
-    some = max(BLOCK // channels, 1)  # features
-    for first in range(0, features, some):
-        windows = weights[first : first + some].astype(np.float64).reshape(-1, TAPS * TAPS)
-        values[:, first : first + some] = (both @ windows.T).reshape(len(both), -1, channels)
-    return values.transpose(0, 2, 1)
+    width = tile.width
+
+    def make(rows: Array, first: int) -> None:
+        for number, row in enumerate(rows, first):
+            some = weights[number * width : (number + 1) * width]
+            panel(row, some.reshape(len(some), channels, TAPS * TAPS), both)
+            let_go(some)
+
+    return Pending((-(-features // width), len(both), channels, width), 3, weights, make)
+
+
+def panel(result: Array, weights: Array, both: Array) -> None:
+    """Puts weights [features, channels, taps] at the points into a panel [points, channels, width]; then come zeros."""
+    points, channels, width = result.shape
+    some = max(BLOCK // width, 1)  # channels
+    for first in range(0, channels, some):
+        given = weights[:, first : first + some].transpose(2, 1, 0)
+        windows = np.zeros((*given.shape[:2], width))
+        windows[:, :, : given.shape[2]] = given
+        found = both @ windows.reshape(len(windows), -1)
+        result[:, first : first + some] = found.reshape(points, -1, width)

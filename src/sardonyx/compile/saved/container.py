@@ -1,8 +1,8 @@
 """The file of a saved program: a head, a document in JSON, and sections of bytes.
 
-The head says how long the document is and what its hash is; the document has the place, size and hash of each section,
-places counted from the first page behind it.  Constants come last, on pages of their own; they are mapped and not read,
-and so have no hash.
+The head says where the document is, how long it is and what its hash is; the document has the place, size and hash of each
+section.  Constants come first, from the second page on, since they are there before the code is; they are mapped and not
+read, and so have no hash.  The document comes last.
 """
 
 from __future__ import annotations
@@ -12,19 +12,23 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
 from sardonyx.errors import DecodeError
-from sardonyx.io.staging import Staging
+from sardonyx.io.staging import Staged, Staging
 
+Constant: TypeAlias = tuple[int, Iterable[bytes | memoryview]]  # how many bytes, and these in order
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+Rest: TypeAlias = tuple[Mapping[str, Json], Mapping[str, bytes]]  # a document, and sections
 MAGIC = b"\x89SDX\r\n\x1a\n"
-VERSION = 1
-HEAD = struct.Struct("<8sIIQ32s")  # magic, version, bytes of this head, bytes of the document, its hash
+VERSION = 2
+HEAD = struct.Struct(
+    "<8sIIQQ32s"
+)  # magic, version, bytes of this head, place and bytes of the document, its hash
 LINE, PAGE = 64, 4096
 MOST = 1 << 30  # bytes of a document
 CONSTANTS = "constants"
@@ -38,42 +42,37 @@ class Container:
     sections: Mapping[str, memoryview]
 
 
-def write(
-    path: Path, document: Mapping[str, Json], sections: Mapping[str, bytes], constants: Sequence[memoryview]
-) -> None:
-    """Writes a file, put in place when it is whole; constants are where `places` says."""
-    found = places([len(data) for data in sections.values()])
-    table: dict[str, Json] = {
-        name: [at, len(data), hashlib.sha256(data).hexdigest()]
-        for at, (name, data) in zip(found, sections.items(), strict=True)
-    }
-    sizes = [len(one) for one in constants]
-    first = round_up(extent([len(data) for data in sections.values()]), PAGE)
-    table[CONSTANTS] = [first, extent(sizes), ""]
-    text = json.dumps({**document, "sections": table}, separators=(",", ":")).encode()
-    start = body(len(text))
-    pieces: list[tuple[int, bytes | memoryview]] = [
-        *((start + at, data) for at, data in zip(found, sections.values(), strict=True)),
-        *((start + first + at, one) for at, one in zip(places(sizes), constants, strict=True)),
-    ]
-    head = HEAD.pack(MAGIC, VERSION, HEAD.size, len(text), hashlib.sha256(text).digest())
-    write_pieces(path, [(0, head + text), *pieces])
+def write(path: Path, constants: Sequence[Constant], rest: Callable[[], Rest]) -> None:
+    """Writes a file, put in place when it is whole; constants are where `places` says, counted from the first.
 
-
-def write_pieces(path: Path, pieces: Sequence[tuple[int, bytes | memoryview]]) -> None:
-    """Writes bytes at their places in a file."""
+    rest: the document and the sections, asked for when the constants are written: others may be at work on them.
+    """
     folder, name = os.path.split(path)
     with Staging(folder or os.curdir) as staging:
         with staging.create([name]) as file:
-            for at, data in pieces:
-                file.skip_to(at)
-                file.write(data)
+            sizes = [size for size, _ in constants]
+            for at, (_, parts) in zip(places(sizes), constants, strict=True):
+                file.skip_to(PAGE + at)
+                for part in parts:
+                    file.write(part)
+            finish(file, *rest(), extent(sizes))
         staging.commit()
 
 
-def body(length: int) -> int:
-    """Where in the file sections begin, given the bytes of the document."""
-    return round_up(HEAD.size + length, PAGE)
+def finish(file: Staged, document: Mapping[str, Json], sections: Mapping[str, bytes], constants: int) -> None:
+    """Writes sections behind so many bytes of constants, the document behind these, and the head."""
+    table: dict[str, Json] = {CONSTANTS: [PAGE, constants, ""]}
+    end = round_up(PAGE + constants, LINE)
+    for at, (name, data) in zip(places([*map(len, sections.values())]), sections.items(), strict=True):
+        table[name] = [end + at, len(data), hashlib.sha256(data).hexdigest()]
+        file.skip_to(end + at)
+        file.write(data)
+    end += extent([*map(len, sections.values())])
+    text = json.dumps({**document, "sections": table}, separators=(",", ":")).encode()
+    file.skip_to(end)
+    file.write(text)
+    file.skip_to(0)
+    file.write(HEAD.pack(MAGIC, VERSION, HEAD.size, end, len(text), hashlib.sha256(text).digest()))
 
 
 def places(sizes: Sequence[int]) -> list[int]:
@@ -112,21 +111,22 @@ def read(path: Path) -> Container:
     with path.open("rb") as file, naming(path):
         head = file.read(HEAD.size)
         must(len(head) == HEAD.size, "the file ends in its head", len(head))
-        magic, version, size, length, digest = HEAD.unpack(head)
+        magic, version, size, start, length, digest = HEAD.unpack(head)
         must(magic == MAGIC, "this is no saved program")
         must(version == VERSION, f"the file is of version {version}, and {VERSION} is read here", 8)
         must(size == HEAD.size and length <= MOST, "the head is damaged", 12)
-        text = file.read(length)
-        must(hashlib.sha256(text).digest() == digest, "the document is damaged", HEAD.size)
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        document = the_map(json.loads(text))
-        return Container(document, dict(sections(document, data, body(length))))
+        must(start + length == len(data), "the file does not end with its document", len(data))
+        text = data[start:]
+        must(hashlib.sha256(text).digest() == digest, "the document is damaged", start)
+        document = the_map(json.loads(bytes(text)))
+        return Container(document, dict(sections(document, data)))
 
 
-def sections(document: Mapping[str, Json], data: memoryview, base: int) -> Iterator[tuple[str, memoryview]]:
+def sections(document: Mapping[str, Json], data: memoryview) -> Iterator[tuple[str, memoryview]]:
     for name, place in the_map(document["sections"]).items():
         at, size, digest = the_list(place, 3)
-        start, length = base + the_number(at, 1 << 62), the_number(size, 1 << 62)
+        start, length = the_number(at, 1 << 62), the_number(size, 1 << 62)
         must(length == 0 or start + length <= len(data), f"the file ends in its section {name!r}", len(data))
         found = data[start : start + length]
         if name != CONSTANTS:

@@ -14,6 +14,7 @@ MAGIC = b"\x7fELF\x02\x01"
 X86_64, AARCH64 = 62, 183
 SYMBOLS, ADDENDS, NOTHING = 2, 4, 8  # types of sections: symbols, relocations, zeros that have no bytes
 IN_MEMORY, WRITABLE = 2, 1  # flags of a section
+LOCAL = 0  # binding of a symbol
 RESERVED = 0xFF00  # numbers from here on stand for no section
 HEADER = struct.Struct("<QIHHHHHH")
 SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -36,11 +37,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A place in a section; of the section 0 if it is to be found elsewhere."""
+    """A place in a section; of the section 0 if it is to be found elsewhere.  Objects may share names of local ones."""
 
     name: str
     section: int
     value: int
+    is_local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,8 @@ class Object:
 
     def symbols_in(self, table: Section) -> Iterator[Symbol]:
         for at in range(table.offset, table.offset + table.size, SYMBOL.size):
-            name, _, _, index, value, _ = SYMBOL.unpack_from(self.data, at)
-            yield Symbol(self.text(self.sections[table.link], name), index, value)
+            name, info, _, index, value, _ = SYMBOL.unpack_from(self.data, at)
+            yield Symbol(self.text(self.sections[table.link], name), index, value, info >> 4 == LOCAL)
 
     def text(self, strings: Section, at: int) -> str:
         start = strings.offset + at
@@ -78,6 +80,11 @@ class Object:
         if section.type == NOTHING:
             return bytes(section.size)
         return self.data[section.offset : section.offset + section.size]
+
+    @property
+    def has_variables(self) -> bool:
+        """Whether it has memory that its code writes to."""
+        return any(s.flags & IN_MEMORY and s.flags & WRITABLE and s.size for s in self.sections)
 
     def loaded(self) -> Iterator[tuple[int, Section]]:
         """The sections that stand in memory, by number."""

@@ -30,6 +30,12 @@ class Image:
         return len(self.code)
 
 
+def is_closed(object: Object) -> bool:
+    """Whether an object can be linked: nothing of it is written to, and it calls nobody but the system's `SYSTEM`."""
+    calls = (one.name for one in object.symbols if one.name and one.section == 0)
+    return not object.has_variables and all(name in SYSTEM for name in calls)
+
+
 def linked(objects: Sequence[bytes], names: Sequence[str]) -> Image:
     """The image of some objects, in which functions of these names are found."""
     image = Image()
@@ -49,7 +55,7 @@ def add(image: Image, object: Object) -> None:
         places[index] = image.align(section.align)
         image.code += object.content(section)
     for symbol in object.symbols:
-        if symbol.name and symbol.section in places:
+        if symbol.name and symbol.section in places and not symbol.is_local:
             image.functions.setdefault(symbol.name, places[symbol.section] + symbol.value)
     for one in object.relocations():
         place = places[one.section] + one.offset

@@ -35,7 +35,7 @@ from sardonyx.compile.tensor import Role, Storage, Tensor
 from sardonyx.dtypes import DataType
 from sardonyx.io.load import load
 from sardonyx.io.types_proto import type_from
-from sardonyx.ir.dims import Known
+from sardonyx.ir.dims import Expr, Known
 from sardonyx.ir.graph import Graph, Model, Value
 from sardonyx.proto import messages as m
 from sardonyx.proto.binary import decode
@@ -49,13 +49,15 @@ SLOT = 8  # bytes
 class Saved:
     """A program and its words.
 
-    interface: a model of nothing but inputs and outputs, as callers see them.  code: what is to be put where it can
+    interface: a model of nothing but inputs and outputs, as callers see them.  has_defaults: whether the model has inputs
+    besides, which need not be fed.  code: what is to be put where it can
     run; slots: where in it the addresses of the system's functions go; functions: offsets in it.
     others: for each base of the words besides the common ones a storage, or the offset of a kernel.
     size: bytes of the arena, of a thread's scratch, and faults; or None if the function `sizes` works them out.
     """
 
     interface: Model
+    has_defaults: bool
     program: Program
     plan: Plan
     code: memoryview
@@ -106,6 +108,7 @@ class Reader:
             the_text(name): (the_text(of), the_number(axis, 64))
             for name, of, axis in (the_list(one, 3) for one in the_list(self.document["lengths"]))
         }
+        self.held: set[Expr] = set()  # to the lengths
         self.constants = self.constant_arrays()
         self.storages = [self.storage(one) for one in the_list(self.document["storages"])]
 
@@ -127,6 +130,7 @@ class Reader:
         must(len(varying) == 0 or not isinstance(size, list), "nothing works out what varies")
         return Saved(
             interface=self.interface(),
+            has_defaults=the_map(document["interface"])["has_defaults"] is True,
             program=self.program(actions),
             plan=self.plan(),
             code=code,
@@ -203,10 +207,10 @@ class Reader:
     def hold(self, *dims: Known) -> None:
         """Holds dims to the lengths that runs know."""
         for dim in dims:
-            is_known = isinstance(dim, int) or (
-                dim.symbols() <= self.lengths.keys() and dim.substitute({}) is not None
-            )
-            must(is_known, f"{dim} depends on what no run knows")
+            if not isinstance(dim, int) and dim not in self.held:
+                is_known = dim.symbols() <= self.lengths.keys() and dim.substitute({}) is not None
+                must(is_known, f"{dim} depends on what no run knows")
+                self.held.add(dim)
 
     def storage(self, found: Json) -> Storage:
         role, name, size, place = the_list(found, 4)

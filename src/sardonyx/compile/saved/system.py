@@ -2,4 +2,7 @@
 
 from __future__ import annotations
 
-SYSTEM = ("memcpy", "memmove", "memset")  # what LLVM calls where kernels say nothing of it
+# What LLVM calls where kernels say nothing of it: to move memory, and to round on processors that cannot.
+SYSTEM = (
+    "memcpy", "memmove", "memset", "floorf", "ceilf", "roundevenf", "truncf", "floor", "ceil", "roundeven", "trunc",
+)  # fmt: skip

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sardonyx.compile import entry, sizes, tape
+from sardonyx.compile import entry
 from sardonyx.compile.layout import Layout, laid_out
-from sardonyx.compile.llvm.jit import object_code
-from sardonyx.compile.llvm.kernels import code, disk, symbol
 from sardonyx.compile.llvm.target import Target
+from sardonyx.compile.pending import Pending, bytes_of
 from sardonyx.compile.plan import Plan, planned
 from sardonyx.compile.program import Action, HostCall, Program
-from sardonyx.compile.saved import container, link
-from sardonyx.compile.saved.container import Json
+from sardonyx.compile.saved import container
+from sardonyx.compile.saved.code import Code
+from sardonyx.compile.saved.container import Constant, Json
 from sardonyx.compile.saved.dims import dim_to, dims_to
-from sardonyx.compile.saved.features import machine, needed
+from sardonyx.compile.saved.features import machine
 from sardonyx.compile.saved.reading import protocol
 from sardonyx.compile.saved.remnant import remnant
-from sardonyx.compile.show import kernels
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Storage, Tensor
 from sardonyx.errors import SardonyxError
 from sardonyx.io.types_proto import type_to
 from sardonyx.ir.graph import Model, Node, Value
+from sardonyx.ir.tensors import Array
 from sardonyx.proto.binary import encode
-
-RUNNER = ("run", "work")
 
 
 def write(path: Path, model: Model, program: Program, target: Target, fields: entry.Fields) -> None:
@@ -39,29 +36,29 @@ def write(path: Path, model: Model, program: Program, target: Target, fields: en
     """
     if machine() is None:
         raise SardonyxError("programs are saved under Linux, on x86-64 or AArch64")
-    document, sections, constants = parts(model, program, target, fields)
-    container.write(path, document, sections, constants)
+    plan = planned(program)
+    words = laid_out(program, plan)
+    code = Code(program, words, target, fields)
+    document, sections, constants = parts(model, program, plan, words)
+
+    def rest() -> container.Rest:
+        of_code, image = code.made(document["others"])
+        return {**document, **of_code}, {**sections, "code": image}
+
+    container.write(path, constants, rest)
 
 
 def parts(
-    model: Model, program: Program, target: Target, fields: entry.Fields
-) -> tuple[dict[str, Json], dict[str, bytes], list[memoryview]]:
-    """The document of a program, its sections, and its constants."""
-    plan = planned(program)
-    words = laid_out(program, plan)
-    image = code_of(program, words, target, fields)
+    model: Model, program: Program, plan: Plan, words: Layout
+) -> tuple[dict[str, Json], dict[str, bytes], list[Constant]]:
+    """The document of a program and its sections, less the code, and its constants."""
     left, calls = remnant(program)
-    writer = Writer(plan, image)
+    writer = Writer(plan)
     document: dict[str, Json] = {
         "machine": machine(),
-        "features": [*needed(target)],
         "protocol": protocol(),
-        "fields": [*vars_of(fields)],
-        "functions": {name: image.functions[name] for name in (*RUNNER, "enter")},
-        "slots": {**image.slots},
         "interface": interface(model),
         "lengths": [[name, *place] for name, place in program.sizes.items()],
-        "size": static_size(program, words, image),
         "others": [writer.other(one) for one in words.others],
         "actions": [writer.action(one, calls) for one in program.actions],
         "inputs": [[v.name, writer.tensor(t)] for v, t in program.inputs.items()],
@@ -73,12 +70,8 @@ def parts(
     document["storages"] = writer.storages
     sized = [one.nbytes for one in writer.constants]
     document["constants"] = [[*pair] for pair in zip(container.places(sized), sized, strict=True)]
-    sections = {"code": bytes(image.code), "model": encode(left), **words_of(words)}
-    return document, sections, [one.data for one in writer.constants]
-
-
-def vars_of(fields: entry.Fields) -> Sequence[int]:
-    return fields.kind, fields.data, fields.rank, fields.dims, fields.dtype, fields.flags
+    sections = {"model": encode(left), **words_of(words)}
+    return document, sections, [(one.nbytes, bytes_of(one)) for one in writer.constants]
 
 
 def interface(model: Model) -> Json:
@@ -88,31 +81,12 @@ def interface(model: Model) -> Json:
         "ir_version": model.ir_version,
         "inputs": [port(v) for v in inputs],
         "outputs": [port(v) for v in model.graph.outputs],
+        "has_defaults": len(inputs) < len(model.graph.inputs),
     }
 
 
 def port(value: Value) -> Json:
     return [value.name, None if value.type is None else encode(type_to(value.type)).hex()]
-
-
-def code_of(program: Program, words: Layout, target: Target, fields: entry.Fields) -> link.Image:
-    """All the code that a program needs."""
-    used = kernels(program)
-    texts = [tape.source(target), entry.source(target, fields)]
-    names = [*RUNNER, "enter", *map(symbol, used)]
-    if not program.is_static:
-        texts.append(sizes.text("sizes", program, words))
-        names.append("sizes")
-    objects = [object_code(text, disk()) for text in texts] + [code(kernel) for kernel in used]
-    return link.linked(objects, names)
-
-
-def static_size(program: Program, words: Layout, image: link.Image) -> Json:
-    """Bytes of the arena, of a thread's scratch, and faults; or where the function is that works out sizes."""
-    if not program.is_static:
-        return image.functions["sizes"]
-    _, arena, scratch, faults = sizes.worked_out(program, words, ())
-    return [arena, scratch, faults]
 
 
 def words_of(words: Layout) -> dict[str, bytes]:
@@ -126,10 +100,10 @@ def words_of(words: Layout) -> dict[str, bytes]:
 class Writer:
     """Tensors and what they lie in, each storage by its number."""
 
-    def __init__(self, plan: Plan, image: link.Image) -> None:
-        self.plan, self.image = plan, image
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
         self.storages: list[Json] = []
-        self.constants: list[NDArray[np.uint8]] = []
+        self.constants: list[Array | Pending] = []
         self._numbers: dict[Storage, int] = {}
 
     def storage(self, one: Storage) -> int:
@@ -140,8 +114,8 @@ class Writer:
 
     def place(self, one: Storage) -> Json:
         """Of constants their number, in the arena the offset or, in a list, the slot."""
-        if one.data is not None:
-            self.constants.append(np.ascontiguousarray(one.data).reshape(-1).view(np.uint8))
+        if one.content is not None:
+            self.constants.append(one.content)
             return len(self.constants) - 1
         if one.role != "arena":
             return None
@@ -153,10 +127,8 @@ class Writer:
         return [int(tensor.dtype), dims_to(tensor.shape), dims_to(tensor.strides), *place]
 
     def other(self, base: Storage | Kernel) -> Json:
-        """A base of words: a function's offset, or in a list the number of a storage."""
-        if isinstance(base, Kernel):
-            return self.image.functions[symbol(base)]
-        return [self.storage(base)]
+        """A base of words: in a list the number of a storage; None for a kernel, whose place is not known yet."""
+        return None if isinstance(base, Kernel) else [self.storage(base)]
 
     def action(self, action: Action, calls: Mapping[Node, int]) -> Json:
         match action:

@@ -14,13 +14,14 @@ import numpy as np
 
 from sardonyx.dtypes import DataType
 from sardonyx.errors import ExternalDataError
+from sardonyx.io.pages import let_go
 from sardonyx.ir.graph import Graph, Value
 from sardonyx.ir.tensors import Array, Tensor
 from sardonyx.ir.walk import roots
 from sardonyx.rewrite.api import sweep
 from sardonyx.rewrite.edit import Edit
 
-LARGE, SAMPLES = 1 << 12, 64  # elements
+LARGE, SAMPLES = 1 << 12, 16  # elements
 
 
 @sweep(phase="simplify")
@@ -30,14 +31,9 @@ def merge_initializers(edit: Edit) -> Iterator[str]:
 
 
 def merge(graph: Graph, edit: Edit) -> Iterator[str]:
-    alike: dict[Hashable, list[Value]] = {}
-    for value in graph.initializers.values():
-        tensor = edit.tensor(value)
-        if tensor is not None and edit.is_free(value):
-            alike.setdefault((tensor.dtype, tensor.shape, sample(tensor)), []).append(value)
-    for values in alike.values():
+    for values in alike(graph, edit):
         first: dict[Hashable, list[Value]] = {}
-        for value in values if len(values) > 1 else ():
+        for value in values:
             others = first.setdefault(content(value), [])
             kept = next((one for one in others if is_same(one, value)), None)
             if kept is None:
@@ -49,6 +45,20 @@ def merge(graph: Graph, edit: Edit) -> Iterator[str]:
                 yield f"initializer {value.name!r}"
 
 
+def alike(graph: Graph, edit: Edit) -> Iterator[list[Value]]:
+    """Several initializers each, of one type and shape, that hold the same as far as a few elements tell."""
+    types: dict[Hashable, list[tuple[Value, Tensor]]] = {}
+    for value in graph.initializers.values():
+        tensor = edit.tensor(value)
+        if tensor is not None and edit.is_free(value):
+            types.setdefault((tensor.dtype, tensor.shape), []).append((value, tensor))
+    for pairs in types.values():
+        samples: dict[Hashable, list[Value]] = {}
+        for value, tensor in pairs if len(pairs) > 1 else ():
+            samples.setdefault(sample(tensor), []).append(value)
+        yield from (values for values in samples.values() if len(values) > 1)
+
+
 def sample(tensor: Tensor) -> Hashable:
     """A few elements, which tell most large tensors apart without a look at the whole."""
     if tensor.size < LARGE or tensor.dtype is DataType.STRING:
@@ -57,7 +67,9 @@ def sample(tensor: Tensor) -> Hashable:
         data = tensor.numpy().reshape(-1)
     except ExternalDataError:
         return None
-    return data[:: len(data) // SAMPLES].tobytes()
+    found = data[:: len(data) // SAMPLES].tobytes()
+    let_go(data)
+    return found
 
 
 def content(value: Value) -> Hashable:

@@ -1,4 +1,4 @@
-"""Code that a file brought along, put where it can run."""
+"""Code that was linked already, put where it can run."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import mmap
 import os
 import platform
 import struct
+import sys
 from collections.abc import Mapping
-
-from sardonyx.runtime.pool import function_address, private
+from functools import cache
 
 READ, EXECUTE = 1, 4  # of memory
 
@@ -21,7 +21,9 @@ class Executable:
     can run.
     """
 
-    def __init__(self, code: memoryview, functions: Mapping[str, int], slots: Mapping[str, int]) -> None:
+    def __init__(
+        self, code: memoryview | bytes | bytearray, functions: Mapping[str, int], slots: Mapping[str, int]
+    ) -> None:
         self.memory = private(max(len(code), 1))
         self.memory[: len(code)] = bytes(code)
         for name, at in slots.items():
@@ -29,6 +31,21 @@ class Executable:
         self.start = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
         protect(self.start, len(self.memory))
         self.addresses = {name: self.start + at for name, at in functions.items()}
+
+
+def private(size: int) -> mmap.mmap:
+    """New memory of this process; a forked child gets a copy of it."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+@cache
+def function_address(name: str) -> int:
+    """The address of a function of the C library."""
+    found = ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value
+    assert found is not None, f"the system has no {name}"
+    return found
 
 
 def protect(start: int, size: int) -> None:

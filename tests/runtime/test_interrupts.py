@@ -1,0 +1,95 @@
+"""Ctrl-C ends a long native run soon, and the session goes on from there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import model
+from sardonyx.ir.tensors import Array
+from sardonyx.runtime.stretches import MOST_THREADS, STRETCH, stops
+
+SOON = 0.5  # seconds: several stretches, and a machine that is busy
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals come in another way")
+
+
+def long_text(steps: int, size: int) -> str:
+    """Products one after another, each of which takes about a millisecond for many rows."""
+    lines = [f"x{i + 1} = MatMul(x{i}, w)" for i in range(steps)]
+    return f"g (float[N,{size}] x0, float[{size},{size}] w) => (float[N,{size}] x{steps}) {{ {' '.join(lines)} }}"
+
+
+def interrupted(session: sx.Session, feeds: dict[str, Array], after: float) -> float:
+    """Seconds from the signal, which comes so long after the run has begun, until the run has ended."""
+    sent = []
+
+    def send() -> None:
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(after, send)
+    timer.start()
+    try:
+        session.run(feeds)
+    except KeyboardInterrupt:
+        return time.perf_counter() - sent[0]
+    finally:
+        timer.join()
+    raise AssertionError("the run is over before the signal comes")
+
+
+def long_runs() -> None:
+    """Interrupts the first run of a session, and one that goes the short way; and runs it again after each."""
+    size, steps = 512, 500
+    made = model(long_text(steps, size))
+    few, many = (
+        {"x0": np.ones((rows, size), np.float32), "w": np.eye(size, dtype=np.float32)} for rows in (1, 512)
+    )
+    for threads in (1, 2):
+        session = sx.Session(made, engine="native", threads=threads)
+        took = [interrupted(session, many, 0.1)]
+        for feeds in (few, many, many):
+            np.testing.assert_array_equal(session.run(feeds)[f"x{steps}"], feeds["x0"])
+        took.append(interrupted(session, many, 0.15))
+        np.testing.assert_array_equal(session.run(few)[f"x{steps}"], few["x0"])
+        assert max(took) < SOON, f"{took} s until runs end, with {threads} threads"
+
+
+def test_a_long_run_is_interrupted() -> None:
+    code = "from runtime.test_interrupts import long_runs; long_runs()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": "tests"},
+        check=False,
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_stretches_end_behind_the_record_that_fills_them() -> None:
+    def cut(*weights: float) -> tuple[int, ...]:
+        return stops(np.array([int(w * STRETCH) for w in weights], np.int64), 1)
+
+    assert cut() == (0,)
+    assert cut(0, 0.5, 0.25) == (3,)
+    assert cut(0.5, 0.6, 0.5, 0.2, 0.3, 0.1) == (2, 5, 6)
+    assert cut(5, 0.1, 0.1, 7, 0.5) == (1, 4, 5)
+    assert cut(1, 1, 1) == (1, 2, 3)
+
+
+def test_weights_beyond_all_numbers_are_no_matter() -> None:
+    assert stops(np.full(20, 1 << 60), 1) == tuple(range(1, 21))
+
+
+def test_many_threads_make_long_stretches() -> None:
+    weights = np.full(1000, STRETCH)
+    assert len(stops(weights, 4)) == 250
+    assert len(stops(weights, 64)) == -(-1000 // MOST_THREADS)

@@ -2,11 +2,12 @@
 
     python tools/fuzz_native.py [COUNT] [--seed N] [--nodes 14] [--guarded [--lanes 8]] [--keep-going]
 
-Each of COUNT graphs runs several times, on feeds of different lengths, with 1 and with 3 threads.  With --guarded its
-steps run one by one instead, with every storage between pages that nobody may touch, and what a step does not say it
-reads or writes is out of its reach: a step that goes there ends the process; --lanes makes the code of narrower
-registers.  The seed of each graph is printed before
-it runs, and the first that is wrong ends the run; `--seed N 1` makes it again.
+Each of COUNT graphs runs several times, on feeds of different lengths, with 1, 2 and 3 threads; one in four has branches
+and loops.  With --guarded its steps run one by one instead, with every storage between pages that nobody may touch, and
+what a step does not say it reads or writes is out of its reach: a step that goes there ends the process.  Then they run
+in the checked build, which tells of the first access outside of what the step may touch.  --lanes makes the code of
+narrower registers.  The seed of each graph is printed before it runs, and the first that is wrong ends the run;
+`--seed N 1` makes it again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Runs whole programs step by step, each storage between pages that nobody may touch.
 
 While a step runs, what it says it reads may only be read, and what it does not mention cannot be touched at all: a step
-that goes astray, or reads or writes what it does not declare, ends the process.
+that goes astray, or reads or writes what it does not declare, ends the process.  In the checked build of its kernel it
+asks before every access, and its first fault is told.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from compile.agreement import holds
-from compile.guarded import LIBC, PAGE, Guarded
+from compile.checked_runs import Table, build
+from compile.guarded import LIBC, PAGE, Guarded, extent
 from compile.random_graphs import Sample
 from sardonyx.compile import sizes as sizes_of
 from sardonyx.compile.layout import laid_out
@@ -39,6 +42,7 @@ from sardonyx.runtime.native import compile_model
 
 NONE, READ, WRITE = 0, mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE
 GARBAGE = 0xFF  # bytes of memory that nobody has written: NaN as floats, -1 as integers, no bool
+Words = NDArray[np.int64]
 Call = Callable[[int, int, int, int], None]
 ARGUMENTS = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 CALL = ctypes.CFUNCTYPE(None, *ARGUMENTS)
@@ -78,6 +82,7 @@ class Ground:
         self, program: Program, lengths: Mapping[str, int], target: Target | None, *, at_end: bool, seed: int
     ) -> None:
         self.program, self.known, self.target, self.at_end = program, dict(lengths), target, at_end
+        self.checks = False
         self.places: dict[Storage, Place] = {}
         self.chance = np.random.default_rng(seed)
 
@@ -125,14 +130,32 @@ class Ground:
         used = {t.storage: READ for t in step.reads} | {t.storage: WRITE for t in step.writes}
         for storage, rights in used.items():
             self.place(storage).allow(rights)
-        call = loaded(step.kernel, self.target)
         for first, last in self.shares(self.number(step.units)):
-            call(words.ctypes.data, first, last, scratch.address)
+            if self.checks:
+                self.check(step, words, used, scratch, first, last)
+            else:
+                loaded(step.kernel, self.target)(words.ctypes.data, first, last, scratch.address)
         for storage in used:
             self.place(storage).allow(READ)
             assert self.place(storage).is_whole(), f"{step.nodes} write beside {storage.name}"
             self.place(storage).allow(NONE)
         assert scratch.is_whole(), f"{step.nodes} write beside their scratch"
+
+    def check(
+        self, step: Step, words: Words, used: Mapping[Storage, int], scratch: Place, first: int, last: int
+    ) -> None:
+        """Does units of a step in the checked build: of a storage that several write it writes its own part alone."""
+        table = Table()
+        table.allow(words.ctypes.data, words.nbytes, writes=False)
+        table.allow(scratch.address, len(scratch.bytes), writes=True)
+        for storage in used:
+            table.allow(self.place(storage).address, len(self.place(storage).bytes), writes=False)
+        for tensor in step.writes:
+            begin, size = extent(tensor, self.number)
+            table.allow(self.place(tensor.storage).address + begin, size, writes=True)
+        made = build(step.kernel, self.target or host())
+        fault = made.call(table, words.ctypes.data, first, last, scratch.address)
+        assert fault is None, f"{fault} is outside of what {step.nodes} may touch"
 
     def word(self, arg: Tensor | Known) -> int:
         if not isinstance(arg, Tensor):
@@ -149,14 +172,21 @@ class Ground:
 
 
 def ran(
-    program: Program, feeds: Mapping[str, Array], target: Target | None = None, *, at_end: bool, seed: int
+    program: Program,
+    feeds: Mapping[str, Array],
+    target: Target | None = None,
+    *,
+    at_end: bool,
+    seed: int,
+    checks: bool = False,
 ) -> dict[str, Array] | None:
-    """The outputs; None where the program refuses the feeds."""
+    """The outputs; None where the program refuses the feeds.  checks: runs the checked build."""
     known = {name: feeds[of].shape[axis] for name, (of, axis) in program.sizes.items()}
     layout = laid_out(program, planned(program))
     if sizes_of.worked_out(program, layout, tuple(known.values()))[3]:
         return None
     ground, calls = Ground(program, known, target, at_end=at_end, seed=seed), Host(program)
+    ground.checks = checks
     frame = calls.frame(Run(RunLimits(), np.random.default_rng(0)))
     for value in program.model.graph.inputs:
         if value in program.inputs:
@@ -183,8 +213,17 @@ def act(ground: Ground, calls: Host, frame: Frame, action: Action) -> None:
             ground.put(tensor, held(frame[value], shape, tensor.dtype.numpy, value.producer))
 
 
+def are_alike(a: Mapping[str, Array] | None, b: Mapping[str, Array] | None) -> bool:
+    """Whether two builds make the same numbers: which NaN comes of two is the compiler's choice."""
+    if a is None or b is None:
+        return a is b
+    return all(np.array_equal(a[name], b[name], a[name].dtype.kind == "f") for name in a)
+
+
 def stays_inside(sample: Sample, lanes: int | None = None) -> None:
-    """Runs a sample so over all feeds, with memory before and behind the pages: results are right and the same bits.
+    """Runs a sample so over all feeds, with memory before and behind the pages, and in the checked build.
+
+    Results are right and the same bits.
 
     lanes: of a processor with narrower registers.
     """
@@ -193,10 +232,15 @@ def stays_inside(sample: Sample, lanes: int | None = None) -> None:
         compile_model(sample.model) if target is None else Lowering(prepared(sample.model), target).program()
     )
     for turn, feeds in enumerate(sample.feeds):
-        found = [ran(program, feeds, target, at_end=at_end, seed=sample.seed) for at_end in (True, False)]
+        ways = ((True, False), (False, False), (True, True))
+        found = [
+            ran(program, feeds, target, at_end=at_end, seed=sample.seed, checks=checks)
+            for at_end, checks in ways
+        ]
         bits = [one and [value.tobytes() for value in one.values()] for one in found]
         assert bits[0] == bits[1], (
             f"seed {sample.seed}: results depend on placement or on the split of the work"
         )
+        assert are_alike(found[0], found[2]), f"seed {sample.seed}: the checked build makes something else"
         if found[0] is not None:
             holds(found[0], sample, turn, f"seed {sample.seed}, feeds {turn}")

@@ -29,10 +29,22 @@ WHOLE = ("Floor", "Ceil", "Round")
 COMPARED = ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal")
 
 
+def has_signed_zeros(made: Made) -> bool:
+    """Whether a value has zeros whose signs an engine may choose, as the greatest of zeros has."""
+    return made.value.producer is not None and any(bool((a == 0).any()) for a in made.arrays)
+
+
+def is_rounded_near_zero(made: Made) -> bool:
+    """Whether a value is rounded and so small that quotients by it are nothing but its error."""
+    return not made.is_exact and any(bool((np.abs(a) < 0.1).any()) for a in made.precise)
+
+
 def unary(g: Growing) -> object:
     if g.coin(0.4):
-        x = g.pick()
-        return x and g.op(g.word(*SINGLE), x, exact=True)
+        x, op_type = g.pick(), g.word(*SINGLE)
+        if x is None or (op_type == "Reciprocal" and (has_signed_zeros(x) or is_rounded_near_zero(x))):
+            return None
+        return g.op(op_type, x, exact=True)
     if g.coin(0.2):
         x = g.pick(lambda m: m.is_exact)
         return x and g.op(g.word(*WHOLE), x, exact=True)
@@ -73,7 +85,10 @@ def binary(g: Growing) -> object:
     if g.coin(0.2):
         return g.op(g.word("Max", "Min"), *both, exact=True)
     exact = y in g.values  # constants of several operators are merged
-    return g.op(g.word("Add", "Add", "Mul", "Sub", "Div", "PRelu"), *both, exact=exact)
+    op_type = g.word("Add", "Add", "Mul", "Sub", "Div", "PRelu")
+    if op_type == "Div" and (has_signed_zeros(both[1]) or is_rounded_near_zero(both[1])):
+        return None
+    return g.op(op_type, *both, exact=exact)
 
 
 def residual(g: Growing) -> object:

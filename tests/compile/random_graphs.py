@@ -179,12 +179,25 @@ class Growing:
                 precise = [evaluated(op_type, row, outputs, wide) for row in rows(inputs, "precise")]
         except SardonyxError:
             return None
+        return self.keep(op_type, inputs, attributes, plain, precise, exact=exact)
+
+    def keep(
+        self,
+        op_type: str,
+        inputs: Sequence[Made | None],
+        attributes: Mapping[str, object],
+        plain: Sequence[Sequence[Array]],
+        precise: Sequence[Sequence[Array]],
+        *,
+        exact: bool,
+    ) -> list[Made] | None:
+        """Puts down a node, if what it makes under each of the feeds, in both precisions, is well conditioned."""
         columns = zip(zip(*plain, strict=True), zip(*precise, strict=True), strict=True)
         made = [Made(Value(""), list(a), list(map(widened, a if exact else p)), exact) for a, p in columns]
         if not all(map(is_sound, made)):
             return None
         given = [None if one is None else one.value for one in inputs]
-        node = self.builder.node(op_type, given, outputs, **attributes)  # type: ignore[arg-type]  # none is called so
+        node = self.builder.node(op_type, given, len(made), **attributes)  # type: ignore[arg-type]  # none is called so
         for one, value in zip(made, node.outputs, strict=True):
             one.value = value
         self.values += made
@@ -208,13 +221,19 @@ def rows(inputs: Sequence[Made | None], which: str) -> list[list[Array | None]]:
 
 
 def evaluated(
-    op_type: str, inputs: Sequence[Array | None], outputs: int, attributes: Mapping[str, object]
+    op_type: str,
+    inputs: Sequence[Array | None],
+    outputs: int,
+    attributes: Mapping[str, object] | Callable[[list[Value]], Mapping[str, object]],
+    around: Sequence[Array | None] = (),
 ) -> list[Array]:
-    """What the reference engine makes of one node."""
+    """What the reference engine makes of one node; `attributes` may be made of the values around it."""
     builder = Builder(opset=latest(""))
-    fed = {f"x{i}": array for i, array in enumerate(inputs) if array is not None}
+    fed = {f"x{i}": array for i, array in enumerate((*inputs, *around)) if array is not None}
     values = {name: builder.input(name, DataType.of(a.dtype), a.shape) for name, a in fed.items()}
     given = [values.get(f"x{i}") for i in range(len(inputs))]
+    if callable(attributes):
+        attributes = attributes([values[f"x{len(inputs) + i}"] for i in range(len(around))])
     node = builder.node(op_type, given, outputs, **attributes)  # type: ignore[arg-type]  # none is called so
     for value in node.outputs:
         builder.output(value)

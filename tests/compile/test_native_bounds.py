@@ -15,6 +15,7 @@ import sardonyx as sx
 from compile.guarded_programs import ran, stays_inside
 from compile.random_layers import sample
 from models import model
+from sardonyx.compile.program import Program
 from sardonyx.compile.step import Step
 from sardonyx.errors import SardonyxError
 from sardonyx.ir.graph import Model
@@ -34,10 +35,10 @@ def ended(work: Callable[..., None], *args: object) -> int:
     return process.exitcode
 
 
-def graphs(first: int, count: int) -> None:
+def graphs(first: int, count: int, lanes: int | None = None) -> None:
     for seed in range(first, first + count):
         sys.stderr.write(f"seed {seed}\n")
-        stays_inside(sample(seed))
+        stays_inside(sample(seed), lanes)
 
 
 @pytest.mark.parametrize("first", [30_000, 40_000])
@@ -45,11 +46,25 @@ def test_steps_of_graphs_made_by_chance_stay_inside_of_what_they_declare(first: 
     assert ended(graphs, first, 40) == 0, "the seed that was printed last leaves its tensors, or is wrong"
 
 
+@pytest.mark.parametrize("lanes", [1, 4, 8])
+def test_steps_of_narrow_vectors_stay_inside(lanes: int) -> None:
+    assert ended(graphs, 50_000 + 100 * lanes, 12, lanes) == 0, "the seed that was printed last is wrong"
+
+
 def undeclared() -> None:
     """Runs a program one of whose steps does not say what it reads."""
+    ran(silent(), {"x": np.ones(4, np.float32)}, at_end=True, seed=0)
+
+
+def silent() -> Program:
     program = compile_model(model("g (float[4] x) => (float[4] y) { y = Relu(x) }"))
     program.actions = [replace(one, reads=()) if isinstance(one, Step) else one for one in program.actions]
-    ran(program, {"x": np.ones(4, np.float32)}, at_end=True, seed=0)
+    return program
+
+
+def test_a_step_that_reads_what_it_does_not_declare_is_told_by_the_checked_build() -> None:
+    with pytest.raises(AssertionError, match="is outside of what"):
+        ran(silent(), {"x": np.ones(4, np.float32)}, at_end=True, seed=0, checks=True)
 
 
 def test_a_step_that_reads_what_it_does_not_declare_ends_the_process() -> None:
@@ -71,6 +86,31 @@ def test_images_of_any_number_of_channels_are_pooled(operator: str) -> None:
         x = np.random.default_rng(1).standard_normal(shape, np.float32)
         found, wanted = (np.asarray(one.run({"x": x})["y"]) for one in (native, reference))
         np.testing.assert_allclose(found, wanted, 1e-6)
+
+
+LAYERS = {
+    "Conv": "w = Constant<value = float[3,3,1,1] {1,2,3,4,5,6,7,8,9}>()  r = Conv(x, w)",
+    "Resize": "s = Constant<value_floats = [1.0, 1.0, 1.0, 1.0]>()  h = Constant<value_floats = [1.0, 1.0, 0.5, 2.0]>() "
+    "t = Resize(x, , h)  u = Constant<value_floats = [1.0, 1.0, 2.0, 0.5]>()  r = Resize(t, , u)",
+    "MaxPool": "r = MaxPool<kernel_shape = [1, 1]>(x)",
+}
+
+
+@pytest.mark.parametrize("dims", ["3,4,6", "4,6", "3,1,1", "1,3,4,6", "6"])
+@pytest.mark.parametrize("layer", LAYERS)
+def test_images_beside_operands_of_fewer_dims(layer: str, dims: str) -> None:
+    """Three dims of an operand beside an image are its channels, height and width."""
+    made = model(
+        f"g (float[1,3,4,6] x, float[{dims}] c) => (float[1,3,4,6] y) {{ {LAYERS[layer]}  y = Mul(r, c) }}"
+    )
+    draw = np.random.default_rng(1)
+    fed: dict[str, Array] = {"x": draw.standard_normal((1, 3, 4, 6), np.float32)}
+    fed["c"] = draw.standard_normal([int(d) for d in dims.split(",")], np.float32)
+    wanted = np.asarray(sx.Session(made, engine="reference").run(fed)["y"])
+    for checks in (False, True):
+        found = ran(compile_model(made), fed, at_end=True, seed=0, checks=checks)
+        assert found is not None
+        np.testing.assert_allclose(found["y"], wanted, 1e-5, 1e-5)
 
 
 @pytest.mark.parametrize("other", ["A,B,C,5,6", "5,6", "1,B,1,5,6"])
@@ -106,9 +146,10 @@ def indices(made: Model) -> None:
     program = compile_model(made)
     assert any(isinstance(one, Step) for one in program.actions), "the operator has a lowering"
     for index in INDICES:
-        for at_end in (True, False):
+        for at_end, checks in ((True, False), (False, False), (True, True)):
             fed: dict[str, Array] = {"x": X, "i": np.array([index], np.int64)}
-            assert ran(program, fed, at_end=at_end, seed=0) is None, f"index {index} is taken"
+            found = ran(program, fed, at_end=at_end, seed=0, checks=checks)
+            assert found is None, f"index {index} is taken"
 
 
 @pytest.mark.parametrize("name", PICKS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host, load
+from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.rows.arg import Ends, places_of_extremes
 from sardonyx.compile.tensor import Tensor
 from sardonyx.ir.dims import symbol
@@ -93,7 +93,7 @@ def test_sizes_may_be_known_late_or_be_nothing() -> None:
 @pytest.mark.parametrize("lanes", [16, 8, 4, 1])
 def test_every_width_of_vectors(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     target = replace(host(), lanes=lanes)
-    monkeypatch.setattr(guarded, "library", lambda k: load(k.source("kernel", target), ["kernel"]))
+    monkeypatch.setattr(guarded, "target", lambda: target)
     array = drawn((6, 39))
     for axis in (0, 1):
         np.testing.assert_array_equal(run(array, axis, EVERY[0]), expected(array, axis, EVERY[0]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host, load
+from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.loops.ir import Apply, Local
 from sardonyx.compile.rows.groups import group_normalised
 from sardonyx.compile.rows.norms import Norm, normalised
@@ -145,7 +145,7 @@ def test_groups_of_channels(shape: tuple[int, int, int, int]) -> None:
 @pytest.mark.parametrize("lanes", [16, 8, 4, 1])
 def test_every_width_of_vectors(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     target = replace(host(), lanes=lanes)
-    monkeypatch.setattr(guarded, "library", lambda k: load(k.source("kernel", target), ["kernel"]))
+    monkeypatch.setattr(guarded, "target", lambda: target)
     test_rows_of_any_length(39)
     test_groups_of_channels((2, 6, 5, 7))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host, load
+from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.loops.ir import Apply
 from sardonyx.compile.rows.folds import Name
 from sardonyx.compile.rows.reduce import reduced
@@ -142,7 +142,7 @@ def test_sizes_may_be_known_late() -> None:
 @pytest.mark.parametrize("lanes", [16, 8, 4, 1])
 def test_every_width_of_vectors(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     target = replace(host(), lanes=lanes)
-    monkeypatch.setattr(guarded, "library", lambda k: load(k.source("kernel", target), ["kernel"]))
+    monkeypatch.setattr(guarded, "target", lambda: target)
     for dtype in (np.float32, np.float64, np.int32, np.int64):
         array = np.random.default_rng(7).integers(-9, 9, (7, 35)).astype(dtype)
         for axes in ((0,), (1,)):

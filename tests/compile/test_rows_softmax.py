@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host, load
+from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.rows.softmax import softmax
 from sardonyx.compile.tensor import Tensor
 from sardonyx.ir.dims import symbol
@@ -112,7 +112,7 @@ def test_sizes_may_be_known_late() -> None:
 @pytest.mark.parametrize("lanes", [16, 8, 4, 1])
 def test_every_width_of_vectors(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     target = replace(host(), lanes=lanes)
-    monkeypatch.setattr(guarded, "library", lambda k: load(k.source("kernel", target), ["kernel"]))
+    monkeypatch.setattr(guarded, "target", lambda: target)
     array = drawn((5, 39))
     for axis in (0, 1):
         np.testing.assert_allclose(run(array, axis), expected(array, axis), *CLOSE)

@@ -58,16 +58,27 @@ def expected(
     *,
     causal: bool = False,
     past: int = 0,
+    left: int | None = None,
+    cap: float = 0.0,
+    lengths: Array | None = None,
 ) -> Array:
-    """softmax(scale * q * k' + mask) * v in double precision."""
+    """softmax(scale * q * k' + mask) * v in double precision; zeros where nothing is looked at but by the mask alone."""
     groups = q.shape[1] // max(k.shape[1], 1)
     k, v = (np.repeat(one.astype(np.float64), groups, axis=1) for one in (k, v))
     scores = scale * (q.astype(np.float64) @ k.swapaxes(2, 3))
+    if cap:
+        scores = cap * np.tanh(scores / cap)
     if mask is not None:
-        scores = scores + mask
+        scores = scores + (np.where(mask, 0, -np.inf) if mask.dtype == bool else mask)
+    query, key = np.ogrid[: q.shape[2], : k.shape[2]]
+    first = np.full(len(q), past) if lengths is None else lengths - q.shape[2]
+    place = query + first[:, None, None, None]
     if causal:
-        query, key = np.ogrid[: q.shape[2], : k.shape[2]]
-        scores = np.where(key <= query + past, scores, -np.inf)
+        scores = np.where(key <= place, scores, -np.inf)
+    if left is not None:
+        scores = np.where(key >= place - left, scores, -np.inf)
+    if lengths is not None:
+        scores = np.where(key < lengths[:, None, None, None], scores, -np.inf)
     with np.errstate(invalid="ignore"):
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf))
         found: Array = weights / weights.sum(axis=-1, keepdims=True) @ v
@@ -101,7 +112,10 @@ def run(
     made = {name: guarded.tensor(array, name) for name, array in named.items()}
     tensors = {name: tensor for name, (tensor, _) in made.items()}
     step = attention(
-        *(tensors[one] for one in "qkvy"), scale=scale, mask=tensors.get("mask"), causal=causal, past=past
+        *(tensors[one] for one in "qkvy"),
+        scale=scale,
+        mask=tensors.get("mask"),
+        ahead=past + 1 if causal else None,
     )
     guarded.run(on(step, lanes), {made[name][1]: array for name, array in named.items()})
     return y
@@ -201,7 +215,7 @@ def test_sizes_may_be_known_late() -> None:
     n = symbol("n")
     made = [guarded.tensor(array) for array in arrays]
     late = [replace(t, shape=(1, 2, n, 16), strides=(n * 32, n * 16, 16, 1)) for t, _ in made]
-    step = attention(*late, scale=0.25, causal=True)
+    step = attention(*late, scale=0.25, ahead=1)
     guarded.run(step, {made[i][1]: array for i, array in enumerate(arrays)}, {"n": 40})
     q, k, v, y = arrays
     close(y, expected(q, k, v, 0.25, causal=True))
@@ -221,3 +235,124 @@ def test_weights_are_exponentials_within_an_ulp(fused: bool) -> None:
     assert ulps(applied(call, lanes, x), np.exp(x.astype(np.float64))).max() <= 1.0
     found = applied(call, lanes, [-0.0, 0.0, -88, -np.inf, np.nan])
     np.testing.assert_array_equal(found, np.array([1, 1, 0, 0, np.nan], np.float32))
+
+
+@pytest.mark.parametrize("lanes", [None, 8, 1])
+@pytest.mark.parametrize("queries", [1, 3, 40, 70])
+def test_truth_values_say_which_keys_count(queries: int, lanes: int | None) -> None:
+    q, k, v = drawn(2, 2, queries, 16, seed=1), drawn(2, 2, 150, 16, seed=2), drawn(2, 2, 150, 9, seed=3)
+    mask = np.random.default_rng(4).random((2, 1, queries, 150)) < 0.5
+    close(run(q, k, v, mask=mask, lanes=lanes), expected(q, k, v, 0.25, mask))
+    shared = np.ascontiguousarray(mask[:1, :, :1])
+    close(run(q, k, v, mask=shared, lanes=lanes), expected(q, k, v, 0.25, shared))
+
+
+@pytest.mark.parametrize("lanes", [None, 4, 1])
+@pytest.mark.parametrize("queries", [1, 40])
+def test_scores_are_kept_within_a_cap_before_the_mask_is_added(queries: int, lanes: int | None) -> None:
+    q, k, v = drawn(1, 2, queries, 16, seed=1), drawn(1, 2, 150, 16, seed=2), drawn(1, 2, 150, 9, seed=3)
+    mask = drawn(1, 1, queries, 150, seed=4)
+    found = step_run(q, k, v, mask=mask, scale=2.0, softcap=1.5, lanes=lanes)
+    close(found, expected(q, k, v, 2.0, mask, cap=1.5))
+
+
+@pytest.mark.parametrize("lanes", [None, 8, 1])
+@pytest.mark.parametrize(("queries", "past", "left"), [(70, 0, 0), (70, 130, 33), (3, 197, 1), (1, 199, 150)])
+def test_a_window_ends_and_begins_at_a_place_of_each_query(
+    queries: int, past: int, left: int, lanes: int | None
+) -> None:
+    q, k, v = drawn(1, 2, queries, 16, seed=1), drawn(1, 2, 200, 16, seed=2), drawn(1, 2, 200, 20, seed=3)
+    found = step_run(q, k, v, ahead=past + 1, back=past - left, lanes=lanes)
+    close(found, expected(q, k, v, 0.25, causal=True, past=past, left=left))
+
+
+@pytest.mark.parametrize("lanes", [None, 8, 1])
+@pytest.mark.parametrize("queries", [1, 5, 40])
+def test_each_batch_may_have_its_own_number_of_keys(queries: int, lanes: int | None) -> None:
+    q, k, v = drawn(4, 4, queries, 16, seed=1), drawn(4, 2, 200, 16, seed=2), drawn(4, 2, 200, 20, seed=3)
+    lengths = np.array([200, 130, 0, 3])
+    for causal in (False, True):
+        ahead = 1 - queries if causal else None
+        found = step_run(q, k, v, ahead=ahead, lengths=lengths, lanes=lanes, zeros=True)
+        wanted = expected(q, k, v, 0.25, causal=causal, lengths=lengths)
+        assert np.isnan(wanted[2]).all()
+        close(found, np.where(np.isnan(wanted), 0, wanted))
+
+
+def test_a_length_outside_of_the_keys_is_noted() -> None:
+    q, k, v = drawn(3, 1, 2, 8), drawn(3, 1, 5, 8), drawn(3, 1, 5, 8)
+    for wrong in (-1, 6, 1 << 62, -(1 << 63)):
+        noted = np.zeros(1, np.int64)
+        step_run(q, k, v, lengths=np.array([5, wrong, 0]), noted=noted, zeros=True, ahead=-1)
+        assert noted[0] == 2
+
+
+@pytest.mark.parametrize("lanes", [None, 8, 1])
+@pytest.mark.parametrize("kind", ["float", "bool"])
+@pytest.mark.parametrize("queries", [1, 3, 40])
+def test_a_query_that_may_look_at_no_key_is_answered_by_zeros(
+    queries: int, kind: str, lanes: int | None
+) -> None:
+    q, k, v = drawn(1, 2, queries, 16, seed=1), drawn(1, 2, 200, 16, seed=2), drawn(1, 2, 200, 16, seed=3)
+    mask = np.random.default_rng(4).random((1, 2, queries, 200)) < 0.5
+    mask[0, 0, -1] = False
+    q[0, 0, -1, 0] = np.nan  # whatever its scores are
+    q[0, 1, 0] = -np.inf  # of which no key is left, but not by the mask
+    given = mask if kind == "bool" else np.where(mask, 0, -np.inf).astype(np.float32)
+    with np.errstate(invalid="ignore"):
+        wanted = expected(q, k, v, 0.25, mask)
+    found = step_run(q, k, v, mask=given, zeros=True, lanes=lanes)
+    assert (found[0, 0, -1] == 0).all() and np.isnan(found[0, 1, 0]).all()
+    wanted[0, 0, -1] = 0
+    close(found, wanted)
+
+
+@pytest.mark.parametrize("heads", [1, 6])
+def test_heads_of_one_query_share_keys_with_masks_of_their_own(heads: int) -> None:
+    q, k, v = drawn(2, 6, 1, 16, seed=1), drawn(2, 2, 300, 16, seed=2), drawn(2, 2, 300, 16, seed=3)
+    mask = drawn(2, heads, 1, 300, seed=4)
+    close(run(q, k, v, mask=mask), expected(q, k, v, 0.25, mask))
+    close(run(q, k, v), expected(q, k, v, 0.25))
+
+
+def step_run(
+    q: Array,
+    k: Array,
+    v: Array,
+    *,
+    scale: float = 0.25,
+    mask: Array | None = None,
+    lengths: Array | None = None,
+    ahead: int | None = None,
+    back: int | None = None,
+    softcap: float = 0.0,
+    zeros: bool = False,
+    noted: Array | None = None,
+    lanes: int | None = None,
+) -> Array:
+    """What a step makes of whatever it is told besides; `noted` becomes the status."""
+    status = np.zeros(1, np.int64) if noted is None else noted
+    given = {
+        "q": q,
+        "k": k,
+        "v": v,
+        "y": np.full((*q.shape[:3], v.shape[3]), -7, np.float32),
+        "status": status,
+    }
+    given |= {n: one for n, one in (("mask", mask), ("lengths", lengths)) if one is not None}
+    made = {name: guarded.tensor(array, name) for name, array in given.items()}
+    at = {name: tensor for name, (tensor, _) in made.items()}
+    step = attention(
+        *(at[one] for one in "qkvy"),
+        scale=scale,
+        mask=at.get("mask"),
+        ahead=ahead,
+        back=back,
+        lengths=at.get("lengths"),
+        most=k.shape[2],
+        status=at["status"],
+        softcap=softcap,
+        zeros=zeros,
+    )
+    guarded.run(on(step, lanes), {made[name][1]: array for name, array in given.items()})
+    return given["y"]

@@ -77,9 +77,11 @@ def test_results_that_nobody_wants_are_no_trouble(wanted: str) -> None:
     runs(text, {"x": normal(4, 2, SIZE)})
 
 
-def test_a_gate_that_resets_first_stays_with_the_host() -> None:
-    text = layer("GRU", 6, "forward").replace("linear_before_reset = 1, ", "")
-    runs(text, {"x": normal(4, 2, SIZE)}, native=False)
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_a_gate_may_reset_the_state_before_its_product(direction: str) -> None:
+    text = layer("GRU", 6, direction).replace("linear_before_reset = 1, ", "")
+    assert "linear_before_reset" not in text
+    runs(text, *({"x": normal(steps, batch, SIZE)} for steps, batch in [(4, 2), (1, 1), (3, 9), (0, 2)]))
 
 
 def sigmoid(x: Array) -> Array:
@@ -99,6 +101,10 @@ def walked(cell: Cell, given: Array, weights: Array, late: Array, h: Array, c: A
         elif cell == "gru":
             z, r = sigmoid(x[0] + p[0]), sigmoid(x[1] + p[1])
             h = (1 - z) * np.tanh(x[2] + r * (p[2] + late)) + z * h
+        elif cell == "reset_gru":
+            z, r = sigmoid(x[0] + p[0]), sigmoid(x[1] + p[1])
+            last = (r * h) @ np.split(weights.astype(np.float64), 3, 1)[2]
+            h = (1 - z) * np.tanh(x[2] + last) + z * h
         else:
             h = np.tanh(x[0] + p[0])
         found.append(h)

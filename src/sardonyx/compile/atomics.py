@@ -70,12 +70,6 @@ class Native(Blocks):
         stood = self.emit(I64, f"extractvalue {{ i64, i1 }} {found}, 0")
         return stood, self.emit(I64.of("i1"), f"extractvalue {{ i64, i1 }} {found}, 1")
 
-    def quotient(self, a: Value, b: Value) -> Value:
-        return self.emit(I64, f"udiv {a}, {b.name}")
-
-    def lesser(self, a: Value, b: Value | int) -> Value:
-        return self.select(a < b, a, self.operand(b, I64))
-
     def forever(self, body: Callable[[], None]) -> None:
         """A loop that only `answer` leaves."""
         head = self.label("head")

@@ -75,6 +75,24 @@ class Blocks(Code):
         body()
         self.jump(done)
 
+    def quotient(self, a: Value, b: Value | int) -> Value:
+        """a // b of integers that are not negative, b > 0."""
+        return self.emit(I64, f"udiv {a}, {self.operand(b, I64).name}")
+
+    def divided(self, a: Value, b: Value | int) -> tuple[Value, Value]:
+        """a // b and what is left over, of integers that are not negative, b > 0."""
+        found = self.quotient(a, b)
+        return found, a - found * b
+
+    def least(self, a: Value, b: Value | int) -> Value:
+        return self.select(a < b, a, self.operand(b, a.kind))
+
+    def one_of(self, condition: Value, then: str, otherwise: str) -> str:
+        """The name of one of two addresses."""
+        name = f"%{self.label('one')}"
+        self.lines.append(f" {name} = select {condition}, ptr {then}, ptr {otherwise}")
+        return name
+
     def first_lanes(self, count: Value, lanes: int) -> Value:
         """The mask of as many lanes as the integer says, all of them if it is greater."""
         count = self.select(count < lanes, count, self.constant(lanes, I64)).converted("trunc", "i32")

@@ -33,9 +33,7 @@ def ending(at: Lowering, value: Value, *, channels_last: bool = False, start: Sc
     axis = 1 if channels_last else rank - 1
 
     def accepts(operand: Value, shape: Shape) -> bool:
-        if not is_sure(at.known_shape(operand), shape):
-            return False
-        return how(shape, at.known_shape(value), axis) is not None
+        return can_take(at, operand, shape, at.known_shape(value), axis, channels_last=channels_last)
 
     group = behind(at, value, accepts, start)
     if group is None:
@@ -48,6 +46,18 @@ def ending(at: Lowering, value: Value, *, channels_last: bool = False, start: Sc
     absorb(at, group)
     y = at.result(group.result, channels_last=channels_last)
     return Ending(Tail(group.value, hows), operands, y)
+
+
+def can_take(
+    at: Lowering, operand: Value, shape: Shape, whole: Shape, axis: int, *, channels_last: bool
+) -> bool:
+    """Whether a tail can have an operand, which is taken for one of dims `shape`, beside rows of columns."""
+    dims = at.known_shape(operand)
+    found = how(shape, whole, axis)
+    if found is None or not is_sure(dims, shape):
+        return False
+    # Which dim of a matrix is its channels shows by its rank alone.
+    return found != "matrix" or not channels_last or len(dims) == len(shape)
 
 
 def absorb(at: Lowering, group: Group) -> None:

@@ -8,15 +8,18 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from sardonyx.compile.elementwise import quantization
 from sardonyx.compile.elementwise.operators import scalar
 from sardonyx.compile.loops.ir import Apply, Local, Number, Scalar
 from sardonyx.compile.lowering import Lowering
+from sardonyx.compile.nodes import Call
 from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Known
 from sardonyx.ir.graph import Node, Value
 from sardonyx.ir.tensors import Array
 
 MOST_NODES, MOST_OPERANDS = 24, 8  # of one kernel: larger ones are slow to compile and spill registers
+QUANTIZATION = ("QuantizeLinear", "DequantizeLinear")
 Shape = tuple[Known, ...]
 Accepts = Callable[[Value, Shape], bool]
 
@@ -38,7 +41,9 @@ class Group:
 
 
 class Growth:
-    """A group on its way: values that it makes, and operands that it takes from outside."""
+    """A group on its way: values that it makes, and operands that it takes from outside, `most` at most."""
+
+    most = MOST_OPERANDS
 
     def __init__(
         self, at: Lowering, shape: Shape, accepts: Accepts, name: str = "i", only: DataType | None = None
@@ -46,6 +51,7 @@ class Growth:
         """only: the one element type that the kernel knows."""
         self.at, self.shape, self.accepts, self.name, self.only = at, shape, accepts, name, only
         self.made: dict[Value, Scalar] = {}
+        self.inlined: dict[Value, Scalar] = {}  # of values that are deferred
         self.taken: dict[tuple[Value, Shape], Local] = {}
         self.nodes: dict[Node, None] = {}
         self.waiting: list[tuple[int, int, Node]] = []
@@ -63,20 +69,22 @@ class Growth:
         types = [self.at.dtype_of(value) for value in (*node.outputs, *node.inputs) if value is not None]
         if self.only is not None and any(found is not self.only for found in types):
             return False
-        before, demands = dict(self.taken), dict(self.at.demands)
-        args = [self.argument(node, i, value) for i, value in enumerate(node.inputs)]
-        given = [one for one, value in zip(args, node.inputs, strict=True) if value is not None]
-        found = (
-            None
-            if None in given
-            else scalar(node.op_type, call.attributes, args, list(map(self.at.dtype_of, node.inputs)))
-        )
-        if found is None or len(self.taken) > MOST_OPERANDS:
-            self.taken, self.at.demands = before, demands
+        before, demands, inlined = dict(self.taken), dict(self.at.demands), dict(self.inlined)
+        found = self.scalar(call)
+        if found is None or len(self.taken) > self.most:
+            self.taken, self.at.demands, self.inlined = before, demands, inlined
             return False
         self.nodes[node] = None
         self.put(node.outputs[0], in_order(found))
         return True
+
+    def scalar(self, call: Call) -> Scalar | None:
+        """What a node makes of its inputs; None if that is no matter of one element, or an input cannot be had."""
+        node = call.node
+        args = [self.argument(node, i, value) for i, value in enumerate(node.inputs)]
+        if None in (one for one, value in zip(args, node.inputs, strict=True) if value is not None):
+            return None
+        return scalar(node.op_type, call.attributes, args, list(map(self.at.dtype_of, node.inputs)))
 
     def put(self, value: Value, made: Scalar) -> None:
         """Notes what a value is, and who may come next."""
@@ -92,12 +100,23 @@ class Growth:
         if value in self.made:
             return self.made[value]
         number = lone_number(self.at.constant(value))
-        if number is not None:
+        if number is not None and not is_own(node, index, number):
             return Number(number)
+        if value in self.at.deferred and self.only is None and (found := self.inline(value)) is not None:
+            return found
         shape = self.placed(node, index, value)
         if shape is None or not self.at.is_native(value) or not self.accepts(value, shape):
             return None
         return self.taken.setdefault((value, shape), Local(f"{self.name}{len(self.taken)}"))
+
+    def inline(self, value: Value) -> Scalar | None:
+        """A deferred value in terms of what it is made of, if it has the dims of the group."""
+        call = None if value.producer is None else self.at.call(value.producer)
+        if value not in self.inlined and call is not None and self.at.shape(value) == self.shape:
+            found = self.scalar(call)
+            if found is not None:
+                self.inlined[value] = found
+        return self.inlined.get(value)
 
     def placed(self, node: Node, index: int, value: Value) -> Shape | None:
         """The dims of an operand beside the result's; None where it is not known to broadcast."""
@@ -106,10 +125,20 @@ class Growth:
             return None
         if node.op_type == "BatchNormalization" and index > 0:
             shape = (*shape, *(1 for _ in self.shape[2:]))  # one number for each channel
+        if node.op_type in QUANTIZATION and index > 0:
+            along = quantization.placed(node, shape, self.shape)
+            if along is None or not self.are_alike(node):
+                return None
+            shape = along
         shape = (*(1 for _ in self.shape[len(shape) :]), *shape)
         if not all(self.at.stretches(a, b) for a, b in zip(shape, self.shape, strict=True)):
             return None
         return tuple(1 if a == 1 else b for a, b in zip(shape, self.shape, strict=True))
+
+    def are_alike(self, node: Node) -> bool:
+        """Whether there are as many zero points as scales, if there are any."""
+        shapes = [self.at.shape(value) for value in node.inputs[1:] if value is not None]
+        return all(shape is not None and shape == shapes[0] for shape in shapes)
 
     def snapshot(self, result: Value) -> Group:
         keys = list(self.taken)
@@ -140,7 +169,11 @@ class Growth:
             if node in seen or node in self.at.done:
                 continue
             seen.add(node)
-            if self.add(node) and len(outside := self.escaping()) == 1:
+            if (
+                self.add(node)
+                and len(outside := self.escaping()) == 1
+                and not is_deferrable(self.at, outside[0])
+            ):
                 best = self.snapshot(outside[0])
         return best
 
@@ -165,6 +198,26 @@ def beginning(at: Lowering, node: Node) -> Group | None:
         return None
     first = growth.snapshot(node.outputs[0])
     return growth.grown() or first
+
+
+def alone(at: Lowering, node: Node) -> Group | None:
+    """The group of an elementwise node and no other."""
+    shape = at.shape(node.outputs[0])
+    growth = None if shape is None else Growth(at, shape, lambda value, placed: True)
+    return growth.snapshot(node.outputs[0]) if growth is not None and growth.add(node) else None
+
+
+def is_deferrable(at: Lowering, value: Value) -> bool:
+    """Whether a value is that of a narrow integer, which is better handed on than the float that it stands for."""
+    node = value.producer
+    if node is None or node.op_type != "DequantizeLinear" or node.domain:
+        return False
+    return at.dtype_of(node.inputs[0]) in quantization.NARROW
+
+
+def is_own(node: Node, index: int, number: float) -> bool:
+    """Whether a number is one that every node has another one of: scales and zero points are no part of the code."""
+    return node.op_type in QUANTIZATION and index > 0 and number != 0
 
 
 def in_order(value: Scalar) -> Scalar:

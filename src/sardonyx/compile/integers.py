@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sardonyx.compile.math.remainder import floored, remainder
 from sardonyx.compile.text import Code, Value
 
 
@@ -14,13 +15,17 @@ def divided(code: Code, a: Value, b: Value) -> Value:
 
 
 def left_over(code: Code, a: Value, b: Value) -> Value:
-    """a - b * (a / b): has the sign of a; 0 where b is 0."""
+    """a - b * (a / b): has the sign of a; 0 where b is 0, or NaN of floats."""
+    if a.kind.is_float:
+        return remainder(code, a, b)
     found = code.emit(a.kind, f"{'u' if a.kind.is_unsigned else 's'}rem {a}, {divisor(code, b).name}")
     return code.select(divisor_is_safe(b), found, code.constant(0, a.kind))
 
 
 def modulo(code: Code, a: Value, b: Value) -> Value:
-    """What is left over of a division that rounds down: has the sign of b; 0 where b is 0."""
+    """What is left over of a division that rounds down: has the sign of b; 0 where b is 0, or NaN of floats."""
+    if a.kind.is_float:
+        return floored(code, a, b)
     found = left_over(code, a, b)
     if a.kind.is_unsigned:
         return found

@@ -158,7 +158,7 @@ def share(code: Tape) -> str:
     """Publishes a record as a job, works along, and waits until all of it is done."""
     threads, units = code.parameter("threads"), code.word("%record", UNITS)
     pieces = code.quotient(code.word("%record", WEIGHT), code.word("%pool", GRAIN))
-    pieces = code.lesser(code.lesser(pieces, threads * CHUNKS_EACH), units)
+    pieces = code.least(code.least(pieces, threads * CHUNKS_EACH), units)
     pieces = code.select(pieces < 2, 2, pieces)
     size = code.quotient(units + pieces - 1, pieces)
     chunks = code.quotient(units + size - 1, size)
@@ -202,7 +202,7 @@ def chunk(code: Tape) -> str:
     code.loop_while(lambda: code.read(claimed).equals(0), claim)
     size, units = code.word("%pool", JOB_SIZE), code.word("%pool", JOB_UNITS)
     first = (code.read(seen) & mask) * size
-    last = code.lesser(first + size, units)
+    last = code.least(first + size, units)
     away = index * code.word("%pool", JOB_STRIDE)
     scratch = code.address(code.pointer("%pool", JOB_SCRATCH), away, "i8")
     code.kernel(code.pointer("%pool", JOB_KERNEL), code.pointer("%pool", JOB_ARGS), first, last, scratch)

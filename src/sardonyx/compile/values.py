@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from sardonyx.compile.blocks import I64, Blocks
-from sardonyx.compile.elements import ELEMENTS, converted
+from sardonyx.compile.elements import ELEMENTS, converted, resized
 from sardonyx.compile.integers import absolute, divided, left_over, modulo
 from sardonyx.compile.loops.ir import Apply, Cast, Load, Local, Number, Scalar, Select, distinct
 from sardonyx.compile.math.function import Definitions, Function
@@ -62,6 +62,9 @@ class Values(Blocks):
                 return self.fma(a, b, c)
             case "where", (condition, a, b):
                 return self.select(condition, a, b)
+            case "clamp", (x, low, high):
+                above = self.select(x > low, x, low)
+                return self.select(above < high, above, high)
             case (("lt" | "le" | "eq"), (a, b)):
                 return self.compared(op, a, b)
         if op in OF_TWO:
@@ -101,6 +104,8 @@ class Evaluation:
                 return self.leaf(value)
             case Cast():
                 inner = self.of(value.value, kind.of("float"))
+                if inner.kind.is_float and is_held(value):
+                    return resized(inner.converted("fptosi", "i32"), ELEMENTS[value.dtype])
                 return converted(self.code, inner, ELEMENTS[value.dtype])
             case Apply(op="where", args=(condition, *rest)):
                 return self.code.applied("where", self.of(condition, kind.of("i1")), *self.alike(rest, kind))
@@ -132,6 +137,16 @@ def is_number(value: Scalar) -> bool:
             return is_number(value.then) and is_number(value.otherwise)
         case _:
             return False
+
+
+def is_held(value: Cast) -> bool:
+    """Whether what becomes an integer is known to lie within a type of at most 16 bits, and to be no NaN."""
+    match value.value:
+        case Apply(op="clamp", args=(_, Number(value=low), Number(value=high))):
+            bits = value.dtype.bits
+            least = -(1 << bits - 1) if value.dtype.is_signed else 0
+            return value.dtype.is_integer and bits <= 16 and least <= low <= high < least + (1 << bits)
+    return False
 
 
 def greater(code: Code, a: Value, b: Value) -> Value:

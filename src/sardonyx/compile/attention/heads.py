@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from sardonyx.compile.attention.form import Form
+from sardonyx.compile.blocks import I64, Slot
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.products.dots import Dots
-from sardonyx.compile.text import Kind, Value
+from sardonyx.compile.text import Element, Kind, Value
 
 QUERIES = 64  # of a unit of work: as many as one head has, up to this
 KEYS = (
@@ -12,7 +14,7 @@ KEYS = (
 )
 ROUND = 16  # lanes of the widest target, by whose multiples scratch is measured
 SIZES = (
-    "heads", "group", "queries", "keys", "depth", "width", "past", "scale", "room",
+    "heads", "group", "queries", "keys", "depth", "width", "ahead", "back", "most", "scale", "cap", "room",
     "q_batch", "q_head", "q_row", "k_batch", "k_head", "k_row", "k_step",
     "v_batch", "v_head", "v_row", "v_step", "y_batch", "y_head", "y_row",
 )  # fmt: skip
@@ -22,21 +24,29 @@ MASK_SIZES = ("mask_batch", "mask_head", "mask_row", "mask_step")
 class Heads(Dots):
     """The instructions of a kernel of attention: its arguments, and the addresses of the head in work.
 
-    Arguments: addresses of q, k, v, y, and of the mask if there is one; then `SIZES`; then `MASK_SIZES`.  scale: the bits
-    of a float.  group: heads of q that share one of k and v.  room: keys whose scores scratch has room for.
+    Arguments: addresses of q, k, v, y, of the mask if there is one, of lengths and status if there are such; then
+    `SIZES`; then `MASK_SIZES`.  scale, cap: the bits of a float.  group: heads of q that share one of k and v.  ahead,
+    back: query s looks at keys from s + back up to s + ahead, each counted from the length if there are lengths.  most:
+    what a length may be.  room: keys whose scores scratch has room for.
     """
 
-    def __init__(self, target: Target, *, masked: bool, causal: bool) -> None:
+    def __init__(self, target: Target, form: Form) -> None:
         super().__init__(target)
-        self.masked, self.causal = masked, causal
-        tensors = ("q", "k", "v", "y", "mask")[: 5 if masked else 4]
-        names = (*SIZES, *MASK_SIZES) if masked else SIZES
+        self.form = form
+        tensors = ("q", "k", "v", "y", *(["mask"] if form.masked else []))
+        further = ("lengths", "status") if form.lengths else ()
+        names = (*SIZES, *MASK_SIZES) if form.masked else SIZES
         self.tensors = {name: self.pointer(i) for i, name in enumerate(tensors)}
-        self.sizes = {name: self.size(i) for i, name in enumerate(names, len(tensors))}
-        bits = self.sizes["scale"].converted("trunc", "i32").bits()
-        self.scale = self.spread(bits, self.lanes)
+        self.lists = {name: self.pointer(i) for i, name in enumerate(further, len(tensors))}
+        self.sizes = {name: self.size(i) for i, name in enumerate(names, len(tensors) + len(further))}
+        self.scale, self.cap = (self.real(name) for name in ("scale", "cap"))
         self.places = self.areas()
         self.at: dict[str, str] = {}  # addresses of the head in work
+        self.end = self.shift = self.number(0)  # of the keys in work, and how far their places are moved
+
+    def real(self, name: str) -> Value:
+        """A float among the sizes, in every lane."""
+        return self.spread(self.sizes[name].converted("trunc", "i32").bits(), self.lanes)
 
     def areas(self) -> dict[str, str]:
         """Scratch: maxima, sums and factors of queries; queries, results and scores, each a row of queries for an item."""
@@ -61,18 +71,96 @@ class Heads(Dots):
         shared = self.quotient(head, size["group"])
         for name, address in self.tensors.items():
             own = shared if name in ("k", "v") else head
-            self.at[name] = self.address(address, batch * size[f"{name}_batch"] + own * size[f"{name}_head"])
+            place = batch * size[f"{name}_batch"] + own * size[f"{name}_head"]
+            self.at[name] = self.address(address, place, self.element(name))
+        self.end, self.shift = self.size_of(batch) if self.form.lengths else (size["keys"], self.number(0))
         first = self.remainder(unit, blocks) * QUERIES
         return first, self.least(size["queries"] - first, self.number(QUERIES))
 
+    def size_of(self, batch: Value) -> tuple[Value, Value]:
+        """How many keys of a batch there are, and its length; `status` is told of one that cannot be."""
+        length = self.read(Slot(self.address(self.lists["lengths"], batch, "i64"), I64))
+        none, most = self.number(0), self.sizes["most"]
+
+        def note() -> None:
+            self.lines.append(f" atomicrmw max ptr {self.lists['status']}, {batch + 1} monotonic, align 8")
+
+        self.when((length < 0) | (length > most), note)
+        length = self.select(length < 0, none, self.least(length, most))
+        return self.least(length, self.sizes["keys"]), length
+
+    def element(self, name: str) -> Element:
+        return "i8" if name == "mask" and self.form.masked == "bool" else "float"
+
     def row(self, name: str, index: Value) -> str:
         """The address of a row of the head in work: of a query, a key, a value, a result or a row of the mask."""
-        return self.address(self.at[name], index * self.sizes[f"{name}_row"])
+        return self.address(self.at[name], index * self.sizes[f"{name}_row"], self.element(name))
 
     def last_key(self, query: Value) -> Value:
         """Where the keys end that a query looks at."""
-        keys = self.sizes["keys"]
-        return self.least(keys, query + self.sizes["past"] + 1) if self.causal else keys
+        if not self.form.ahead:
+            return self.end
+        found = query + (self.sizes["ahead"] + self.shift)
+        return self.select(found < 0, self.number(0), self.least(self.end, found))
+
+    def first_key(self, query: Value) -> Value:
+        """Where they begin."""
+        if not self.form.behind:
+            return self.number(0)
+        found, last = query + (self.sizes["back"] + self.shift), self.last_key(query)
+        return self.select(found < 0, self.number(0), self.least(last, found))
+
+    # --- scores ------------------------------------------------------------------------------
+
+    def within_cap(self, score: Value) -> Value:
+        return self.cap * self.applied("tanh", score / self.cap)
+
+    def biases(self, row: str, index: Value, inside: Value | None) -> Value:
+        """A vector of what a row of the mask adds to scores, from an element on."""
+        place = self.address(row, index, self.element("mask"))
+        if self.form.masked == "float":
+            return self.taken(place, inside)
+        return self.select(self.truths(place, inside).differs(0), 0.0, self.lowest)
+
+    def bias(self, row: str, index: Value) -> Value:
+        """What one element of a row of the mask adds, in every lane."""
+        place = self.address(row, index, self.element("mask"))
+        if self.form.masked == "float":
+            return self.scalar(place)
+        found = self.read(Slot(place, Kind("i8")))
+        lowest = self.constant(float("-inf"), Kind("float"))
+        return self.spread(self.select(found.differs(0), 0.0, lowest), self.lanes)
+
+    def truths(self, place: str, inside: Value | None) -> Value:
+        slot = Slot(place, Kind("i8", self.lanes))
+        if inside is None:
+            return self.read(slot)
+        if self.lanes > 1:
+            return self.read_where(inside, slot)
+        found = self.new_slot("truth", slot.kind)
+        self.write(found, self.constant(0, slot.kind))
+        self.when(inside, lambda: self.write(found, self.read(slot)))
+        return self.read(found)
+
+    def is_blind(self, query: Value) -> Value:
+        """Whether the mask lets a query look at none of its keys."""
+        first, last = self.first_key(query), self.last_key(query)
+        if not self.form.masked:
+            return last <= first
+        seen, row = self.new_slot("seen", I64), self.row("mask", query)
+        self.write(seen, self.number(0))
+
+        def look(key: Value) -> None:
+            bias = self.bias(row, key * self.sizes["mask_step"])
+            if self.lanes > 1:
+                bias = self.emit(Kind("float"), f"extractelement {bias}, i32 0")
+            counts = bias.differs(float("-inf")).converted("zext", "i64")
+            self.write(seen, self.read(seen) | counts)
+
+        self.counted(first, last, 1, look, "look")
+        return self.read(seen).equals(0)
+
+    # --- arithmetic --------------------------------------------------------------------------
 
     def greater(self, a: Value, b: Value) -> Value:
         """The greater of both, a if b is NaN: sums of exponentials become NaN all the same."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sardonyx.compile.attention.few import Few
+from sardonyx.compile.attention.form import Form
 from sardonyx.compile.attention.product import Product, widths
 from sardonyx.compile.attention.several import Several
 from sardonyx.compile.blocks import I64
@@ -10,9 +11,9 @@ from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.text import Value
 
 
-def source(name: str, target: Target, *, masked: bool, causal: bool) -> str:
+def source(name: str, target: Target, *, form: Form) -> str:
     """The module of a kernel, for `Heads`' arguments."""
-    code = Attention(name, target, masked=masked, causal=causal)
+    code = Attention(name, target, form)
     code.counted(code.first, code.last, 1, code.unit, "unit")
     products = []
     for vectors in code.widths:
@@ -25,11 +26,11 @@ def source(name: str, target: Target, *, masked: bool, causal: bool) -> str:
 class Attention(Several, Few):
     """The instructions of the kernel."""
 
-    def __init__(self, name: str, target: Target, *, masked: bool, causal: bool) -> None:
-        super().__init__(target, masked=masked, causal=causal)
+    def __init__(self, name: str, target: Target, form: Form) -> None:
+        super().__init__(target, form)
         self.name, self.widths = name, widths(target)
         self.few = self.number(target.lanes // 4)  # queries that are sooner done one by one
-        steps = [self.sizes[one] for one in ("k_step", "v_step", *(["mask_step"] if masked else []))]
+        steps = [self.sizes[one] for one in ("k_step", "v_step", *(["mask_step"] if form.masked else []))]
         for step in steps:
             self.few = self.select(step.equals(1), self.few, self.number(0))
         self.spare = self.quotient(self.few, self.number(2))
@@ -62,9 +63,6 @@ class Attention(Several, Few):
         self.when(is_few, lambda: self.one_by_one(query, count))
         self.when(is_few.equals(0), lambda: self.in_a_panel(query, count))
 
-    def one_by_one(self, query: Value, count: Value) -> None:
-        self.counted(self.number(0), count, 1, lambda i: self.query(query + i), "query")
-
     def in_a_panel(self, query: Value, count: Value) -> None:
         """The narrowest panel that holds them."""
         widest, *narrower = self.widths
@@ -72,11 +70,5 @@ class Attention(Several, Few):
         for vectors in narrower:
             fits = count <= vectors * self.lanes
             self.pitch = self.select(fits, self.number(vectors * self.lanes), self.pitch)
-            self.product = self.chosen(fits, f"@{self.name}_product{vectors}", self.product)
+            self.product = self.one_of(fits, f"@{self.name}_product{vectors}", self.product)
         self.panel(query, count)
-
-    def chosen(self, condition: Value, then: str, otherwise: str) -> str:
-        """The name of one of two addresses."""
-        name = f"%{self.label('chosen')}"
-        self.lines.append(f" {name} = select {condition}, ptr {then}, ptr {otherwise}")
-        return name

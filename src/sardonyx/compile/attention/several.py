@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from sardonyx.compile.attention.decay import decay
 from sardonyx.compile.attention.heads import KEYS, Heads
+from sardonyx.compile.blocks import Slot
 from sardonyx.compile.text import Kind, Value
 
 TURNS = 4  # keys at a time, whose maxima and sums do not wait for one another
@@ -25,12 +26,14 @@ class Several(Heads):
         self.columns(lambda column: self.take(query, column))
         end = self.last_key(query + count - 1)
         self.counted(
-            self.number(0),
+            self.first_key(query),
             end + (KEYS - 1),
             KEYS,
             lambda key: self.part(query, key, self.least(end - key, self.number(KEYS))),
             "key",
         )
+        if self.form.zeros and self.form.hides:
+            self.counted(self.number(0), count, 1, lambda i: self.cleared_column(query, i), "blind")
         whole = count + (self.lanes - 1)
         self.counted(
             self.number(0), whole, self.lanes, lambda column: self.give(query, column, count), "give"
@@ -72,7 +75,9 @@ class Several(Heads):
         size, place = self.sizes, self.places
         depth = size["depth"]
         self.multiply(self.row("k", key), (size["k_row"], size["k_step"]), "q", depth, "p", count, "null")
-        if self.masked:
+        if self.form.capped:
+            self.counted(self.number(0), count * self.pitch, self.lanes, self.capped, "cap")
+        if self.form.masked:
             self.mask(query, key, count)
         self.columns(lambda column: self.softmax(query, key, count, column))
         step = (size["v_step"], size["v_row"])
@@ -89,6 +94,10 @@ class Several(Heads):
 
     # --- scores ------------------------------------------------------------------------------
 
+    def capped(self, i: Value) -> None:
+        place = self.address(self.places["p"], i)
+        self.put(self.within_cap(self.taken(place)), place)
+
     def mask(self, query: Value, key: Value, count: Value) -> None:
         """Adds the mask: one number for all queries, or crosswise."""
         is_shared = self.sizes["mask_row"].equals(0)
@@ -97,16 +106,16 @@ class Several(Heads):
 
     def add_shared(self, key: Value, count: Value) -> None:
         def row(i: Value) -> None:
-            number = self.scalar(self.address(self.at["mask"], (key + i) * self.sizes["mask_step"]))
+            number = self.bias(self.at["mask"], (key + i) * self.sizes["mask_step"])
             self.columns(lambda column: self.add(self.cell("p", i, column), number))
 
         self.counted(self.number(0), count, 1, row, "shared")
 
     def add_own(self, query: Value, key: Value, count: Value, column: Value) -> None:
-        rows = [self.address(self.row("mask", self.held(query + column + i)), key) for i in range(self.lanes)]
+        rows = [self.row("mask", self.held(query + column + i)) for i in range(self.lanes)]
 
         def block(i: Value, mask: Value | None) -> None:
-            found = self.transposed([self.taken(self.address(row, i), mask) for row in rows])
+            found = self.transposed([self.biases(row, key + i, mask) for row in rows])
             for j, value in enumerate(found):
                 self.add(self.cell("p", i + j, column), value)
 
@@ -140,15 +149,27 @@ class Several(Heads):
         """The scores of a key; -inf for queries that do not look at it."""
         place = self.cell("p", i, column)
         found = self.taken(place)
-        if not self.causal:
+        if not (self.form.ahead or self.form.behind):
             return found
-        ahead = (key + i - self.sizes["past"] - query - column).converted("trunc", "i32")
-        numbers = Kind("i32", self.lanes)
-        lanes = ", ".join(f"i32 {lane}" for lane in range(self.lanes))
-        each = Value(self, numbers, f"<{lanes}>" if self.lanes > 1 else "0")
-        found = self.select(each >= self.spread(ahead, self.lanes), found, self.lowest)
+        sizes, at = self.sizes, key + i - self.shift - query - column
+        if self.form.ahead:
+            found = self.select(self.lane >= self.lane_of(at - sizes["ahead"] + 1), found, self.lowest)
+        if self.form.behind:
+            found = self.select(self.lane <= self.lane_of(at - sizes["back"]), found, self.lowest)
         self.put(found, place)
         return found
+
+    @property
+    def lane(self) -> Value:
+        """The number of each lane."""
+        lanes = ", ".join(f"i32 {lane}" for lane in range(self.lanes))
+        return Value(self, Kind("i32", self.lanes), f"<{lanes}>" if self.lanes > 1 else "0")
+
+    def lane_of(self, place: Value) -> Value:
+        """A place counted from the first lane, in every lane; one before or behind them all if it is far off."""
+        found = self.least(place, self.number(self.lanes))
+        found = self.select(found < 0, self.number(-1), found)
+        return self.spread(found.converted("trunc", "i32"), self.lanes)
 
     def folded(
         self, count: Value, start: Value, op: Callable[[Value, Value], Value], each: Callable[[Value], Value]
@@ -167,6 +188,24 @@ class Several(Heads):
         return op(op(first, second), op(third, fourth))
 
     # --- results -----------------------------------------------------------------------------
+
+    def cleared_column(self, query: Value, i: Value) -> None:
+        """Zeros for a query of the panel that may look at no key, whatever its scores are."""
+        place = Slot(self.address(self.places["sum"], i), Kind("float"))
+
+        def clear() -> None:
+            none = self.constant(0.0, place.kind)
+            self.write(place, self.constant(1.0, place.kind))
+            self.counted(
+                self.number(0),
+                self.sizes["width"],
+                1,
+                lambda d: self.write(Slot(self.cell("o", d, i), place.kind), none),
+                "none",
+            )
+
+        nothing = (self.read(place) > 0).equals(0)
+        self.when(nothing, lambda: self.when(self.is_blind(query + i), clear))
 
     def give(self, query: Value, column: Value, count: Value) -> None:
         """Writes the results of a vector of queries, each a row.

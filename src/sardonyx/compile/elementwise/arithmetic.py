@@ -35,8 +35,8 @@ def divided(given: Given) -> Scalar | None:
 
 
 def modulo(given: Given) -> Scalar | None:
-    """Of integers by known numbers; what floats leave over is no matter of few instructions."""
-    if not is_divisor(given.all[1]):
+    """Integers by known numbers alone, as they are divided."""
+    if given.dtype.is_integer and not is_divisor(given.all[1]):
         return None
     return Apply("fmod" if given.attributes["fmod"] else "mod", given.all)
 

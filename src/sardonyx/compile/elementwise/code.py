@@ -15,7 +15,17 @@ from sardonyx.compile.text import Kind, Value
 from sardonyx.compile.values import INTRINSICS, OF_ONE, OF_TWO, KernelText
 
 BLOCK = 4096  # elements of a unit of work, about
-LIGHT = {*INTRINSICS, *OF_ONE, *OF_TWO, "lt", "le", "eq", "where", "fma"}  # operations of few instructions
+LIGHT = {
+    *INTRINSICS,
+    *OF_ONE,
+    *OF_TWO,
+    "lt",
+    "le",
+    "eq",
+    "where",
+    "fma",
+    "clamp",
+}  # operations of few instructions
 UNROLLED = 4  # vectors at once; of one function 2 fill the processor, of several in a row not
 
 
@@ -106,9 +116,6 @@ class ElementwiseCode(KernelText):
             self.advance(axis - 1, places, bases)
 
         self.when(self.read(place) >= dim, wrap)
-
-    def least(self, a: Value, b: Value) -> Value:
-        return self.select(a < b, a, b)
 
     # --- along a row -------------------------------------------------------------------------
 

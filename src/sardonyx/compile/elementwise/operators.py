@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sardonyx.compile.elements import ELEMENTS
-from sardonyx.compile.elementwise import activations, arithmetic
+from sardonyx.compile.elementwise import activations, arithmetic, quantization
 from sardonyx.compile.elementwise.arithmetic import folded, swapped
 from sardonyx.compile.elementwise.given import Given, Rule, plain
 from sardonyx.compile.loops.ir import Scalar
@@ -44,6 +44,7 @@ SCALARS: Mapping[str, Entry] = {
     "Celu": Entry(FLOAT, activations.celu),
     "Clip": Entry(NUMBERS, activations.clip),
     "Cos": Entry(FLOAT, plain("cos")),
+    "DequantizeLinear": Entry(quantization.NARROW | {DataType.INT32}, quantization.dequantized),
     "Div": Entry(NUMBERS, arithmetic.divided),
     "Elu": Entry(FLOAT, activations.elu),
     "Equal": Entry(ANY, plain("eq")),
@@ -66,13 +67,14 @@ SCALARS: Mapping[str, Entry] = {
     "Mean": Entry(FLOATS, arithmetic.mean),
     "Min": Entry(NUMBERS, folded("min")),
     "Mish": Entry(FLOAT, plain("mish")),
-    "Mod": Entry(INTEGERS, arithmetic.modulo),
+    "Mod": Entry(INTEGERS | FLOAT, arithmetic.modulo),
     "Mul": Entry(NUMBERS, plain("mul")),
     "Neg": Entry(SIGNED, plain("neg")),
     "Not": Entry(BOOL, plain("not")),
     "Or": Entry(BOOL, plain("or")),
     "PRelu": Entry(NUMBERS, activations.prelu),
     "Pow": Entry(NUMBERS, arithmetic.power),
+    "QuantizeLinear": Entry(FLOAT, quantization.quantized),
     "Reciprocal": Entry(FLOATS, plain("reciprocal")),
     "Relu": Entry(SIGNED, activations.relu),
     "Round": Entry(FLOATS, plain("round")),

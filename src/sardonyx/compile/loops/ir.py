@@ -27,7 +27,7 @@ ARITY: dict[str, int] = {
         "add", "sub", "mul", "div", "mod", "fmod", "max", "min", "pow", "elu", "celu",
         "lt", "le", "eq", "and", "or", "xor",
     ), 2),
-    **dict.fromkeys(("fma", "where", "selu"), 3),
+    **dict.fromkeys(("fma", "where", "selu", "clamp"), 3),
 }  # fmt: skip
 
 
@@ -73,6 +73,7 @@ class Apply:
     `max` and `min` hand on NaN, and nothing compares with it.  Integers wrap around; `div` of them rounds toward zero,
     `fmod` has the sign of the first, `mod` that of the second, and dividing by zero leaves 0 of all three.  `and`,
     `or`, `xor` and `not` take bools or the bits of integers.  `where` picks by a bool.  `fma` is a*b + c.
+    `clamp` is x held between a low and a high number, and the low one where x is NaN.
     """
 
     op: str

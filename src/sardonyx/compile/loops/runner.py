@@ -47,6 +47,8 @@ def quotient(a: Element, b: Element) -> Element:
 
 
 def left_over(a: Element, b: Element) -> Element:
+    if isinstance(a, FLOATS):
+        return np.fmod(a, b)
     return a.dtype.type(0) if b == 0 else np.fmod(a, b)
 
 
@@ -89,6 +91,7 @@ APPLY: Mapping[str, Callable[..., Element]] = {
     "pow": over(np.power),
     "elu": over(lambda x, alpha: x if x > 0 else alpha * np.expm1(x)),
     "celu": over(lambda x, alpha: x if x > 0 else alpha * np.expm1(x / alpha)),
+    "clamp": lambda x, low, high: np.fmin(np.fmax(x, low), high),
     "selu": over(lambda x, alpha, gamma: gamma * (x if x > 0 else alpha * np.expm1(x))),
     "lt": np.less,
     "le": np.less_equal,

@@ -6,6 +6,7 @@ import numpy as np
 
 from sardonyx.compile.endings import ending
 from sardonyx.compile.geometry import Geometry, geometry, image
+from sardonyx.compile.lower.quantized import quantized_convolution
 from sardonyx.compile.lowering import Lowering, last_order
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.products.convolution import convolution
@@ -24,6 +25,8 @@ from sardonyx.ir.tensors import Array
 
 @lowers("Conv", 22)
 def conv(call: Call, at: Lowering) -> bool:
+    if quantized_convolution(call, at):
+        return True
     x, weights, bias = call.input(0), at.constant(call.input(1)), at.constant(call.input(2))
     if x is None or weights is None or (bias is None and call.input(2) is not None):
         return False

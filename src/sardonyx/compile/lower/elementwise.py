@@ -20,15 +20,24 @@ from sardonyx.schema import versions
 
 def lower(call: Call, at: Lowering) -> bool:
     group = beginning(at, call.node)
-    values = () if group is None else (group.result, *group.operands)
-    if group is None or not all(at.dtype_of(value) in ELEMENTS for value in values):
+    if group is None or not is_known(at, group):
         return False
+    put_down(at, group)
+    return True
+
+
+def is_known(at: Lowering, group: Group) -> bool:
+    """Whether kernels know the element types of a group's operands and of its result."""
+    return all(at.dtype_of(value) in ELEMENTS for value in (group.result, *group.operands))
+
+
+def put_down(at: Lowering, group: Group) -> None:
+    """Emits the kernel of a group, channels last if one of its operands is."""
     last = len(group.shape) > 2 and any(is_last(at, v, s, group) for v, s in operands(group))
     inputs = [placed(at, value, shape, group, last=last) for value, shape in operands(group)]
     absorb(at, group)
     out = at.result(group.result, channels_last=last)
     at.emit(elementwise(group.value, inputs, out))
-    return True
 
 
 def operands(group: Group) -> list[tuple[Value, Shape]]:
@@ -36,14 +45,19 @@ def operands(group: Group) -> list[tuple[Value, Shape]]:
 
 
 def is_last(at: Lowering, value: Value, shape: Shape, group: Group) -> bool:
-    """Whether an operand of the result's dims is there with its channels innermost."""
-    return shape == group.shape and at.shape(value) == shape and at.has_channels_last(value)
+    """Whether an operand with the result's dims, ones apart that only sizes will tell, has its channels innermost."""
+    return shape == group.shape and has_rank(at, value, group) and at.has_channels_last(value)
+
+
+def has_rank(at: Lowering, value: Value, group: Group) -> bool:
+    shape = at.shape(value)
+    return shape is not None and len(shape) == len(group.shape)
 
 
 def placed(at: Lowering, value: Value, shape: Shape, group: Group, *, last: bool) -> Tensor:
     """An operand with as many dims as the result, in their order."""
-    if last and at.shape(value) == group.shape:
-        return at.channels_last(value)
+    if last and shape == group.shape and has_rank(at, value, group):
+        return spread(at.channels_last(value), tuple(shape[i] for i in last_order(len(shape))))
     source = at.dense(value) if at.shape(value) == group.shape else at.strided(value)
     found = spread(source, shape)
     return found.permuted(last_order(found.rank)) if last else found
@@ -59,5 +73,5 @@ def spread(tensor: Tensor, shape: Shape) -> Tensor:
     return replace(tensor, shape=shape, strides=tuple(strides))
 
 
-for name in SCALARS.keys() - {"Identity"}:
+for name in SCALARS.keys() - {"Identity", "DequantizeLinear"}:
     lowers(name, versions("", name)[-1])(lower)

@@ -9,6 +9,8 @@ import numpy as np
 from sardonyx.compile.endings import Ending, ending, how, placed
 from sardonyx.compile.fusion import Shape
 from sardonyx.compile.loops.ir import Apply, Local, Number, Scalar
+from sardonyx.compile.lower.quantized import quantized_product
+from sardonyx.compile.lower.softmax_attention import begins, ends
 from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.products.matmul import matmul
@@ -25,6 +27,8 @@ from sardonyx.ir.tensors import Array
 
 @lowers("MatMul", 13)
 def matmul_(call: Call, at: Lowering) -> bool:
+    if ends(call, at) or begins(call, at) or quantized_product(call, at):
+        return True
     a, b = call.input(0), call.input(1)
     if a is None or b is None or not fits(call, at, a, b):
         return False
@@ -76,6 +80,8 @@ def right(at: Lowering, b: Value) -> Panels:
 def gemm(call: Call, at: Lowering) -> bool:
     """alpha * A' @ B' + beta * C, with C a constant of one number for each column, or an operand of the tail."""
     a, b, bias = call.input(0), call.input(1), column(call, at)
+    if (bias is not None or call.input(2) is None) and quantized_product(call, at, bias):
+        return True
     other = operand(call, at) if bias is None else None
     if a is None or b is None or (bias is None and other is None and call.input(2) is not None):
         return False

@@ -24,7 +24,7 @@ from sardonyx.ops.nn.recurrence import BACKWARD
 
 CELLS: dict[str, Cell] = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn"}
 LEFT_OUT = (4, 7)  # lengths of the sequences, and peepholes
-PLAIN = {"layout": 0, "input_forget": 0, "linear_before_reset": 1}
+PLAIN = {"layout": 0, "input_forget": 0}
 FUNCTIONS = {
     "LSTM": ("Sigmoid", "Tanh", "Tanh"),
     "GRU": ("Sigmoid", "Tanh"),
@@ -61,7 +61,7 @@ def lower(call: Call, at: Lowering) -> bool:
     y, last_h, last_c = (output(call, at, i, dims) for i, dims in enumerate((shape, shape[1:], shape[1:])))
     for d, is_backward in enumerate(backward):
         net = Recurrence(
-            CELLS[call.op_type],
+            cell_of(call),
             cut(given, 2, d * rows, rows),
             at.constant_tensor(weights.recurrent[d].T),
             at.constant_tensor(weights.late[d]),
@@ -74,6 +74,13 @@ def lower(call: Call, at: Lowering) -> bool:
         )
         at.emit(recurrent(net))
     return True
+
+
+def cell_of(call: Call) -> Cell:
+    """The kind of cell; a GRU whose reset gate weighs the state itself, before the product, is one of its own."""
+    if call.op_type == "GRU" and not call.attribute("linear_before_reset", int):
+        return "reset_gru"
+    return CELLS[call.op_type]
 
 
 def weights_of(call: Call, at: Lowering) -> Weights | None:
@@ -93,7 +100,7 @@ def weights_of(call: Call, at: Lowering) -> Weights | None:
         return None
     hidden, late = rows // gates, bias[:, -(rows // gates) :].copy()
     total = bias[:, :rows] + bias[:, rows:]
-    if call.op_type == "GRU":
+    if cell_of(call) == "gru":
         total[:, -hidden:] -= late
     return Weights(inputs, weights, total, late)
 

@@ -12,11 +12,13 @@ from sardonyx.compile.lower.pooling import is_image
 from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
-from sardonyx.compile.spatial.resize import resized
+from sardonyx.compile.spatial.late_taps import COORDINATES as COORDINATES_LATE
+from sardonyx.compile.spatial.late_taps import ROUNDING, LateAxis, late_taps
+from sardonyx.compile.spatial.resize import by_taps, resized
 from sardonyx.compile.spatial.upsample import upsampled
 from sardonyx.dtypes import DataType
 from sardonyx.errors import EvaluationError
-from sardonyx.ir.dims import Known, known_equal
+from sardonyx.ir.dims import Known, dim_min, known_equal, known_ge
 from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.image.resize.resample import Manner
@@ -58,7 +60,7 @@ def resize(call: Call, at: Lowering) -> bool:
         end = ending(at, call.output, channels_last=True)
         at.emit(upsampled(source, image(end.y), factors, end.tail, tuple(map(image, end.operands))))
         return True
-    return by_tables(call, at, x, wanted)
+    return by_tables(call, at, x, wanted) or by_late_tables(call, at, x, wanted)
 
 
 def wanted_of(call: Call, at: Lowering, x: Value) -> Wanted | None:
@@ -155,6 +157,55 @@ def stretch(size: Known, out: Known, scale: Array | None, region: tuple[float, f
     if not isinstance(size, int) or not isinstance(out, int):
         raise Unknown
     (found,) = asked([size], scale, np.array([out]) if scale is None else None, [region], "stretch")
+    return found
+
+
+def by_late_tables(call: Call, at: Lowering, x: Value, wanted: Wanted) -> bool:
+    """By places and weights that are worked out when sizes are known: of the nearest pixel, or two mixed along each axis."""
+    mode, coordinates, rounding = (call.attribute(name, str) for name in MODES)
+    known = next((one for one in COORDINATES_LATE if one == coordinates), None)
+    if known is None or mode not in ("nearest", "linear") or (mode == "nearest" and rounding not in ROUNDING):
+        return False
+    axes = late_axes(at, x, call.output, wanted)
+    if axes is None or call.attributes["antialias"] or call.attributes["exclude_outside"]:
+        return False
+    taps = 1 if mode == "nearest" else 2
+    places, weights = [], []
+    for axis in axes:
+        places.append(at.temporary(DataType.INT64, (axis.out, taps), f"{call.output.name}.places"))
+        if taps == 2:
+            weights.append(at.temporary(DataType.FLOAT, (axis.out, taps), f"{call.output.name}.weights"))
+        at.emit(
+            late_taps(
+                axis, known, rounding if taps == 1 else "", places[-1], weights[-1] if weights else None
+            )
+        )
+    source = image(at.channels_last(x))
+    end = ending(at, call.output, channels_last=True)
+    operands = tuple(map(image, end.operands))
+    at.emit(by_taps(source, image(end.y), (taps, taps), [*places, *weights], end.tail, operands))
+    return True
+
+
+def late_axes(at: Lowering, x: Value, y: Value, wanted: Wanted) -> list[LateAxis] | None:
+    """Height and width; None where something else is resized, too, or an axis may have nothing to read."""
+    shapes = list(zip(at.known_shape(x), at.known_shape(y), strict=True))
+    scales = {} if wanted.scales is None else dict(zip(wanted.axes, wanted.scales.reshape(-1), strict=True))
+    if len(shapes) not in (3, 4) or any(
+        size != out or scales.get(i, 1) != 1 for i, (size, out) in enumerate(shapes[:2])
+    ):
+        return None
+    if any(not np.isfinite(scale) or scale <= 0 for scale in scales.values()):
+        return None
+    for size, _ in shapes[2:]:
+        if known_ge(size, 1) is False:
+            return None
+        if known_ge(size, 1) is None:
+            at.demands[dim_min(size, 1), 1] = None
+    whole = None if wanted.scales is None else 1.0
+    found = [LateAxis(1, 1, whole)] * (4 - len(shapes))
+    for i, (size, out) in enumerate(shapes[2:], 2):
+        found.append(LateAxis(size, out, float(scales[i]) if i in scales else whole))
     return found
 
 

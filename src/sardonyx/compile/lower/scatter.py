@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sardonyx.compile.lowering import Lowering
+from sardonyx.compile.moves.combining import ELEMENTS, REDUCTIONS
 from sardonyx.compile.moves.gather import (
     INDEX,
     fits,
@@ -75,15 +76,18 @@ def scatter_elements(call: Call, at: Lowering) -> bool:
     if axis is None or at.shape(updates) != at.shape(indices):
         return False
     source, where, new = at.strided(data), at.dense(indices), at.strided(updates)
-    steps = scattered_elements(source, where, new, at.result(call.output), axis, at.status)
+    how = call.attribute("reduction", str)
+    steps = scattered_elements(source, where, new, at.result(call.output), axis, at.status, reduction=how)
     assert steps is not None, "the indices fit"
     at.emit(*steps)
     return True
 
 
 def replaces(call: Call, at: Lowering, data: Value, indices: Value, updates: Value) -> bool:
-    """Whether updates take the place of elements, and kernels can read all of them."""
-    if call.attributes["reduction"] != "none" or not are_there(call, at, data, indices):
+    """Whether updates take the place of elements or are combined with them, and kernels can read all of them."""
+    is_plain = call.attributes["reduction"] == "none"
+    is_known = call.attributes["reduction"] in REDUCTIONS and at.dtype_of(data) in ELEMENTS
+    if not (is_plain or is_known) or not are_there(call, at, data, indices):
         return False
     if not at.is_native(updates) or at.dtype_of(updates) is not at.dtype_of(data):
         return False
@@ -102,7 +106,8 @@ def scatter_nd(call: Call, at: Lowering) -> bool:
     if at.shape(updates) != (*places[:-1], *shape[depth:]):
         return False
     source, where, new = at.strided(data), at.dense(indices), at.strided(updates)
-    steps = scattered_tuples(source, where, new, at.result(call.output), at.status)
+    how = call.attribute("reduction", str)
+    steps = scattered_tuples(source, where, new, at.result(call.output), at.status, reduction=how)
     assert steps is not None, "the length of tuples is a number"
     at.emit(*steps)
     return True

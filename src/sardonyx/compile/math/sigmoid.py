@@ -40,7 +40,8 @@ def gated(code: Code, x: Value, factor: Value) -> Value:
     s = few(code, r)
     top = lifted.at_most(BIASED + 126)
     power = (top.bits() << 23).bits()
-    divisor = code.fma(s, power, power.at_most(1)) + power.at_least(1)  # the lesser is rounded with the lesser part
+    # The lesser of 1 and the power goes with what is rounded twice.
+    divisor = code.fma(s, power, power.at_most(1)) + power.at_least(1)
     return factor / divisor * power_of_two(top.bits() - lifted.bits())
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sardonyx.compile.moves.combining import combining
 from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.moves.layout import Layout, merged, simplified, without_ones
-from sardonyx.compile.moves.picking import BYTES, PickText, Side
+from sardonyx.compile.moves.picking import BYTES, Form, PickText, Side
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Tensor, width
 from sardonyx.compile.text import Element
@@ -87,9 +88,12 @@ def scattered_elements(
     axis: int,
     status: Tensor,
     nodes: tuple[str, ...] = (),
+    *,
+    reduction: str = "none",
 ) -> list[Step] | None:
     """y = x, but y[i, indices[i, j, k], k] = updates[i, j, k] for axis 1, the last one where several meet.
 
+    With a reduction of `combining.REDUCTIONS` updates are taken together with what is there, one after the other.
     None unless x is known to be as large as the indices in the other axes.
     """
     axis %= x.rank
@@ -98,14 +102,22 @@ def scattered_elements(
     tuples = Tuples(indices, indices.strides, 0, (y.shape[axis],), (y.strides[axis],))
     strides = (*y.strides[:axis], 0, *y.strides[axis + 1 :])
     layout = Layout(indices.shape, (updates.strides, strides))
-    return [copied(x, y, nodes), picking("y", updates, y, tuples, layout, status, nodes)]
+    return [copied(x, y, nodes), picking("y", updates, y, tuples, layout, status, nodes, reduction)]
 
 
 def scattered_tuples(
-    x: Tensor, indices: Tensor, updates: Tensor, y: Tensor, status: Tensor, nodes: tuple[str, ...] = ()
+    x: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    y: Tensor,
+    status: Tensor,
+    nodes: tuple[str, ...] = (),
+    *,
+    reduction: str = "none",
 ) -> list[Step] | None:
     """y = x, but y[*indices[i], after] = updates[i, after], the last one where several meet; None unless k is known.
 
+    With a reduction of `combining.REDUCTIONS` updates are taken together with what is there, one after the other.
     x, y: [k axes, after]; indices: [i, k]; updates: [i, after].
     """
     depth = indices.shape[-1]
@@ -114,7 +126,7 @@ def scattered_tuples(
     tuples = tuples_of(indices, y, 0, depth)
     strides = (*(0,) * (indices.rank - 1), *y.strides[depth:])
     layout = Layout(updates.shape, (updates.strides, strides))
-    return [copied(x, y, nodes), picking("y", updates, y, tuples, layout, status, nodes)]
+    return [copied(x, y, nodes), picking("y", updates, y, tuples, layout, status, nodes, reduction)]
 
 
 def tuples_of(indices: Tensor, x: Tensor, batch: int, depth: int) -> Tuples:
@@ -138,6 +150,7 @@ def picking(
     layout: Layout,
     status: Tensor,
     nodes: tuple[str, ...],
+    reduction: str = "none",
 ) -> Step:
     """The step for operands x and y of a layout; `side` says into which of both the tuples lead."""
     size, index, depth = width(x.dtype), INDEX[tuples.indices.dtype], len(tuples.sizes)
@@ -147,10 +160,10 @@ def picking(
     units = ceil_div(rows.count, many) * (1 if single else ceil_div(n * size, BYTES))
     if side == "y":
         many, units = rows.count, 1
-    kernel = Kernel(
-        f"pick_{side}_{index}_{depth}_{rank}_{single}",
-        lambda name, target: PickText(target, side, index, depth=depth, rank=rank, size=single).module(name),
-    )
+    form = Form(side, index, depth, rank, single)
+    kernel = Kernel(form.key, lambda name, target: PickText(target, form).module(name))
+    if reduction != "none":
+        kernel = combining(form, reduction, x.dtype)
     axes = [one for s, stride in zip(tuples.sizes, tuples.strides, strict=True) for one in (s, stride * size)]
     words = rows.scaled((size, size, 1)).words()
     args = (x, y, tuples.indices, status, rows.count, many, n * size, tuples.step, *axes, *words)

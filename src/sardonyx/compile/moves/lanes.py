@@ -12,9 +12,6 @@ from sardonyx.compile.values import KernelText
 class LaneText(KernelText):
     """The text of a kernel that deals with the ends of rows by masks."""
 
-    def least(self, a: Value, b: Value) -> Value:
-        return self.select(a < b, a, b)
-
     def mask(self, count: Value, lanes: int) -> Value:
         """The first `count` lanes: of one lane a plain truth."""
         if lanes == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx.compile.blocks import I64, Slot
@@ -14,6 +15,22 @@ Side = Literal["x", "y"]  # which of both the indices lead into
 BYTES = 4 * BLOCK  # of a run, that make a unit of work
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What kernels are told apart by: the side that indices lead into, their type, how many make a tuple, dims of rows,
+    and the bytes of a row if it is one element, 0 for runs of any length."""
+
+    side: Side
+    index: Element
+    depth: int
+    rank: int
+    size: int
+
+    @property
+    def key(self) -> str:
+        return f"pick_{self.side}_{self.index}_{self.depth}_{self.rank}_{self.size}"
+
+
 class PickText(RunText):
     """The text of a copy of rows of bytes, of which one side lies where a tuple of indices says.
 
@@ -22,19 +39,17 @@ class PickText(RunText):
 
     A negative index counts from the end.  Where one is out of bounds nothing is read, `status` becomes the greatest
     of 1 + its place in the indices, and y is zero there if the indices lead into x, else as it was.
-    size: the bytes of a row if it is one element, 0 for runs of any length.
     """
 
-    def __init__(
-        self, target: Target, side: Side, index: Element, *, depth: int, rank: int, size: int
-    ) -> None:
+    def __init__(self, target: Target, form: Form) -> None:
         super().__init__(target)
-        self.side, self.index, self.size_of_row = side, Kind(index), size
+        side, depth, size = form.side, form.depth, form.size
+        self.side, self.index, self.size_of_row = side, Kind(form.index), size
         self.sides = [self.pointer(0), self.pointer(1)]
         self.indices, self.status = self.pointer(2), self.pointer(3)
         rows, many, n, self.step = (self.size(i) for i in range(4, 8))
         self.axes = [(self.size(8 + 2 * i), self.size(9 + 2 * i)) for i in range(depth)]
-        dims = self.dims(8 + 2 * depth, rank, 3)
+        dims = self.dims(8 + 2 * depth, form.rank, 3)
 
         def unit(first: Value, end: Value, column: Value, count: Value) -> None:
             self.walk(dims, first, end, lambda _, offsets: self.row(offsets, column, count))

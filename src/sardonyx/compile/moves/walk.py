@@ -63,10 +63,6 @@ class WalkText(LaneText):
 
         self.counted(self.first, self.last, 1, unit, "unit")
 
-    def divided(self, a: Value, b: Value) -> tuple[Value, Value]:
-        """Quotient and rest of two integers that are not negative, the second above 0."""
-        return self.emit(I64, f"udiv {a}, {b.name}"), self.emit(I64, f"urem {a}, {b.name}")
-
     def _start(self, dims: Dims, first: Value, places: list[Slot], offsets: list[Slot]) -> None:
         found = [self.constant(0, I64) for _ in offsets]
         rest = first

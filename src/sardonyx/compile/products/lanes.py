@@ -23,16 +23,9 @@ class Lanes(KernelText):
     def number(self, value: int) -> Value:
         return self.constant(value, I64)
 
-    def quotient(self, a: Value, b: Value) -> Value:
-        """a // b of integers that are not negative, b > 0."""
-        return self.emit(I64, f"udiv {a}, {b.name}")
-
     def remainder(self, a: Value, b: Value) -> Value:
         """a % b of integers that are not negative, b > 0."""
         return self.emit(I64, f"urem {a}, {b.name}")
-
-    def least(self, a: Value, b: Value) -> Value:
-        return self.select(a < b, a, b)
 
     def inside(self, count: Value) -> Value:
         """The lanes whose number is below a count."""

@@ -80,7 +80,7 @@ class MatmulNest(Micro):
             self.least(size["rows"] - first, size["group_rows"]),
             panel * self.tile.width,
         )
-        parts = self.emit(I64, f"udiv {size['k'] + size['part'] - 1}, {size['part'].name}")
+        parts = self.quotient(size["k"] + size["part"] - 1, size["part"])
         parts = self.select(parts < 1, self.constant(1, I64), parts)
         self.counted(zero, parts, 1, lambda i: self.part(place, i * size["part"]), "part")
 
@@ -152,14 +152,3 @@ class MatmulNest(Micro):
     def operand_of(self, operand: Operand, at: int, outer: Value, inner: Value) -> Operand:
         offset = outer * self.size(at) + inner * self.size(at + 1)
         return replace(operand, address=self.address(operand.address, offset))
-
-    def divided(self, a: Value, b: Value) -> tuple[Value, Value]:
-        """Quotient and rest of numbers that are not negative."""
-        found = self.emit(I64, f"udiv {a}, {b.name}")
-        return found, a - found * b
-
-    def quotient(self, a: Value, b: int) -> Value:
-        return self.emit(I64, f"udiv {a}, {b}")
-
-    def least(self, a: Value, b: Value) -> Value:
-        return self.select(a < b, a, b)

@@ -140,13 +140,13 @@ class Nest(Micro):
         """A tile: sums go on from the bias or from what is kept, and are written or kept."""
         width = self.tile.width
         kept = self.address(self.partial, block.index * (self.tile.rows * width))  # dead rows are kept too
-        start = self.chosen(part.is_first, bias, kept)
+        start = self.one_of(part.is_first, bias, kept)
         pitch = self.select(part.is_first, 0, self.constant(width, I64))
         line = self.least(block.index, self.constant(-(-width // LINE) - 1, I64))
         ahead = self.address(part.weights, part.taps * part.channels * (line * LINE + width))
         inputs = self.next_inputs(block)
         if inputs is not None:
-            ahead = self.chosen(part.is_last & is_end, inputs, ahead)
+            ahead = self.one_of(part.is_last & is_end, inputs, ahead)
 
         def sums(rows: int) -> None:
             self.resume(rows, start, pitch)
@@ -196,22 +196,3 @@ class Nest(Micro):
         self.write(slot, at + step)
         self.lines.append(f" br {at + step < end}, label %{head}, label %{done}")
         self._open(done)
-
-    def divided(self, a: Value, b: Value) -> tuple[Value, Value]:
-        """Quotient and rest of numbers that are not negative."""
-        found = self.quotient(a, b)
-        return found, a - found * b
-
-    def quotient(self, a: Value, b: Value) -> Value:
-        """a / b, neither of them negative."""
-        return self.emit(I64, f"udiv {a}, {b.name}")
-
-    def least(self, a: Value, b: Value) -> Value:
-        return self.select(a < b, a, b)
-
-    def chosen(self, condition: Value, then: str, otherwise: str) -> str:
-        """The name of one of two addresses."""
-        self._count += 1
-        name = f"%p{self._count}"
-        self.lines.append(f" {name} = select {condition}, ptr {then}, ptr {otherwise}")
-        return name

@@ -46,7 +46,7 @@ class Input(Tiles):
             first = corner.image * size["by_image"] + at * size["by_row"]
             for b, c in enumerate(columns):
                 place = self.address(self.x, first + c * size["by_pixel"])
-                chosen = self.chosen(is_inside & inside[b], place, self.zeros)
+                chosen = self.one_of(is_inside & inside[b], place, self.zeros)
                 self.put_address(a * len(columns) + b, chosen)
 
     def gather_vector(self, channel: Value, values: str) -> None:

@@ -146,7 +146,7 @@ class Output(Input):
                 index = (a * horizontal + b) * len(self.targets)
                 for i, (address, pitch) in enumerate(self.targets):
                     place = self.address(address, (first + at) * pitch)
-                    self.put_address(index + i, self.chosen(is_dead, dead, place) if i == 0 else place)
+                    self.put_address(index + i, self.one_of(is_dead, dead, place) if i == 0 else place)
 
     def scatter_vector(self, start: str, at: Value, first: Value, mask: Value | None) -> None:
         """Brings a vector of columns of a tile back."""

@@ -117,17 +117,3 @@ class Tiles(Micro):
 
     def within(self, index: Value, end: Value) -> Value:
         return (index >= 0) & (index < end)
-
-    def quotient(self, a: Value, b: Value) -> Value:
-        """a / b, neither of them negative."""
-        return self.emit(I64, f"udiv {a}, {b.name}")
-
-    def least(self, a: Value, b: Value) -> Value:
-        return self.select(a < b, a, b)
-
-    def chosen(self, condition: Value, then: str, otherwise: str) -> str:
-        """The name of one of two addresses."""
-        self._count += 1
-        name = f"%p{self._count}"
-        self.lines.append(f" {name} = select {condition}, ptr {then}, ptr {otherwise}")
-        return name

@@ -13,9 +13,11 @@ from sardonyx.compile.tensor import Tensor
 from sardonyx.compile.text import Value
 from sardonyx.ir.dims import ceil_div
 
-Cell = Literal["lstm", "gru", "rnn"]
+Cell = Literal[
+    "lstm", "gru", "reset_gru", "rnn"
+]  # whose reset gate weighs what the state gives, or the state
 TOGETHER = 4  # sequences for which weights are read once
-GATES: dict[Cell, int] = {"lstm": 4, "gru": 3, "rnn": 1}
+GATES: dict[Cell, int] = {"lstm": 4, "gru": 3, "reset_gru": 3, "rnn": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class RecurrenceText(RowsText):
 
     args: given, weights, late, h, c, y, last h, last c, length, batch, hidden, then pitches: of given and of y from
     step to step and from sequence to sequence, of h, c, last h and last c from sequence to sequence.
-    scratch: for each of the sequences that go together h, c, and what h gives to the gates.
+    scratch: for each of the sequences that go together h, c or the state that is reset, and what h gives to the gates.
     """
 
     def __init__(self, target: Target, cell: Cell) -> None:
@@ -114,10 +116,14 @@ class RecurrenceText(RowsText):
         self.counted(self.zero, each, 1, lambda i: self.begin(first + i, self.rooms(i)), "begin")
 
         def step(time: Value) -> None:
-            def product(at: Value, many: int, mask: Value | None) -> None:
-                self.recurrent(at, many, mask, self.room[:count])
-
-            self.along(self.rows, product, max(self.many // count, 1))
+            if self.cell == "reset_gru":
+                self.product(self.zero, self.hidden * 2, 0, count)
+                self.counted(
+                    self.zero, each, 1, lambda i: self.weighed(time, first + i, self.rooms(i)), "weigh"
+                )
+                self.product(self.hidden * 2, self.hidden, 1, count)
+            else:
+                self.product(self.zero, self.rows, 0, count)
             self.counted(self.zero, each, 1, lambda i: self.moves(time, first + i, self.rooms(i)), "move")
 
         self.counted(self.zero, self.length, 1, step, "time")
@@ -137,15 +143,35 @@ class RecurrenceText(RowsText):
 
         self.along(self.hidden, body, 1)
 
-    def recurrent(self, at: Value, many: int, mask: Value | None, rooms: list[Room]) -> None:
-        """What h gives to some of the gates."""
+    def product(self, first: Value, rows: Value, state: int, count: int) -> None:
+        """What a state of `count` sequences gives to rows of the gates."""
+
+        def block(at: Value, many: int, mask: Value | None) -> None:
+            self.recurrent(first + at, many, mask, self.room[:count], state)
+
+        self.along(rows, block, max(self.many // count, 1))
+
+    def weighed(self, time: Value, number: Value, room: Room) -> None:
+        """The state that the reset gate leaves of a sequence."""
+        inputs = self.row(self.given, time * self.pitches[0] + number * self.pitches[1])
+
+        def body(at: Value, _: int, mask: Value | None) -> None:
+            place = self.hidden + at
+            reset = self.fetched(inputs, place, mask) + self.fetched(room.gates, place, mask)
+            found = self.applied("sigmoid", reset) * self.fetched(room.state[0], at, mask)
+            self.put(found, room.state[1], at, mask)
+
+        self.along(self.hidden, body, 1)
+
+    def recurrent(self, at: Value, many: int, mask: Value | None, rooms: list[Room], state: int) -> None:
+        """What a state gives to some of the gates."""
         parts = [self.gathers(0, many) for _ in rooms]
 
         def term(k: Value) -> None:
             weights = self.row(self.weights, k * self.rows)
             vectors = [self.fetched(weights, at + v * self.lanes, mask) for v in range(many)]
             for room, some in zip(rooms, parts, strict=True):
-                h = self.wide(self.read(Slot(self.row(room.state[0], k), self.scalar)))
+                h = self.wide(self.read(Slot(self.row(room.state[state], k), self.scalar)))
                 for vector, part in zip(vectors, some, strict=True):
                     self.write(part, self.fma(h, vector, self.read(part)))
 
@@ -158,7 +184,8 @@ class RecurrenceText(RowsText):
         """The next states of a sequence."""
         inputs = self.row(self.given, time * self.pitches[0] + number * self.pitches[1])
         result = self.row(self.y, time * self.pitches[2] + number * self.pitches[3])
-        cell = {"lstm": self.lstm, "gru": self.gru, "rnn": self.rnn}[self.cell]
+        cells = {"lstm": self.lstm, "gru": self.gru, "reset_gru": self.reset_gru, "rnn": self.rnn}
+        cell = cells[self.cell]
 
         def body(at: Value, _: int, mask: Value | None) -> None:
             found = []
@@ -184,6 +211,11 @@ class RecurrenceText(RowsText):
         given, recurrent = gates[2]
         h = self.applied("tanh", self.fma(r, recurrent + self.fetched(self.late, at, mask), given))
         return (1 - z) * h + z * self.fetched(room.state[0], at, mask)
+
+    def reset_gru(self, gates: list[tuple[Value, Value]], at: Value, mask: Value | None, room: Room) -> Value:
+        z, _, h = (a + b for a, b in gates)
+        z = self.applied("sigmoid", z)
+        return (1 - z) * self.applied("tanh", h) + z * self.fetched(room.state[0], at, mask)
 
     def rnn(self, gates: list[tuple[Value, Value]], at: Value, mask: Value | None, room: Room) -> Value:
         ((given, recurrent),) = gates

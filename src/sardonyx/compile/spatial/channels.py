@@ -49,20 +49,12 @@ class Channels(KernelText):
 
     # --- integers ----------------------------------------------------------------------------
 
-    def lesser(self, a: Value, b: Value) -> Value:
-        return self.select(a < b, a, b)
-
-    def greater(self, a: Value, b: Value) -> Value:
+    def greatest(self, a: Value, b: Value) -> Value:
         return self.select(a > b, a, b)
 
-    def divided(self, a: Value, b: Value) -> Value:
+    def truncated(self, a: Value, b: Value) -> Value:
         """a / b, rounded towards 0."""
         return self.emit(I64, f"sdiv {a}, {b.name}")
-
-    def split(self, a: Value, b: Value) -> tuple[Value, Value]:
-        """a // b and a % b, neither negative."""
-        quotient = self.divided(a, b)
-        return quotient, a - quotient * b
 
     # --- vectors -----------------------------------------------------------------------------
 

@@ -67,9 +67,9 @@ class GlobalText(Pixels):
         self.counted(self.first, self.last, 1, self.unit, "unit")
 
     def unit(self, unit: Value) -> None:
-        self.image, block = self.split(unit, self.blocks)
+        self.image, block = self.divided(unit, self.blocks)
         begin = block * self.block
-        self.along(begin, self.lesser(begin + self.block, self.channels), self.vectors)
+        self.along(begin, self.least(begin + self.block, self.channels), self.vectors)
 
     def vectors(self, channel: Value, mask: Value | None) -> None:
         base = self.address(self.x, self.image * self.pixels * self.x_pitch + channel)

@@ -92,7 +92,7 @@ class ResponseText(Channels):
 
     def unit(self, unit: Value) -> None:
         begin = unit * PIXELS
-        end = self.lesser(begin + PIXELS, self.rows)
+        end = self.least(begin + PIXELS, self.rows)
         for part in (self.square, self.scale):
 
             def pixel(row: Value, part: Part = part) -> None:

@@ -80,10 +80,10 @@ class InstanceText(Pixels):
         self.counted(self.first, self.last, 1, self.unit, "unit")
 
     def unit(self, unit: Value) -> None:
-        self.image, block = self.split(unit, self.blocks)
+        self.image, block = self.divided(unit, self.blocks)
         self.row = self.image * self.pixels
         begin = block * self.block
-        self.channels_from(begin, self.lesser(begin + self.block, self.channels))
+        self.channels_from(begin, self.least(begin + self.block, self.channels))
 
     def channels_from(self, begin: Value, end: Value) -> None:
         def vectors(channel: Value, mask: Value | None) -> None:

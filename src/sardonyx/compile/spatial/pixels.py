@@ -55,7 +55,7 @@ class Pixels(Channels):
                 one(pixel, strand)
 
         def chunk(pixel: Value) -> None:
-            end = self.lesser(pixel + CHUNK, pixels)
+            end = self.least(pixel + CHUNK, pixels)
             for slot in self.strands:
                 self.write(slot, first)
             reached = self.counted(pixel, end, STRANDS, several, "pixel")

@@ -51,8 +51,21 @@ def resized(
         return None
     mixes = manner.mode != "nearest"
     found = (down[0], right[0], down[1], right[1]) if mixes else (down[0], right[0])
-    tables = [constant(values) for values in found]
-    tail = tail or Tail()
+    return by_taps(x, y, counts, [constant(values) for values in found], tail, operands, nodes)
+
+
+def by_taps(
+    x: Tensor,
+    y: Tensor,
+    counts: tuple[int, int],
+    tables: list[Tensor],
+    tail: Tail | None = None,
+    operands: tuple[Tensor, ...] = (),
+    nodes: tuple[str, ...] = (),
+) -> Step:
+    """x [N, H, W, C] resized to y [N, Ho, Wo, C] by tables of its axes: places, int64 [Ho, taps] and [Wo, taps], which lie
+    inside the image, and, where elements are mixed, weights, float32, of the same dims."""
+    tail, mixes = tail or Tail(), len(tables) == 4
     more = tail_arguments(tail, operands)
 
     def source(name: str, target: Target) -> str:
@@ -121,7 +134,7 @@ class ResizeText(Channels):
         self.counted(self.first, self.last, 1, self.unit, "unit")
 
     def unit(self, unit: Value) -> None:
-        image, row = self.split(unit, self.out_height)
+        image, row = self.divided(unit, self.out_height)
         lines: list[str] = []
         for place in self.looked_up_places(0, row):
             line = (image * self.height + place) * self.width

@@ -56,7 +56,7 @@ class UpsampleText(Channels):
 
     def unit(self, unit: Value) -> None:
         line = (
-            self.divided(unit, self.down) * self.width
+            self.truncated(unit, self.down) * self.width
         )  # rows of all images: each has a whole number of them
         self.counted(self.zero, self.width, 1, lambda p: self.pixel(unit * self.width + p, line + p), "pixel")
 

@@ -79,10 +79,10 @@ class Windows(Channels):
     # --- the loops ---------------------------------------------------------------------------
 
     def unit(self, unit: Value) -> None:
-        block, self.row = self.split(unit, self.rows)
-        self.image, out_row = self.split(self.row, self.out_height)
+        block, self.row = self.divided(unit, self.rows)
+        self.image, out_row = self.divided(self.row, self.out_height)
         self.begin = block * self.block
-        self.end = self.lesser(self.begin + self.block, self.channels)
+        self.end = self.least(self.begin + self.block, self.channels)
         self.top = out_row * self.down - self.pads[0]
         self.tap_rows = self.between(self.top, self.zero, self.height, self.kernel_height, self.apart_down)
         self.row_begins()
@@ -95,9 +95,9 @@ class Windows(Channels):
         """Which taps, the first and the one behind the last, of a window from `start` on lie from low up to high."""
 
         def until(limit: Value) -> Value:
-            room = self.greater(limit - start, self.zero)
-            steps = room if apart.name == "1" else self.divided(room + apart - 1, apart)
-            return self.lesser(steps, count)
+            room = self.greatest(limit - start, self.zero)
+            steps = room if apart.name == "1" else self.truncated(room + apart - 1, apart)
+            return self.least(steps, count)
 
         return until(low), until(high)
 
@@ -134,7 +134,7 @@ class Windows(Channels):
         Costs a tenth or more where the image is in a cache, which is assumed of all but the largest ones.
         """
         bottom = self.top + self.down + self.apart_down * (self.kernel_height - 1)
-        count = self.lesser(self.down, self.kernel_height)
+        count = self.least(self.down, self.kernel_height)
 
         def row(up: Value) -> None:
             line = ((self.image * self.height + bottom) - up) * self.width + left

@@ -12,6 +12,7 @@ import numpy as np
 
 from sardonyx.errors import EvaluationError
 from sardonyx.ir.dims import Dim, dim_add, dim_mul, exact_div
+from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.types import Shape, TensorType
 from sardonyx.ops.api import Call, Operator, claim
@@ -139,8 +140,13 @@ def check_mask(t: Inference, scores: tuple[Dim, ...]) -> None:
 
 @op.convert((24, 25))
 def to_25(c: Change) -> Converted:
-    """Numbers of heads may be given there for inputs of three axes alone."""
-    return c.same(drop=HEADS if c.rank(0) == 4 else ())
+    """Numbers of heads may be given there for inputs of three axes alone, and no present beside lengths of a cache."""
+    spare = c.optional(6) is not None and not any(is_read(one) for one in c.node.outputs[1:])
+    return c.same(drop=HEADS if c.rank(0) == 4 else (), outputs=1 if spare else None)
+
+
+def is_read(value: Value) -> bool:
+    return bool(value.uses) or value.is_graph_output
 
 
 op.convert((25, 24))(lambda c: c.same())

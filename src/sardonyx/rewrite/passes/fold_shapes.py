@@ -13,6 +13,7 @@ from sardonyx.ir.graph import Node, Value
 from sardonyx.ir.tensors import Tensor
 from sardonyx.rewrite.api import rewrite
 from sardonyx.rewrite.edit import Edit
+from sardonyx.rewrite.passes.fold_constants import WIDENS
 
 MOST = 512  # elements: shapes are shorter, and larger results would make the file grow
 
@@ -20,7 +21,7 @@ MOST = 512  # elements: shapes are shorter, and larger results would make the fi
 @rewrite(phase="simplify")
 def fold_shapes(node: Node, edit: Edit) -> bool:
     found = edit.meaning(node)
-    if found is None or found.op.is_random or node.subgraphs or not node.inputs:
+    if found is None or found.op.is_random or node.subgraphs or not node.inputs or node.op_type == WIDENS:
         return False
     wanted = [v for v in node.outputs if v.name]
     tensors = [known(v, edit) for v in wanted]

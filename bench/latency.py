@@ -15,9 +15,8 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import peers
 from measure import commit, machine
-from peers import ENGINES, Begun, begun
+from peers import ENGINES, survives
 from sardonyx.cli.peers import OURS
 from sardonyx.cli.timing import Timed, timed
 from zoo.catalogue import ENTRIES
@@ -30,7 +29,6 @@ class How:
     """How to measure: times are medians by the wall clock, unless the machine is busy with other things."""
 
     turns: int = 11
-    starts: int = 1
     least: bool = False  # the shortest run counts
     cpu: bool = False  # the processor's time counts: for one thread only, since it is the sum over threads
 
@@ -44,7 +42,6 @@ class Case:
 
     name: str
     threads: int
-    begun: dict[str, Begun]
     timed: dict[str, Timed]
     how: How
 
@@ -65,18 +62,18 @@ def measured(names: Iterable[str], threads: Sequence[int], engines: Sequence[str
 
 
 def case(name: str, threads: int, engines: Sequence[str], how: How) -> Case:
-    begins = {e: one for e in engines if (one := begun(name, e, threads, how.starts)) is not None}
-    able = sorted(begins, key=lambda engine: engine != JUDGE)
+    alive = [engine for engine in engines if survives(name, engine, threads)]
+    able = sorted(alive, key=lambda engine: engine != JUDGE)
     entry = ENTRIES[name]
     clock = time.process_time if how.cpu else time.perf_counter
     path, feeds = str(entry.path()), entry.feeds()
     found = timed(path, able, threads, feeds, how.turns, clock=clock) if able else []
     for each in found:
-        tell(name, each, begins[each.engine])
-    return Case(name, threads, begins, {each.engine: each for each in found}, how)
+        tell(name, each)
+    return Case(name, threads, {each.engine: each for each in found}, how)
 
 
-def tell(name: str, one: Timed, start: Begun) -> None:
+def tell(name: str, one: Timed) -> None:
     facts = {
         "what": name,
         "tool": one.engine,
@@ -87,9 +84,6 @@ def tell(name: str, one: Timed, start: Begun) -> None:
         "low": one.quantile(0.1),
         "high": one.quantile(0.9),
         "difference": one.difference if math.isfinite(one.difference) else str(one.difference),
-        "ready": start.ready,
-        "first": start.first,
-        "bytes": start.bytes,
         "commit": commit(),
         "machine": machine(),
     }
@@ -100,12 +94,10 @@ def tell(name: str, one: Timed, start: Begun) -> None:
 
 
 def section(cases: Sequence[Case] | None = None, engines: Sequence[str] = ENGINES) -> str:
-    """Both tables for docs/generated/benchmarks.md, with what the second one asks between them."""
+    """The table for docs/generated/benchmarks.md, and its means."""
     if cases is None:
         cases = measured(ENTRIES, [1, 2], engines, How())
-    return "\n\n".join(
-        [times(cases, engines), means(cases), str(peers.__doc__).strip(), starts(cases, engines)]
-    )
+    return "\n\n".join([times(cases, engines), means(cases)])
 
 
 def times(cases: Iterable[Case], engines: Sequence[str]) -> str:
@@ -148,20 +140,6 @@ def means(cases: Sequence[Case]) -> str:
     )
 
 
-def starts(cases: Iterable[Case], engines: Sequence[str]) -> str:
-    """Milliseconds until ready and of the first run, and the added peak of memory."""
-    lines = [header("model", "threads", *(f"{engine}: ready, first run, memory" for engine in engines))]
-    for one in cases:
-        lines.append(line(one.name, one.threads, *(beginning(one.begun.get(engine)) for engine in engines)))
-    return "\n".join(lines)
-
-
-def beginning(one: Begun | None) -> str:
-    if one is None:
-        return "fails"
-    return f"{one.ready * 1e3:.0f} ms, {one.first * 1e3:.3g} ms, {one.bytes / 1e6:.0f} MB"
-
-
 def header(*columns: object) -> str:
     return f"{line(*columns)}\n|{'---|' * len(columns)}"
 
@@ -176,9 +154,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", default="1,2", help="these numbers of threads (%(default)s)")
     parser.add_argument("--engines", default=",".join(ENGINES), help="these engines (%(default)s)")
     parser.add_argument("--turns", type=int, default=How.turns, help="turns of each engine (%(default)s)")
-    parser.add_argument(
-        "--starts", type=int, default=How.starts, help="fresh processes of each engine (%(default)s)"
-    )
     parser.add_argument("--least", action="store_true", help="ratios of the shortest runs, not of medians")
     parser.add_argument(
         "--cpu", action="store_true", help="the processor's time, which is right for one thread"
@@ -189,7 +164,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     args = arguments()
     engines, threads = args.engines.split(","), [int(n) for n in args.threads.split(",")]
-    how = How(args.turns, args.starts, args.least, args.cpu)
+    how = How(args.turns, args.least, args.cpu)
     print(section(measured(args.only.split(","), threads, engines, how), engines))
 
 

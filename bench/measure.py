@@ -63,8 +63,11 @@ def compare(what: str, programs: Mapping[str, str], *, runs: int = 9) -> list[Ro
     return [row(what, tool, found) for tool, found in samples.items()]
 
 
-def run(code: str) -> dict[str, float]:
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+def run(code: str, settings: Mapping[str, str] | None = None) -> dict[str, float]:
+    """What a program prints last, run in a fresh process; settings: of its environment."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | dict(
+        settings or {}
+    )
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + code], capture_output=True, text=True, check=True, env=environment
     )

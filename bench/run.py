@@ -12,10 +12,13 @@ from types import ModuleType
 import checking
 import inference
 import latency
+import lengths
 import loading
 import networks
 import optimizing
 import products
+import shared_models
+import starts
 from measure import Row, commit, machine
 
 TARGET = Path(__file__).resolve().parent.parent / "docs/generated/benchmarks.md"
@@ -45,7 +48,7 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds * 1e3:.0f} ms"
 
 
-SECTIONS: dict[str, tuple[ModuleType, Callable[[], str]]] = {
+SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "Loading, saving, importing": (loading, lambda: table(loading.rows())),
     "Types and shapes": (inference, lambda: table(inference.rows())),
     "Checking": (checking, lambda: table(checking.rows())),
@@ -53,16 +56,22 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str]]] = {
     "Products on one core": (products, lambda: table(products.rows())),
     "Optimising models": (optimizing, optimizing.section),
     "The native engine beside other engines": (latency, latency.section),
+    "Models that others have made": (shared_models, shared_models.section),
+    "New lengths": (lengths, lengths.section),
+    "Starts": (starts, starts.section),
 }
 
 
-def section(title: str) -> str:
-    """One question answered: when and where it was measured, the question, the answer."""
+def section(title: str) -> str | None:
+    """One question answered: when and where it was measured, the question, the answer; None where it cannot be."""
     module, answer = SECTIONS[title]
+    found = answer()
+    if found is None:
+        return None
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     stamp = f"Measured on {day} at {commit()}: {machine()}, BLAS threads: {threads}. Medians; tools in turn."
-    return f"## {title}\n\n{stamp}\n\n{(module.__doc__ or '').strip()}\n\n{answer()}\n"
+    return f"## {title}\n\n{stamp}\n\n{(module.__doc__ or '').strip()}\n\n{found}\n"
 
 
 def kept(page: str) -> dict[str, str]:
@@ -80,7 +89,7 @@ def main() -> None:
     found = kept(TARGET.read_text()) if TARGET.exists() else {}
     for title in SECTIONS:
         if title.startswith(tuple(wanted)):
-            found[title] = section(title)
+            found |= {title: text} if (text := section(title)) is not None else {}
     parts = ["# Benchmarks\n\nWritten by `make bench`.\n", *(found[t] for t in SECTIONS if t in found)]
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     TARGET.write_text("\n".join(parts))

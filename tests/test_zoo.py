@@ -75,9 +75,9 @@ def test_a_ratio_is_of_the_better_peer() -> None:
     latency = measuring("latency")
     times = {"sardonyx": [2.0, 1.0, 4.0], "onnxruntime": [3.0, 4.0, 5.0], "openvino": [9.0, 3.0, 3.0]}
     found = {e: Timed(e, 1, runs, 0.0) for e, runs in times.items()}
-    assert latency.Case("m", 1, {}, found, latency.How()).ratio == 3 / 2
-    assert latency.Case("m", 1, {}, found, latency.How(least=True)).ratio == 3 / 1
-    alone = latency.Case("m", 1, {}, {"sardonyx": found["sardonyx"]}, latency.How())
+    assert latency.Case("m", 1, found, latency.How()).ratio == 3 / 2
+    assert latency.Case("m", 1, found, latency.How(least=True)).ratio == 3 / 1
+    alone = latency.Case("m", 1, {"sardonyx": found["sardonyx"]}, latency.How())
     assert math.isnan(alone.ratio)
     assert "fails" in latency.times([alone], ["sardonyx", "openvino"]).splitlines()[-1]
 
@@ -88,7 +88,6 @@ def test_a_mean_of_ratios_is_geometric() -> None:
         latency.Case(
             "m",
             1,
-            {},
             {"sardonyx": Timed("sardonyx", 1, [1.0], 0.0), "b": Timed("b", 1, [r], 0.0)},
             latency.How(),
         )

@@ -23,9 +23,9 @@ class Draft:
         self.channels: dict[Value, int] = {}
         self._layers = 0
 
-    def image(self, channels: int, size: int) -> Value:
-        """An input [N, channels, size, size]."""
-        return self.known(self.b.input("image", DataType.FLOAT, ["N", channels, size, size]), channels)
+    def image(self, channels: int, height: int | str, width: int | str) -> Value:
+        """An input [N, channels, height, width]."""
+        return self.known(self.b.input("image", DataType.FLOAT, ["N", channels, height, width]), channels)
 
     def conv(
         self,

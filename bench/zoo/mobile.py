@@ -61,7 +61,7 @@ def efficientnet_b0() -> Model:
 
 def inverted(d: Draft, plan: Plan, act: Step, gate: Callable[[Value, int], Value]) -> Model:
     """A network of inverted bottlenecks; `gate` gets a block's middle, and the channels before the block."""
-    x = act(d.conv(d.image(3, 224), 32, 3, stride=2))
+    x = act(d.conv(d.image(3, 224, 224), 32, 3, stride=2))
     for expansion, channels, blocks, stride, kernel in plan:
         for i in range(blocks):
             before = d.channels[x]

@@ -11,7 +11,7 @@ WIDER = 4  # how much wider the ends of a block are than its middle
 
 def resnet50() -> Model:
     d = Draft("resnet50")
-    x = d.unary("Relu", d.conv(d.image(3, 224), 64, 7, stride=2))
+    x = d.unary("Relu", d.conv(d.image(3, 224, 224), 64, 7, stride=2))
     x = d.unary("MaxPool", x, kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2])
     for stage, (width, blocks) in enumerate(STAGES):
         for i in range(blocks):

@@ -9,9 +9,10 @@ WIDTHS = [32, 64, 128, 256]
 CLASSES = 2
 
 
-def unet() -> Model:
+def unet(height: int | str = 256, width: int | str = 256) -> Model:
+    """height, width: of images; expressions that have to be multiples of 8."""
     d = Draft("unet")
-    x, kept = d.image(3, 256), []
+    x, kept = d.image(3, height, width), []
     for width in WIDTHS[:-1]:
         x = twice(d, x, width)
         kept.append(x)

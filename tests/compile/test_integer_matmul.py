@@ -16,7 +16,7 @@ from sardonyx.compile.products.integer_tail import IntegerTail, of_rows
 from sardonyx.compile.products.packing import constant
 from sardonyx.compile.products.words import constant_words, in_words, packed_sums, padded
 from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.tensor import Storage, Tensor
+from sardonyx.compile.tensor import Tensor
 from sardonyx.dtypes import DataType
 from sardonyx.ir.tensors import Array
 
@@ -112,9 +112,8 @@ def test_a_tail_takes_operands_of_all_types_and_writes_bytes(lanes: int, batch: 
     operands = (*(t for t, _ in tensors[:3]), of_rows(tensors[3][0], y))
     steps = integer_matmul(words, constant_words(b, target), y, None, tail, operands)
     found = np.zeros((*batch, m, n), np.uint8)
-    arrays: dict[Storage, Array] = {
-        storage: array for (_, storage), array in zip(tensors, (column, zero, rest, of_row), strict=True)
-    }
+    given: tuple[Array, ...] = (column, zero, rest, of_row)
+    arrays = {storage: array for (_, storage), array in zip(tensors, given, strict=True)}
     guarded.run([of_target(s, target) for s in steps], {words.storage: memory, y_storage: found, **arrays})
     exact = a.astype(np.int32) @ b.astype(np.int32) - of_row[..., None]
     want = exact.astype(np.float32) * column + np.float32(7) + rest.astype(np.float32)

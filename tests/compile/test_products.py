@@ -11,7 +11,8 @@ from compile import guarded
 from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.micro import Ending, Micro, result_arguments
+from sardonyx.compile.products.ending import Ending, result_arguments
+from sardonyx.compile.products.micro import Micro
 from sardonyx.compile.products.packing import constant, packed, packed_bias
 from sardonyx.compile.products.tiles import ROWS, Tile, tile_for, tile_of
 from sardonyx.compile.step import Kernel, Step

@@ -11,12 +11,12 @@ from sardonyx.ir.tensors import Array, Tensor
 from sardonyx.rewrite.evaluate import evaluated
 
 if TYPE_CHECKING:
-    from sardonyx.compile.lowering import Lowering
+    from sardonyx.compile.forms import Forms
 
 MOST = 1 << 30  # bytes that may be made so: beyond, kernels dequantize in every run
 
 
-def dequantized_constant(at: Lowering, value: Value) -> Array | None:
+def dequantized_constant(at: Forms, value: Value) -> Array | None:
     """The elements of a deferred value whose node has constants alone; None for another one, or for too many."""
     node = value.producer
     if node is None or node.op_type != "DequantizeLinear":
@@ -24,7 +24,7 @@ def dequantized_constant(at: Lowering, value: Value) -> Array | None:
     return at.kept(("dequantized", value), lambda: made(at, node))
 
 
-def made(at: Lowering, node: Node) -> Array | None:
+def made(at: Forms, node: Node) -> Array | None:
     tensors = [None if one is None else one.initializer for one in node.inputs]
     literals = [one for one in tensors if isinstance(one, Tensor)]
     if len(literals) != len([one for one in node.inputs if one is not None]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sardonyx.compile.tensor import Tensor
+from sardonyx.compile.tensor import Tensor, first_order, last_order
 from sardonyx.ir.dims import Known
 from sardonyx.ir.graph import Node, Value
 
@@ -49,8 +49,6 @@ class Destinations:
         )
 
     def begin(self, node: Node) -> Tensor:
-        from sardonyx.compile.lowering import first_order, last_order  # it builds on this module
-
         value = node.outputs[0]
         found = self.of(value, channels_last=True)
         if found is None:

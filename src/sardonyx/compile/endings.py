@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from sardonyx.compile.fusion import Group, Shape, behind
 from sardonyx.compile.loops.ir import Scalar
-from sardonyx.compile.lowering import Lowering, last_order
+from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.tail import RESULT, How, Tail
-from sardonyx.compile.tensor import Tensor
+from sardonyx.compile.tensor import Tensor, last_order
 from sardonyx.ir.graph import Value
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from sardonyx.compile.endings import absorb, can_take, how, placed
 from sardonyx.compile.fusion import Accepts, Group, Growth, Shape
 from sardonyx.compile.loops.ir import Local, Scalar
-from sardonyx.compile.lowering import Lowering, first_order, last_order
+from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.products.integer_tail import IntegerTail
 from sardonyx.compile.products.words import WORD, padded
 from sardonyx.compile.tail import How
-from sardonyx.compile.tensor import Tensor, width
+from sardonyx.compile.tensor import Tensor, first_order, last_order, width
 from sardonyx.dtypes import DataType
 from sardonyx.ir.graph import Node, Value
 

@@ -104,3 +104,21 @@ def row_major(shape: Sequence[Known]) -> tuple[Known, ...]:
 def width(dtype: DataType) -> int:
     """Bytes of an element in memory, as NumPy holds it."""
     return dtype.numpy.itemsize
+
+
+def bytes_of(dtype: DataType, shape: Sequence[Known]) -> Known:
+    """What a dense tensor takes."""
+    total: Known = width(dtype)
+    for dim in shape:
+        total = total * dim
+    return total
+
+
+def last_order(rank: int) -> tuple[int, ...]:
+    """The order of dims that puts channels last."""
+    return (0, *range(2, rank), 1) if rank > 1 else tuple(range(rank))
+
+
+def first_order(rank: int) -> tuple[int, ...]:
+    """The order of dims that puts them back behind the batch."""
+    return (0, rank - 1, *range(1, rank - 1)) if rank > 1 else tuple(range(rank))

@@ -8,9 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-STRETCH = (
-    20_000_000  # nominal nanoseconds of a thread; waking workers anew costs less than a hundredth of that
-)
+STRETCH = 20_000_000  # nominal nanoseconds of a thread, of which waking workers anew is less than a hundredth
 MOST_THREADS = 16  # that count: steps that one thread does alone take as much longer as there are others
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from sardonyx.compile.asked import MOST_ELEMENTS
 from sardonyx.compile.attention.step import ELEMENTS, attention
 from sardonyx.compile.lower.views import cut
-from sardonyx.compile.lowering import MOST_ELEMENTS, Lowering
+from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sardonyx.compile.lower.views import cut
-from sardonyx.compile.lowering import Lowering, first_order
+from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
-from sardonyx.compile.tensor import Tensor
+from sardonyx.compile.tensor import Tensor, first_order
 from sardonyx.ir.dims import Known
 from sardonyx.ir.graph import Value
 

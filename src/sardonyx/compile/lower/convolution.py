@@ -7,7 +7,7 @@ import numpy as np
 from sardonyx.compile.endings import ending
 from sardonyx.compile.geometry import Geometry, geometry, image
 from sardonyx.compile.lower.quantized import quantized_convolution
-from sardonyx.compile.lowering import Lowering, last_order
+from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.products.convolution import convolution
 from sardonyx.compile.products.weights import Window, packed_weights
@@ -17,7 +17,7 @@ from sardonyx.compile.products.winograd_weights import Weights, winograd_weights
 from sardonyx.compile.registry import lowers
 from sardonyx.compile.spatial import depthwise
 from sardonyx.compile.spatial.window import Window as Spatial
-from sardonyx.compile.tensor import Tensor
+from sardonyx.compile.tensor import Tensor, last_order
 from sardonyx.dtypes import DataType
 from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array

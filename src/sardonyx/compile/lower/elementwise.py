@@ -9,10 +9,10 @@ from sardonyx.compile.elementwise.kernel import elementwise
 from sardonyx.compile.elementwise.operators import SCALARS
 from sardonyx.compile.endings import absorb
 from sardonyx.compile.fusion import Group, Shape, beginning
-from sardonyx.compile.lowering import Lowering, last_order
+from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
-from sardonyx.compile.tensor import Tensor
+from sardonyx.compile.tensor import Tensor, last_order
 from sardonyx.ir.dims import Known, dim_min
 from sardonyx.ir.graph import Value
 from sardonyx.schema import versions

@@ -10,7 +10,7 @@ from sardonyx.compile.geometry import Geometry, geometry, image
 from sardonyx.compile.integer_endings import SUMS, Given, integer_ending
 from sardonyx.compile.loops.ir import Apply, Cast, Local, Number, Scalar
 from sardonyx.compile.lower.integer_products import BYTES, HALF, End, column, is_single, wrapped
-from sardonyx.compile.lowering import Lowering, first_order, last_order
+from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.products.integer_convolution import integer_convolution, integer_weights
 from sardonyx.compile.products.weights import Window
@@ -18,7 +18,7 @@ from sardonyx.compile.products.words import WORD, in_words, padded
 from sardonyx.compile.registry import lowers
 from sardonyx.compile.spatial.integer_depthwise import integer_depthwise, packed_bytes
 from sardonyx.compile.spatial.window import Window as Spatial
-from sardonyx.compile.tensor import Tensor
+from sardonyx.compile.tensor import Tensor, first_order, last_order
 from sardonyx.dtypes import DataType
 from sardonyx.ir.graph import Value
 from sardonyx.ir.tensors import Array

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sardonyx.compile.asked import MOST_ELEMENTS
 from sardonyx.compile.lower.range import number
-from sardonyx.compile.lowering import MOST_ELEMENTS, Lowering
+from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.moves.triangle import triangle
 from sardonyx.compile.nodes import Call

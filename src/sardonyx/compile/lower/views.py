@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from sardonyx.compile.lowering import Lowering, first_order, last_order
+from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
-from sardonyx.compile.tensor import Tensor
+from sardonyx.compile.tensor import Tensor, first_order, last_order
 from sardonyx.compile.views import viewed
 from sardonyx.ir.dims import Known, dim_min, known_ge
 from sardonyx.ops.inference import Known as Elements

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.products.band import Band, Planes, Runs
-from sardonyx.compile.products.micro import result_arguments
+from sardonyx.compile.products.ending import result_arguments
 from sardonyx.compile.products.narrow import Narrow
 from sardonyx.compile.products.nest import Nest
 from sardonyx.compile.products.pixels import Pixels

@@ -7,11 +7,11 @@ from functools import partial
 
 from sardonyx.compile.elements import memory
 from sardonyx.compile.llvm.target import Target
+from sardonyx.compile.products.ending import Operand
 from sardonyx.compile.products.integer_micro import IntegerMicro
 from sardonyx.compile.products.integer_tail import IntegerTail
 from sardonyx.compile.products.matmul import matmul
 from sardonyx.compile.products.matmul_nest import MatmulNest
-from sardonyx.compile.products.micro import Operand
 from sardonyx.compile.products.panels import Panels
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Tensor

@@ -6,15 +6,15 @@ Sums are integers of 32 bits, which wrap around; what is written may be of any t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from sardonyx.compile.blocks import I64, Slot
 from sardonyx.compile.elements import ELEMENTS, memory
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.loops.ir import Load, Local
 from sardonyx.compile.products.bytes import Bytes
+from sardonyx.compile.products.ending import Operand, Result
 from sardonyx.compile.products.integer_tail import IntegerTail
-from sardonyx.compile.products.micro import LINE, Ending, Micro, Operand, Result
+from sardonyx.compile.products.micro import LINE, Micro
 from sardonyx.compile.tail import Tail
 from sardonyx.compile.text import Kind, Value
 
@@ -64,28 +64,6 @@ class IntegerMicro(Micro):
     @property
     def written_kind(self) -> Kind:
         return Kind(ELEMENTS[self.typed.to], self.tile.lanes)
-
-    def put_row(self, r: Value, kept: str, ending: Ending) -> None:
-        lanes, row = self.tile.lanes, self.placed(ending.row + r)
-        starts = [self.constant(v * lanes, I64) for v in range(self.tile.vectors)]
-        sums = [self.read(self.vector_at(kept, r * self.tile.width + at)) for at in starts]
-        leaves = [
-            partial(self.leaf, value, row, ending.column + at, None, ending.result)
-            for value, at in zip(sums, starts, strict=True)
-        ]
-        found = self.together([self.tail.value], [self.written_kind], leaves)
-        for at, (value,) in zip(starts, found, strict=True):
-            self.write(self.result_at(ending.result, row, ending.column + at), value)
-
-    def put(self, value: Value, row: Value, column: Value, ending: Ending, mask: Value | None) -> None:
-        result, row = ending.result, self.placed(row)
-        leaf = partial(self.leaf, value, row, column, mask, result)
-        found = self.evaluated(self.tail.value, self.written_kind, leaf)
-        place = self.result_at(result, row, column)
-        if mask is None or self.tile.lanes == 1:
-            self.write(place, found)
-        else:
-            self.write_where(mask, place, found)
 
     def result_at(self, result: Result, row: Value, column: Value) -> Slot:
         kind = self.written_kind

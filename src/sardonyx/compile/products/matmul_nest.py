@@ -6,12 +6,13 @@ long the sum is made in parts whose share of the panel stays in the cache, and p
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.micro import LINE, Ending, Micro, Operand, Result
+from sardonyx.compile.products.ending import Ending, Operand, Result
+from sardonyx.compile.products.micro import LINE
+from sardonyx.compile.products.row_blocks import Block, RowBlocks
 from sardonyx.compile.products.tiles import tile_of
 from sardonyx.compile.tail import Tail
 from sardonyx.compile.text import Value
@@ -20,15 +21,6 @@ SIZES = (
     "rows", "columns", "k", "panels", "group_rows", "groups", "part", "inner", "a_row", "a_step",
     "a_outer", "a_inner", "b_outer", "b_inner", "y_outer", "y_inner",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Rows of a unit that are done together: which block it is, its first row, and how many rows it has."""
-
-    index: Value
-    row: Value
-    left: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ class Place:
     column: Value
 
 
-class MatmulNest(Micro):
+class MatmulNest(RowBlocks):
     """The instructions of a batch of matrix products.
 
     Arguments: A; panels of B; their bias, [panels, width], if there is one; `SIZES`; those of the result; then for each
@@ -88,22 +80,6 @@ class MatmulNest(Micro):
         """Adds the products of a part of k to the sums of all rows of the unit."""
         count = self.least(self.sizes["part"], self.sizes["k"] - k)
         self.blocks(place.count, lambda block: self.rows(place, block, k, count))
-
-    def blocks(self, count: Value, body: Callable[[Block], None]) -> None:
-        """The body for blocks of rows: whole tiles, then such with one row less if that comes out even."""
-        rows = self.tile.rows
-        blocks = self.quotient(count + (rows - 1), rows)
-        low = blocks * rows - count
-        low = self.select(low <= blocks, low, self.constant(0, I64))
-        high = blocks - low
-
-        def block(i: Value) -> None:
-            is_low = i >= high
-            row = i * rows - self.select(is_low, i - high, self.constant(0, I64))
-            height = self.select(is_low, rows - 1, self.constant(rows, I64))
-            body(Block(i, row, self.least(height, count - row)))
-
-        self.counted(self.constant(0, I64), blocks, 1, block, "block")
 
     def rows(self, place: Place, block: Block, k: Value, count: Value) -> None:
         """A tile: sums begin or go on by `count` terms from k on, and are written or kept.

@@ -15,16 +15,14 @@ Each sum is made in the order of k, so that its bits do not depend on how many r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx.compile.blocks import I64, Slot
 from sardonyx.compile.loops.ir import Apply, Load, Local, Select, inside
 from sardonyx.compile.math.table import FUNCTIONS
+from sardonyx.compile.products.ending import Ending, Operand, Result
 from sardonyx.compile.products.tiles import Tile
-from sardonyx.compile.step import Arg
-from sardonyx.compile.tail import How, Tail, arguments
-from sardonyx.compile.tensor import Tensor
+from sardonyx.compile.tail import Tail
 from sardonyx.compile.text import Kind, Value
 from sardonyx.compile.values import KernelText
 
@@ -32,46 +30,6 @@ FLOAT = Kind("float")
 LINE = 16  # floats of a cache line
 STEADY = 20  # multiply-adds in a turn of the loop over k that hide the loop itself
 CHEAP = 8  # operations of a tail that may be written out for every vector of a tile
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """Of a tail: the address of its first element, and of a matrix the pitch of rows."""
-
-    how: How
-    address: str
-    pitch: Value | None
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """Where rows of a result are, `pitch` floats apart, and what its tail takes beside it."""
-
-    address: str
-    pitch: Value
-    operands: tuple[Operand, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """What becomes of the sums of a tile: they are written to `result`, from `row` and `column` on up to column `end`.
-
-    kept: an address where the sums of a whole tile may be meanwhile, if not a place of the tile's own.  is_last: if not,
-    they are kept and not written.
-    """
-
-    result: Result
-    row: Value
-    column: Value
-    end: Value
-    kept: str = ""
-    is_last: Value | None = None
-
-
-def result_arguments(y: Tensor, tail: Tail, operands: tuple[Tensor, ...]) -> tuple[Arg, ...]:
-    """The arguments that `Micro.result` reads: address, pitch, and those of the tail."""
-    assert y.pitch is not None, f"{y} has no rows of one pitch"
-    return (y, y.pitch, *arguments(tail, operands))
 
 
 class Micro(KernelText):
@@ -264,21 +222,28 @@ class Micro(KernelText):
             partial(self.leaf, value, row, ending.column + at, None, ending.result)
             for value, at in zip(sums, starts, strict=True)
         ]
-        found = self.together([self.tail.value], [self.vector], leaves)
+        found = self.together([self.tail.value], [self.written_kind], leaves)
         for at, (value,) in zip(starts, found, strict=True):
-            place = row * ending.result.pitch + ending.column + at
-            self.write(self.vector_at(ending.result.address, place), value)
+            self.write(self.result_at(ending.result, row, ending.column + at), value)
 
     def put(self, value: Value, row: Value, column: Value, ending: Ending, mask: Value | None) -> None:
         """Writes a vector behind the tail, in the lanes of a mask."""
         result, row = ending.result, self.placed(row)
         leaf = partial(self.leaf, value, row, column, mask, result)
-        found = self.evaluated(self.tail.value, self.vector, leaf)
-        place = self.vector_at(result.address, row * result.pitch + column)
+        found = self.evaluated(self.tail.value, self.written_kind, leaf)
+        place = self.result_at(result, row, column)
         if mask is None or self.tile.lanes == 1:  # a mask of one lane holds wherever it is asked for
             self.write(place, found)
         else:
             self.write_where(mask, place, found)
+
+    @property
+    def written_kind(self) -> Kind:
+        """What a vector of the result is of."""
+        return self.vector
+
+    def result_at(self, result: Result, row: Value, column: Value) -> Slot:
+        return self.vector_at(result.address, row * result.pitch + column)
 
     def leaf(
         self,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.nest import Block, Part
+from sardonyx.compile.products.nest import Part
+from sardonyx.compile.products.row_blocks import Block
 from sardonyx.compile.products.windows import Windows
 from sardonyx.compile.tail import Tail
 from sardonyx.compile.text import Value

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.micro import LINE, Ending, Micro
+from sardonyx.compile.products.ending import Ending
+from sardonyx.compile.products.micro import LINE
+from sardonyx.compile.products.row_blocks import Block, RowBlocks
 from sardonyx.compile.products.tiles import tile_of
 from sardonyx.compile.tail import Tail
 from sardonyx.compile.text import Value
@@ -20,15 +22,6 @@ from sardonyx.compile.text import Value
 SIZES = (
     "taps", "channels", "columns", "groups", "panels", "rows", "group_rows", "tap_part", "channel_part",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Rows of a tile: the number of the block, its first row among the prepared ones, and how many rows it has."""
-
-    index: Value
-    row: Value
-    left: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +40,7 @@ class Part:
     is_last: Value
 
 
-class Nest(Micro):
+class Nest(RowBlocks):
     """The instructions of a convolution, but for where rows of its input are.
 
     Arguments: x; weights, [groups, panels, taps, channels, width]; bias, [groups, panels, width]; `SIZES`, of which
@@ -119,7 +112,10 @@ class Nest(Micro):
 
         def part(tap: Value, channel: Value) -> None:
             chosen = self.part(tap, channel, self.inputs_of(group), weights)
-            self.blocks(lambda block: self.rows_by_part(block, chosen, bias, (column, end), is_end))
+            self.blocks(
+                self.read(self.count),
+                lambda block: self.rows_by_part(block, chosen, bias, (column, end), is_end),
+            )
 
         def over_channels(tap: Value) -> None:
             self.stepped(size["channels"], size["channel_part"], lambda channel: part(tap, channel))
@@ -166,22 +162,6 @@ class Nest(Micro):
             self.accumulate(found, panel, part.channels, ahead=line)
 
         self.counted(self.constant(0, I64), part.taps, 1, one, "tap")
-
-    def blocks(self, body: Callable[[Block], None]) -> None:
-        """The prepared rows in blocks of a tile: whole ones, then such with one row less if that comes out even."""
-        count, rows = self.read(self.count), self.tile.rows
-        blocks = self.quotient(count + (rows - 1), self.constant(rows, I64))
-        low = blocks * rows - count
-        low = self.select(low <= blocks, low, self.constant(0, I64))
-        high = blocks - low
-
-        def one(index: Value) -> None:
-            is_low = index >= high
-            row = index * rows - self.select(is_low, index - high, self.constant(0, I64))
-            height = self.select(is_low, rows - 1, self.constant(rows, I64))
-            body(Block(index, row, self.least(height, count - row)))
-
-        self.counted(self.constant(0, I64), blocks, 1, one, "block")
 
     # --- integers ----------------------------------------------------------------------------
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.nest import Block, Nest
+from sardonyx.compile.products.nest import Nest
+from sardonyx.compile.products.row_blocks import Block
 from sardonyx.compile.tail import Tail
 from sardonyx.compile.text import Value
 

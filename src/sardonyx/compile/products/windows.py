@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from sardonyx.compile.blocks import I64, Slot
 from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.nest import Block, Nest
+from sardonyx.compile.products.nest import Nest
+from sardonyx.compile.products.row_blocks import Block
 from sardonyx.compile.tail import Tail
 from sardonyx.compile.text import Kind, Value
 
@@ -75,7 +76,7 @@ class Windows(Nest):
             table = self.address(self.scratch, block.index * self.tile.rows * self.sizes["taps"], "i64")
             self.fill_taps(table, base, zeros)
 
-        self.blocks(block)
+        self.blocks(self.read(self.count), block)
 
     def vector_origins(self, left: Value) -> None:
         """Notes where the windows of a block begin, if it reaches no further than into the next line."""

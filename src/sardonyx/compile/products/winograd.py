@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx.compile.products.micro import result_arguments
+from sardonyx.compile.products.ending import result_arguments
 from sardonyx.compile.products.packing import constant
 from sardonyx.compile.products.winograd_kernel import input_kernel, output_kernel, whole_kernel
 from sardonyx.compile.products.winograd_tiles import LINE, TABLE, products_at

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sardonyx.compile.elementwise.form import described
 from sardonyx.compile.loops.ir import Apply, Cast, Load, Local, Number, Scalar, Select, distinct
+from sardonyx.compile.loops.terms import described
+from sardonyx.compile.products.micro import is_cheap
+from sardonyx.compile.tail import RESULT, Tail
 from sardonyx.compile.text import Element, Kind, Value
 from sardonyx.compile.values import KernelText
 from sardonyx.dtypes import DataType
@@ -83,3 +85,13 @@ def test_values_are_described_with_each_object_once() -> None:
 
 def test_descriptions_tell_zeros_apart() -> None:
     assert described((Apply("add", (X, Number(0.0))),)) != described((Apply("add", (X, Number(-0.0))),))
+
+
+def test_a_tail_that_uses_results_again_is_no_larger_for_it() -> None:
+    """Written out as a tree it would have 2^24 leaves."""
+    value: Scalar = RESULT
+    for _ in range(24):
+        value = Apply("mul", (value, value))
+    tail = Tail(value)
+    assert len(tail.key) < 1000
+    assert not is_cheap(tail)

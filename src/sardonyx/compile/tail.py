@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx.compile.loops.ir import Local, Scalar
-from sardonyx.compile.loops.printer import value as printed
+from sardonyx.compile.loops.terms import described
 from sardonyx.compile.step import Arg
 from sardonyx.compile.tensor import Tensor
 
@@ -29,7 +29,7 @@ class Tail:
     @property
     def key(self) -> str:
         """What kernels with this tail are told apart by."""
-        return f"{printed(self.value)}:{','.join(self.operands)}"
+        return f"{described([self.value])}:{','.join(self.operands)}"
 
 
 def arguments(tail: Tail, operands: tuple[Tensor, ...]) -> tuple[Arg, ...]:

@@ -175,15 +175,6 @@ def operands(value: Scalar) -> tuple[Scalar, ...]:
             return ()
 
 
-def inside(value: Scalar) -> Iterator[Scalar]:
-    """A value and all that it is made of."""
-    pending = [value]
-    while pending:
-        one = pending.pop()
-        yield one
-        pending.extend(operands(one))
-
-
 def distinct(value: Scalar) -> Iterator[Scalar]:
     """A value and all that it is made of, each object once and before what it is made of."""
     order: list[Scalar] = []

@@ -19,7 +19,7 @@ from sardonyx.compile.loops.ir import (
     Select,
     Statement,
     Store,
-    inside,
+    distinct,
 )
 from sardonyx.ir.dims import Expr, known_ge, symbol
 
@@ -94,7 +94,7 @@ class Check:
                 )
 
     def value(self, value: Scalar, known: frozenset[str], loops: Mapping[str, Place]) -> None:
-        for one in inside(value):
+        for one in distinct(value):
             match one:
                 case Local():
                     assert one.name in known, f"{one.name} is not known yet"
@@ -139,7 +139,7 @@ def fold_of(statement: Put) -> str | None:
     value = statement.value
     if not isinstance(value, Apply) or value.op not in FOLDS or value.args[0] != Local(statement.name):
         return None
-    return None if Local(statement.name) in inside(value.args[1]) else value.op
+    return None if Local(statement.name) in distinct(value.args[1]) else value.op
 
 
 def put_in(body: Sequence[Statement]) -> frozenset[str]:

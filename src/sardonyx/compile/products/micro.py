@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from sardonyx.compile.blocks import I64, Slot
-from sardonyx.compile.loops.ir import Apply, Load, Local, Select, inside
+from sardonyx.compile.loops.ir import Apply, Load, Local, Select, distinct
 from sardonyx.compile.math.table import FUNCTIONS
 from sardonyx.compile.products.ending import Ending, Operand, Result
 from sardonyx.compile.products.tiles import Tile
@@ -286,5 +286,5 @@ class Micro(KernelText):
 
 def is_cheap(tail: Tail) -> bool:
     """Whether a tail is a handful of instructions."""
-    work = [one for one in inside(tail.value) if isinstance(one, Apply | Select)]
+    work = [one for one in distinct(tail.value) if isinstance(one, Apply | Select)]
     return len(work) <= CHEAP and all(isinstance(one, Select) or one.op not in FUNCTIONS for one in work)

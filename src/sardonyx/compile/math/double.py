@@ -9,6 +9,7 @@ from sardonyx.compile.text import Code, Value
 LOG2_E = 1.4426950408889634
 ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2), where octaves begin
 ROUNDER = 6755399441055744.0  # 1.5 * 2^52: what is added to it loses its fraction, and its last bits are the integer
+BIASED = ROUNDER + 1023  # whose last bits are the exponent of 1
 # log2((1+s) / (1-s)) = s*LOG2(s*s) from sqrt(1/2) to sqrt(2); the error is 2^-45 of it.
 LOG2 = (
     2.88539008177785,
@@ -44,6 +45,16 @@ def log2(code: Code, x: Value) -> Value:
 
 def exp2(code: Code, x: Value) -> Value:
     """2 to the power x for |x| < 1000, within 2^-29 of it."""
-    lifted = x + ROUNDER
-    r = x - (lifted - ROUNDER)
-    return code.polynomial(r, EXP2) * ((lifted.bits() << 52) + code.constant(1, x.kind).bits()).bits()
+    lifted = x + BIASED
+    return power(code, lifted, x - (lifted - BIASED))
+
+
+def exp2_of_product(code: Code, x: Value, factor: float) -> Value:
+    """2 to the power x * factor, which is not rounded before, for |x * factor| < 1000, within 2^-29 of it."""
+    lifted = code.fma(x, factor, BIASED)
+    return power(code, lifted, code.fma(x, factor, BIASED - lifted))
+
+
+def power(code: Code, lifted: Value, r: Value) -> Value:
+    """2 to the power n + r with |r| <= 1/2, for the integer n that was lifted to `BIASED`."""
+    return code.polynomial(r, EXP2) * (lifted.bits() << 52).bits()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sardonyx.compile.math.double import LOG2_E, exp2
+from sardonyx.compile.math.double import LOG2_E, exp2_of_product
 from sardonyx.compile.math.function import function
 from sardonyx.compile.text import Code, Value
 
@@ -28,9 +28,9 @@ TAIL = (
 @function
 def gelu(code: Code, x: Value) -> Value:
     """x * Phi(x) with the normal distribution Phi, within 0.7 ulp; denormal results too.  NaN of -inf, as the product is."""
-    wide = x.converted("fpext", "double")
-    a = code.absolute(wide).at_most(-LOWEST)
+    a = code.absolute(x).at_most(-LOWEST).converted("fpext", "double")
+    above = x.at_least(0).converted("fpext", "double")
     t = 1 / code.fma(a, SLOPE, 1)
-    below = code.with_sign(a, wide) * exp2(code, a * a * (-LOG2_E / 2)) * (t * code.polynomial(t, TAIL))
-    result = code.select(wide > 0, wide - below, below).converted("fptrunc", "float")
+    below = a * exp2_of_product(code, a * a, -LOG2_E / 2) * (t * code.polynomial(t, TAIL))
+    result = (above - below).converted("fptrunc", "float")
     return code.select(x.equals(-math.inf), math.nan, result)

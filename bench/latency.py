@@ -73,9 +73,10 @@ def case(name: str, threads: int, engines: Sequence[str], how: How) -> Case:
     return Case(name, threads, {each.engine: each for each in found}, how)
 
 
-def tell(name: str, one: Timed) -> None:
+def tell(name: str, one: Timed, **more: str) -> None:
     facts = {
         "what": name,
+        **more,
         "tool": one.engine,
         "threads": one.threads,
         "runs": len(one.runs),

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 import sardonyx as sx
-from latency import header, line, ratio
-from measure import commit, machine
+from latency import header, line, ratio, tell
 from optimizing import MODELS
 from sardonyx.cli.peers import OURS, opened
 from sardonyx.cli.timing import Timed, distance, in_turn
@@ -70,7 +69,7 @@ def case(name: str, threads: int, turns: int) -> Case:
     timed = {tool: Timed(tool, threads, runs, off(outputs[tool], answers)) for tool, runs in samples.items()}
     made = Case(name, threads, found.engine, timed, found.why)
     for each in timed.values():
-        tell(made, each)
+        tell(name, each, engine=made.engine if each.engine == OURS else PEER)
     return made
 
 
@@ -153,23 +152,6 @@ def numbers(found: Mapping[Any, Any], keys: Iterable[Any]) -> Array:
 
 
 # --- the table ------------------------------------------------------------------------------
-
-
-def tell(case: Case, one: Timed) -> None:
-    facts = {
-        "what": case.name,
-        "tool": one.engine,
-        "engine": case.engine if one.engine == OURS else PEER,
-        "threads": one.threads,
-        "runs": len(one.runs),
-        "seconds": one.median,
-        "low": one.quantile(0.1),
-        "high": one.quantile(0.9),
-        "difference": one.difference if math.isfinite(one.difference) else str(one.difference),
-        "commit": commit(),
-        "machine": machine(),
-    }
-    print(json.dumps(facts), flush=True)
 
 
 def section(cases: Sequence[Case] | None = None) -> str | None:

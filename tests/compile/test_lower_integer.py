@@ -7,8 +7,7 @@ import pytest
 
 from compile.lowered import normal
 from models import model
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.products.bytes import has_fast_bytes
+from sardonyx.compile.lower import quantized
 from sardonyx.compile.program import HostCall
 from sardonyx.compile.step import Step
 from sardonyx.interp.interpreter import Interpreter
@@ -16,7 +15,11 @@ from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import RunLimits
 from sardonyx.runtime.native import NativeProgram, compile_model
 
-needs_fast_bytes = pytest.mark.skipif(not has_fast_bytes(host()), reason="floats are as fast here")
+
+@pytest.fixture
+def fast_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers are done in bytes on processors, too, where floats are as fast."""
+    monkeypatch.setattr(quantized, "has_fast_bytes", lambda target: True)
 
 
 def both(
@@ -175,7 +178,7 @@ def layer(x: str, y: str, w: Array, bias: bool, group: int = 1) -> str:
     """
 
 
-@needs_fast_bytes
+@pytest.mark.usefixtures("fast_bytes")
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("relu", [True, False])
 def test_layers_between_quantizations_are_done_in_bytes(bias: bool, relu: bool) -> None:
@@ -191,7 +194,7 @@ def test_layers_between_quantizations_are_done_in_bytes(bias: bool, relu: bool) 
     close(text, *({"x": bytes_of((n, 6, h, h), "u1")} for n, h in ((1, 1), (2, 9))))
 
 
-@needs_fast_bytes
+@pytest.mark.usefixtures("fast_bytes")
 def test_a_sum_behind_a_layer_is_part_of_it() -> None:
     text = f"""g (uint8[N,8,H,W] x) => (uint8[N,8,H,W] y) {{ {SCALES}
       {layer("x", "a", bytes_of((8, 8, 1, 1), "i1", 1), True)}
@@ -206,7 +209,7 @@ def test_a_sum_behind_a_layer_is_part_of_it() -> None:
     close(text, *({"x": bytes_of((n, 8, h, h), "u1")} for n, h in ((1, 1), (2, 9))))
 
 
-@needs_fast_bytes
+@pytest.mark.usefixtures("fast_bytes")
 @pytest.mark.parametrize("op", ["Gemm", "MatMul"])
 def test_products_between_quantizations_are_done_in_bytes(op: str) -> None:
     shape, how = ((5, 11), "<transB = 1>") if op == "Gemm" else ((11, 5), "")

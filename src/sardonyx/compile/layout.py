@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sardonyx.compile.plan import Plan
+from sardonyx.compile.pool_words import RECORD
 from sardonyx.compile.program import Program
 from sardonyx.compile.step import Arg, Kernel, Step
 from sardonyx.compile.tensor import Storage, Tensor, width
 from sardonyx.ir.dims import Known, symbol
 
-RECORD = 8  # words of a record: kernel, address of the arguments, units, weight in nominal nanoseconds
 PLAIN, ARENA, WORDS, STATUS = 0, 1, 2, 3  # bases that every program has
 HEAVIEST = 1 << 60  # of weights that are numbers: they have to fit into a word
 PACE, SLOWER = 50, 4  # operations in a nanosecond, and how many of them a byte takes: nominal, to weigh steps

@@ -29,7 +29,12 @@ class Tail:
     @property
     def key(self) -> str:
         """What kernels with this tail are told apart by."""
-        return f"{described([self.value])}:{','.join(self.operands)}"
+        return written(self)
+
+
+def written(tail: Tail) -> str:
+    """The expression of a tail, and how its operands lie."""
+    return f"{described([tail.value])}:{','.join(tail.operands)}"
 
 
 def arguments(tail: Tail, operands: tuple[Tensor, ...]) -> tuple[Arg, ...]:

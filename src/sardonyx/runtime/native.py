@@ -12,10 +12,10 @@ from numpy import empty
 
 from sardonyx.compile import sizes as sizes_of
 from sardonyx.compile.entry import DONE, FAULT, READY
-from sardonyx.compile.layout import ARENA, RECORD, STATUS, WORDS, Base, laid_out
+from sardonyx.compile.layout import ARENA, STATUS, WORDS, Base, laid_out
 from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.plan import LINE, planned
-from sardonyx.compile.pool_words import WEIGHT
+from sardonyx.compile.pool_words import RECORD, WEIGHT
 from sardonyx.compile.program import Action, HostCall, Program, Upload
 from sardonyx.compile.tensor import Storage, Tensor
 from sardonyx.interp.steps import Frame, Random, Run

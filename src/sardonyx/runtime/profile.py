@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 
 from sardonyx.compile import peak
-from sardonyx.compile.layout import RECORD
 from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.llvm.kernels import address
+from sardonyx.compile.pool_words import RECORD
 from sardonyx.compile.program import Action
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.errors import EvaluationError

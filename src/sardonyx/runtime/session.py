@@ -28,7 +28,7 @@ from sardonyx.runtime.engine import NativeEngine
 from sardonyx.runtime.feeds import checked
 from sardonyx.runtime.kept import kept_engine, native_engine
 from sardonyx.runtime.kinds import described, is_a
-from sardonyx.runtime.unchanged import is_whole, version_of
+from sardonyx.runtime.unchanged import Version, is_whole, version_of
 
 if TYPE_CHECKING:
     from sardonyx.runtime.memory_plan import MemoryPlan
@@ -69,8 +69,9 @@ class Session:
 
     Threads may run one session at the same time, forked children too.  Sessions of one file that has not changed share
     their weights, and the native engine keeps what it compiles of a file for the next process, in the folder that
-    `SARDONYX_CACHE` names or in the user's; nothing is kept if that is set to nothing.  A pickled session is the path of its model, or the model itself if it came from elsewhere, and is
-    made anew where it is unpickled; random numbers begin anew.
+    `SARDONYX_CACHE` names or in the user's; nothing is kept if that is set to nothing.  Sessions of models that hold the
+    same share them too.  A pickled session is the path of its model, or the model itself if it came from elsewhere, and
+    is made anew where it is unpickled; random numbers begin anew.
 
     Raises what `load` raises, and UnsupportedOperator, naming the node, when an operator cannot be run.
     """
@@ -99,35 +100,44 @@ class Session:
         self._runner: Interpreter | NativeEngine | Closed
         self._given: Model | Deferred
         before = None if saved or sets else version_of(source)
-        kept: NativeEngine | None = None
-        if before is not None and self.engine == "native":
-            path = Path(cast("str | os.PathLike[str]", source))
-            kept = kept_engine(path, before, threads=threads, limits=limits, seed=seed)
-        if saved is not None:
-            from sardonyx.runtime.saved import SavedEngine  # which models from other files do without
-
-            kept = SavedEngine(saved, threads=threads, limits=limits, seed=seed)
-        if kept is not None:
-            self._runner, self._given, face = kept, kept.given, kept.interface
+        ready = self._ready(source, saved, before)
+        if ready is not None:
+            self._runner, self._given, face = ready, ready.given, ready.interface
         else:
             self._given = face = load(source, policy=policy, operator_sets=sets)
             version = before if before == version_of(source) and is_whole(face) else None
-            try:
-                if self.engine == "native":
-                    self._runner = native_engine(
-                        face, threads=threads, limits=limits, seed=seed, version=version
-                    )
-            except SardonyxError as error:
-                if engine == "native":
-                    raise
-                log.info("the reference engine runs the model, since it cannot be compiled: %s", error)
-                self.engine = "reference"
-            if self.engine == "reference":
-                self._runner = Interpreter(face, limits=limits, seed=seed)
+            self._runner = self._made(face, version, engine)
         self._again = self._runner.again if isinstance(self._runner, NativeEngine) else None
         self._ir_version = face.ir_version
         self._inputs = face.graph.inputs
         self._outputs = tuple(face.graph.outputs)
+
+    def _ready(self, source: Source, saved: Path | None, version: Version | None) -> NativeEngine | None:
+        """The engine of a program that was compiled before; None if there is none."""
+        how = self._origin
+        if saved is not None:
+            from sardonyx.runtime.saved import SavedEngine  # which models from other files do without
+
+            return SavedEngine(saved, threads=how.threads, limits=how.limits, seed=how.seed)
+        if version is None or self.engine == "reference":
+            return None
+        path = Path(cast("str | os.PathLike[str]", source))
+        return kept_engine(path, version, threads=how.threads, limits=how.limits, seed=how.seed)
+
+    def _made(self, model: Model, version: Version | None, wanted: Engine) -> Interpreter | NativeEngine:
+        """The engine for a model; `engine` says which it is."""
+        how = self._origin
+        try:
+            if self.engine == "native":
+                return native_engine(
+                    model, threads=how.threads, limits=how.limits, seed=how.seed, version=version
+                )
+        except SardonyxError as error:
+            if wanted == "native":
+                raise
+            log.info("the reference engine runs the model, since it cannot be compiled: %s", error)
+            self.engine = "reference"
+        return Interpreter(model, limits=how.limits, seed=how.seed)
 
     @property
     def model(self) -> Model:

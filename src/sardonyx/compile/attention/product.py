@@ -6,6 +6,7 @@ Columns are queries, so that a softmax over keys goes lane by lane; A is read el
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from sardonyx.compile.blocks import I64, Blocks, Slot
 from sardonyx.compile.llvm.target import Target
@@ -45,7 +46,7 @@ class Product(Blocks):
         """The definition of the function."""
         reached = self.constant(0, I64)
         for rows in (self.height, *(r for r in LOWER if r < self.height)):
-            reached = self.counted(reached, self.rows, rows, lambda r, rows=rows: self.tile(r, rows), "row")  # type: ignore[misc]
+            reached = self.counted(reached, self.rows, rows, partial(self.tile, rows=rows), "row")
         head = f"define internal void @{name}(ptr %a, i64 %row, i64 %step, ptr %b, i64 %k, ptr %c, i64 %rows, ptr %factor)"
         return "\n".join(
             (f"{head} noinline nounwind {{", "entry:", *self.slots, *self.lines, " ret void", "}")

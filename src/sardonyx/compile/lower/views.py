@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import index
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
 from sardonyx.compile.tensor import Tensor, first_order, last_order
 from sardonyx.compile.views import viewed
-from sardonyx.ir.dims import Known, dim_min, known_ge
+from sardonyx.ir.dims import Expr, Known, dim_min, known_ge
 from sardonyx.ops.inference import Known as Elements
 
 
@@ -172,11 +174,11 @@ def slice_(call: Call, at: Lowering) -> bool:
     return True
 
 
-def begin(start: object, size: Known) -> Known | None:
+def begin(start: SupportsIndex | Expr | None, size: Known) -> Known | None:
     """The first element of a slice; None where it is not known to be one."""
-    first: Known | None = int(start) if not hasattr(start, "terms") and start is not None else start  # type: ignore[call-overload, assignment]
-    if first is None:
+    if start is None:
         return None
+    first: Known = start if isinstance(start, Expr) else index(start)
     if isinstance(first, int) and first < 0:
         first = size + first
     if known_ge(first, 0) and known_ge(size, first):

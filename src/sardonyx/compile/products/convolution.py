@@ -49,7 +49,7 @@ def step_of(
     nodes: tuple[str, ...],
 ) -> Step:
     """The step of a convolution whose rows are shared out so."""
-    groups, panels, taps, channels, width = (int(dim) for dim in weights.panels.shape)  # type: ignore[arg-type]
+    groups, panels, taps, channels, width = (n for n in weights.panels.shape if isinstance(n, int))
     table = 0 if share.kind is Pixels else ceil_div((share.rows + SPARE) * taps, 8) * 64
     partial, zeros = (share.rows + SPARE) * width, groups * max(channels, width)
     return Step(

@@ -70,7 +70,8 @@ class IntegerPixels(IntegerMicro, Pixels):
     """Pixels side by side."""
 
     def __init__(self, vectors: int, tail: Tail, target: Target, flips: int) -> None:
-        super().__init__(vectors, tail, target, flips=bool(flips))
+        super().__init__(vectors, tail, target)
+        self.in_bytes(tail, target, flips=bool(flips))
 
 
 class IntegerWindows(IntegerMicro, Windows):
@@ -79,7 +80,8 @@ class IntegerWindows(IntegerMicro, Windows):
     more = (*WINDOW, "zero")
 
     def __init__(self, vectors: int, tail: Tail, target: Target, flips: int) -> None:
-        super().__init__(vectors, tail, target, flips=bool(flips))
+        super().__init__(vectors, tail, target)
+        self.in_bytes(tail, target, flips=bool(flips))
 
     def before(self) -> None:
         """Makes the row of what stands around images."""

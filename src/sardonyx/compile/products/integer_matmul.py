@@ -42,13 +42,17 @@ def integer_matmul(
 
 
 def source(name: str, target: Target, *, vectors: int, tail: IntegerTail, biased: bool, flips: bool) -> str:
-    code = IntegerMatmul(vectors, tail, target, flips=flips, biased=biased, strided=False)
+    code = IntegerMatmul(vectors, tail, target, flips=flips, biased=biased)
     code.units()
     return code.module(name)
 
 
 class IntegerMatmul(IntegerMicro, MatmulNest):
     """The loops of `MatmulNest`; batches of results and operands are apart by elements of their own types."""
+
+    def __init__(self, vectors: int, tail: IntegerTail, target: Target, *, flips: bool, biased: bool) -> None:
+        super().__init__(vectors, tail, target, biased=biased, strided=False)
+        self.in_bytes(tail, target, flips=flips)
 
     def moved(self, base: str, name: str, outer: Value, inner: Value) -> str:
         offset = outer * self.sizes[f"{name}_outer"] + inner * self.sizes[f"{name}_inner"]

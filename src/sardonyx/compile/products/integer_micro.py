@@ -23,12 +23,10 @@ SIGNS = -0x7F7F7F80  # the highest bit of each byte of a word
 
 
 class IntegerMicro(Micro):
-    """To be put in front of a class of loops around a tile; flips: whether A has signs, which 128 more takes away."""
+    """To be put in front of a class of loops around a tile, whose constructor calls `in_bytes` when all else is there."""
 
-    def __init__(
-        self, vectors: int, tail: Tail, target: Target, *, flips: bool = False, **more: bool
-    ) -> None:
-        super().__init__(vectors, tail, target, **more)  # type: ignore[arg-type]
+    def in_bytes(self, tail: Tail, target: Target, *, flips: bool) -> None:
+        """Makes words of the numbers; flips: whether A has signs, which 128 more takes away."""
         assert isinstance(tail, IntegerTail), "sums of integers have a tail of their own"
         self.typed, self.flips = tail, flips
         self.bytes = Bytes(self, target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sardonyx.compile.tail import Tail
+from sardonyx.compile.tail import Tail, written
 from sardonyx.compile.tensor import Tensor
 from sardonyx.dtypes import DataType
 
@@ -23,7 +23,7 @@ class IntegerTail(Tail):
     @property
     def key(self) -> str:
         types = ",".join(one.text for one in self.types)
-        return f"{Tail.key.fget(self)}:{types}:{self.to.text}:{','.join(map(str, self.rows))}"  # type: ignore[attr-defined]
+        return f"{written(self)}:{types}:{self.to.text}:{','.join(map(str, self.rows))}"
 
 
 def of_rows(numbers: Tensor, result: Tensor) -> Tensor:

@@ -90,7 +90,7 @@ class Micro(KernelText):
             fits = left > below
             if rows < self.tile.rows:
                 fits = fits & (left <= rows)
-            self.when(fits, lambda rows=rows: body(rows))  # type: ignore[misc]
+            self.when(fits, partial(body, rows))
             below = rows
 
     def is_direct(self, left: Value, ending: Ending) -> Value:

@@ -7,6 +7,7 @@ parts whose weights stay in the cache, and partial sums of the group's rows are 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -40,7 +41,7 @@ class Part:
     is_last: Value
 
 
-class Nest(RowBlocks):
+class Nest(RowBlocks, ABC):
     """The instructions of a convolution, but for where rows of its input are.
 
     Arguments: x; weights, [groups, panels, taps, channels, width]; bias, [groups, panels, width]; `SIZES`, of which
@@ -82,13 +83,13 @@ class Nest(RowBlocks):
     def before(self) -> None:
         """What is done once in a call."""
 
+    @abstractmethod
     def prepare(self, block: Value) -> None:
         """Writes `row` and `count`, the first row of a block and how many it has, and whatever finds their inputs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def addresses(self, rows: int, block: Block, tap: Value, channel: Value) -> list[str]:
         """Where the inputs of so many rows of a block begin for a tap and a channel of all; all of them may be read."""
-        raise NotImplementedError
 
     def next_inputs(self, block: Block) -> str | None:
         """Where inputs are that the rows after the prepared ones begin with, a share for each block, if that is known."""

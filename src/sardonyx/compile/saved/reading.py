@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx.compile import atomics, entry, layout, sizes, tape
-from sardonyx.compile.layout import RECORD, STATUS
+from sardonyx.compile.layout import STATUS
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.plan import Plan, Slot
+from sardonyx.compile.pool_words import RECORD
 from sardonyx.compile.program import Action, HostCall, Program, Upload
 from sardonyx.compile.saved.container import (
     CONSTANTS,

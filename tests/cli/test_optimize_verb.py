@@ -12,7 +12,7 @@ import sardonyx as sx
 from models import model
 from sardonyx.cli.main import main
 from sardonyx.ir.graph import Node
-from sardonyx.rewrite import pages
+from sardonyx.rewrite import driver, pages
 from sardonyx.rewrite.edit import Edit
 
 TEXT = "g (float[N,2] x) => (float[N,2] y) { a = Identity(x) b = Identity(a) y = Neg(b) }"
@@ -76,8 +76,9 @@ def test_a_pass_that_changes_results_is_named_and_nothing_is_written(
         return node.op_type == "Neg" and edit.replace(node, "Abs", node.inputs)
 
     broken = replace(pages.passes()["drop-identity"], on_node=wrong, roots=())
-    monkeypatch.setattr(pages, "passes", lambda: {"drop-identity": broken})
-    assert main(["optimize", path, "-o", str(tmp_path / "out.onnx")]) == 1
+    monkeypatch.setattr(driver, "find", lambda name: broken)
+    monkeypatch.setattr(driver, "roots_of", lambda name: ())
+    assert main(["optimize", path, "-o", str(tmp_path / "out.onnx"), "--passes", "drop-identity"]) == 1
     message = capsys.readouterr().err
     assert "edit 3 (drop-identity at Neg 'y') changes results: output 'y'" in message
     assert "--skip drop-identity or --stop-after 2" in message

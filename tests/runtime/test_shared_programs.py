@@ -15,13 +15,14 @@ import sardonyx as sx
 from models import model
 from sardonyx.compile.pending import Pending
 from sardonyx.compile.program import Program
-from sardonyx.compile.registry import FACETS
+from sardonyx.compile.registry import FACETS, facet_of
 from sardonyx.compile.tensor import Storage
 from sardonyx.compile.tensor import Tensor as Operand
 from sardonyx.ir.graph import Model, Node
 from sardonyx.ir.tensors import Array, Tensor
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import OPERATORS, Operator
+from sardonyx.ops.registry import find, operators
 from sardonyx.runtime.content import content_of
 from sardonyx.runtime.engine import NativeEngine
 from sardonyx.runtime.unchanged import COMPILED
@@ -266,13 +267,23 @@ def test_operators_that_are_registered_may_change_every_model(registered: list[s
 
 def test_kernels_and_lowerings_that_are_replaced_count(monkeypatch: pytest.MonkeyPatch) -> None:
     made = product()
+    neg, absolute = find("", "Neg"), find("", "Abs")
+    assert neg is not None and absolute is not None and facet_of("", "MatMul", 13) is not None
     found = [content_of(made)]
     monkeypatch.setitem(FACETS, ("", "MatMul", 13), lambda call, at: False)
     found.append(content_of(made))
-    kernels = OPERATORS["", "Neg"].kernels
-    monkeypatch.setitem(kernels, 13, OPERATORS["", "Abs"].kernels[13])
+    monkeypatch.setitem(neg.kernels, 13, absolute.kernels[13])
     found.append(content_of(made))
     assert len(set(found)) == 3
+
+
+def test_operators_that_are_asked_for_later_change_nothing() -> None:
+    made = product()
+    before = content_of(made)
+    for op in operators():
+        assert find(op.domain, op.name) is op
+        facet_of(op.domain, op.name, 1)
+    assert content_of(made) == before
 
 
 def test_a_constant_that_several_threads_ask_for_is_made_once() -> None:

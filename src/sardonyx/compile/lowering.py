@@ -12,7 +12,7 @@ from sardonyx.compile.moves.words import written
 from sardonyx.compile.nodes import Call, is_typed
 from sardonyx.compile.prepare import Prepared
 from sardonyx.compile.program import HostCall, Program
-from sardonyx.compile.registry import facets
+from sardonyx.compile.registry import facet_of
 from sardonyx.compile.tensor import Storage, Tensor, bytes_of, first_order, last_order, row_major
 from sardonyx.dtypes import DataType
 from sardonyx.ir.graph import Node, Value
@@ -64,7 +64,7 @@ class Lowering(Forms):
             self.done.add(node)
             return
         call = self.call(node)
-        facet = None if call is None else facets().get((node.domain, node.op_type, call.version))
+        facet = None if call is None else facet_of(node.domain, node.op_type, call.version)
         self.names = (node.name or node.outputs[0].name,)
         if call is None or facet is None or not facet(call, self):
             self.actions.append(self.host_call(node))

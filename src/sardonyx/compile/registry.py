@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
-from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-import sardonyx.compile.lower as lower
+from sardonyx.ops.index import Index, name_of
 
 if TYPE_CHECKING:
     from sardonyx.compile.lowering import Lowering
     from sardonyx.compile.nodes import Call
 
 Facet: TypeAlias = "Callable[[Call, Lowering], bool]"
-FACETS: dict[tuple[str, str, int], Facet] = {}
+Key: TypeAlias = tuple[str, str, int]  # domain, operator, version
+INDEX = Index(f"{__name__.rpartition('.')[0]}.lower", Path(__file__).parent / "lower")
+FACETS: dict[Key, Facet] = {}
+SHIPPED: dict[Key, Facet] = {}  # those of operators that have been asked for, as they were then
 
 
 def lowers(name: str, *versions: int, domain: str = "") -> Callable[[Facet], Facet]:
@@ -36,9 +37,18 @@ def lowers(name: str, *versions: int, domain: str = "") -> Callable[[Facet], Fac
     return add
 
 
-@cache
-def facets() -> dict[tuple[str, str, int], Facet]:
-    """The lowerings of all files below `lower`."""
-    for module in pkgutil.iter_modules(lower.__path__):
-        importlib.import_module(f"{lower.__name__}.{module.name}")
-    return FACETS
+def facet_of(domain: str, name: str, version: int) -> Facet | None:
+    """The lowering of an operator in a version; None if there is none."""
+    if INDEX.bring(name_of(domain, name)):
+        SHIPPED.update((key, facet) for key, facet in FACETS.items() if key[:2] == (domain, name))
+    return FACETS.get((domain, name, version))
+
+
+def departures() -> tuple[object, ...]:
+    """The lowerings that a caller has added, or put in the place of one of ours."""
+    ours = f"{INDEX.package}."
+    found: list[object] = []
+    for key, facet in list(FACETS.items()):
+        if facet is not SHIPPED.get(key, facet if facet.__module__.startswith(ours) else None):
+            found += [key, facet]
+    return *found, *(key for key in SHIPPED if key not in FACETS)

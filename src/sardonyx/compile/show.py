@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.plan import Plan
 from sardonyx.compile.program import Action, HostCall, Program
-from sardonyx.compile.registry import facets
+from sardonyx.compile.registry import facet_of
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Storage, Tensor
 from sardonyx.errors import SardonyxError
@@ -123,7 +123,7 @@ def reason(node: Node, model: Model) -> str:
         version = schema_of(node, model.opset_imports).since_version
     except SardonyxError as error:
         return str(error)
-    if (node.domain, node.op_type, version) not in facets():
+    if facet_of(node.domain, node.op_type, version) is None:
         return f"no native {node.op_type}-{version}"
     values = [v for v in (*node.inputs, *node.outputs) if v is not None and v.name]
     unknown = next((v for v in values if not is_sized(v)), None)

@@ -34,6 +34,7 @@ RuntimeValue: TypeAlias = (
 Evaluated: TypeAlias = "RuntimeValue | tuple[RuntimeValue, ...]"
 Tolerance = Literal["exact", "rounding", "random"]
 F = TypeVar("F", bound=Callable[..., object])
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -129,6 +130,7 @@ class Operator:
     bodies: dict[int, Body] = field(default_factory=dict)
     conversions: dict[Step, ConvertFacet] = field(default_factory=dict)
     module: str = ""
+    parts: set[str] = field(default_factory=set)  # the modules that define it or a facet of it
     about: str = ""  # one line on what it computes; by default the first line of its module, after the name
 
     def __post_init__(self) -> None:
@@ -137,6 +139,7 @@ class Operator:
             while frame is not None and frame.f_globals.get("__name__") in (__name__, "dataclasses"):
                 frame = frame.f_back
             self.module = frame.f_globals["__name__"] if frame else ""
+        self.parts.add(importing())
         add(self)
 
     @property
@@ -174,13 +177,7 @@ class Operator:
         there is no facet is derived where both versions have one kernel, and refused elsewhere.
         """
 
-        def register(found: ConvertFacet) -> ConvertFacet:
-            for step in steps:
-                assert step not in self.conversions, f"{self.name} converts {step} twice"
-                self.conversions[step] = found
-            return found
-
-        return register
+        return facet(self, "convert", self.conversions, steps)
 
     def eval(self, *versions: int, ignores: Sequence[str] = ()) -> Callable[[F], F]:
         """The kernel of the reference engine; `ignores` names attributes that do not change the result."""
@@ -192,9 +189,10 @@ class Operator:
         return register
 
 
-def facet(op: Operator, kind: str, table: dict[int, T], versions: Sequence[int]) -> Callable[[T], T]:
-    """Registers a facet for exactly these versions."""
+def facet(op: Operator, kind: str, table: dict[K, T], versions: Sequence[K]) -> Callable[[T], T]:
+    """Registers a facet for exactly these versions, or steps between two."""
     assert versions, f"the {kind} facet of {op.name} names no version"
+    op.parts.add(importing())
 
     def register(found: T) -> T:
         for version in versions:
@@ -203,6 +201,14 @@ def facet(op: Operator, kind: str, table: dict[int, T], versions: Sequence[int])
         return found
 
     return register
+
+
+def importing() -> str:
+    """The module that is being imported, the innermost one if several are; "" if none is."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return frame.f_globals["__name__"] if frame else ""
 
 
 def kernel(function: Callable[..., object], ignores: Sequence[str]) -> Kernel:

@@ -1,24 +1,26 @@
-"""Finding operators: every module below `ops` is loaded at the first question."""
+"""Finding operators: those that somebody asks for are imported."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterator
-from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from sardonyx.ops.api import OPERATORS, Operator
+from sardonyx.ops.index import Index, name_of
 from sardonyx.schema import OpSchema, lookup
 
-FOLDER = Path(__file__).parent
-PACKAGE = __name__.rpartition(".")[0]
+INDEX = Index(__name__.rpartition(".")[0], Path(__file__).parent)
+SHIPPED: dict[tuple[str, str], tuple[object, ...]] = {}  # what operators held when they were first asked for
 
 
 def find(domain: str, op_type: str) -> Operator | None:
     """The operator of that domain ("" for ai.onnx) and name, or None."""
-    load()
-    return OPERATORS.get((domain, op_type))
+    is_new = INDEX.bring(name_of(domain, op_type))
+    found = OPERATORS.get((domain, op_type))
+    if found is not None and is_new:
+        SHIPPED[domain, op_type] = entries(found)
+    return found
 
 
 def operators() -> Iterator[Operator]:
@@ -38,9 +40,23 @@ def signature(domain: str, op_type: str, version: int) -> OpSchema | None:
     return fitting[-1] if fitting else None
 
 
-@cache
 def load() -> None:
-    """Imports every module below this folder."""
-    for module in pkgutil.walk_packages([str(FOLDER)], PACKAGE + "."):
-        if not module.ispkg:
-            importlib.import_module(module.name)
+    """Imports every operator."""
+    INDEX.bring_all()
+
+
+def departures() -> tuple[object, ...]:
+    """What the operators hold that a caller has registered, or that are no more what they were."""
+    ours = f"{INDEX.package}."
+    found: list[object] = []
+    for key, op in list(OPERATORS.items()):
+        held = entries(op)
+        if held != SHIPPED.get(key, held if op.module.startswith(ours) else None):
+            found += [key, *held]
+    return *found, *(key for key in SHIPPED if key not in OPERATORS)
+
+
+def entries(op: Operator) -> tuple[object, ...]:
+    """The fields of an operator, and the entries of those that are tables."""
+    tables = (one.items() if isinstance(one, dict) else [one] for one in vars(op).values())
+    return tuple(chain.from_iterable(tables))

@@ -43,14 +43,12 @@ AskModel: TypeAlias = Callable[[Edit], Iterator[str]]
 class Pass:
     """A pass as its decorator states it; its name and page are those of its module.
 
-    `roots` are operators of the default domain whose nodes it is asked about, none: all nodes.  A pass that is not
-    `default` runs only when it is asked for by name.
+    `roots` are operators of the default domain whose nodes it is asked about, none: all nodes.
     """
 
     kind: Literal["pattern", "rewrite", "sweep"]
     phase: Phase
     roots: tuple[str, ...]
-    default: bool
     module: str
     on_match: AskPattern | None = None
     on_node: AskNode | None = None
@@ -65,7 +63,7 @@ class Pass:
 REGISTERED: list[Pass] = []
 
 
-def pattern(*, phase: Phase, default: bool = True) -> Callable[[AskPattern], AskPattern]:
+def pattern(*, phase: Phase) -> Callable[[AskPattern], AskPattern]:
     """Registers a pass that replaces its Before text by its After text.
 
     The function is asked about every match; it answers with what the After text needs besides, or None to leave the
@@ -73,15 +71,13 @@ def pattern(*, phase: Phase, default: bool = True) -> Callable[[AskPattern], Ask
     """
 
     def register(function: AskPattern) -> AskPattern:
-        REGISTERED.append(Pass("pattern", phase, (), default, function.__module__, on_match=function))
+        REGISTERED.append(Pass("pattern", phase, (), function.__module__, on_match=function))
         return function
 
     return register
 
 
-def rewrite(
-    *, phase: Phase, root: str | tuple[str, ...] = (), default: bool = True
-) -> Callable[[AskNode], AskNode]:
+def rewrite(*, phase: Phase, root: str | tuple[str, ...] = ()) -> Callable[[AskNode], AskNode]:
     """Registers a pass that is asked about nodes, one at a time; it answers whether it changed anything.
 
     A node of `root` is one in a version that the docstring's Spec line lists; without `root` it is any node of an
@@ -90,17 +86,17 @@ def rewrite(
 
     def register(function: AskNode) -> AskNode:
         roots = (root,) if isinstance(root, str) else root
-        REGISTERED.append(Pass("rewrite", phase, roots, default, function.__module__, on_node=function))
+        REGISTERED.append(Pass("rewrite", phase, roots, function.__module__, on_node=function))
         return function
 
     return register
 
 
-def sweep(*, phase: Phase, default: bool = True) -> Callable[[AskModel], AskModel]:
+def sweep(*, phase: Phase) -> Callable[[AskModel], AskModel]:
     """Registers a pass over the whole model, which yields the place of each edit as soon as it is done."""
 
     def register(function: AskModel) -> AskModel:
-        REGISTERED.append(Pass("sweep", phase, (), default, function.__module__, on_model=function))
+        REGISTERED.append(Pass("sweep", phase, (), function.__module__, on_model=function))
         return function
 
     return register

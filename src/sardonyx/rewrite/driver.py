@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sardonyx.ir.graph import Node, Value
 from sardonyx.ir.verify import verify
 from sardonyx.ir.walk import nodes, roots
+from sardonyx.ops.index import name_of
 from sardonyx.rewrite.api import PHASES, Pass, Phase
 from sardonyx.rewrite.edit import GROWTH, Edit
 from sardonyx.rewrite.match import matches
-from sardonyx.rewrite.pages import page
+from sardonyx.rewrite.pages import find, page
+from sardonyx.rewrite.pages import roots as roots_of
 from sardonyx.rewrite.pattern import Pattern, parsed
 from sardonyx.rewrite.report import Applied, OptimizationReport
 from sardonyx.rewrite.template import can_be_written, put
@@ -38,27 +40,21 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ready:
-    """A pass ready to run: what its page says, read."""
+    """A pass ready to run: what its page says, read; `rooted` if it is asked about certain operators only."""
 
     one: Pass
     name: str
     versions: Versions
+    rooted: bool
     before: tuple[Pattern, ...] = ()
     after: Pattern | None = None
 
-    @property
-    def roots(self) -> frozenset[tuple[str, str]]:
-        """The operators that the pass is asked about; empty: all."""
-        if self.one.kind == "pattern":
-            return frozenset((p.root.domain, p.root.op_type) for p in self.before)
-        return frozenset(("", op_type) for op_type in self.one.roots)
 
-
-def ready(one: Pass) -> Ready:
-    said = page(one.name)
+def ready(name: str) -> Ready:
+    one, said = find(name), page(name)
     if one.kind != "pattern":
-        return Ready(one, said.name, said.versions)
-    return Ready(one, said.name, said.versions, tuple(map(parsed, said.before)), parsed(said.after))
+        return Ready(one, said.name, said.versions, bool(one.roots))
+    return Ready(one, said.name, said.versions, True, tuple(map(parsed, said.before)), parsed(said.after))
 
 
 @dataclass(slots=True)
@@ -72,16 +68,17 @@ class Driver:
     progress: Callable[[int], None] | None = None
     _deadline: float = field(default=float("inf"))
 
-    def run(self, passes: Sequence[Pass]) -> None:
-        """Runs the phases again and again until a round changes nothing, or the budget is spent."""
+    def run(self, passes: Sequence[str]) -> None:
+        """Runs the phases of the passes of these names again and again until a round changes nothing, or the budget
+        is spent."""
         if self.budget.seconds is not None:
             self._deadline = time.perf_counter() + self.budget.seconds
-        prepared = [ready(one) for one in passes]
+        tables = [Table(passes, phase) for phase in PHASES]
         try:
             for _ in range(ROUNDS):
                 before = len(self.report.edits)
-                for phase in PHASES:
-                    self.phase(phase, [p for p in prepared if p.one.phase == phase])
+                for table in tables:
+                    self.phase(table)
                 if len(self.report.edits) == before:
                     return
                 self.edit.facts.renew()
@@ -89,12 +86,8 @@ class Driver:
         except Stop as stop:
             self.report.stopped = str(stop)
 
-    def phase(self, phase: Phase, passes: Sequence[Ready]) -> None:
+    def phase(self, table: Table) -> None:
         """Asks the passes of a phase about every node, and again about those that changes have touched."""
-        if not passes:
-            return
-        sweeps = [p for p in passes if p.one.kind == "sweep"]
-        table = Table([p for p in passes if p.one.kind != "sweep"])
         queue = Queue(self.edit, [n for root in roots(self.edit.model) for n in nodes(root)])
         before = -1
         while len(self.report.edits) != before:
@@ -106,7 +99,7 @@ class Driver:
                         if not self.edit.is_gone(node):
                             queue.add(node)
                         break
-            for one in sweeps:
+            for one in table.sweeps:
                 self.sweep(one)
                 queue.fill()
 
@@ -153,7 +146,7 @@ class Driver:
 
 
 def rewritten(one: Ready, node: Node, edit: Edit) -> bool:
-    if one.roots and not edit.is_a(node, node.op_type, node.domain):
+    if one.rooted and not edit.is_a(node, node.op_type, node.domain):
         return False
     if one.one.on_node is not None:
         return one.one.on_node(node, edit)
@@ -170,18 +163,29 @@ def rewritten(one: Ready, node: Node, edit: Edit) -> bool:
 
 
 class Table:
-    """Which passes are asked about nodes of which operator."""
+    """Which passes of a phase are asked about nodes of which operator; the first such node brings them in."""
 
-    def __init__(self, passes: Sequence[Ready]) -> None:
-        self.everywhere = [p for p in passes if not p.roots]
-        self.rooted: dict[tuple[str, str], list[Ready]] = {}
-        for one in passes:
-            for key in one.roots:
-                self.rooted.setdefault(key, []).append(one)
+    def __init__(self, passes: Sequence[str], phase: Phase) -> None:
+        self.phase = phase
+        self.names: dict[str, list[str]] = {}
+        self.rooted: dict[str, list[Ready]] = {}
+        for name in passes:
+            for root in roots_of(name):
+                self.names.setdefault(root, []).append(name)
+        rootless = self.ready(name for name in passes if not roots_of(name))
+        self.sweeps = [one for one in rootless if one.one.kind == "sweep"]
+        self.everywhere = [one for one in rootless if one.one.kind != "sweep"]
+
+    def ready(self, names: Iterable[str]) -> list[Ready]:
+        return [one for one in map(ready, names) if one.one.phase == self.phase]
 
     def of(self, node: Node) -> Iterator[Ready]:
         yield from self.everywhere
-        yield from self.rooted.get((node.domain, node.op_type), ())
+        root = name_of(node.domain, node.op_type)
+        if root in self.names:
+            if root not in self.rooted:
+                self.rooted[root] = self.ready(self.names[root])
+            yield from self.rooted[root]
 
 
 class Queue:

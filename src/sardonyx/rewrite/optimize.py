@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from sardonyx.io.load import without_collection
 from sardonyx.ir.clone import clone
 from sardonyx.ir.graph import Model
-from sardonyx.rewrite.api import Pass
 from sardonyx.rewrite.driver import Budget, Driver
 from sardonyx.rewrite.edit import GROWTH, Edit
 from sardonyx.rewrite.pages import chosen
@@ -57,7 +56,7 @@ def optimize(
 
 def rewritten(
     model: Model,
-    passes: list[Pass],
+    passes: list[str],
     budget: Budget,
     report: OptimizationReport,
     *,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-import pkgutil
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,10 +12,13 @@ from functools import cache
 from pathlib import Path
 
 from sardonyx.errors import InputError
+from sardonyx.ops.index import Index, modules, name_of
 from sardonyx.rewrite.api import REGISTERED, Pass
+from sardonyx.rewrite.pattern import parsed
 
 FOLDER = Path(__file__).parent / "passes"
 PACKAGE = f"{__name__.rpartition('.')[0]}.passes"
+INDEX = Index(PACKAGE, FOLDER)
 HEADINGS = ("Spec", "Before", "After", "Keeps")
 TITLE = re.compile(r"([a-z0-9-]+): (.+)\Z")
 OPERATOR = re.compile(r"(?:([a-z.]+) )?(\w+)((?: ?-\d+)+)\Z")
@@ -38,20 +40,45 @@ class Page:
 
 
 @cache
+def names() -> tuple[str, ...]:
+    """The names of all passes, in order."""
+    return tuple(sorted(module.replace("_", "-") for module in modules(FOLDER)))
+
+
+@cache
+def find(name: str) -> Pass:
+    """The pass of a name; an assertion names the file of two in one, or of none."""
+    module = name.replace("-", "_")
+    INDEX.module(module)
+    found = [one for one in REGISTERED if one.module == f"{PACKAGE}.{module}"]
+    assert len(found) == 1, f"{PACKAGE}.{module} holds {len(found)} passes"
+    return found[0]
+
+
 def passes() -> Mapping[str, Pass]:
-    """Every pass by its name; an assertion names the file of two in one."""
-    for module in pkgutil.iter_modules([str(FOLDER)]):
-        importlib.import_module(f"{PACKAGE}.{module.name}")
-    result: dict[str, Pass] = {}
-    for one in sorted(REGISTERED, key=lambda p: p.name):
-        assert result.setdefault(one.name, one) is one, f"{one.module} holds two passes"
-    return result
+    """Every pass by its name."""
+    return {name: find(name) for name in names()}
+
+
+def roots(name: str) -> frozenset[str]:
+    """The operators whose nodes a pass is asked about, as an index names them; empty: all."""
+    if INDEX.names is not None:
+        return frozenset(INDEX.names[name.replace("-", "_")])
+    return roots_of(find(name))
+
+
+def roots_of(one: Pass) -> frozenset[str]:
+    """Likewise, from the pass itself: those of its decorator, or the last operator of each of its patterns."""
+    if one.kind != "pattern":
+        return frozenset(one.roots)
+    last = (parsed(text).root for text in page(one.name).before)
+    return frozenset(name_of(node.domain, node.op_type) for node in last)
 
 
 @cache
 def page(name: str) -> Page:
     """The page of a pass; an assertion says what its docstring lacks."""
-    one = passes()[name]
+    one = find(name)
     doc = inspect.cleandoc(importlib.import_module(one.module).__doc__ or "")
     title, _, rest = doc.partition("\n\n")
     found = TITLE.match(" ".join(title.split()))
@@ -89,17 +116,17 @@ def sections(text: str) -> dict[str, str]:
     return {heading: inspect.cleandoc("\n" + "\n".join(lines)).strip() for heading, lines in parts.items()}
 
 
-def chosen(names: Iterable[str] | None, skip: Iterable[str]) -> list[Pass]:
-    """The passes that are to run: those named, or all default ones, less those skipped.
+def chosen(wanted: Iterable[str] | None, skip: Iterable[str]) -> list[str]:
+    """The passes that are to run: those named, or all, less those skipped.
 
     Raises InputError for a name that no pass has.
     """
-    known = passes()
+    known = names()
     skipped = set(skip)
-    wanted = [p.name for p in known.values() if p.default] if names is None else list(names)
+    wanted = known if wanted is None else list(wanted)
     for name in (*wanted, *skipped):
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
             raise InputError(f"no pass is named {name!r}; {hint}", name=name)
-    return [known[name] for name in dict.fromkeys(wanted) if name not in skipped]
+    return [name for name in dict.fromkeys(wanted) if name not in skipped]

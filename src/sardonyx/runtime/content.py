@@ -12,9 +12,9 @@ from threading import Lock
 
 import numpy as np
 
+from sardonyx.compile import registry as lowerings
 from sardonyx.compile.pending import bytes_of
 from sardonyx.compile.program import Program
-from sardonyx.compile.registry import facets
 from sardonyx.compile.tensor import Tensor as Operand
 from sardonyx.dtypes import DataType
 from sardonyx.errors import SardonyxError
@@ -23,7 +23,7 @@ from sardonyx.io.external.files import ExternalStorage
 from sardonyx.ir.graph import Graph, Model, Value
 from sardonyx.ir.tensors import Array, ArrayStorage, RawStorage, Tensor
 from sardonyx.ir.walk import graphs, roots
-from sardonyx.ops.registry import operators
+from sardonyx.ops import registry
 from sardonyx.proto.binary import encode
 from sardonyx.runtime.unchanged import COMPILED, Compiled, Content, Version, tensors
 
@@ -97,7 +97,7 @@ def groups(graph: Graph) -> Iterator[Iterable[Value | None]]:
 
 
 class Operators:
-    """Counts how often this process came to know other operators, facets of theirs, or lowerings."""
+    """Counts how often this process came to know other operators, facets of theirs, or lowerings than are shipped."""
 
     def __init__(self) -> None:
         self.known: tuple[object, ...] = ()
@@ -106,7 +106,7 @@ class Operators:
 
     def moment(self) -> int:
         """A number that stays the same as long as nothing is registered or replaced."""
-        known = (*facets().items(), *(each for op in operators() for each in entries(op.__dict__)))
+        known = (*registry.departures(), *lowerings.departures())
         with self.lock:
             if known != self.known:
                 self.known, self.count = known, self.count + 1
@@ -114,15 +114,6 @@ class Operators:
 
 
 OPERATORS = Operators()
-
-
-def entries(fields: dict[str, object]) -> Iterator[object]:
-    """The fields of an operator, and the entries of those that are tables."""
-    for one in fields.values():
-        if isinstance(one, dict):
-            yield from one.items()
-        else:
-            yield one
 
 
 def borrowed(program: Program) -> tuple[Array | Tensor, ...]:

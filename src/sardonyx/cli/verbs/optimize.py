@@ -22,7 +22,7 @@ from sardonyx.errors import InputError
 from sardonyx.io.save import save
 from sardonyx.rewrite.edit import GROWTH
 from sardonyx.rewrite.optimize import optimize
-from sardonyx.rewrite.pages import page, passes
+from sardonyx.rewrite.pages import names, page
 from sardonyx.rewrite.report import OptimizationReport
 
 HELP = "make a model smaller and faster"
@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="check the model's invariants after every edit")
     parser.add_argument("--report", action="store_true", help="print what each pass did, also with -o")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.epilog = "passes:\n" + "\n".join(f"  {name:26}{page(name).title}" for name in passes())
+    parser.epilog = "passes:\n" + "\n".join(f"  {name:26}{page(name).title}" for name in names())
 
 
 def run(args: argparse.Namespace) -> int:

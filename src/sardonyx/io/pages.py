@@ -1,8 +1,10 @@
-"""Pages of mapped files: how much of them stays in memory is up to whoever has read them."""
+"""Pages of memory that are not needed: of mapped files, whose reader knows, and of what was freed."""
 
 from __future__ import annotations
 
+import ctypes
 import mmap
+import sys
 from collections.abc import Iterable
 
 import numpy as np
@@ -45,3 +47,11 @@ def file_of(array: Array) -> mmap.mmap | None:
 def can_be_let_go(owner: mmap.mmap) -> bool:
     """Whether nobody writes to a map, whose pages are the file's then: those of any other may be lost."""
     return hasattr(mmap, "MADV_DONTNEED") and memoryview(owner).readonly
+
+
+def give_back() -> None:
+    """Gives the system what the C library keeps of freed memory, which may be much after a program was made."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
+        if trim is not None:
+            trim(ctypes.c_size_t(0))

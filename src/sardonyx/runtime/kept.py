@@ -32,6 +32,7 @@ from sardonyx.errors import DecodeError
 from sardonyx.interp.interpreter import Interpreter
 from sardonyx.io.load import TEXTS, without_collection
 from sardonyx.io.nesting import nesting_limited
+from sardonyx.io.pages import give_back
 from sardonyx.ir.graph import Model
 from sardonyx.ops.api import RunLimits
 from sardonyx.runtime.deferred import Deferred
@@ -134,17 +135,27 @@ def native_engine(
     if found is not None:
         return KeptEngine(model, found, threads=threads, limits=limits, seed=seed)
     with helped():
-        program = None
+        found, program = None, None
         if shared is None and version is not None and may_keep(version):
-            Interpreter(model, limits=limits or RunLimits())  # raises what it does
-            with nesting_limited(), without_collection():
-                program = program_of(model)
-            found = keep(version, model, program)
+            found, program = made(version, model, limits or RunLimits())
         if found is not None:
-            return KeptEngine(model, found, threads=threads, limits=limits, seed=seed)
-        return NativeEngine(
-            model, threads=threads, limits=limits, seed=seed, version=version, program=program
-        )
+            engine: NativeEngine = KeptEngine(model, found, threads=threads, limits=limits, seed=seed)
+        else:
+            engine = NativeEngine(
+                model, threads=threads, limits=limits, seed=seed, version=version, program=program
+            )
+    if shared is None:
+        give_back()
+    return engine
+
+
+def made(version: Version, model: Model, limits: RunLimits) -> tuple[Mapped | None, Program | None]:
+    """The program of a model as it is kept, or, where it cannot be, as it was made."""
+    Interpreter(model, limits=limits)  # raises what it does
+    with nesting_limited(), without_collection():
+        program = program_of(model)
+    found = keep(version, model, program)
+    return found, None if found else program
 
 
 def mapped(version: Version) -> Mapped | None:

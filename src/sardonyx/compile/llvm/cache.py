@@ -63,15 +63,14 @@ class Cache:
 
     def put(self, target: str, source: str, code: bytes) -> None:
         """Keeps object code; a folder that cannot be written to keeps none."""
-        import tempfile  # which takes time to load, and is for those alone who compile
-
         path = self.path(target, source)
+        temporary = self.folder / f"{os.urandom(8).hex()}.tmp"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            descriptor, name = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(hashlib.sha256(code).digest() + code)
-            os.replace(name, path)
+            with open(temporary, "xb", opener=private) as file:
+                file.write(hashlib.sha256(code).digest())
+                file.write(code)
+            os.replace(temporary, path)
             if self.is_due(DIGEST + len(code)):
                 self.trim()
         except OSError as error:
@@ -97,6 +96,11 @@ class Cache:
                 return
             path.unlink(missing_ok=True)
             total -= stat.st_size
+
+
+def private(path: str, flags: int) -> int:
+    """Opens a file that is the user's alone: it will be code."""
+    return os.open(path, flags, 0o600)
 
 
 @cache

@@ -36,7 +36,10 @@ class Broken(Exception):
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A text to be compiled, and what came of it once it is done: code, a fault of the text, or neither."""
+    """A text to be compiled, and what came of it once it is done: code, a fault of the text, or neither.
+
+    The question is empty once it is answered, unless with a fault.
+    """
 
     question: bytes
     done: threading.Event = field(default_factory=threading.Event)
@@ -195,6 +198,8 @@ class Children:
     def settle(self, job: Job) -> None:
         with self.lock:
             self.waiting -= 1
+        if job.fault is None:
+            job.question = b""  # nobody asks again, and texts are long
         job.done.set()
         self.finished()
 

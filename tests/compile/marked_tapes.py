@@ -42,17 +42,29 @@ def library() -> Library:
 LIBRARY = library()
 
 
+def sizes() -> Library:
+    """`kernel`: args are the address of marks, one i64 a unit, which get the number of units that came with it."""
+    code = KernelText(host().fused)
+
+    def unit(i: Value) -> None:
+        code.write(Slot(code.address(code.pointer(0), i, "i64"), I64), code.last - code.first)
+
+    code.counted(code.first, code.last, 1, unit)
+    return load(code.module("kernel"), ["kernel"])
+
+
 class MarkedTape:
     """A tape of records (units, weight, rounds of work); units None: a step that Python does."""
 
-    def __init__(self, records: Sequence[tuple[int | None, int, int]]) -> None:
+    def __init__(self, records: Sequence[tuple[int | None, int, int]], library: Library = LIBRARY) -> None:
+        self.library = library  # whose code is there as long as somebody holds it
         self.words = np.zeros((len(records), RECORD), np.int64)
         self.marks = [np.zeros(units or 0, np.int64) for units, _, _ in records]
         self.args = [
             np.array([m.ctypes.data, r[2]], np.int64) for m, r in zip(self.marks, records, strict=True)
         ]
         for words, args, (units, weight, _) in zip(self.words, self.args, records, strict=True):
-            kernel = 0 if units is None else LIBRARY.addresses["kernel"]
+            kernel = 0 if units is None else library.addresses["kernel"]
             words[:4] = kernel, args.ctypes.data, units or 0, weight
 
     @property

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from compile.marked_tapes import MarkedTape
+from compile.marked_tapes import MarkedTape, sizes
 from sardonyx.compile.llvm.jit import host, load
 from sardonyx.compile.pool_words import RUN
 from sardonyx.runtime.cpus import available
@@ -59,6 +59,21 @@ def test_each_unit_is_done_once(threads: int) -> None:
         tape = MarkedTape(mixed(chance))
         assert all_of(pool, tape) == len(tape)
         assert all(done <= {1} for done in tape.done())
+
+
+def test_chunks_become_smaller_down_to_the_least_that_is_worth_a_claim() -> None:
+    tapes = [MarkedTape([(units, weight, 0)], sizes()) for units, weight in ((36, HEAVY), (360, 108_000))]
+    for tape in tapes:
+        all_of(shared(2), tape)
+    fine, coarse = (tape.marks[0].tolist() for tape in tapes)
+    assert fine == [9] * 18 + [5] * 10 + [2] * 4 + [1] * 4
+    assert coarse == [90] * 180 + [45] * 90 + [23] * 46 + [11] * 22 + [9] * 18 + [4] * 4  # 9 take 2,700 ns
+
+
+def test_more_units_than_a_word_can_count_chunks_are_shared() -> None:
+    tape = MarkedTape([(1 << 24, 1 << 50, 0)])
+    all_of(shared(3), tape)
+    assert tape.done() == [{1}]
 
 
 def test_records_are_in_order_for_every_thread() -> None:

@@ -9,22 +9,12 @@ runs the records from `from` up to `to` in order and answers the first that is P
 scratch at scratch + i*stride; the caller is thread 0.  With 1 thread the caller does everything, and needs no pool.
 `void* work(ptr worker)` is what a worker does until it is told to stop.
 
-A record that weighs enough is a *job*, cut into chunks that the caller and the workers claim.  One run at a time has
-the pool (`LOCK`); another one meanwhile works alone.  A run tells how many threads take part (`RUN`), which wakes the
+A record that weighs enough is a *job*, cut into chunks that the caller and the workers claim (`sharing.py`).  One run at
+a time has the pool (`LOCK`); another one meanwhile works alone.  A run tells how many threads take part (`RUN`), which wakes the
 workers; they sleep again when it is over.  Nobody waits for a worker that has not woken up, only for claimed chunks.
 
-The word `JOB` is threads (16 bits) | chunks (24) | next chunk (24).  Order of memory:
-
-- The caller writes what the job is (plain words), then `JOB` (release).  A chunk is claimed by changing the word as it
-  was seen into its successor (acquire): who succeeds sees the words of the job, and those hold until all chunks are
-  done, because before that the caller publishes no other.  A word that comes again with the same bits is a job with
-  the same number of threads and chunks, and the claim is good for it.
-- The number of threads stands in the same word so that a worker that lags behind never enters a run of fewer threads,
-  which has no scratch for it.
-- Who has done a chunk adds 1 to `DONE` (release); the caller waits until all are counted (acquire).  So what a chunk
-  wrote is seen by the caller, and through the next `JOB` by everybody: records are in order as if one thread ran them.
-- A worker looks at `RUN` with its mutex held before it waits on its condition; who wakes it writes `RUN` first and
-  then takes that mutex.  So no call is missed.  Worker i wakes 2i+1 and 2i+2 in turn.
+A worker looks at `RUN` with its mutex held before it waits on its condition; who wakes it writes `RUN` first and then
+takes that mutex.  So no call is missed.  Worker i wakes 2i+1 and 2i+2 in turn.
 
 All threads compute in the usual mode (nearest, denormal numbers kept), whatever mode other code has left the caller in:
 else results would depend on who computes them.  The caller gets its own back.
@@ -38,16 +28,6 @@ from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.pool_words import (
     ARGS,
     CALLER,
-    CHUNKS_EACH,
-    DONE,
-    GRAIN,
-    JOB,
-    JOB_ARGS,
-    JOB_KERNEL,
-    JOB_SCRATCH,
-    JOB_SIZE,
-    JOB_STRIDE,
-    JOB_UNITS,
     KERNEL,
     LOCK,
     NEVER,
@@ -60,6 +40,7 @@ from sardonyx.compile.pool_words import (
     WORTH,
     Tape,
 )
+from sardonyx.compile.sharing import chunk, share
 from sardonyx.compile.text import Value
 from sardonyx.compile.workers import apart, sleep, wake, wake_next, work
 
@@ -152,60 +133,3 @@ def leave(code: Tape) -> str:
     code.release("%pool", LOCK, 0)
     code.answer("void")
     return code.function("internal void @leave(ptr %pool)")
-
-
-def share(code: Tape) -> str:
-    """Publishes a record as a job, works along, and waits until all of it is done."""
-    threads, units = code.parameter("threads"), code.word("%record", UNITS)
-    pieces = code.quotient(code.word("%record", WEIGHT), code.word("%pool", GRAIN))
-    pieces = code.least(code.least(pieces, threads * CHUNKS_EACH), units)
-    pieces = code.select(pieces < 2, 2, pieces)
-    size = code.quotient(units + pieces - 1, pieces)
-    chunks = code.quotient(units + size - 1, size)
-    code.put_pointer("%pool", JOB_KERNEL, code.pointer("%record", KERNEL))
-    code.put_pointer("%pool", JOB_ARGS, code.pointer("%record", ARGS))
-    code.put("%pool", JOB_UNITS, units)
-    code.put("%pool", JOB_SIZE, size)
-    code.put_pointer("%pool", JOB_SCRATCH, "%scratch")
-    code.put("%pool", JOB_STRIDE, code.parameter("stride"))
-    code.put("%pool", DONE, 0)
-    code.release("%pool", JOB, (threads << 48) | (chunks << 24))
-    code.loop_while(lambda: code.emit(I64, "call i64 @chunk(ptr %pool, i64 0)") > 0, lambda: None)
-    tries = code.new_slot("tries", I64)
-    code.write(tries, code.constant(0, I64))
-    code.loop_while(lambda: code.acquired("%pool", DONE) < chunks, lambda: code.rest("%pool", tries))
-    code.answer("void")
-    return code.function(
-        "internal void @share(ptr %pool, ptr %record, i64 %threads, ptr %scratch, i64 %stride)"
-    )
-
-
-def chunk(code: Tape) -> str:
-    """Claims a chunk for a thread and does it: 1; 0 if there is none for it."""
-    index, mask = code.parameter("index"), (1 << 24) - 1
-    seen, claimed = code.new_slot("seen", I64), code.new_slot("claimed", I64)
-    code.write(seen, code.acquired("%pool", JOB))
-    code.write(claimed, code.constant(0, I64))
-
-    def claim() -> None:
-        word = code.read(seen)
-        is_left = (word & mask) < ((word >> 24) & mask)
-        is_left = is_left & (index < (word >> 48))
-        code.when(is_left.equals(0), lambda: code.answer("i64 0"))
-        stood, is_ours = code.swapped("%pool", JOB, word, word + 1)
-        code.either(
-            is_ours,
-            lambda: code.write(claimed, code.constant(1, I64)),
-            lambda: code.write(seen, stood),
-        )
-
-    code.loop_while(lambda: code.read(claimed).equals(0), claim)
-    size, units = code.word("%pool", JOB_SIZE), code.word("%pool", JOB_UNITS)
-    first = (code.read(seen) & mask) * size
-    last = code.least(first + size, units)
-    away = index * code.word("%pool", JOB_STRIDE)
-    scratch = code.address(code.pointer("%pool", JOB_SCRATCH), away, "i8")
-    code.kernel(code.pointer("%pool", JOB_KERNEL), code.pointer("%pool", JOB_ARGS), first, last, scratch)
-    code.count_up("%pool", DONE)
-    code.answer("i64 1")
-    return code.function("internal i64 @chunk(ptr %pool, i64 %index)")

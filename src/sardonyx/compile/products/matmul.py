@@ -14,7 +14,7 @@ from sardonyx.compile.tail import Tail
 from sardonyx.compile.tensor import Tensor
 from sardonyx.ir.dims import Known, ceil_div
 
-GROUP = 96  # rows of a unit, about
+GROUP = 48  # rows of a unit, about
 SPARE = 16  # rows of partial sums behind the last: at least as many as a tile has
 PART = 512  # terms of a sum that are added at once: with a panel of 64 columns, 128 KB of B
 

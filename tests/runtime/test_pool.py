@@ -66,8 +66,12 @@ def test_chunks_become_smaller_down_to_the_least_that_is_worth_a_claim() -> None
     for tape in tapes:
         all_of(shared(2), tape)
     fine, coarse = (tape.marks[0].tolist() for tape in tapes)
-    assert fine == [9] * 18 + [5] * 10 + [2] * 4 + [1] * 4
-    assert coarse == [90] * 180 + [45] * 90 + [23] * 46 + [11] * 22 + [9] * 18 + [4] * 4  # 9 take 2,700 ns
+    assert fine == marks_of(9, 5, 2, 1, 1) * 2
+    assert coarse == marks_of(90, 45, 23, 11, 9, 2) * 2  # 9 take 2,700 ns
+
+
+def marks_of(*sizes: int) -> list[int]:
+    return [size for size in sizes for _ in range(size)]
 
 
 def test_more_units_than_a_word_can_count_chunks_are_shared() -> None:

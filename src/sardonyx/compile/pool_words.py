@@ -17,12 +17,13 @@ STOP = 16  # not 0: workers leave
 LOCK = 32  # 1: a run has the pool
 CALLER = 33  # the processor on which that run began
 RUN = 48  # serial number of the run << 16 | its threads, 0 between runs
-JOB, DONE = 64, 80
+DONE = 80
 JOB_KERNEL, JOB_ARGS, JOB_UNITS, JOB_LEAST, JOB_SCRATCH, JOB_STRIDE = range(96, 102)
-WORKERS = 112  # where they begin; worker i is the i-th, and the 0-th is the caller's, never used
-WORKER = 80  # words of a worker
+WORKERS = 112  # where they begin; worker i is the i-th, and of the 0-th, the caller's, only CLAIM is used
+WORKER = 96  # words of a worker
 POOL, INDEX, THREAD, MUTEX, CONDITION = 0, 1, 2, 16, 48  # of a worker; the last two have 256 bytes each
 AWAY = 3  # the processor that a worker is kept away from, and 1
+CLAIM = 80  # which chunks of the thread's own units are left
 
 PATIENCE = 2000  # pauses before a thread that waits offers its core to others
 MOST_THREADS = 256

@@ -50,12 +50,18 @@ class Output(Input):
         self.counted(self.first, self.last, 1, unit, "group")
 
     def product_units(self) -> None:
-        """A kernel's units are groups of tiles by a panel of the weights, panels outermost."""
+        """A kernel's units are groups of tiles by a panel of the weights: a panel is read for half of the groups.
+
+        A thread of two then reads the values that it has written; more would have to read weights more often.
+        """
 
         def unit(unit: Value) -> None:
             groups = self.quotient(self.sizes["tiles"] + (self.sizes["group"] - 1), self.sizes["group"])
-            panel = self.quotient(unit, groups)
-            group = unit - panel * groups
+            half = (groups + 1) >> 1
+            which, rest = self.divided(unit, half * self.sizes["panels"])
+            before = which * half
+            panel, group = self.divided(rest, self.least(groups - before, half))
+            group = before + group
             first, count = self.members(group)
             values = self.address(self.shared, group * self.sizes["there"] * self.forms.points)
             self.panel(first, count, panel, values)

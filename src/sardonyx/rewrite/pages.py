@@ -1,4 +1,4 @@
-"""The passes, found by listing their folder, and the pages that their docstrings are."""
+"""The passes, found by the names of their files, and the pages that their docstrings are."""
 
 from __future__ import annotations
 

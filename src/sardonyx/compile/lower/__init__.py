@@ -1,1 +1,1 @@
-"""Lowerings: a file an operator or a family of them, found by `registry.facets`."""
+"""Lowerings: a file an operator or a family of them, found by `registry.facet_of`."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from sardonyx.interp.draws import Draws
 from sardonyx.interp.program import Program, refuse_missing_kernels
 from sardonyx.interp.steps import Run
 from sardonyx.io.nesting import nesting_limited
@@ -16,15 +17,23 @@ from sardonyx.ops.api import RunLimits, RuntimeValue
 class Interpreter:
     """Runs a model's graph.  Feeds are trusted to fit the graph's inputs; a session checks them."""
 
-    def __init__(self, model: Model, *, limits: RunLimits | None = None, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        limits: RunLimits | None = None,
+        seed: int | None = None,
+        draws: Draws | None = None,
+    ) -> None:
         """Raises, before anything runs, UnsupportedOperator for a node without kernel, in functions too, InvalidModel for
         one that cannot be called, and LimitError for graphs nested deeper than the stack allows.
 
-        `seed` makes the random operators that have none of their own repeat themselves.
+        `seed` makes the random operators that have none of their own repeat themselves; `draws` lets them go on where
+        somebody else's are.
         """
         self.model = model
         self.limits = limits or RunLimits()
-        self.rng = np.random.default_rng(seed)
+        self.draws = draws or Draws(seed)
         refuse_missing_kernels(model)
         with nesting_limited():
             self.program = Program(model.graph, model, model.opset_imports, {}).prepare()
@@ -40,7 +49,7 @@ class Interpreter:
         """
         graph = self.model.graph
         inputs = [feeds.get(v.name, self.program.constants.get(v)) for v in graph.inputs]
-        run = Run(self.limits, self.rng, observe)
+        run = Run(self.limits, self.draws, observe)
         with np.errstate(all="ignore"), nesting_limited():
             results = self.program.run(inputs, run)
         return {value.name: result for value, result in zip(graph.outputs, results, strict=True)}

@@ -66,7 +66,7 @@ def samples(original: Interpreter, dims: Mapping[str, int], report: Optimization
     at_random = drawn(original.model)
     try:
         for feeds in generated(original.model, dims):
-            before = str(original.rng.bit_generator.state)
+            before = str(original.draws().bit_generator.state)
             try:
                 outputs = original.run(feeds.values)
             except SardonyxError as error:
@@ -75,7 +75,7 @@ def samples(original: Interpreter, dims: Mapping[str, int], report: Optimization
             if why := broken_declaration(original.model, outputs):
                 report.unproved = report.unproved or why
                 continue
-            has_drawn = str(original.rng.bit_generator.state) != before
+            has_drawn = str(original.draws().bit_generator.state) != before
             count += 1
             yield Sample(feeds, outputs, at_random if has_drawn else frozenset())
             if count == SETS or time.perf_counter() - start > PATIENCE:

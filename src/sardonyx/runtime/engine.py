@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sardonyx.compile.program import HostCall, Program
+from sardonyx.interp.draws import Draws
 from sardonyx.interp.interpreter import Interpreter
 from sardonyx.io.load import without_collection
 from sardonyx.io.nesting import nesting_limited
@@ -39,7 +39,6 @@ class NativeEngine:
     """
 
     behind: Interpreter | None = None  # the reference engine, once it was asked
-    rng: np.random.Generator | None = None
 
     def __init__(
         self,
@@ -74,7 +73,7 @@ class NativeEngine:
         self.given = given
         self.interface = given if isinstance(given, Model) else given.interface
         self.limits = limits or RunLimits()
-        self.seed, self.lock = seed, threading.Lock()
+        self.draws = Draws(seed)
         self.defaults = {v.name for v in self.interface.graph.inputs if v.initializer is not None}
 
     @property
@@ -88,17 +87,9 @@ class NativeEngine:
             self.behind = self.interpreter()
         return self.behind
 
-    def generator(self) -> np.random.Generator:
-        """What random operators draw from."""
-        if self.rng is None:
-            with self.lock:  # or two threads would draw the same numbers
-                self.rng = self.rng or np.random.default_rng(self.seed)
-        return self.rng
-
     def interpreter(self) -> Interpreter:
-        made = Interpreter(self.model, limits=self.limits)
-        made.rng = self.generator()  # random operators go on where they are, whoever runs them
-        return made
+        """A reference engine whose random operators go on where these are."""
+        return Interpreter(self.model, limits=self.limits, draws=self.draws)
 
     def __del__(self) -> None:
         """Lets go of the memory of runs at once: contexts and their program hold each other."""
@@ -114,7 +105,7 @@ class NativeEngine:
             return self.reference.run(feeds, observe)
         try:
             with np.errstate(all="ignore"), nesting_limited():
-                return self.native.run(feeds, self.limits, self.generator)
+                return self.native.run(feeds, self.limits, self.draws)
         except Unfit:
             log.info("a run is beyond what the program was made for: the reference engine does it")
             return self.reference.run(feeds)

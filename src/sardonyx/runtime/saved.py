@@ -55,7 +55,7 @@ class SavedEngine(NativeEngine):
             )
         try:
             with np.errstate(all="ignore"), nesting_limited():
-                return self.native.run(feeds, self.limits, self.generator)
+                return self.native.run(feeds, self.limits, self.draws)
         except Unfit:
             what = "an index is out of range, or sizes do not fit each other"
             raise EvaluationError(f"{what}; the reference engine says where, given the model") from None

@@ -11,8 +11,9 @@ rounding.  The error printed is that of the rounded polynomial in exact arithmet
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from mpmath import mp, mpf
@@ -33,6 +34,7 @@ class Wanted:
     degree: int
     element: type[np.float32 | np.float64] = np.float32
     first: tuple[float, ...] = ()  # coefficients that are given
+    refitted: bool = True  # whether the other coefficients make good for the rounding of each
 
 
 def rounded(wanted: Wanted) -> tuple[list[float], float]:
@@ -48,7 +50,8 @@ def rounded(wanted: Wanted) -> tuple[list[float], float]:
     while len(fixed) <= wanted.degree:
         rest = [v - mp.polyval(fixed[::-1], x) if fixed else v for x, v in zip(grid, values, strict=True)]
         found = remez(grid, rest, weights, range(len(fixed), wanted.degree + 1))
-        fixed.append(float(wanted.element(float(found[0]))))
+        certain = found[:1] if wanted.refitted else found
+        fixed.extend(float(wanted.element(float(c))) for c in certain)
     errors = [
         abs(w * (mp.polyval(fixed[::-1], x) - v)) for x, v, w in zip(grid, values, weights, strict=True)
     ]
@@ -74,7 +77,10 @@ def remez(grid: list[mpf], values: list[mpf], weights: list[mpf], powers: range)
 
 
 def alternating(errors: list[mpf], count: int) -> list[int]:
-    """The places of the extrema of alternating sign, `count` of them, the least dropped from the ends."""
+    """The places of the extrema of alternating sign, `count` of them, the least dropped from the ends.
+
+    Two that are next to nothing go first: where a weight is zero, what is left there may change its sign, too.
+    """
     runs: list[int] = []
     for i, e in enumerate(errors):
         if runs and (errors[runs[-1]] > 0) == (e > 0):
@@ -83,6 +89,10 @@ def alternating(errors: list[mpf], count: int) -> list[int]:
         else:
             runs.append(i)
     assert len(runs) >= count, f"{len(runs)} extrema where {count} are wanted"
+    sizes = [abs(errors[i]) for i in runs]
+    least = min(range(len(runs) - 1), key=lambda i: max(sizes[i : i + 2]))
+    if len(runs) > count + 1 and max(sizes[least : least + 2]) < max(sizes) / 50:
+        del runs[least : least + 2]
     while len(runs) > count:
         runs.pop(0 if abs(errors[runs[0]]) < abs(errors[runs[-1]]) else -1)
     return runs
@@ -93,6 +103,7 @@ def series(term: Callable[[int], mpf]) -> Real:
     return lambda x: mp.fsum(term(k) * x**k for k in range(90))
 
 
+GELU_STEP = 0.41
 HALF_LN2 = float(mp.log(2) / 2) * 1.0001
 EIGHTH = float(mp.pi / 4) * 1.0001
 LOG_LOW, LOG_HIGH = float(mp.sqrt(0.5)) - 1 - 1e-6, float(mp.sqrt(2)) - 1 + 1e-6
@@ -121,10 +132,14 @@ def tanh_rest(s: mpf) -> mpf:
     return (mp.tanh(x) / x - 1) / s
 
 
-def tail(t: mpf) -> mpf:
-    """Phi(-a) * exp(a*a/2) / t, of t = 1 / (1 + 0.3*a); Phi is the normal distribution"""
-    a = (1 / t - 1) / mpf("0.3")
-    return mp.erfc(a / mp.sqrt(2)) / 2 * mp.exp(a * a / 2) / t
+def half_rest(r: mpf) -> mpf:
+    """(exp(-r/2) - 1 + r/2) / r^2"""
+    return (mp.expm1(-r / 2) + r / 2) / r**2
+
+
+def beyond_square(a: mpf) -> mpf:
+    """-2*log(Phi(-a)) - a*a; Phi is the normal distribution"""
+    return -2 * mp.log(mp.erfc(a / mp.sqrt(2)) / 2) - a * a
 
 
 def log2_ratio(q: mpf) -> mpf:
@@ -141,7 +156,7 @@ APPROXIMATIONS = {
     "erf.NEAR": Wanted(erf_rest, lambda s: 1 / (1 + erf_rest(s)), 1e-9, 1, 6),
     "erf.FAR": Wanted(lambda a: mp.log(mp.erfc(a)), lambda a: mp.erfc(a) / mp.erf(a), 1, 3.95, 6),
     "tanh.NEAR": Wanted(tanh_rest, lambda s: s / (1 + s * tanh_rest(s)), 1e-9, 0.5625**2, 4),
-    "gelu.TAIL": Wanted(tail, lambda t: 1 / tail(t), 1 / (1 + 0.3 * 14.6), 1, 9, np.float64),
+    "gelu.HALF": Wanted(half_rest, lambda r: r * r / mp.exp(-r / 2), -0.703, 0.703, 4),
     "double.LOG2": Wanted(log2_ratio, lambda q: 1 / log2_ratio(q), 1e-12, 0.02945, 5, np.float64),
     "double.EXP2": Wanted(exp2_whole, lambda r: 1 / mp.power(2, r), -0.5001, 0.5001, 6, np.float64),
     "circle.SIN": Wanted(sin_rest, lambda s: s**1.5 / mp.sin(mp.sqrt(s)), 1e-9, EIGHTH**2, 2),
@@ -149,8 +164,57 @@ APPROXIMATIONS = {
 }
 
 
+Column = tuple[list[float], float]  # a center and the coefficients around it, and the error
+
+
+def gelu_pieces() -> Iterator[Column]:
+    """Of each piece of gelu `beyond_square`, around where it is almost a multiple of 2^-12."""
+    starts = [2 + mpf(k) / 4 for k in range(8)] + [4 + mpf(k) / 2 for k in range(9)]
+    edges = [(start - 2) / mpf(GELU_STEP) for start in starts]
+    for low, high in pairwise(edges):
+        middle = (low + high) / 2
+        near = round(beyond_square(middle) * 4096)
+        firsts = [mpf(k) / 4096 for k in range(near - 20, near + 21)]
+        options = [(single(mp.findroot(lambda a, v=v: beyond_square(a) - v, middle)), v) for v in firsts]
+        center, first = min(options, key=lambda option: abs(beyond_square(mpf(option[0])) - option[1]))
+        yield column(center, float(first), low, high)
+
+
+def single(x: mpf) -> float:
+    """The nearest float."""
+    return float(np.float32(float(x)))
+
+
+def column(center: float, first: float, low: mpf, high: mpf) -> Column:
+    """The polynomial of degree 5 with this first coefficient.
+
+    The other coefficients are rounded without a new fit of the rest, which is small where its error would matter.
+    """
+    wanted = Wanted(
+        lambda d: (beyond_square(center + d) - first) / d,
+        lambda d: abs(d) / 2,
+        float(low - center),
+        float(high - center),
+        4,
+        refitted=False,
+    )
+    others, error = rounded(wanted)
+    return [center, first, *others], error
+
+
+def print_pieces() -> None:
+    """The columns of `gelu.PIECES`, turned into its rows."""
+    columns, errors = zip(*gelu_pieces(), strict=True)
+    print(f"gelu.PIECES: errors {' '.join(f'2^{np.log2(e):.1f}' for e in errors)}")
+    for row in zip(*columns, strict=True):
+        print(f"    ({', '.join(str(np.float32(c)) for c in row)}),")
+
+
 def main() -> None:
-    for name in sys.argv[1:] or APPROXIMATIONS:
+    for name in sys.argv[1:] or (*APPROXIMATIONS, "gelu.PIECES"):
+        if name == "gelu.PIECES":
+            print_pieces()
+            continue
         coefficients, error = rounded(APPROXIMATIONS[name])
         print(f"{name}: error 2^{np.log2(error):.1f}")
         for c in coefficients:

@@ -46,15 +46,4 @@ def log2(code: Code, x: Value) -> Value:
 def exp2(code: Code, x: Value) -> Value:
     """2 to the power x for |x| < 1000, within 2^-29 of it."""
     lifted = x + BIASED
-    return power(code, lifted, x - (lifted - BIASED))
-
-
-def exp2_of_product(code: Code, x: Value, factor: float) -> Value:
-    """2 to the power x * factor, which is not rounded before, for |x * factor| < 1000, within 2^-29 of it."""
-    lifted = code.fma(x, factor, BIASED)
-    return power(code, lifted, code.fma(x, factor, BIASED - lifted))
-
-
-def power(code: Code, lifted: Value, r: Value) -> Value:
-    """2 to the power n + r with |r| <= 1/2, for the integer n that was lifted to `BIASED`."""
-    return code.polynomial(r, EXP2) * (lifted.bits() << 52).bits()
+    return code.polynomial(x - (lifted - BIASED), EXP2) * (lifted.bits() << 52).bits()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sardonyx as sx
@@ -13,7 +14,8 @@ from sardonyx.cli.main import main
 from sardonyx.cli.shares import Share, by_kernel, by_step
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.runtime import profile
-from sardonyx.runtime.profile import Peak, Timed, peaks
+from sardonyx.runtime.native import NativeProgram, compile_model
+from sardonyx.runtime.profile import Peak, Timed, peaks, profiled
 
 TEXT = """g (float[N,8] x, float[8,8] w) => (float[N,8] y, int64[2,?] i)
     { [product] a = MatMul(x, w)  [soft] y = Softmax(a)  [places] i = NonZero(a) }"""
@@ -76,6 +78,21 @@ def test_the_shares_of_all_steps_make_the_whole(path: str, capsys: Streams) -> N
     assert {one["nodes"] for one in found["by_step"]} >= {"product", "places"}
     assert "by_kernel" not in found
     assert found["seconds"] > 0 and found["peak"]["flops"] > 0
+
+
+def test_turns_of_a_loop_are_taken_together(path: str) -> None:
+    text = """g (float[2] s, float[T,2] x) => (float[2] y) {
+      y = Scan <num_scan_inputs = 1, body = each (float[2] s, float[2] v) => (float[2] t) {
+        [sum] t = Add(s, v)
+      }> (s, x)
+    }"""
+    native = NativeProgram(compile_model(model(text)), 1)
+    for length in (1, 5, 0):
+        feeds = {"s": np.ones(2, np.float32), "x": np.ones((length, 2), np.float32)}
+        timed, _ = profiled(native, feeds)
+        (found,) = (one for one in timed if isinstance(one.action, Step) and set(one.action.nodes) == {"sum"})
+        assert found.flops == length * 4
+        assert length > 0 or found.seconds == 0
 
 
 def test_long_tables_are_cut(path: str, capsys: Streams) -> None:

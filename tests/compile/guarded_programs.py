@@ -29,7 +29,7 @@ from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.plan import planned
 from sardonyx.compile.prepare import prepared
-from sardonyx.compile.program import Action, HostCall, Program, Upload
+from sardonyx.compile.program import Action, Collect, HostCall, Program, Upload
 from sardonyx.compile.sizes import number
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Storage, Tensor
@@ -37,7 +37,9 @@ from sardonyx.interp.steps import Frame, Run
 from sardonyx.ir.dims import Known
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import RunLimits
+from sardonyx.runtime.collected import Collected
 from sardonyx.runtime.host import Host, held
+from sardonyx.runtime.limits import begin
 from sardonyx.runtime.native import compile_model
 
 NONE, READ, WRITE = 0, mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE
@@ -82,7 +84,7 @@ class Ground:
         self, program: Program, lengths: Mapping[str, int], target: Target | None, *, at_end: bool, seed: int
     ) -> None:
         self.program, self.known, self.target, self.at_end = program, dict(lengths), target, at_end
-        self.checks = False
+        self.checks, self.collected = False, Collected()
         self.places: dict[Storage, Place] = {}
         self.chance = np.random.default_rng(seed)
 
@@ -96,7 +98,7 @@ class Ground:
             if storage.data is not None:
                 found.bytes[:] = np.ascontiguousarray(storage.data).reshape(-1).view(np.uint8)
             if storage.role == "status":
-                found.bytes[:] = 0
+                begin(found.bytes.view(np.int64), Run(RunLimits(), np.random.default_rng(0)))
             found.allow(NONE)
             self.places[storage] = found
         return found
@@ -140,6 +142,11 @@ class Ground:
             assert self.place(storage).is_whole(), f"{step.nodes} write beside {storage.name}"
             self.place(storage).allow(NONE)
         assert scratch.is_whole(), f"{step.nodes} write beside their scratch"
+
+    def onward(self, action: Action) -> int:
+        """How many actions away a run goes on behind one."""
+        jump = action.jump if isinstance(action, Step) else None
+        return 1 if jump is None or not self.copy(jump.flag)[0] else jump.distance
 
     def check(
         self, step: Step, words: Words, used: Mapping[Storage, int], scratch: Place, first: int, last: int
@@ -194,8 +201,10 @@ def ran(
         else:
             frame.values[value] = feeds[value.name]
     with np.errstate(all="ignore"):
-        for action in program.actions:
-            act(ground, calls, frame, action)
+        at = 0
+        while at < len(program.actions):
+            act(ground, calls, frame, program.actions[at])
+            at += ground.onward(program.actions[at])
     if ground.copy(program.status)[0]:
         return None
     results = {v: None if tensor is None else ground.copy(tensor) for v, tensor in program.outputs.items()}
@@ -211,6 +220,9 @@ def act(ground: Ground, calls: Host, frame: Frame, action: Action) -> None:
         case Upload(value, tensor):
             shape = tuple(ground.number(dim) for dim in tensor.shape)
             ground.put(tensor, held(frame[value], shape, tensor.dtype.numpy, value.producer))
+        case Collect(buffers, turns, is_last):
+            slices = {v: ground.copy(tensor) for v, tensor in buffers.items()}
+            ground.collected.take(slices, int(ground.copy(turns)[0]), frame, is_last=is_last)
 
 
 def are_alike(a: Mapping[str, Array] | None, b: Mapping[str, Array] | None) -> bool:

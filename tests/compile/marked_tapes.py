@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sardonyx.compile.blocks import I64, Slot
 from sardonyx.compile.llvm.jit import Library, host, load
-from sardonyx.compile.pool_words import RECORD
+from sardonyx.compile.pool_words import FLAG, JUMP, RECORD
 from sardonyx.compile.text import Kind, Value
 from sardonyx.compile.values import KernelText
 
@@ -63,9 +64,17 @@ class MarkedTape:
         self.args = [
             np.array([m.ctypes.data, r[2]], np.int64) for m, r in zip(self.marks, records, strict=True)
         ]
+        self.flags: list[NDArray[np.int64]] = []
         for words, args, (units, weight, _) in zip(self.words, self.args, records, strict=True):
             kernel = 0 if units is None else library.addresses["kernel"]
             words[:4] = kernel, args.ctypes.data, units or 0, weight
+
+    def jump(self, index: int, distance: int) -> NDArray[np.int64]:
+        """Makes a record one that jumps so far where the word that is answered is not 0."""
+        flag = np.zeros(1, np.int64)
+        self.flags.append(flag)
+        self.words[index, [JUMP, FLAG]] = distance, flag.ctypes.data
+        return flag
 
     @property
     def address(self) -> int:

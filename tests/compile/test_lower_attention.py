@@ -9,7 +9,8 @@ from compile.lowered import normal, runs
 from models import model
 from sardonyx.compile.program import HostCall
 from sardonyx.ir.tensors import Array
-from sardonyx.runtime.native import Unfit, compile_model
+from sardonyx.runtime.limits import Unfit
+from sardonyx.runtime.native import compile_model
 
 
 def kernels(text: str) -> list[str]:
@@ -42,6 +43,27 @@ def test_masks_are_broadcast(mask: str, attributes: str) -> None:
     sizes = [(2, 5, 9), (1, 1, 9), (1, 5, 1), (3, 4, 0)]
     feeds = [heads(b, s, t) | {"m": drawn(mask, b=b, s=s, t=t)} for b, s, t in sizes]
     runs(text, *feeds)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
+@pytest.mark.parametrize("attributes", ["", "is_causal = 1, softcap = 0.7,", "left_window_size = 2,"])
+@pytest.mark.parametrize("mask", ["", "float[1,1,s,t]", "bool[b,6,s,t]", "float[b,1,1,w]"])
+def test_scores_are_given_in_each_of_their_stages(mask: str, attributes: str, mode: int) -> None:
+    given = f", {mask} m" if mask else ""
+    text = f"""g ({HEADS}{given}) => (float[] z, float[] y) {{
+      y, pk, pv, z = Attention<{attributes} qk_matmul_output_mode = {mode}>(q, k, v{", m" if mask else ""}) }}"""
+    sizes = [(2, 5, 9), (1, 1, 40), (1, 5, 1), (3, 4, 0)]
+    feeds = [heads(b, s, t) for b, s, t in sizes]
+    for feed, (b, s, t) in zip(feeds, sizes, strict=True):
+        if mask:
+            feed["m"] = drawn(mask, b=b, s=s, t=t, w=t // 2)
+    runs(text, *feeds)
+
+
+def test_scores_of_keys_behind_a_length_are_not_looked_at() -> None:
+    text = f"""g ({HEADS}, int64[b] n) => (float[] z, float[] y) {{
+      y, pk, pv, z = Attention<is_causal = 1, qk_matmul_output_mode = 3>(q, k, v, , , , n) }}"""
+    runs(text.replace("y, pk, pv, z", "y, , , z"), heads(3, 4, 20) | {"n": np.array([20, 7, 0])})
 
 
 def drawn(kind: str, **sizes: int) -> Array:

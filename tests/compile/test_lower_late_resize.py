@@ -7,7 +7,7 @@ import pytest
 
 from compile.lowered import normal, runs
 from sardonyx.compile.spatial.late_taps import COORDINATES, ROUNDING
-from sardonyx.runtime.native import Unfit
+from sardonyx.runtime.limits import Unfit
 
 SIZES = [(5, 7), (1, 1), (16, 3), (2, 40)]
 

@@ -8,7 +8,8 @@ import pytest
 from compile.lowered import normal, runs
 from models import model
 from sardonyx.ops.api import RunLimits
-from sardonyx.runtime.native import NativeProgram, Unfit, compile_model
+from sardonyx.runtime.limits import Unfit
+from sardonyx.runtime.native import NativeProgram, compile_model
 
 CONV = "w = Constant <value = float[8,8,1,1] {WEIGHTS}> ()  c = Conv(x, w)".replace(
     "WEIGHTS", ", ".join(str(i % 7 - 3) for i in range(64))
@@ -65,7 +66,32 @@ def test_slices_backwards(dims: str, bounds: tuple[int, int, int]) -> None:
       s = Slice(x, start, end, axis, step)
       y = Exp(s)
     }}"""
-    runs(text, {"x": normal(4, 6)}, native=bounds == (-1, -9999, -1) or "N" not in dims)
+    runs(text, {"x": normal(4, 6)})
+
+
+FAR = 2**31 - 1
+
+
+@pytest.mark.parametrize("step", [1, 3, -1, -2])
+@pytest.mark.parametrize("start", [0, 2, 7, FAR, -1, -4, -FAR])
+@pytest.mark.parametrize("end", [0, 3, FAR, -1, -3, -FAR])
+def test_bounds_of_a_slice_lie_anywhere_beside_an_axis_of_any_size(start: int, end: int, step: int) -> None:
+    text = f"""g (float[N,2] x) => (float[A,B] y)
+      <int64[1] a = {{{start}}}, int64[1] b = {{{end}}}, int64[1] axis = {{0}}, int64[1] by = {{{step}}}> {{
+      s = Slice(x, a, b, axis, by)
+      y = Neg(s)
+    }}"""
+    runs(text, *({"x": normal(n, 2)} for n in (5, 1, 0, 3, 9)), native=False)
+
+
+def test_a_slice_begins_and_ends_where_sizes_say() -> None:
+    text = """g (float[N] x, float[M] z) => (float[A] y) {
+      n = Shape(x)
+      m = Shape(z)
+      s = Slice(x, m, n)
+      y = Neg(s)
+    }"""
+    runs(text, *({"x": normal(n), "z": normal(m)} for n, m in ((9, 4), (9, 9), (9, 0), (4, 5), (0, 0))))
 
 
 @BEFORE

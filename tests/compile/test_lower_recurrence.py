@@ -13,7 +13,8 @@ from sardonyx.compile.rows.recurrence import GATES, Cell, Recurrence, recurrent
 from sardonyx.compile.tensor import Storage
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import RunLimits
-from sardonyx.runtime.native import NativeProgram, Unfit, compile_model
+from sardonyx.runtime.limits import Unfit
+from sardonyx.runtime.native import NativeProgram, compile_model
 
 SIZE = 3  # of the inputs
 KINDS = {"LSTM": 4, "GRU": 3, "RNN": 1}

@@ -10,7 +10,7 @@ from compile.lane_widths import with_lanes
 from compile.lowered import normal, runs
 from sardonyx.compile.moves.triangle import triangle
 from sardonyx.ir.tensors import Array
-from sardonyx.runtime.native import Unfit
+from sardonyx.runtime.limits import Unfit
 
 
 @pytest.mark.parametrize("upper", [0, 1])

@@ -12,7 +12,7 @@ import sardonyx as sx
 from models import record
 from sardonyx.compile.plan import LINE, Interval, Plan, packed, planned, shared
 from sardonyx.compile.program import Program
-from sardonyx.compile.step import Kernel, Step
+from sardonyx.compile.step import Jump, Kernel, Step
 from sardonyx.compile.tensor import Storage, Tensor, row_major
 from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Known, symbol
@@ -117,6 +117,28 @@ def test_sizes_that_depend_on_inputs_share_slots_in_place() -> None:
     found = plan(step([X], a), step([a], b), step([X, b], c, in_place=False), sizes=("n",))
     assert place(found, a) == place(found, b) != place(found, c)
     assert len(found.slots) == 2
+
+
+def test_what_a_loop_reads_is_kept_until_its_end() -> None:
+    """Else the second turn would find something else in its place."""
+    a, b, c, d, flag = (tensor(name, 2, 3) for name in ("a", "b", "c", "d", "flag"))
+    back = Step(NOTHING, (), 1, (), (flag,), jump=Jump(flag, -3))
+    body = [step([a], b), step([b], c, in_place=False), step([c], d, in_place=False)]
+    once = plan(step([X], a), step([X], flag), *body)
+    again = plan(step([X], a), step([X], flag), *body, back)
+    assert place(once, a) == place(once, b)
+    assert place(again, a) not in {place(again, one) for one in (b, c, d, flag)}
+    assert place(again, b) == place(again, d)
+
+
+def test_what_an_inner_loop_reads_is_kept_until_the_end_of_the_outer_one() -> None:
+    a, b, c, flag = (tensor(name, 2, 3) for name in ("a", "b", "c", "flag"))
+    back = [Step(NOTHING, (), 1, (), (flag,), jump=Jump(flag, -n)) for n in (1, 3)]
+    found = plan(step([X], a), step([X], flag), step([a], b, in_place=False), back[0], step([X], c), back[1])
+    assert place(found, a) != place(found, c)
+    life = {one.storage: one for one in found.intervals}
+    assert life[a.storage].last == life[flag.storage].last == 5
+    assert life[b.storage].last == 2
 
 
 def overlaps(a: Interval, b: Interval) -> bool:

@@ -22,6 +22,7 @@ from sardonyx.compile.llvm.jit import compiled, host
 from sardonyx.compile.saved import container, features, link
 from sardonyx.compile.saved.container import HEAD, Json
 from sardonyx.compile.saved.dims import dim_from, dim_to
+from sardonyx.errors import LimitError
 from sardonyx.ir.dims import Known, ceil_div, dim_max, dim_min, symbol
 from sardonyx.runtime.saved import SavedEngine
 from sardonyx.runtime.saving import save_compiled
@@ -37,7 +38,22 @@ ON_HOST = """g (float[N] x, bool b) => (float[?] y, float[N] z, float[2] c) <flo
       t = If (b) <then_branch = p () => (float[N] u) { u = Mul(a, one) }, else_branch = q () => (float[N] v) { v = Identity(x) }>
       z = Neg(t)  y = Add(r, x) }"""
 PICKED = "g (float[3] x, int64[N] i) => (float[N] y) { y = Gather(x, i) }"
-MODELS = {"static": STATIC, "dynamic": DYNAMIC, "host": ON_HOST, "picked": PICKED}
+LOOP = """g (float[N,3] x, int64 m) => (float[N,3] y) {
+    y = Loop <body = each (int64 i, bool on, float[N,3] s) => (bool goes, float[N,3] t) {
+      goes = Identity(on)  a = Sub(x, s)  t = Tanh(a)
+    }> (m, , x) }"""
+COLLECTED = """g (float[N,3] x, int64 m) => (float[N,3] y, float[A,N,3] z) {
+    y, z = Loop <body = each (int64 i, bool on, float[N,3] s) => (bool goes, float[N,3] t, float[N,3] a) {
+      goes = Identity(on)  a = Sub(x, s)  t = Tanh(a)
+    }> (m, , x) }"""
+MODELS = {
+    "loop": LOOP,
+    "collected": COLLECTED,
+    "static": STATIC,
+    "dynamic": DYNAMIC,
+    "host": ON_HOST,
+    "picked": PICKED,
+}
 Feeds = dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]
 
 
@@ -49,6 +65,10 @@ def feeds_of(name: str, length: int) -> Feeds:
             return {"x": rng.standard_normal((2, 3)).astype(np.float32)}
         case "dynamic":
             return {"x": x, "w": rng.standard_normal((3, 5)).astype(np.float32)}
+        case "loop":
+            return {"x": x, "m": np.array(length - 1)}
+        case "collected":
+            return {"x": x, "m": np.array(10 * length + 1)}
         case "host":
             return {"x": x[:, 0].copy(), "b": np.array(length % 2 == 0)}
     return {"x": x[0] if length else np.ones(3, np.float32), "i": rng.integers(-3, 3, length)}
@@ -125,6 +145,13 @@ def test_an_index_out_of_range_is_an_error(tmp_path: Path) -> None:
     session = sx.Session(saved("picked", tmp_path))
     with pytest.raises(sx.EvaluationError, match="out of range"):
         session.run({"x": np.ones(3, np.float32), "i": np.array([1, 3])})
+
+
+def test_loops_are_limited(tmp_path: Path) -> None:
+    found = sx.Session(saved("loop", tmp_path), limits=sx.RunLimits(iterations=4))
+    found.run(feeds_of("loop", 5))
+    with pytest.raises(LimitError, match="the loop has run 4 times"):
+        found.run(feeds_of("loop", 6))
 
 
 def test_sizes_that_do_not_fit_are_an_error(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import pytest
 import sardonyx as sx
 from models import model
 from sardonyx.ir.tensors import Array
-from sardonyx.runtime.stretches import MOST_THREADS, STRETCH, stops
 
 SOON = 0.5  # seconds: several stretches, and a machine that is busy
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals come in another way")
@@ -63,8 +62,29 @@ def long_runs() -> None:
         assert max(took) < SOON, f"{took} s until runs end, with {threads} threads"
 
 
-def test_a_long_run_is_interrupted() -> None:
-    code = "from runtime.test_interrupts import long_runs; long_runs()"
+def endless_loop() -> None:
+    """Interrupts loops: of one that a session has not run before, and one that goes the short way."""
+    text = """g (float[3] x, int64 m) => (float[3] y) {
+      y = Loop <body = each (int64 i, bool on, float[3] s) => (bool goes, float[3] t) {
+        goes = Identity(on)  t = Max(s, x)
+      }> (m, , x)
+    }"""
+    for threads in (1, 2):
+        session = sx.Session(
+            model(text), engine="native", threads=threads, limits=sx.RunLimits(iterations=1 << 60)
+        )
+        few, many = ({"x": np.ones(3, np.float32), "m": np.array(m)} for m in (3, 1 << 62))
+        took = [interrupted(session, many, 0.1)]
+        for _ in range(4):
+            np.testing.assert_array_equal(session.run(few)["y"], few["x"])
+        took.append(interrupted(session, many, 0.1))
+        np.testing.assert_array_equal(session.run(few)["y"], few["x"])
+        assert max(took) < SOON, f"{took} s until runs end, with {threads} threads"
+
+
+@pytest.mark.parametrize("what", ["long_runs", "endless_loop"])
+def test_a_long_run_is_interrupted(what: str) -> None:
+    code = f"from runtime.test_interrupts import {what}; {what}()"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": "tests"},
@@ -72,24 +92,3 @@ def test_a_long_run_is_interrupted() -> None:
         capture_output=True,
     )
     assert done.returncode == 0, done.stderr.decode()
-
-
-def test_stretches_end_behind_the_record_that_fills_them() -> None:
-    def cut(*weights: float) -> tuple[int, ...]:
-        return stops(np.array([int(w * STRETCH) for w in weights], np.int64), 1)
-
-    assert cut() == (0,)
-    assert cut(0, 0.5, 0.25) == (3,)
-    assert cut(0.5, 0.6, 0.5, 0.2, 0.3, 0.1) == (2, 5, 6)
-    assert cut(5, 0.1, 0.1, 7, 0.5) == (1, 4, 5)
-    assert cut(1, 1, 1) == (1, 2, 3)
-
-
-def test_weights_beyond_all_numbers_are_no_matter() -> None:
-    assert stops(np.full(20, 1 << 60), 1) == tuple(range(1, 21))
-
-
-def test_many_threads_make_long_stretches() -> None:
-    weights = np.full(1000, STRETCH)
-    assert len(stops(weights, 4)) == 250
-    assert len(stops(weights, 64)) == -(-1000 // MOST_THREADS)

@@ -31,8 +31,8 @@ PRODUCT = """g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {%d, 0, 0, %d}>
     { a = MatMul(x, w)  y = Relu(a) }"""
 PICKED = "g (float[3] x, int64[N] i) => (float[N] y) { y = Gather(x, i) }"
 DEFAULT = "g (float[2] x, float[2] b) => (float[2] y) <float[2] b = {1, 2}> { y = Add(x, b) }"
-BRANCHES = """g (float[2] x, bool b) => (float[2] y)
-    { y = If (b) <then_branch = p () => (float[2] u) { u = Neg(x) }, else_branch = q () => (float[2] v) { v = Abs(x) }> }"""
+BRANCHES = """g (float[2] x, bool b) => (float[%s] y)
+    { y = If (b) <then_branch = p () => (float[2] u) { u = Neg(x) }, else_branch = q () => (float[%s] v) { v = %s(x) }> }"""
 RANDOM = "g (float[3] x) => (float[3] y) { r = RandomNormalLike(x)  y = Add(x, r) }"
 START = """
 import sys
@@ -185,8 +185,18 @@ def test_a_program_that_is_too_large_is_not_kept(
     assert not folder.exists()
 
 
-def test_branches_are_not_kept(tmp_path: Path, folder: Path) -> None:
-    started(stored(tmp_path / "m.onnx", BRANCHES))
+def test_branches_of_one_shape_are_kept(tmp_path: Path, folder: Path) -> None:
+    path = stored(tmp_path / "m.onnx", BRANCHES % (2, 2, "Abs"))
+    started(path)
+    found = started(path)
+    assert is_kept(found)
+    x = np.array([1, -2], np.float32)
+    for which, wanted in ((True, -x), (False, abs(x)), (True, -x)):
+        np.testing.assert_array_equal(found.run({"x": x, "b": np.array(which)})["y"], wanted)
+
+
+def test_branches_of_the_host_are_not_kept(tmp_path: Path, folder: Path) -> None:
+    started(stored(tmp_path / "m.onnx", BRANCHES % ("N", "N", "Unique")))
     assert not folder.exists()
 
 

@@ -27,6 +27,7 @@ HEAD = f"""
 import os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads, which is the subject
 import numpy as np
+import numpy.random  # now: a fork in the middle of an import leaves a lock that nobody opens
 import sardonyx as sx
 from models import record
 from sardonyx.runtime.pool import PROCESS

@@ -27,7 +27,11 @@ TESTS = Path(__file__).parents[1]
 
 
 def all_of(pool: Pool, tape: MarkedTape) -> int:
-    return pool.run(tape.address, 0, len(tape), pool.scratch(64))
+    """Runs a tape, stretch by stretch; answers where it ends."""
+    at, scratch = 0, pool.scratch(64)
+    while at < len(tape):
+        at = pool.run(tape.address, at, len(tape), scratch)
+    return at
 
 
 def mixed(random: random.Random) -> list[tuple[int | None, int, int]]:

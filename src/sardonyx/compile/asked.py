@@ -6,7 +6,7 @@ import math
 
 from sardonyx.compile.prepare import Prepared
 from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import Expr, Known, known_equal
+from sardonyx.ir.dims import Expr, Known, dim_min, known_equal, known_ge
 from sardonyx.ir.graph import Graph, Node, Value
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.inference import Known as Elements
@@ -18,9 +18,10 @@ MOST_NUMBERS = 64  # of a tensor whose elements are worked out with the sizes
 class Asked:
     """A prepared graph, and what its runs are held to besides (`demands`)."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, graph: Graph | None = None) -> None:
+        """graph: the subgraph that is asked about, if it is not the model's own."""
         self.model, self.facts = prepared.model, prepared.facts
-        self.graph: Graph = prepared.model.graph
+        self.graph: Graph = graph or prepared.model.graph
         self.sizes = prepared.sizes
         self.outputs = dict.fromkeys(self.graph.outputs)
         self.demands: dict[tuple[Known, Known], None] = {}
@@ -60,6 +61,13 @@ class Asked:
             self.demands[a, b] = None
             return True
         return bool(found)
+
+    def is_at_least(self, a: Known, b: Known) -> bool:
+        """Whether a dim is no less than another one in every run; where that is not known, runs are held to it."""
+        found = known_ge(a, b)
+        if found is None:
+            self.demands[dim_min(a, b), b] = None
+        return found is not False
 
     def stretches(self, size: Known, whole: Known) -> bool:
         """Whether a dim broadcasts to another one in every run, as one that is equal or 1 does.

@@ -6,7 +6,8 @@ is a function as Python calls them (METH_FASTCALL).  `self` is an array of words
 are fed, then new ones for the outputs.  It holds those that are fed to the frame: plain, aligned NumPy arrays, row-major, of these
 very element types and dims.  It then puts the addresses of their elements into the program's words, and runs the tape
 alone.  It answers with a Python number: `DONE`, `UNLIKE` (nothing has happened), `FAULT` (kernels noted something), or
-`READY` if the frame has no runner: all is in place, and the caller runs the tape.
+`READY`: all is in place, and the caller runs the tape from the record that the status tells, because the frame has no
+runner or because it has done a stretch.
 
 Behind the words named here a frame has, for each array that is fed, its element type's address, its rank and its dims;
 then for each word to put down the number of its array, its address, and its distance from the array's first element.
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sardonyx.compile import status
 from sardonyx.compile.atomics import Native
 from sardonyx.compile.blocks import I64, Slot
 from sardonyx.compile.llvm.target import Target
@@ -64,10 +66,14 @@ class Entry(Native):
         zero = self.constant(0, I64)
         self.counted(zero, self.word(self.frame, FED), 1, self.hold, "fed")
         self.counted(zero, self.word(self.frame, PORTS), 1, lambda _: self.put_down(), "port")
-        self.put(self.pointer(self.frame, STATUS), 0, 0)
+        told = self.pointer(self.frame, STATUS)
+        for word in (status.FAULT, status.NODES, status.AT):
+            self.put(told, word, 0)
         self.when(self.word(self.frame, RUN).equals(0), lambda: self.answer_number(READY))
         self.unlocked(self.run)
-        is_noted = self.word(self.pointer(self.frame, STATUS), 0).differs(0)
+        is_under_way = self.word(told, status.AT) < self.word(self.frame, RECORDS)
+        self.when(is_under_way, lambda: self.answer_number(READY))
+        is_noted = self.word(told, status.FAULT).differs(0)
         self.when(is_noted, lambda: self.answer_number(FAULT))
         self.answer_number(DONE)
         return self.function("ptr @enter(ptr %self, ptr %args, i64 %count)")
@@ -103,7 +109,8 @@ class Entry(Native):
         numbers = {name: self.word(frame, word) for name, word in (("to", RECORDS), ("stride", STRIDE))}
         run, tape, scratch = (self.pointer(frame, word) for word in (RUN, TAPE, SCRATCH))
         given = f"ptr {tape}, i64 0, {numbers['to']}, ptr null, i64 1, ptr {scratch}, {numbers['stride']}"
-        self.emit(I64, f"call i64 {run}({given})")
+        reached = self.emit(I64, f"call i64 {run}({given})")
+        self.put(self.pointer(frame, STATUS), status.AT, reached)
 
     def unlocked(self, body: Callable[[], None]) -> None:
         """The body without Python's lock, if the frame says so."""

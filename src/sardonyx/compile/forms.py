@@ -22,7 +22,7 @@ from sardonyx.compile.step import Step
 from sardonyx.compile.tensor import Storage, Tensor, bytes_of, first_order, last_order, row_major
 from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Known
-from sardonyx.ir.graph import Node, Value
+from sardonyx.ir.graph import Graph, Node, Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ir.tensors import Tensor as Literal
 
@@ -32,8 +32,8 @@ T = TypeVar("T")
 class Forms(Asked):
     """The values of a graph that are there already, and the actions that make them."""
 
-    def __init__(self, prepared: Prepared) -> None:
-        super().__init__(prepared)
+    def __init__(self, prepared: Prepared, graph: Graph | None = None) -> None:
+        super().__init__(prepared, graph)
         self.actions: list[Action] = []
         self.forms: dict[Value, list[Tensor]] = {}
         self.done: set[Node] = set()

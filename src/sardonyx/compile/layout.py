@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sardonyx.compile.plan import Plan
-from sardonyx.compile.pool_words import RECORD
+from sardonyx.compile.pool_words import ARGS, FLAG, JUMP, KERNEL, RECORD, UNITS, WEIGHT
 from sardonyx.compile.program import Program
 from sardonyx.compile.step import Arg, Kernel, Step
 from sardonyx.compile.tensor import Storage, Tensor, width
@@ -46,19 +46,18 @@ class Layout:
     def put(self, at: int, value: Known, base: int = PLAIN) -> None:
         self.values[at], self.bases[at] = value, base
 
-    def argument(self, arg: Arg) -> None:
+    def word(self, arg: Arg) -> tuple[Known, int]:
+        """The value and the base of a number, or of the address of a tensor's first element."""
         if not isinstance(arg, Tensor):
-            self.add(arg)
-            return
+            return arg, PLAIN
         distance = arg.offset * width(arg.dtype)
         storage = arg.storage
         match storage.role:
             case "arena":
-                self.add(distance + self.start(storage), ARENA)
+                return distance + self.start(storage), ARENA
             case "status":
-                self.add(distance, STATUS)
-            case _:
-                self.add(distance, self.base(storage))
+                return distance, STATUS
+        return distance, self.base(storage)
 
     def start(self, storage: Storage) -> Known:
         """Where a storage begins in the arena."""
@@ -67,15 +66,18 @@ class Layout:
 
     def record(self, at: int, step: Step) -> None:
         """Fills in a step's record, whose arguments come next."""
-        self.put(at, 0, self.base(step.kernel))
-        self.put(at + 1, 8 * len(self.values), WORDS)
-        self.put(at + 2, step.units)
+        self.put(at + KERNEL, 0, self.base(step.kernel))
+        self.put(at + ARGS, 8 * len(self.values), WORDS)
+        self.put(at + UNITS, step.units)
         weight = (step.flops + step.traffic * SLOWER) // PACE
-        self.put(at + 3, min(weight, HEAVIEST) if isinstance(weight, int) else weight)
+        self.put(at + WEIGHT, min(weight, HEAVIEST) if isinstance(weight, int) else weight)
         if step.scratch != 0:
             self.scratch.append(step.scratch)
+        if step.jump is not None:
+            self.put(at + JUMP, step.jump.distance)
+            self.put(at + FLAG, *self.word(step.jump.flag))
         for arg in step.args:
-            self.argument(arg)
+            self.add(*self.word(arg))
 
 
 def laid_out(program: Program, plan: Plan) -> Layout:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sardonyx.compile import status
 from sardonyx.compile.destinations import Destinations
 from sardonyx.compile.forms import Forms
 from sardonyx.compile.llvm.target import Target
@@ -15,7 +16,7 @@ from sardonyx.compile.program import HostCall, Program
 from sardonyx.compile.registry import facet_of
 from sardonyx.compile.tensor import Storage, Tensor, bytes_of, first_order, last_order, row_major
 from sardonyx.dtypes import DataType
-from sardonyx.ir.graph import Node, Value
+from sardonyx.ir.graph import Graph, Node, Value
 from sardonyx.ir.walk import captured
 from sardonyx.ops.bind import attributes_of, schema_of
 
@@ -23,12 +24,14 @@ from sardonyx.ops.bind import attributes_of, schema_of
 class Lowering(Forms):
     """A graph on its way to a program."""
 
-    def __init__(self, prepared: Prepared, target: Target) -> None:
-        super().__init__(prepared)
+    def __init__(self, prepared: Prepared, target: Target, graph: Graph | None = None) -> None:
+        super().__init__(prepared, graph)
         self.target = target
         self.inputs: dict[Value, Tensor] = {}
         self.destinations = Destinations(self)
-        self.status = Tensor(DataType.INT64, (1,), (1,), Storage("status", 8, "status"))
+        self.status = Tensor(
+            DataType.INT64, (1,), (1,), Storage("status", status.WORDS * status.WORD, "status")
+        )
         self.order = {node: i for i, node in enumerate(self.graph.nodes)}
 
     def program(self) -> Program:

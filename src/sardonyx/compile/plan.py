@@ -7,10 +7,10 @@ large as its largest tenant; the slots stand in a row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sardonyx.compile.program import Action, HostCall, Program, Upload
+from sardonyx.compile.program import Action, Collect, HostCall, Program, Upload
 from sardonyx.compile.step import Step
 from sardonyx.compile.tensor import Storage, Tensor, width
 from sardonyx.ir.dims import Known, evaluate
@@ -70,17 +70,29 @@ def planned(program: Program) -> Plan:
 
 
 def lives(actions: Sequence[Action], sizes: Mapping[str, int]) -> list[Interval]:
-    """From where to where each storage of the arena is needed, in the order of first use."""
+    """From where to where each storage of the arena is needed, in the order of first use.
+
+    What a loop makes anew in each iteration, or a branch, is needed from its first action to its last one, as elsewhere.
+    """
     found: dict[Storage, Interval] = {}
     for index, action in enumerate(actions):
-        assert isinstance(action, Step | HostCall | Upload), f"{action!r} is no action"
+        assert isinstance(action, Step | HostCall | Upload | Collect), f"{action!r} is no action"
         for tensor in (*action.reads, *action.writes):
             storage = tensor.storage
             if storage.role == "arena":
                 if storage not in found:
                     found[storage] = Interval(storage, index, index, guessed(storage.size, sizes))
                 found[storage].last = index
+        if isinstance(action, Step) and action.jump is not None and action.jump.distance < 0:
+            keep(found.values(), index + action.jump.distance, index)
     return list(found.values())
+
+
+def keep(intervals: Iterable[Interval], start: int, end: int) -> None:
+    """Keeps what was there before a loop, and is touched in it, until its end: it comes again."""
+    for one in intervals:
+        if one.first < start <= one.last:
+            one.last = end
 
 
 def homes(actions: Sequence[Action], intervals: Sequence[Interval]) -> dict[Storage, Storage]:

@@ -7,7 +7,7 @@ from sardonyx.compile.blocks import I64, Slot
 from sardonyx.compile.text import Value
 
 RECORD = 8  # words of a record of a tape
-KERNEL, ARGS, UNITS, WEIGHT = range(4)
+KERNEL, ARGS, UNITS, WEIGHT, JUMP, FLAG = range(6)  # JUMP: records; 0: the next one.  FLAG: an address
 
 # Words of a pool.  What different threads write lies 128 bytes apart, which is two lines of a cache.
 THRESHOLD, GRAIN, WORTH = 0, 1, 2  # ns: of a job; of a chunk; of all jobs, for workers to be woken
@@ -25,6 +25,10 @@ POOL, INDEX, THREAD, MUTEX, CONDITION = 0, 1, 2, 16, 48  # of a worker; the last
 AWAY = 3  # the processor that a worker is kept away from, and 1
 CLAIM = 80  # which chunks of the thread's own units are left
 
+ROUNDS = 8  # of a loop, where it is guessed whether workers are worth waking
+STRETCH = 20_000_000  # nominal nanoseconds of a thread, behind which a run comes back so that Python may handle signals
+MOST_COUNTED = 16  # threads that make it longer: records that one thread does alone take as much longer as there are others
+STARTED = 16  # nominal nanoseconds of any record, which loops of nothing but small ones come to
 PATIENCE = 2000  # pauses before a thread that waits offers its core to others
 MOST_THREADS = 256
 NEVER = (1 << 63) - 1

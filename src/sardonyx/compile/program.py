@@ -48,7 +48,28 @@ class Upload:
         return (self.tensor,)
 
 
-Action: TypeAlias = "Step | HostCall | Upload"
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """Takes the slices that turns of a loop have left in buffers, [turns, ...], before others are written there.
+
+    buffers: for each value that the slices make up.  turns: how many the loop has had, one int64.  is_last: whether the
+    values are whole now.
+    """
+
+    buffers: Mapping[Value, Tensor]
+    turns: Tensor
+    is_last: bool
+
+    @property
+    def reads(self) -> tuple[Tensor, ...]:
+        return *self.buffers.values(), self.turns
+
+    @property
+    def writes(self) -> tuple[Tensor, ...]:
+        return ()
+
+
+Action: TypeAlias = "Step | HostCall | Upload | Collect"
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.plan import Plan
-from sardonyx.compile.program import Action, HostCall, Program
+from sardonyx.compile.program import Action, HostCall, Program, Upload
 from sardonyx.compile.registry import facet_of
 from sardonyx.compile.step import Kernel, Step
 from sardonyx.compile.tensor import Storage, Tensor
@@ -70,7 +70,9 @@ def head(action: Action) -> str:
             return short(action.kernel)
         case HostCall():
             return f"host {action.node.op_type}"
-    return "upload"
+        case Upload():
+            return "upload"
+    return "collect"
 
 
 def short(kernel: Kernel) -> str:
@@ -84,7 +86,9 @@ def line(action: Action, model: Model, names: Names) -> str:
             return f"{title(action)}: {sides(action, names)}{work(action, names)}"
         case HostCall():
             return f"{label(action.node)}: {reason(action.node, model)}"
-    return f"{action.value.name}: {names.tensor(action.tensor)}"
+        case Upload():
+            return f"{action.value.name}: {names.tensor(action.tensor)}"
+    return f"{title(action)}: {', '.join(map(names.tensor, action.buffers.values()))}"
 
 
 def title(action: Action) -> str:
@@ -94,7 +98,9 @@ def title(action: Action) -> str:
             return "+".join(dict.fromkeys(action.nodes))
         case HostCall():
             return label(action.node)
-    return action.value.name
+        case Upload():
+            return action.value.name
+    return "+".join(value.name for value in action.buffers)
 
 
 def label(node: Node) -> str:

@@ -30,12 +30,21 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
+class Jump:
+    """Where a tape goes on behind a step if a word is not 0: so many records from it, backwards where that is negative."""
+
+    flag: Tensor
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """A kernel with its arguments.
 
     units: of work, which threads share out.  flops, traffic: operations and bytes of all units together, by which
     work is split and profiles are read.  scratch: bytes for each thread.  nodes: names of what it stands for.
     in_place: whether what it writes may lie in the place of what it reads with the same strides and width.
+    jump: of a step of control; others go on with the next one.
     """
 
     kernel: Kernel
@@ -48,6 +57,7 @@ class Step:
     scratch: Known = 0
     nodes: tuple[str, ...] = ()
     in_place: bool = False
+    jump: Jump | None = None
 
     def named(self, nodes: tuple[str, ...]) -> Step:
         """The same step in the name of some nodes."""

@@ -1,12 +1,15 @@
 """The native code that runs a program's tape, alone or with the workers of a pool: its LLVM text.
 
 A tape is records of `RECORD` words of 8 bytes: address of the kernel (0: a step that Python does), address of its
-arguments, units of work, weight (estimated nanoseconds), and four to spare.
+arguments, units of work, weight (estimated nanoseconds), jump, flag, and two to spare.  Behind a record whose jump is
+not 0 the tape goes on so many records away if the word at the address `flag` is not 0: branches and loops are that.
 
     i64 run(ptr tape, i64 from, i64 to, ptr pool, i64 threads, ptr scratch, i64 stride)
 
-runs the records from `from` up to `to` in order and answers the first that is Python's, or `to`.  Thread i has the
-scratch at scratch + i*stride; the caller is thread 0.  With 1 thread the caller does everything, and needs no pool.
+runs records in order, from `from` on, as long as they lie before `to` and not before `from`.  It answers where it is
+then, or which record is Python's, or earlier where it goes on when it has done a stretch: then Python may handle
+signals.  A record is never interrupted.  Thread i has the scratch at scratch + i*stride; the caller is thread 0.  With
+1 thread the caller does everything, and needs no pool.
 `void* work(ptr worker)` is what a worker does until it is told to stop.
 
 A record that weighs enough is a *job*, cut into chunks that the caller and the workers claim (`sharing.py`).  One run at
@@ -28,11 +31,17 @@ from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.pool_words import (
     ARGS,
     CALLER,
+    FLAG,
+    JUMP,
     KERNEL,
     LOCK,
+    MOST_COUNTED,
     NEVER,
     RECORD,
+    ROUNDS,
     RUN,
+    STARTED,
+    STRETCH,
     THRESHOLD,
     UNITS,
     WEIGHT,
@@ -53,13 +62,14 @@ def source(target: Target) -> str:
 
 def run(code: Tape) -> str:
     """Runs a tape; the weight from which records are shared is infinite where nobody is there to share them."""
-    i, limit, entered = (code.new_slot(name, I64) for name in ("i", "limit", "entered"))
+    i, limit, entered, left = (code.new_slot(name, I64) for name in ("i", "limit", "entered", "left"))
     before = code.mode()
     is_unusual = before.differs(USUAL[code.family])
     code.when(is_unusual, lambda: code.set_mode(code.constant(USUAL[code.family], I64)))
     code.write(i, code.parameter("from"))
     code.write(limit, code.constant(NEVER, I64))
     code.write(entered, code.constant(0, I64))
+    code.write(left, code.least(code.parameter("threads"), MOST_COUNTED) * STRETCH)
     code.when(code.parameter("threads") > 1, lambda: code.write(limit, code.word("%pool", THRESHOLD)))
 
     def finish() -> None:
@@ -68,7 +78,8 @@ def run(code: Tape) -> str:
         code.answer(str(code.read(i)))
 
     def record() -> None:
-        code.when(code.read(i) >= code.parameter("to"), finish)
+        is_outside = (code.read(i) >= code.parameter("to")) | (code.read(i) < code.parameter("from"))
+        code.when(is_outside | (code.read(left) < 0), finish)
         at = code.place("%tape", code.read(i) * RECORD)
         kernel = code.pointer(at, KERNEL)
         code.when(code.word(at, KERNEL).equals(0), finish)
@@ -80,12 +91,25 @@ def run(code: Tape) -> str:
         code.when(shared, lambda: code.lines.append(f" {share}"))
         alone = shared.equals(0) & (units > 0)
         code.when(alone, lambda: code.kernel(kernel, code.pointer(at, ARGS), 0, units, "%scratch"))
-        code.write(i, code.read(i) + 1)
+        code.write(left, code.read(left) - code.word(at, WEIGHT) - STARTED)
+        advance(code, at, i)
 
     code.forever(record)
     return code.function(
         "i64 @run(ptr %tape, i64 %from, i64 %to, ptr %pool, i64 %threads, ptr %scratch, i64 %stride)"
     )
+
+
+def advance(code: Tape, at: str, i: Slot) -> None:
+    """Goes on to the next record, or to the one that a record says where its flag is set."""
+    distance = code.word(at, JUMP)
+    code.write(i, code.read(i) + 1)
+
+    def follow() -> None:
+        is_set = code.word(code.pointer(at, FLAG), 0).differs(0)
+        code.when(is_set, lambda: code.write(i, code.read(i) + (distance - 1)))
+
+    code.when(distance.differs(0), follow)
 
 
 def ask(code: Tape, at: str, i: Value, limit: Slot, entered: Slot) -> None:
@@ -101,7 +125,10 @@ def ask(code: Tape, at: str, i: Value, limit: Slot, entered: Slot) -> None:
 
 
 def enter(code: Tape) -> str:
-    """Takes the pool and wakes workers: 1; 0 if another run has it; -1 if the records are not worth it."""
+    """Takes the pool and wakes workers: 1; 0 if another run has it; -1 if the records are not worth it.
+
+    Those of a loop come again, so often as one may guess.
+    """
     i, total = code.new_slot("i", I64), code.new_slot("total", I64)
     for slot in (i, total):
         code.write(slot, code.constant(0, I64))
@@ -109,9 +136,12 @@ def enter(code: Tape) -> str:
 
     def weigh() -> None:
         code.when(code.read(i) >= code.parameter("count"), lambda: code.answer("i64 -1"))
-        weight = code.word("%records", code.read(i) * RECORD + WEIGHT)
+        record = code.place("%records", code.read(i) * RECORD)
+        weight = code.word(record, WEIGHT)
         code.write(i, code.read(i) + 1)
         code.when(weight >= threshold, lambda: code.write(total, code.read(total) + weight))
+        comes_again = code.word(record, JUMP) < 0
+        code.when(comes_again, lambda: code.write(total, code.read(total) * ROUNDS))
 
     code.loop_while(lambda: code.read(total) < worth, weigh)
     _, is_ours = code.swapped("%pool", LOCK, 0, 1)

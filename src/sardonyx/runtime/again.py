@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sardonyx.compile import entry
-from sardonyx.compile.pool_words import RECORD, WEIGHT, WORTH
+from sardonyx.compile.pool_words import RECORD, ROUNDS, WEIGHT, WORTH
 from sardonyx.runtime.arrays import WORD, native_entry, python_address
 from sardonyx.runtime.pool import DEFAULTS, native
 
@@ -56,8 +56,9 @@ def frame(context: Context) -> list[int]:
     program = context.native.program
     records = len(program.actions)
     weight = int(context.values[WEIGHT : records * RECORD : RECORD].sum())
+    if context.native.has_loops:
+        weight = weight * ROUNDS + LIGHT + 1  # nobody knows how long they take
     is_alone = context.native.pool.threads == 1 or weight < DEFAULTS[WORTH]
-    is_alone = is_alone and len(context.stops) == 1
     fed, ports = checks(context), places(context)
     words = [0] * entry.FIRST
     words[entry.COUNT] = len(program.inputs) + len(program.outputs)

@@ -1,6 +1,6 @@
 """Subgraphs as native programs: bodies of loops and branches, with the values around them as further inputs.
 
-A body is compiled when it is first called, for the element types and ranks that it is called with; sizes are what
+These are the ones that `compile.control` leaves to the host.  A body is compiled when it is first called, for the element types and ranks that it is called with; sizes are what
 inference knows of them.  It stays with the reference engine where little would be saved, and whenever a call is beyond
 what was compiled: that engine says what is wrong.
 """
@@ -20,7 +20,7 @@ from sardonyx.compile.program import Program as Compiled
 from sardonyx.errors import EvaluationError
 from sardonyx.interp.program import Program
 from sardonyx.interp.steps import Frame, Run
-from sardonyx.ir.dims import Expr, evaluate
+from sardonyx.ir.dims import Expr, Known, evaluate
 from sardonyx.ir.graph import Graph, Model, Value
 from sardonyx.ir.types import TensorType
 from sardonyx.ops.api import RuntimeValue
@@ -38,6 +38,9 @@ class Native(Protocol):
 
     program: Compiled
     can_repeat: bool
+
+    @property
+    def has_loops(self) -> bool: ...
 
     def again(self, feeds: object) -> dict[str, RuntimeValue] | None: ...
 
@@ -61,7 +64,7 @@ class Form:
         if run.nodes + self.nodes > run.limits.nodes:
             return None
         feeds = dict(zip(self.extract.fed, values, strict=True))
-        found = self.native.again(feeds)
+        found = None if self.native.has_loops else self.native.again(feeds)  # which counts no nodes
         if found is None:
             found = self.anew(feeds, run)
         if found is None:
@@ -137,7 +140,31 @@ def compiled(graph: Graph, model: Model, values: Sequence[RuntimeValue], compile
     calls = [action.node for action in native.program.actions if isinstance(action, HostCall)]
     form = Form(native, extract, max(len(graph.nodes) - len(calls), 0))
     lengths = sizes(native.program, dict(zip(extract.fed, values, strict=True)))
-    return form if lengths is not None and saves(form, lengths) else None
+    on_host = len(native.program.actions) - len(native.program.steps)
+    is_quick = native.can_repeat and not grows(form, graph)
+    costs = CALL if is_quick else SLOW_CALL + ON_HOST * on_host
+    return form if lengths is not None and saves(form, lengths, costs) else None
+
+
+def grows(form: Form, graph: Graph) -> bool:
+    """Whether an iteration of Loop adds to the sizes of what it carries, so that each call has new ones."""
+    if graph.parent is None or graph.parent.op_type != "Loop":
+        return False
+    before = {value.name: tensor.shape for value, tensor in form.native.program.inputs.items()}
+    after = {v.name: tensor.shape for v, tensor in form.native.program.outputs.items() if tensor is not None}
+    pairs = zip(form.extract.fed[2:], form.extract.results[1:], strict=False)
+    return any(
+        adds(old, new)
+        for a, b in pairs
+        for old, new in zip(before.get(a, ()), after.get(b, ()), strict=False)
+    )
+
+
+def adds(old: Known, new: Known) -> bool:
+    """Whether a size is an earlier one and more, or less, that does not depend on it."""
+    more = new - old
+    symbols = more.symbols() if isinstance(more, Expr) else frozenset()
+    return more != 0 and isinstance(old, Expr) and symbols.isdisjoint(old.symbols())
 
 
 def is_deep(graph: Graph) -> bool:
@@ -148,13 +175,11 @@ def is_deep(graph: Graph) -> bool:
     return bool(level)
 
 
-def saves(form: Form, lengths: Mapping[str, int]) -> bool:
-    """Whether a call of a body is quicker than its interpretation, by what nodes and calls take here."""
-    program = form.native.program
-    on_host = len(program.actions) - len(program.steps)
-    costs = CALL if form.native.can_repeat else SLOW_CALL + ON_HOST * on_host
-    work = sum((evaluate(s.flops, lengths) or 0) / FLOPS for s in program.steps)
-    work += sum((evaluate(s.traffic, lengths) or 0) / BYTES for s in program.steps)
+def saves(form: Form, lengths: Mapping[str, int], costs: float) -> bool:
+    """Whether a call of a body, which costs so many nanoseconds, is quicker than its interpretation."""
+    steps = form.native.program.steps
+    work = sum((evaluate(s.flops, lengths) or 0) / FLOPS for s in steps)
+    work += sum((evaluate(s.traffic, lengths) or 0) / BYTES for s in steps)
     return NODE * form.nodes + work > costs
 
 

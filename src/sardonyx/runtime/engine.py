@@ -21,7 +21,8 @@ from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.deferred import Deferred
 from sardonyx.runtime.helped import helped
 from sardonyx.runtime.host import inputs_of
-from sardonyx.runtime.native import NativeProgram, Unfit, compile_model
+from sardonyx.runtime.limits import Unfit
+from sardonyx.runtime.native import NativeProgram, compile_model
 from sardonyx.runtime.unchanged import COMPILED, Version
 
 if TYPE_CHECKING:

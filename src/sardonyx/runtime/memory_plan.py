@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from sardonyx.compile import sizes as sizes_of
 from sardonyx.compile.layout import Layout
 from sardonyx.compile.plan import Interval, Plan
-from sardonyx.compile.program import Action, HostCall, Program, Upload
+from sardonyx.compile.program import Action, Collect, HostCall, Program, Upload
 from sardonyx.compile.step import Step
 from sardonyx.compile.tensor import Tensor
 from sardonyx.errors import InputError
@@ -111,6 +111,8 @@ def title(action: Action) -> str:
             return action.node.name or action.node.op_type
         case Upload():
             return action.value.name
+        case Collect():
+            return "+".join(value.name for value in action.buffers)
 
 
 def amount(size: float) -> str:

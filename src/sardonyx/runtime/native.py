@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy import empty
 
 from sardonyx.compile import sizes as sizes_of
+from sardonyx.compile import status
 from sardonyx.compile.entry import DONE, FAULT, READY
 from sardonyx.compile.layout import ARENA, STATUS, WORDS, Base, laid_out
 from sardonyx.compile.llvm.jit import host
 from sardonyx.compile.plan import LINE, planned
-from sardonyx.compile.pool_words import RECORD, WEIGHT
-from sardonyx.compile.program import Action, HostCall, Program, Upload
+from sardonyx.compile.pool_words import JUMP, RECORD
+from sardonyx.compile.program import Action, Collect, HostCall, Program, Upload
+from sardonyx.compile.step import Step
 from sardonyx.compile.tensor import Storage, Tensor
 from sardonyx.interp.steps import Frame, Random, Run
 from sardonyx.ir.dims import Known, evaluate
@@ -24,17 +27,14 @@ from sardonyx.ir.graph import Model, Value
 from sardonyx.ir.tensors import Array
 from sardonyx.ops.api import RunLimits, RuntimeValue
 from sardonyx.runtime.again import Ready, can_repeat, ready
+from sardonyx.runtime.collected import Collected
 from sardonyx.runtime.host import Host, held
+from sardonyx.runtime.limits import Unfit, begin, refuse_passed
 from sardonyx.runtime.loading import SizesOf, Words, fixed_bases
 from sardonyx.runtime.pool import shared
-from sardonyx.runtime.stretches import stops
 
 if TYPE_CHECKING:
     from sardonyx.runtime.memory_plan import MemoryPlan
-
-
-class Unfit(Exception):
-    """The feeds are beyond what the program was made for; the reference engine says what is wrong with them."""
 
 
 class NativeProgram:
@@ -57,6 +57,11 @@ class NativeProgram:
         self.fed = tuple(value.name for value in program.model.graph.inputs)
         self.handed_out = tuple(value.name for value in program.outputs)
         self.can_repeat = can_repeat(self)
+
+    @cached_property
+    def has_loops(self) -> bool:
+        """Whether nodes of subgraphs are among its steps, which runs count as they come to them."""
+        return bool(self.fixed[JUMP : len(self.program.actions) * RECORD : RECORD].any())
 
     def run(
         self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, rng: Random
@@ -134,7 +139,7 @@ class Context:
         self.native = native
         self.words = native.fixed.copy()
         self.bases = native.bases.copy()
-        self.status = np.zeros(1, np.int64)
+        self.status = np.zeros(status.WORDS, np.int64)
         self.bases[WORDS], self.bases[STATUS] = self.words.ctypes.data, self.status.ctypes.data
         self.lengths: tuple[int, ...] | None = None
         self.ready: Ready | None = None
@@ -143,8 +148,8 @@ class Context:
         self.arena = np.empty(0, np.uint8)
         self.scratch = native.pool.scratch(0)
         self.values = native.fixed
-        self.stops: tuple[int, ...] = ()  # up to where the tape runs before Python may handle signals
         self.fed: dict[Storage, Array] = {}
+        self.collected = Collected()
         self.views: dict[tuple[Tensor, bool], Array] = {}  # of the arena, for these lengths
 
     def bind(self, lengths: tuple[int, ...], limit: int) -> None:
@@ -164,8 +169,6 @@ class Context:
         self.bases[ARENA] = start(self.arena)
         self.values = values
         self.words[:] = values + self.bases[native.base_of]
-        records = len(native.program.actions) * RECORD
-        self.stops = stops(values[WEIGHT:records:RECORD], native.pool.threads)
         self.known = dict(zip(native.program.sizes, lengths, strict=True))
         self.lengths = lengths
 
@@ -178,12 +181,15 @@ class Context:
         for value in program.model.graph.inputs:
             self.feed(value, feeds.get(value.name), frame)
         results = {v: self.hand_out(tensor, run.limits.bytes) for v, tensor in program.outputs.items()}
-        self.status[0] = 0
+        begin(self.status, run)
         try:
             self.execute(frame)
         finally:
             self.fed.clear()
-        if self.status[0]:
+            self.collected.clear()
+        run.nodes = int(self.status[status.NODES])
+        if self.status[status.FAULT]:
+            refuse_passed(self.status, run.limits)
             raise Unfit
         return {
             v.name: frame[v] if (found := results[v]) is None else found for v in program.model.graph.outputs
@@ -196,11 +202,12 @@ class Context:
             self.ready = ready(self)
 
     def finish(self) -> int:
-        """Runs the tape, all of whose words are in place."""
-        pool, tape, at = self.native.pool, self.words.ctypes.data, 0
-        for stop in self.stops:
-            at = pool.run(tape, at, stop, self.scratch)
-        return FAULT if self.status[0] else DONE
+        """Runs what is left of the tape, all of whose words are in place."""
+        pool, tape, at = self.native.pool, self.words.ctypes.data, int(self.status[status.AT])
+        count = len(self.native.program.actions)
+        while at < count:
+            at = pool.run(tape, at, count, self.scratch)
+        return FAULT if self.status[status.FAULT] else DONE
 
     def feed(self, value: Value, fed: RuntimeValue, frame: Frame) -> None:
         tensor = self.native.program.inputs.get(value)
@@ -228,11 +235,11 @@ class Context:
             self.words[at] = self.values[at] + array.ctypes.data
 
     def execute(self, frame: Frame) -> None:
-        """Runs the tape; wherever it stops before the end of a stretch, the host has something to do."""
+        """Runs the tape; where it stops before its end the host has something to do, or Python may handle signals."""
         actions, pool = self.native.program.actions, self.native.pool
         tape, at = self.words.ctypes.data, 0
-        for stop in self.stops:
-            while (at := pool.run(tape, at, stop, self.scratch)) < stop:
+        while (at := pool.run(tape, at, len(actions), self.scratch)) < len(actions):
+            if not isinstance(actions[at], Step):
                 self.act(actions[at], frame)
                 at += 1
 
@@ -240,11 +247,18 @@ class Context:
         """Does what the host has to do."""
         if isinstance(action, HostCall):
             taken = {v: self.view(tensor) for v, tensor in action.takes.items()}
+            frame.run.nodes = int(self.status[status.NODES])
             self.native.host.call(action.node, taken, frame)
+            self.status[status.NODES] = frame.run.nodes
+        elif isinstance(action, Collect):
+            slices = {value: self.view(tensor) for value, tensor in action.buffers.items()}
+            self.collected.take(slices, int(self.view(action.turns)[0]), frame, is_last=action.is_last)
         else:
             assert isinstance(action, Upload), f"the tape stopped at {action!r}"
-            value = action.value
-            array = held(frame[value], self.shape(action.tensor), action.tensor.dtype.numpy, value.producer)
+            value, shape = action.value, self.shape(action.tensor)
+            if is_other_nothing(frame[value], shape):
+                raise Unfit  # a loop in which nothing has run leaves dims that nobody knows
+            array = held(frame[value], shape, action.tensor.dtype.numpy, value.producer)
             self.view(action.tensor, writeable=True)[...] = array
 
     def view(self, tensor: Tensor, *, writeable: bool = False) -> Array:
@@ -293,6 +307,11 @@ class Context:
         found = evaluate(dim, self.known)
         assert found is not None, f"{dim} is not decided by {sorted(self.known)}"
         return found
+
+
+def is_other_nothing(value: RuntimeValue, shape: tuple[int, ...]) -> bool:
+    """Whether a value has no elements, and other dims than these."""
+    return isinstance(value, np.ndarray) and value.size == 0 and value.shape != shape
 
 
 def length_of(value: RuntimeValue, axis: int) -> int:

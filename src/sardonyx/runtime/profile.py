@@ -20,7 +20,8 @@ from sardonyx.errors import EvaluationError
 from sardonyx.interp.steps import Frame, Run
 from sardonyx.io.nesting import nesting_limited
 from sardonyx.ops.api import RunLimits, RuntimeValue
-from sardonyx.runtime.native import Context, NativeProgram, Unfit
+from sardonyx.runtime.limits import Unfit
+from sardonyx.runtime.native import Context, NativeProgram
 from sardonyx.runtime.pool import shared
 
 LEAST, MOST = 6, 400  # runs, half of them cut into actions
@@ -32,7 +33,7 @@ COPIED = 32 << 20  # bytes, more than what a core has of the caches
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """An action, the seconds it takes, and its operations and bytes for the dims of the run."""
+    """An action, the seconds it takes, and its operations and bytes for the dims of the run; all turns of a loop together."""
 
     action: Action
     seconds: float
@@ -56,18 +57,30 @@ class TimedContext(Context):
         self.is_cut = False
         self.whole: list[float] = []
         self.samples: list[list[float]] = [[] for _ in native.program.actions]
+        self.times = [0] * len(self.samples)  # that the last run came to each action
 
     def execute(self, frame: Frame) -> None:
         if not self.is_cut:
             self.whole.append(seconds_of(partial(super().execute, frame)))
             return
-        for i, samples in enumerate(self.samples):
-            samples.append(seconds_of(partial(self.one, i, frame)))
+        count, at, spent = len(self.samples), 0, [0.0] * len(self.samples)
+        self.times = [0] * count
+        while at < count:
+            index, start = at, time.perf_counter()
+            at = self.one(index, frame)
+            spent[index] += time.perf_counter() - start
+            self.times[index] += 1
+        for samples, seconds in zip(self.samples, spent, strict=True):
+            samples.append(seconds)
 
-    def one(self, index: int, frame: Frame) -> None:
-        """Runs one action."""
-        if self.native.pool.run(self.words.ctypes.data, index, index + 1, self.scratch) == index:
-            self.act(self.native.program.actions[index], frame)
+    def one(self, index: int, frame: Frame) -> int:
+        """Runs one action; answers which comes next."""
+        reached = self.native.pool.run(self.words.ctypes.data, index, index + 1, self.scratch)
+        action = self.native.program.actions[index]
+        if isinstance(action, Step):
+            return reached
+        self.act(action, frame)
+        return index + 1
 
     def overhead(self) -> float:
         """Seconds of a run of nothing."""
@@ -95,16 +108,19 @@ def profiled(
         runs += 1
         advance()
     spent = context.overhead()
-    found = zip(native.program.actions, context.samples, strict=True)
-    timed = [timed_action(context, action, samples, spent) for action, samples in found]
+    found = zip(native.program.actions, context.samples, context.times, strict=True)
+    timed = [timed_action(context, action, samples, times, spent) for action, samples, times in found]
     return timed, statistics.median(context.whole[1:])
 
 
-def timed_action(context: Context, action: Action, samples: list[float], overhead: float) -> Timed:
-    seconds = max(statistics.median(samples[1:]) - overhead, 0.0)
+def timed_action(
+    context: Context, action: Action, samples: list[float], times: int, overhead: float
+) -> Timed:
+    """What `times` runs of an action take."""
+    seconds = max(statistics.median(samples[1:]) - overhead * times, 0.0)
     if not isinstance(action, Step):
         return Timed(action, seconds, 0, 0)
-    return Timed(action, seconds, context.number(action.flops), context.number(action.traffic))
+    return Timed(action, seconds, *(context.number(one) * times for one in (action.flops, action.traffic)))
 
 
 # --- the machine -----------------------------------------------------------------------------

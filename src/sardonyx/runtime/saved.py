@@ -20,8 +20,9 @@ from sardonyx.runtime import arrays, pool
 from sardonyx.runtime.again import can_repeat
 from sardonyx.runtime.engine import NativeEngine, Observer
 from sardonyx.runtime.host import Host
+from sardonyx.runtime.limits import Unfit
 from sardonyx.runtime.loading import Sizes, sizes_in
-from sardonyx.runtime.native import NativeProgram, Unfit, ports
+from sardonyx.runtime.native import NativeProgram, ports
 
 if TYPE_CHECKING:
     from sardonyx.runtime.memory_plan import MemoryPlan

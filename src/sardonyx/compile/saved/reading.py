@@ -11,12 +11,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx.compile import atomics, entry, layout, sizes, tape
+from sardonyx.compile import atomics, entry, layout, pool_words, sharing, sizes, status, tape
 from sardonyx.compile.layout import STATUS
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.plan import Plan, Slot
 from sardonyx.compile.pool_words import RECORD
-from sardonyx.compile.program import Action, HostCall, Program, Upload
+from sardonyx.compile.program import Action, Collect, HostCall, Program, Upload
 from sardonyx.compile.saved.container import (
     CONSTANTS,
     Container,
@@ -75,7 +75,7 @@ class Saved:
 def protocol() -> str:
     """What code and the runtime agree on, hashed: the files that say it."""
     digest = hashlib.sha256()
-    for module in (atomics, entry, layout, sizes, tape):
+    for module in (atomics, entry, layout, pool_words, sharing, sizes, status, tape):
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()
 
@@ -183,14 +183,21 @@ class Reader:
             {of for of, _ in self.lengths.values()} <= {v.name for v in graph.inputs},
             "a length is of no input",
         )
-        status = Tensor(DataType.INT64, (1,), (1,), Storage("status", SLOT, "status"))
-        return Program(self.model, actions, self.lengths, found, handed_out, status)
+        told = Tensor(DataType.INT64, (1,), (1,), Storage("status", status.WORDS * status.WORD, "status"))
+        return Program(self.model, actions, self.lengths, found, handed_out, told)
 
     def action(self, found: Json) -> Action:
-        """A kernel's key; or a node's number and what it takes; or a value's name and its tensor."""
+        """A kernel's key; or a node's number and what it takes; or a value's name and its tensor; or buffers, turns and
+        whether they are the last."""
         if isinstance(found, str):
             return Step(Kernel(found, no_source), (), 0, (), ())
-        first, second = the_list(found, 2)
+        first, second, *rest = the_list(found)
+        if isinstance(first, list):
+            pairs = (the_list(one, 2) for one in first)
+            buffers = {self.value(name): self.tensor(tensor) for name, tensor in pairs}
+            must(len(rest) == 1 and bool(buffers), "slices are not whole")
+            return Collect(buffers, self.tensor(second), is_last=rest[0] is True)
+        must(not rest, "an action is too long")
         if isinstance(first, str):
             return Upload(self.value(first), self.tensor(second))
         node = self.model.graph.nodes[the_number(first, len(self.model.graph.nodes) - 1)]

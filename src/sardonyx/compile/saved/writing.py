@@ -12,7 +12,7 @@ from sardonyx.compile.layout import Layout, laid_out
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.pending import Pending, bytes_of
 from sardonyx.compile.plan import Plan, planned
-from sardonyx.compile.program import Action, HostCall, Program
+from sardonyx.compile.program import Action, Collect, HostCall, Program
 from sardonyx.compile.saved import container
 from sardonyx.compile.saved.code import Code
 from sardonyx.compile.saved.container import Constant, Json
@@ -136,4 +136,7 @@ class Writer:
                 return action.kernel.key
             case HostCall():
                 return [calls[action.node], [[v.name, self.tensor(t)] for v, t in action.takes.items()]]
+            case Collect():
+                buffers: Json = [[v.name, self.tensor(t)] for v, t in action.buffers.items()]
+                return [buffers, self.tensor(action.turns), action.is_last]
         return [action.value.name, self.tensor(action.tensor)]

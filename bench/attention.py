@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -37,16 +37,24 @@ def aligned(shape: tuple[int, ...]) -> Array:
     return found
 
 
-def runner(step: Step, arrays: dict[Storage, Array]) -> Callable[[], object]:
-    """All units of a step in one call."""
+def runner(steps: Sequence[Step], arrays: dict[Storage, Array]) -> Callable[[], object]:
+    """All units of some steps, one step after the other."""
+    calls = [call(step, arrays) for step in steps]
+    return lambda: [one() for one in calls]
+
+
+def call(step: Step, arrays: dict[Storage, Array]) -> Callable[[], object]:
     kernel = load(step.kernel.source("attention", host()), ["attention"])
-    call = kernel.function("attention", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+    run = kernel.function("attention", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+    for one in (*step.reads, *step.writes):
+        if one.storage not in arrays:
+            arrays[one.storage] = aligned((number(one.storage.size, {}) // 4,))
     words = [
         arrays[arg.storage].ctypes.data if isinstance(arg, Tensor) else number(arg, {}) for arg in step.args
     ]
     given, scratch = np.array(words, np.int64), aligned((number(step.scratch, {}) // 4,))
     units = number(step.units, {})
-    return lambda: call(given.ctypes.data, 0, units, scratch.ctypes.data)
+    return lambda: run(given.ctypes.data, 0, units, scratch.ctypes.data)
 
 
 def compared(heads: int, queries: int, keys: int, depth: int, limit: float) -> list[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from compile import guarded
 from compile.vector_runs import applied, loop, ulps
 from sardonyx.compile.attention.decay import decay
+from sardonyx.compile.attention.scores import BIASED, CAPPED, PRODUCTS, WEIGHTS
 from sardonyx.compile.attention.step import attention
 from sardonyx.compile.llvm.jit import host, load
 from sardonyx.compile.math.function import Definitions
@@ -85,10 +87,12 @@ def expected(
     return found
 
 
-def on(step: Step, lanes: int | None) -> Step:
-    """The step on a machine whose registers hold so many floats."""
-    if lanes is None:
-        return step
+def on(steps: Sequence[Step], lanes: int | None) -> list[Step]:
+    """The steps on a machine whose registers hold so many floats."""
+    return [one if lanes is None else narrow(one, lanes) for one in steps]
+
+
+def narrow(step: Step, lanes: int) -> Step:
     target = replace(host(), lanes=lanes, registers=16)
     source = step.kernel.source
     return dataclasses.replace(
@@ -315,6 +319,65 @@ def test_heads_of_one_query_share_keys_with_masks_of_their_own(heads: int) -> No
     close(run(q, k, v), expected(q, k, v, 0.25))
 
 
+@pytest.mark.parametrize("lanes", [None, 8, 1])
+@pytest.mark.parametrize(("queries", "heads", "groups"), [(1, 6, 3), (3, 10, 2), (2, 9, 9), (1, 40, 2)])
+def test_many_keys_of_heads_beside_one_another(
+    queries: int, heads: int, groups: int, lanes: int | None
+) -> None:
+    keys, depth = 600, 20
+    x = {
+        "q": drawn(2, queries, heads, depth, seed=1),
+        "k": drawn(2, keys, groups, depth, seed=2),
+        "v": drawn(2, keys, groups, depth, seed=3),
+        "y": np.zeros((2, queries, heads, depth), np.float32),
+        "mask": np.random.default_rng(4).random((2, heads, queries, keys)) < 0.5,
+    }
+    x["mask"][0, 0, 0] = False  # no key at all
+    x["mask"][1, -1, -1, 500:] = False  # none of the last chunks
+    x["q"][0, 0, 0, 0] = np.nan  # whatever its scores are
+    made = {name: guarded.tensor(array, name) for name, array in x.items()}
+    at = {name: tensor for name, (tensor, _) in made.items()}
+    views = [at[name].permuted((0, 2, 1, 3)) for name in "qkvy"]
+    steps = attention(*views, scale=0.5, mask=at["mask"], ahead=keys - queries + 1, zeros=True)
+    guarded.run(on(steps, lanes), {storage: x[name] for name, (_, storage) in made.items()})
+    q, k, v, y = (x[name].transpose(0, 2, 1, 3) for name in "qkvy")
+    with np.errstate(invalid="ignore"):
+        wanted = expected(q, k, v, 0.5, x["mask"], causal=True, past=keys - queries)
+    wanted[0, 0, 0] = 0
+    close(y, wanted)
+
+
+@pytest.mark.parametrize("queries", [1, 3, 8, 9, 40])
+def test_how_many_queries_there_are_may_be_known_late(queries: int) -> None:
+    q, k, v = drawn(2, 6, queries, 16, seed=1), drawn(2, 2, 1030, 16, seed=2), drawn(2, 2, 1030, 16, seed=3)
+    y, n = np.zeros_like(q), symbol("n")
+    made = [guarded.tensor(array) for array in (q, k, v, y)]
+    late = replace(made[0][0], shape=(2, 6, n, 16), strides=(n * 96, n * 16, 16, 1))
+    result = replace(late, storage=made[3][1])
+    steps = attention(late, made[1][0], made[2][0], result, scale=0.25, ahead=1031 - n)
+    arrays = {storage: array for (_, storage), array in zip(made, (q, k, v, y), strict=True)}
+    guarded.run(steps, arrays, {"n": queries})
+    close(y, expected(q, k, v, 0.25, causal=True, past=1030 - queries))
+
+
+@pytest.mark.parametrize("lanes", [None, 8, 4, 1])
+@pytest.mark.parametrize("stage", [PRODUCTS, CAPPED, BIASED, WEIGHTS])
+def test_scores_are_given_in_any_stage(stage: int, lanes: int | None) -> None:
+    q, k, v = drawn(2, 4, 5, 19, seed=1), drawn(2, 2, 37, 19, seed=2), drawn(2, 2, 37, 8, seed=3)
+    mask = drawn(2, 1, 5, 37, seed=4)
+    found = np.full((2, 4, 5, 37), -7, np.float32)
+    step_run(q, k, v, mask=mask, ahead=20, softcap=1.5, scores=found, stage=stage, lanes=lanes)
+    wanted = 0.25 * (q.astype(np.float64) @ np.repeat(k, 2, 1).swapaxes(2, 3))
+    if stage >= CAPPED:
+        wanted = 1.5 * np.tanh(wanted / 1.5)
+    if stage >= BIASED:
+        wanted = np.where(np.arange(37) < np.arange(20, 25)[:, None], wanted + mask, -np.inf)
+    if stage == WEIGHTS:
+        wanted = np.exp(wanted - wanted.max(-1, keepdims=True))
+        wanted /= wanted.sum(-1, keepdims=True)
+    close(found, wanted)
+
+
 def step_run(
     q: Array,
     k: Array,
@@ -328,6 +391,8 @@ def step_run(
     softcap: float = 0.0,
     zeros: bool = False,
     noted: Array | None = None,
+    scores: Array | None = None,
+    stage: int = PRODUCTS,
     lanes: int | None = None,
 ) -> Array:
     """What a step makes of whatever it is told besides; `noted` becomes the status."""
@@ -339,7 +404,9 @@ def step_run(
         "y": np.full((*q.shape[:3], v.shape[3]), -7, np.float32),
         "status": status,
     }
-    given |= {n: one for n, one in (("mask", mask), ("lengths", lengths)) if one is not None}
+    given |= {
+        n: one for n, one in (("mask", mask), ("lengths", lengths), ("scores", scores)) if one is not None
+    }
     made = {name: guarded.tensor(array, name) for name, array in given.items()}
     at = {name: tensor for name, (tensor, _) in made.items()}
     step = attention(
@@ -353,6 +420,8 @@ def step_run(
         status=at["status"],
         softcap=softcap,
         zeros=zeros,
+        scores=at.get("scores"),
+        stage=stage,
     )
     guarded.run(on(step, lanes), {made[name][1]: array for name, array in given.items()})
     return given["y"]

@@ -12,7 +12,9 @@ from models import model
 from sardonyx.compile.rows.top_k import top_k
 from sardonyx.interp.interpreter import Interpreter
 from sardonyx.ir.tensors import Array
-from sardonyx.runtime.native import Unfit
+from sardonyx.runtime.limits import Unfit
+
+KINDS = {"float32": "float", "float64": "double", "int32": "int32", "int64": "int64"}
 
 
 def text(kind: str, k: int, *, axis: int = -1, largest: int = 1, dims: str = "a,b,c") -> str:
@@ -22,7 +24,7 @@ def text(kind: str, k: int, *, axis: int = -1, largest: int = 1, dims: str = "a,
 
 def both(x: Array, k: int, *, axis: int = -1, largest: int = 1) -> None:
     """Elements and places are those of the reference engine, bit for bit."""
-    kind = "float" if x.dtype == np.float32 else "int32"
+    kind = KINDS[x.dtype.name]
     dims = ",".join("abcd"[: x.ndim])
     source = text(kind, k, axis=axis, largest=largest, dims=dims)
     wanted = Interpreter(model(source, opset=28)).run({"x": x})
@@ -39,6 +41,16 @@ def test_the_best_come_first(k: int, axis: int, largest: int) -> None:
     shape = [3, 4, 2]
     shape[axis] = 41
     both(normal(*shape), k, axis=axis, largest=largest)
+    both(normal(*shape) * np.float64(1 + 1e-12), k, axis=axis, largest=largest)
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+def test_wide_elements_differ_in_their_last_bit(largest: int) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.integers(-4, 4, (3, 300))
+    for k in (1, 20, 300):
+        both(x + 2**62, k, largest=largest)
+        both(1 + x * 2.0**-52, k, largest=largest)
 
 
 @pytest.mark.parametrize("largest", [0, 1])
@@ -49,6 +61,8 @@ def test_of_equal_elements_the_first_comes_first(k: int, largest: int) -> None:
     floats = x.astype(np.float32)
     floats[floats == 2] = -0.0
     both(floats, k, largest=largest)
+    both(x, k, largest=largest)
+    both(floats.astype(np.float64), k, largest=largest)
 
 
 @pytest.mark.parametrize("largest", [0, 1])
@@ -60,13 +74,16 @@ def test_nan_is_above_all_numbers(largest: int) -> None:
     x[2, 50:60] = -np.inf
     for k in (3, 70, 150, 200):
         both(x, k, largest=largest)
+        both(x.astype(np.float64), k, largest=largest)
 
 
 def test_integers_at_the_ends_of_their_type_are_numbers_like_others() -> None:
-    x = np.array([[5, -(2**31), 2**31 - 1, 0, -(2**31)]], np.int32)
-    for k in (1, 3, 5):
-        both(x, k)
-        both(x, k, largest=0)
+    for dtype in (np.int32, np.int64):
+        ends = np.iinfo(dtype)
+        x = np.array([[5, ends.min, ends.max, 0, ends.min]], dtype)
+        for k in (1, 3, 5):
+            both(x, k)
+            both(x, k, largest=0)
 
 
 def test_more_than_there_are_is_refused_when_sizes_are_known() -> None:
@@ -76,10 +93,11 @@ def test_more_than_there_are_is_refused_when_sizes_are_known() -> None:
         runs(source, {"x": normal(2, 2)})
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("lanes", [16, 8, 4, 1])
-def test_rows_are_read_within_their_bounds(lanes: int) -> None:
-    x = normal(5, 77)
-    values, indices = np.zeros((5, 9), np.float32), np.zeros((5, 9), np.int64)
+def test_rows_are_read_within_their_bounds(lanes: int, dtype: type[np.generic]) -> None:
+    x = normal(5, 77).astype(dtype)
+    values, indices = np.zeros((5, 9), dtype), np.zeros((5, 9), np.int64)
     arrays: tuple[Array, ...] = (x, values, indices)
     made = [guarded.tensor(array) for array in arrays]
     source, best, places = (tensor for tensor, _ in made)

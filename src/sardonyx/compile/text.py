@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Element = Literal["float", "double", "i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
+Element = Literal["float", "double", "i1", "i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64"]
 SHORT = {"float": "f32", "double": "f64"}
 BITS_OF: dict[Element, Element] = {"float": "i32", "double": "i64", "i32": "float", "i64": "double"}
 

@@ -1,39 +1,85 @@
-"""A few queries one by one: vectors run along keys and values, which are read from wherever they are.
+"""A few queries beside one another: vectors run along keys and values, which are read from wherever they are.
 
-Keys go in parts that stay in the nearer caches while all of the queries look at them.
+Keys go in parts, whose scores are in scratch: sums so far are scaled whenever a part has a greater maximum.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sardonyx.compile.attention.decay import decay
-from sardonyx.compile.attention.heads import Heads
+from sardonyx.compile.attention.heads import AHEAD, ROUND
+from sardonyx.compile.attention.stream import Stream
+from sardonyx.compile.attention.tiles import PAIR, PART, Tiles
 from sardonyx.compile.blocks import Slot
-from sardonyx.compile.text import Kind, Value
-
-SCORES = 512  # of a query that are in scratch at a time, at most `KEYS * QUERIES`
-TOGETHER = 4  # vectors of sums that do not wait for one another
+from sardonyx.compile.text import Value
 
 
-class Few(Heads):
-    """The instructions for queries that are too few to fill the lanes: up to `QUERIES` / lanes of them.
+class Few(Tiles):
+    """The instructions of a unit of few queries: of `beside` heads of keys, each with up to `TOGETHER` queries."""
 
-    Scratch: maximum and sum of each query are vectors, its elements and its results rows.
-    """
-
-    def one_by_one(self, query: Value, count: Value) -> None:
-        """The results of `count` queries; elements of keys and values are 1 apart."""
-        none, last = self.number(0), query + count - 1
-        self.counted(none, count, 1, lambda i: self.start(query + i, i), "start")
-        end = self.last_key(last)
+    def beside(self, batch: Value, shared: Value, head: Value, chunk: Value) -> None:
+        """The results of all queries of a unit, or their parts; elements of keys and values are 1 apart."""
+        size, none = self.sizes, self.number(0)
+        self.unit_at = batch, shared, head, chunk
+        self.heads = self.least(size["groups"] - shared, size["beside"])
+        self.queries = size["queries"] * self.least(size["group"] - head, size["together"])
+        self.padded = self.queries + (PAIR - 1) & -PAIR
+        self.sides = dict(self.at)
+        self.streams = {
+            name: Stream(self, self.at[name], self.heads * size[length], size[f"{name}_row"])
+            for name, length in (("k", "depth"), ("v", "width"))
+        }
+        self.for_queries(self.padded, self.start)
+        first, last = self.first_key(none), self.last_key(size["queries"] - 1)
 
         def part(key: Value) -> None:
-            self.counted(none, count, 1, lambda i: self.part_of(query + i, i, key), "query")
+            count = self.least(last - key, self.number(PART))
+            self.scores(key, count)
+            self.for_queries(self.queries, lambda i: self.soften(i, key, count))
+            self.weigh(key, count)
 
-        self.counted(self.first_key(query), end + (SCORES - 1), SCORES, part, "key")
-        self.counted(none, count, 1, lambda i: self.finish(query + i, i), "finish")
+        self.counted(first, last + (PART - 1), PART, part, "key")
+        is_whole = size["chunks"].equals(1)
+        self.when(is_whole, lambda: self.for_queries(self.queries, self.finish))
+        self.when(is_whole.equals(0), lambda: self.for_queries(self.queries, self.leave))
+        self.at = dict(self.sides)
 
-    def start(self, query: Value, i: Value) -> None:
-        q, elements, results = self.row("q", query), self.own("q", i), self.own("o", i)
+    def for_queries(self, count: Value, body: Callable[[Value], None]) -> None:
+        """The body for so many queries of each head of keys and values."""
+        self.for_heads(lambda: self.stepped(count, 1, body, "query"))
+
+    def for_heads(self, body: Callable[[], None]) -> None:
+        """The body for each head of keys and values of the unit, with that head in work."""
+
+        def one(i: Value) -> None:
+            self.side, self.own_row = i, i * self.padded
+            for name, side in self.sides.items():
+                step = i if name in ("k", "v") else i * self.sizes["group"]
+                self.at[name] = self.address(side, step * self.sizes[f"{name}_head"], self.element(name))
+            body()
+
+        self.counted(self.number(0), self.heads, 1, one, "head")
+
+    def placed(self, name: str, i: Value) -> str:
+        """The address of the row of a query of q, y or the mask."""
+        head, query = self.divided(i, self.sizes["queries"])
+        place = head * self.sizes[f"{name}_head"] + query * self.sizes[f"{name}_row"]
+        return self.address(self.at[name], place, self.element(name))
+
+    def place(self, i: Value) -> Value:
+        """The place of a query in its head."""
+        return self.remainder(i, self.sizes["queries"])
+
+    # --- queries -----------------------------------------------------------------------------
+
+    def start(self, i: Value) -> None:
+        """Puts a query, or the last one behind it, into its row."""
+        q, elements, results = (
+            self.placed("q", self.least(i, self.queries - 1)),
+            self.own("q", i),
+            self.own("o", i),
+        )
         self.each(
             self.sizes["depth"],
             lambda d, mask: self.put(
@@ -41,138 +87,124 @@ class Few(Heads):
             ),
         )
         self.each(self.sizes["width"], lambda d, _: self.put(self.zeros, self.address(results, d)))
-        self.write(self.held_in("max", i), self.lowest)
-        self.write(self.held_in("sum", i), self.zeros)
+        self.put(self.lowest, self.own("max", i))
+        self.put(self.zeros, self.own("sum", i))
 
-    def own(self, area: str, i: Value) -> str:
-        """The address of a query's row in scratch."""
-        return self.address(self.places[area], i * self.rounded("depth" if area == "q" else "width"))
+    # --- scores ------------------------------------------------------------------------------
 
-    def held_in(self, area: str, i: Value) -> Slot:
-        """Where a query's maximum or sum stands, of which each lane has a part."""
-        return Slot(self.address(self.places[area], i * self.lanes), self.vector)
-
-    def part_of(self, query: Value, i: Value, key: Value) -> None:
-        """What a query makes of those keys of a part that it looks at."""
-        first, end = self.first_key(query), self.least(self.last_key(query), key + SCORES)
-        first = self.select(first < key, key, first)
-        self.when(first < end, lambda: self.some(query, i, first, end - first))
-
-    def finish(self, query: Value, i: Value) -> None:
-        total = self.new_slot("total", self.vector)
-        self.write(total, self.across("add", self.read(self.held_in("sum", i))))
-        if self.form.zeros and self.form.hides:
-            self.when(self.nothing(self.read(total)), lambda: self.cleared(query, i, total))
-        self.result(query, i, self.inverse(self.read(total)))
-
-    def nothing(self, total: Value) -> Value:
-        """Whether a sum of weights, the same in every lane, is not above 0."""
-        if self.lanes > 1:
-            total = self.emit(Kind("float"), f"extractelement {total}, i32 0")
-        return (total > 0).equals(0)
-
-    def cleared(self, query: Value, i: Value, total: Slot) -> None:
-        """Zeros for a query that may look at no key, whatever its scores are."""
-
-        def clear() -> None:
-            results = self.own("o", i)
-            self.each(self.sizes["width"], lambda d, _: self.put(self.zeros, self.address(results, d)))
-            self.write(total, self.constant(1.0, self.vector))
-
-        self.when(self.is_blind(query), clear)
-
-    def some(self, query: Value, number: Value, key: Value, count: Value) -> None:
-        """Adds the values of some keys, by their scores, to the sums so far."""
-        places = [self.held_in(area, number) for area in ("max", "sum")]
+    def soften(self, i: Value, key: Value, count: Value) -> None:
+        """A query's scores to exponentials; sums and results so far are scaled to the new maximum."""
+        places = [self.own(area, i) for area in ("max", "sum")]
         maximum, total = (self.new_slot(name, self.vector) for name in ("max", "sum"))
-        for slot, place in zip((maximum, total), places, strict=True):
-            self.write(slot, self.read(place))
-        zero, before = self.number(0), self.read(maximum)
-        self.counted(
-            zero,
-            count + (self.lanes - 1),
-            self.lanes,
-            lambda i: self.scores(query, number, key, i, count, maximum),
-            "score",
-        )
-        greatest = self.across("max", self.read(maximum))
-        self.write(maximum, greatest)
+        before = self.taken(places[0])
+        self.write(maximum, before)
+        query, mask = self.place(i), self.mask_row(i)
+
+        def look(at: Value) -> None:
+            found = self.seen(i, at, query, mask, key, count)
+            self.write(maximum, self.greater(self.read(maximum), found))
+
+        self.stepped(count, self.lanes, look, "look")
+        greatest = self.greatest(self.read(maximum))
         base = self.finite(greatest)
         factor = self.called(decay, before - base)
-        self.write(total, self.read(total) * factor)
+        self.write(total, self.taken(places[1]) * factor)
 
-        def weigh(i: Value) -> None:
-            place = self.address(self.places["p"], i)
-            weight = self.called(decay, self.taken(place) - base)
-            self.put(weight, place)
-            self.write(total, self.read(total) + weight)
+        def weight(at: Value) -> None:
+            score = self.address(self.own("p", i), at)
+            found = self.called(decay, self.taken(score) - base)
+            self.put(found, score)
+            self.write(total, self.read(total) + found)
 
-        self.counted(zero, count + (self.lanes - 1), self.lanes, weigh, "weight")
-        self.write(places[0], greatest)
-        self.write(places[1], self.read(total))
-        self.values(number, key, count, factor)
+        self.stepped(count, self.lanes, weight, "weight")
+        self.put(greatest, places[0])
+        self.put(self.read(total), places[1])
+        self.scaled(i, factor)
 
-    def scores(
-        self, query: Value, number: Value, key: Value, first: Value, count: Value, maximum: Slot
-    ) -> None:
-        """The scores of as many keys as there are lanes; -inf behind the last one."""
-        last = count - 1
-        keys = [key + self.least(first + i, last) for i in range(self.lanes)]
-        found = self.dots(self.own("q", number), [self.row("k", one) for one in keys], self.sizes["depth"])
-        inside = self.inside(count - first)
+    def mask_row(self, i: Value) -> str:
+        return self.placed("mask", i) if self.form.masked else ""
+
+    def seen(self, i: Value, at: Value, query: Value, mask: str, key: Value, count: Value) -> Value:
+        """A vector of a query's scores; -inf behind the last key, and where it does not look at one."""
+        score = self.address(self.own("p", i), at)
+        found, last = self.taken(score), count
+        if self.form.ahead:
+            last = self.least(count, self.last_key(query) - key)
+        inside = self.inside(last - at)
         if self.form.capped:
             found = self.within_cap(found)
         if self.form.masked:
-            found = found + self.biases(self.row("mask", query), key + first, inside)
+            found = found + self.biases(mask, key + at, inside)
         found = self.select(inside, found, self.lowest)
-        self.put(found, self.address(self.places["p"], first))
-        self.write(maximum, self.greater(self.read(maximum), found))
+        if self.form.behind:
+            found = self.select(self.inside(self.first_key(query) - key - at), self.lowest, found)
+        self.put(found, score)
+        return found
 
-    def values(self, number: Value, key: Value, count: Value, factor: Value) -> None:
-        """Weighted sums of values, several vectors at a time and what is left one by one."""
-        width, step = self.sizes["width"], TOGETHER * self.lanes
-        reached = self.counted(
-            self.number(0),
-            width,
-            step,
-            lambda d: self.weighted(number, key, count, factor, d, TOGETHER, None),
-            "d",
-        )
-        left = width - reached
-        self.each(left, lambda d, mask: self.weighted(number, key, count, factor, reached + d, 1, mask))
+    def scaled(self, i: Value, factor: Value) -> None:
+        results = self.own("o", i)
 
-    def weighted(
-        self,
-        number: Value,
-        key: Value,
-        count: Value,
-        factor: Value,
-        d: Value,
-        vectors: int,
-        mask: Value | None,
-    ) -> None:
-        columns = [d + v * self.lanes for v in range(vectors)]
-        results = self.own("o", number)
-        places = [self.address(results, column) for column in columns]
-        slots = [self.new_slot("value", self.vector) for _ in columns]
-        for slot, place in zip(slots, places, strict=True):
-            self.write(slot, self.taken(place) * factor)
+        def scale(d: Value, _: Value | None) -> None:
+            place = self.address(results, d)
+            self.put(self.taken(place) * factor, place)
 
-        def add(i: Value) -> None:
-            weight, row = self.scalar(self.address(self.places["p"], i)), self.row("v", key + i)
-            for slot, column in zip(slots, columns, strict=True):
-                value = self.taken(self.address(row, column), mask)
-                self.write(slot, self.fma(weight, value, self.read(slot)))
+        self.each(self.sizes["width"], scale)
 
-        self.counted(self.number(0), count, 1, add, "value")
-        for slot, place in zip(slots, places, strict=True):
-            self.put(self.read(slot), place)
+    # --- results -----------------------------------------------------------------------------
 
-    def result(self, query: Value, i: Value, inverse: Value) -> None:
-        y, results = self.row("y", query), self.own("o", i)
+    def finish(self, i: Value) -> None:
+        """Writes a query's result."""
+        total = self.new_slot("total", self.vector)
+        self.write(total, self.across("add", self.taken(self.own("sum", i))))
+        self.cleared(i, total, 1.0)
+        inverse = self.inverse(self.read(total))
+        y, results = self.placed("y", i), self.own("o", i)
         self.each(
             self.sizes["width"],
             lambda d, mask: self.put(
                 self.taken(self.address(results, d)) * inverse, self.address(y, d), mask
             ),
         )
+
+    def leave(self, i: Value) -> None:
+        """Writes what a query has made of a chunk of the keys: see `joining`."""
+        size = self.sizes
+        batch, shared, head, chunk = self.unit_at
+        inside, query = self.divided(i, size["queries"])
+        whole = (batch * size["groups"] + shared + self.side) * size["group"] + head + inside
+        row = (whole * size["queries"] + query) * size["chunks"] + chunk
+        part = self.address(self.lists["parts"], row * (self.rounded("width") + AHEAD))
+        total, counts = (self.new_slot(name, self.vector) for name in ("total", "counts"))
+        self.write(total, self.across("add", self.taken(self.own("sum", i))))
+        self.write(counts, self.constant(1.0, self.vector))
+
+        def clear() -> None:
+            self.write(counts, self.zeros)
+            self.put(self.lowest, self.own("max", i))
+
+        self.cleared(i, total, 0.0, clear)
+        heads = (self.taken(self.own("max", i)), self.read(total), self.read(counts))
+        for place, value in enumerate(heads):
+            self.put(value, self.address(part, self.number(place * ROUND)))
+        results, made = self.own("o", i), self.address(part, self.number(AHEAD))
+        self.each(
+            size["width"],
+            lambda d, _: self.put(self.taken(self.address(results, d)), self.address(made, d)),
+        )
+
+    def cleared(
+        self, i: Value, total: Slot, instead: float, besides: Callable[[], None] = lambda: None
+    ) -> None:
+        """Zeros for a query that may look at no key, whatever its scores are, and what its sum becomes then."""
+
+        def clear() -> None:
+            results = self.own("o", i)
+            self.each(self.sizes["width"], lambda d, _: self.put(self.zeros, self.address(results, d)))
+            self.write(total, self.constant(instead, self.vector))
+            besides()
+
+        def look() -> None:
+            self.when(self.is_blind(self.place(i), self.mask_row(i)), clear)
+
+        if self.form.zeros and self.form.hides:
+            self.when(self.nothing(self.read(total)), look)

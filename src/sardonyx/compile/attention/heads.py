@@ -1,4 +1,4 @@
-"""What kernels of attention are given, and where a unit of work finds its head in it."""
+"""What kernels of attention are given, and where a unit of work finds its heads in it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ QUERIES = 64  # of a unit of work: as many as one head has, up to this
 KEYS = (
     128  # whose scores are in scratch at a time: they stay in the nearer caches, with their keys and values
 )
+CHUNK = 512  # keys of a unit that has few queries, if it has not all of them
+TOGETHER = 16  # queries of a unit that share keys, if there are few
 ROUND = 16  # lanes of the widest target, by whose multiples scratch is measured
+AHEAD = 3 * ROUND  # floats of a part ahead of its results
 SIZES = (
-    "heads", "group", "queries", "keys", "depth", "width", "ahead", "back", "most", "scale", "cap", "room",
+    "groups", "group", "queries", "keys", "depth", "width", "ahead", "back", "most", "scale", "cap",
+    "few", "together", "beside", "chunks",
     "q_batch", "q_head", "q_row", "k_batch", "k_head", "k_row", "k_step",
     "v_batch", "v_head", "v_row", "v_step", "y_batch", "y_head", "y_row",
 )  # fmt: skip
@@ -22,60 +26,47 @@ MASK_SIZES = ("mask_batch", "mask_head", "mask_row", "mask_step")
 
 
 class Heads(Dots):
-    """The instructions of a kernel of attention: its arguments, and the addresses of the head in work.
+    """The instructions of a kernel of attention: its arguments, and the addresses of the heads in work.
 
-    Arguments: addresses of q, k, v, y, of the mask if there is one, of lengths and status if there are such; then
-    `SIZES`; then `MASK_SIZES`.  scale, cap: the bits of a float.  group: heads of q that share one of k and v.  ahead,
-    back: query s looks at keys from s + back up to s + ahead, each counted from the length if there are lengths.  most:
-    what a length may be.  room: keys whose scores scratch has room for.
+    Arguments: addresses of q, k, v, y, of the mask if there is one, of parts, of lengths and status if there are such;
+    then `SIZES`; then `MASK_SIZES`.  groups: heads of k and v.  group: heads of q that share one of them.  ahead, back:
+    query s looks at keys from s + back up to s + ahead, each counted from the length if there are lengths.  most: what a
+    length may be.  scale, cap: the bits of a float.
+
+    few: whether there are few queries, whose units have `beside` heads of k and v, `together` heads of q for each, and
+    one of `chunks` runs of `CHUNK` keys, of which results are put into parts if there are several.
     """
 
     def __init__(self, target: Target, form: Form) -> None:
         super().__init__(target)
         self.form = form
         tensors = ("q", "k", "v", "y", *(["mask"] if form.masked else []))
-        further = ("lengths", "status") if form.lengths else ()
+        further = ("parts", *(("lengths", "status") if form.lengths else ()))
         names = (*SIZES, *MASK_SIZES) if form.masked else SIZES
         self.tensors = {name: self.pointer(i) for i, name in enumerate(tensors)}
         self.lists = {name: self.pointer(i) for i, name in enumerate(further, len(tensors))}
         self.sizes = {name: self.size(i) for i, name in enumerate(names, len(tensors) + len(further))}
         self.scale, self.cap = (self.real(name) for name in ("scale", "cap"))
-        self.places = self.areas()
         self.at: dict[str, str] = {}  # addresses of the head in work
-        self.end = self.shift = self.number(0)  # of the keys in work, and how far their places are moved
+        self.begin = self.end = self.shift = self.number(
+            0
+        )  # of the keys in work, and how far places are moved
 
     def real(self, name: str) -> Value:
         """A float among the sizes, in every lane."""
         return self.spread(self.sizes[name].converted("trunc", "i32").bits(), self.lanes)
 
-    def areas(self) -> dict[str, str]:
-        """Scratch: maxima, sums and factors of queries; queries, results and scores, each a row of queries for an item."""
-        one, none = self.number(1), self.number(0)
-        depth, width = self.rounded("depth"), self.rounded("width")
-        rows = {"max": one, "sum": one, "factor": one, "q": depth, "o": width, "p": none}
-        found, at = {}, none
-        for name, count in rows.items():
-            found[name] = self.address(self.scratch, at)
-            at = at + count * QUERIES
-        return found
-
     def rounded(self, name: str) -> Value:
         return self.sizes[name] + (ROUND - 1) & -ROUND
 
-    def enter(self, unit: Value) -> tuple[Value, Value]:
-        """Finds the head of a unit; answers its first query and how many there are."""
+    def enter(self, batch: Value, shared: Value, head: Value) -> None:
+        """Finds a head of keys and values, and one of those of queries that share it."""
         size = self.sizes
-        blocks = self.quotient(size["queries"] + (QUERIES - 1), self.number(QUERIES))
-        item = self.quotient(unit, blocks)
-        batch, head = self.quotient(item, size["heads"]), self.remainder(item, size["heads"])
-        shared = self.quotient(head, size["group"])
         for name, address in self.tensors.items():
-            own = shared if name in ("k", "v") else head
+            own = shared if name in ("k", "v") else shared * size["group"] + head
             place = batch * size[f"{name}_batch"] + own * size[f"{name}_head"]
             self.at[name] = self.address(address, place, self.element(name))
         self.end, self.shift = self.size_of(batch) if self.form.lengths else (size["keys"], self.number(0))
-        first = self.remainder(unit, blocks) * QUERIES
-        return first, self.least(size["queries"] - first, self.number(QUERIES))
 
     def size_of(self, batch: Value) -> tuple[Value, Value]:
         """How many keys of a batch there are, and its length; `status` is told of one that cannot be."""
@@ -106,9 +97,9 @@ class Heads(Dots):
     def first_key(self, query: Value) -> Value:
         """Where they begin."""
         if not self.form.behind:
-            return self.number(0)
+            return self.begin
         found, last = query + (self.sizes["back"] + self.shift), self.last_key(query)
-        return self.select(found < 0, self.number(0), self.least(last, found))
+        return self.select(found < self.begin, self.begin, self.least(last, found))
 
     # --- scores ------------------------------------------------------------------------------
 
@@ -142,16 +133,16 @@ class Heads(Dots):
         self.when(inside, lambda: self.write(found, self.read(slot)))
         return self.read(found)
 
-    def is_blind(self, query: Value) -> Value:
-        """Whether the mask lets a query look at none of its keys."""
+    def is_blind(self, query: Value, mask: str) -> Value:
+        """Whether a row of the mask, of the head in work, lets a query look at none of its keys."""
         first, last = self.first_key(query), self.last_key(query)
         if not self.form.masked:
             return last <= first
-        seen, row = self.new_slot("seen", I64), self.row("mask", query)
+        seen = self.new_slot("seen", I64)
         self.write(seen, self.number(0))
 
         def look(key: Value) -> None:
-            bias = self.bias(row, key * self.sizes["mask_step"])
+            bias = self.bias(mask, key * self.sizes["mask_step"])
             if self.lanes > 1:
                 bias = self.emit(Kind("float"), f"extractelement {bias}, i32 0")
             counts = bias.differs(float("-inf")).converted("zext", "i64")
@@ -166,6 +157,14 @@ class Heads(Dots):
         """The greater of both, a if b is NaN: sums of exponentials become NaN all the same."""
         return self.select(b > a, b, a)
 
+    def greatest(self, value: Value) -> Value:
+        """The greatest lane, none of which is NaN, in every lane."""
+        distance = self.lanes // 2
+        while distance:
+            other = self.shuffled(value, value, [i ^ distance for i in range(self.lanes)])
+            value, distance = self.greater(value, other), distance // 2
+        return value
+
     def finite(self, maximum: Value) -> Value:
         """What is subtracted from scores: their maximum, or 0 where there is nothing above -inf."""
         return self.select(maximum.equals(float("-inf")), 0.0, maximum)
@@ -174,6 +173,12 @@ class Heads(Dots):
         """1 / a sum of exponentials; 1 without any keys, whose result is 0."""
         nothing = self.spread(self.sizes["keys"].equals(0), self.lanes)
         return self.select(nothing, self.constant(1.0, self.vector), 1.0 / total)
+
+    def nothing(self, total: Value) -> Value:
+        """Whether a sum of weights, the same in every lane, is not above 0."""
+        if self.lanes > 1:
+            total = self.emit(Kind("float"), f"extractelement {total}, i32 0")
+        return (total > 0).equals(0)
 
     @property
     def lowest(self) -> Value:

@@ -1,9 +1,10 @@
-"""The kernel of attention: units of queries, by panels or one by one."""
+"""The kernel of attention: units of queries, by panels or beside one another."""
 
 from __future__ import annotations
 
 from sardonyx.compile.attention.few import Few
 from sardonyx.compile.attention.form import Form
+from sardonyx.compile.attention.heads import CHUNK, QUERIES
 from sardonyx.compile.attention.product import Product, widths
 from sardonyx.compile.attention.several import Several
 from sardonyx.compile.blocks import I64
@@ -29,21 +30,37 @@ class Attention(Several, Few):
     def __init__(self, name: str, target: Target, form: Form) -> None:
         super().__init__(target, form)
         self.name, self.widths = name, widths(target)
-        self.few = self.number(target.lanes // 4)  # queries that are sooner done one by one
-        steps = [self.sizes[one] for one in ("k_step", "v_step", *(["mask_step"] if form.masked else []))]
-        for step in steps:
-            self.few = self.select(step.equals(1), self.few, self.number(0))
-        self.spare = self.quotient(self.few, self.number(2))
+        self.spare = self.number(target.lanes // 8)  # queries too many for a panel that are sooner done apart
 
     def unit(self, unit: Value) -> None:
-        first, left = self.enter(unit)
+        size = self.sizes
+        blocks = self.quotient(size["queries"] + (QUERIES - 1), self.number(QUERIES))
+        parts, sets = (
+            self.quotient(size[whole] + (size[one] - 1), size[one])
+            for whole, one in (("group", "together"), ("groups", "beside"))
+        )
+        item, block = self.divided(unit, blocks)
+        item, chunk = self.divided(item, size["chunks"])
+        item, part = self.divided(item, parts)
+        batch, heads = self.divided(item, sets)
+        shared, head = heads * size["beside"], part * size["together"]
+        self.enter(batch, shared, head)
+        self.begin = chunk * CHUNK
+        self.end = self.select(size["chunks"] > 1, self.least(self.end, self.begin + CHUNK), self.end)
+        is_few = size["few"].differs(0)
+        self.when(is_few, lambda: self.beside(batch, shared, head, chunk))
+        self.when(is_few.equals(0), lambda: self.panels(block * QUERIES))
+
+    def panels(self, first: Value) -> None:
+        """The results of a block of the queries of a head."""
+        left = self.least(self.sizes["queries"] - first, self.number(QUERIES))
         slot = self.new_slot("queries", I64)
         self.write(slot, self.number(0))
         head, done = self.label("head"), self.label("done")
         self.jump(head)
         at = self.read(slot)
         count = self.share(left - at)
-        self.some_queries(first + at, count)
+        self.in_a_panel(first + at, count)
         self.write(slot, at + count)
         self.lines.append(f" br {at + count < left}, label %{head}, label %{done}")
         self._open(done)
@@ -57,14 +74,8 @@ class Attention(Several, Few):
             count = self.select(is_beyond, self.number(width), count)
         return count
 
-    def some_queries(self, query: Value, count: Value) -> None:
-        """The results of at most as many queries as the widest panel has, all of them."""
-        is_few = count <= self.few
-        self.when(is_few, lambda: self.one_by_one(query, count))
-        self.when(is_few.equals(0), lambda: self.in_a_panel(query, count))
-
     def in_a_panel(self, query: Value, count: Value) -> None:
-        """The narrowest panel that holds them."""
+        """The results of at most as many queries as the widest panel has, in the narrowest one that holds them."""
         widest, *narrower = self.widths
         self.pitch, self.product = self.number(widest * self.lanes), f"@{self.name}_product{widest}"
         for vectors in narrower:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sardonyx.compile.attention.decay import decay
-from sardonyx.compile.attention.heads import KEYS, Heads
+from sardonyx.compile.attention.heads import KEYS, QUERIES, Heads
 from sardonyx.compile.blocks import Slot
 from sardonyx.compile.text import Kind, Value
 
@@ -19,10 +19,12 @@ class Several(Heads):
     """The instructions for a panel of queries, `pitch` of them with those behind the last one."""
 
     pitch: Value
+    places: dict[str, str]  # of what is in scratch
     product: str  # address of the function that multiplies panels of this pitch
 
     def panel(self, query: Value, count: Value) -> None:
         """The results of `count` queries, up to a panel."""
+        self.places = self.areas()
         self.columns(lambda column: self.take(query, column))
         end = self.last_key(query + count - 1)
         self.counted(
@@ -38,6 +40,17 @@ class Several(Heads):
         self.counted(
             self.number(0), whole, self.lanes, lambda column: self.give(query, column, count), "give"
         )
+
+    def areas(self) -> dict[str, str]:
+        """Scratch: maxima, sums and factors of queries; queries, results and scores, each a row of queries for an item."""
+        one, none = self.number(1), self.number(0)
+        depth, width = self.rounded("depth"), self.rounded("width")
+        rows = {"max": one, "sum": one, "factor": one, "q": depth, "o": width, "p": none}
+        found, at = {}, none
+        for name, count in rows.items():
+            found[name] = self.address(self.scratch, at)
+            at = at + count * QUERIES
+        return found
 
     def columns(self, body: Callable[[Value], None]) -> None:
         """The body for each vector of queries, by the number of its first one in the panel."""
@@ -204,8 +217,11 @@ class Several(Heads):
                 "none",
             )
 
-        nothing = (self.read(place) > 0).equals(0)
-        self.when(nothing, lambda: self.when(self.is_blind(query + i), clear))
+        def look() -> None:
+            mask = self.row("mask", query + i) if self.form.masked else ""
+            self.when(self.is_blind(query + i, mask), clear)
+
+        self.when((self.read(place) > 0).equals(0), look)
 
     def give(self, query: Value, column: Value, count: Value) -> None:
         """Writes the results of a vector of queries, each a row.

@@ -8,13 +8,18 @@ from functools import partial
 from typing import Literal
 
 from sardonyx.compile.attention.form import Form
-from sardonyx.compile.attention.heads import KEYS, QUERIES, ROUND
+from sardonyx.compile.attention.heads import AHEAD, KEYS, QUERIES, ROUND, TOGETHER
+from sardonyx.compile.attention.joining import joined
 from sardonyx.compile.attention.kernel import source
+from sardonyx.compile.attention.scores import PRODUCTS
+from sardonyx.compile.attention.scores import source as scores_source
+from sardonyx.compile.attention.sharing import Sharing, sharing
+from sardonyx.compile.attention.tiles import PART
 from sardonyx.compile.products.axes import step
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.tensor import Tensor
+from sardonyx.compile.step import Arg, Kernel, Step
+from sardonyx.compile.tensor import Storage, Tensor, bytes_of, product, row_major
 from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import Known, ceil_div, dim_min, exact_div
+from sardonyx.ir.dims import Known, ceil_div, dim_max, dim_min
 
 FLOAT = 4  # bytes
 ELEMENTS: dict[DataType, Literal["float", "bool"]] = {DataType.FLOAT: "float", DataType.BOOL: "bool"}
@@ -35,8 +40,10 @@ def attention(
     status: Tensor | None = None,
     softcap: float = 0.0,
     zeros: bool = False,
-) -> Step:
-    """The step for q [B, H, S, D], k [B, G, T, D], v [B, G, T, E], y [B, H, S, E]; H is a multiple of G.
+    scores: Tensor | None = None,
+    stage: int = PRODUCTS,
+) -> tuple[Step, ...]:
+    """The steps for q [B, H, S, D], k [B, G, T, D], v [B, G, T, E], y [B, H, S, E]; H is a multiple of G.
 
     Any strides, but that elements of a row of q and y are 1 apart.  mask: float, added to scores, or bool, which says
     what keys count; broadcast to [B, H, S, T], elements of a row 1 apart unless all queries share it.  Query s looks at
@@ -45,11 +52,11 @@ def attention(
     softcap: scores become softcap * tanh(score / softcap).  A query that no mask and no place lets look at a key is
     answered by zeros if `zeros` says so.  Other rows without anything above -inf are NaN; without any keys they are 0.
     Values of keys that no query of a panel looks at are not read.
+
+    scores: [B, H, S, most] for the scores in a stage of `scores`, of all keys: k goes on behind those that are looked at.
     """
     for one in (q, y):
         assert one.strides[-1] == 1 or one.shape[-1] == 1, f"rows of {one} are not dense"
-    if ahead is None and back is None:
-        q, y, mask = grouped(q, y, mask, k.shape[1])
     masked = "" if mask is None else ELEMENTS[mask.dtype]
     form = Form(masked, ahead is not None, back is not None, lengths is not None, softcap != 0.0)
     form = replace(form, zeros=zeros and form.hides)
@@ -58,45 +65,68 @@ def attention(
     keys, width = k.shape[2], v.shape[3]
     lists = () if lengths is None or status is None else (lengths, status)
     assert len(lists) == 2 or lengths is None, "a step with lengths has a status"
-    group = heads if k.shape[1] == 0 else exact_div(heads, k.shape[1])
-    room = dim_min(rounded(keys), KEYS)
+    behind = () if mask is None else masking(mask, keys)
+    shares = sharing(q, k, v, is_one_apart=mask is None or behind[-1] == 1)
+    groups, group = shares.groups, shares.group
+    parts = parted(y, shares.chunks)
     limits = tuple(0 if place is None else place for place in (ahead, back))
-    sizes = (heads, group, queries, keys, depth, width, *limits, most, bits(scale), bits(softcap), room)
-    tensors = (q, k, v, y) if mask is None else (q, k, v, y, mask)
+    sizes = (groups, group, queries, keys, depth, width, *limits, most, bits(scale), bits(softcap))
+
+    def args(result: Tensor, shares: Sharing) -> tuple[Arg, ...]:
+        tensors = (q, k, v, result) if mask is None else (q, k, v, result, mask)
+        return *tensors, parts, *lists, *sizes, *shares.words, *strides(q, k, v, result), *behind
+
     reads = (q, k, v, *(() if mask is None else (mask,)), *lists[:1])
-    rows = rounded(depth) + rounded(width) + room + 3
-    steps = strides(q, k, v, y) + (() if mask is None else masking(mask, keys))
+    units = ceil_div(groups, shares.beside) * ceil_div(group, shares.together) * shares.chunks
+    found = [
+        Step(
+            kernel,
+            args(y, shares),
+            units=batch * units * ceil_div(queries, QUERIES),
+            reads=reads,
+            writes=(y, parts, *lists[1:]),
+            flops=batch * heads * queries * keys * (depth + width + 10) * 2,
+            traffic=sum((one.bytes for one in (*reads, y)), start=0),
+            scratch=scratch(shares, rounded(depth), rounded(width), keys) * FLOAT,
+        )
+    ]
+    if shares.chunks != 1:
+        found.append(joined(parts, y, zeros=form.zeros))
+    if scores is not None:
+        found.append(scored(form, args(scores, Sharing(groups, group)), stage, (*reads, scores, *lists[1:])))
+    return tuple(found)
+
+
+def scored(form: Form, args: tuple[Arg, ...], stage: int, tensors: tuple[Tensor, ...]) -> Step:
+    """The step for the scores alone; tensors: all that it touches."""
+    made = next(one for one in tensors if one is args[3])
+    depth = tensors[0].shape[3]
     return Step(
-        kernel,
-        (*tensors, *lists, *sizes, *steps),
-        units=batch * heads * ceil_div(queries, QUERIES),
-        reads=reads,
-        writes=(y, *lists[1:]),
-        flops=batch * heads * queries * keys * (depth + width + 10) * 2,
-        traffic=sum((one.bytes for one in (*reads, y)), start=0),
-        scratch=rows * QUERIES * FLOAT,
+        Kernel(f"{form.key}_scores{stage}", partial(scores_source, form=form, stage=stage)),
+        args,
+        units=product(made.shape[:3]),
+        reads=tensors[: tensors.index(made)],
+        writes=tensors[tensors.index(made) :],
+        flops=made.count * (depth + 5) * 2,
+        traffic=made.bytes,
+        scratch=rounded(depth) * FLOAT,
     )
 
 
-def grouped(q: Tensor, y: Tensor, mask: Tensor | None, groups: Known) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Heads of one query that share keys as queries of one head, so that keys are read once for all of them."""
-    heads, queries = q.shape[1], q.shape[2]
-    if queries != 1 or not isinstance(heads, int) or not isinstance(groups, int) or not 0 < groups < heads:
-        return q, y, mask
-    size = heads // groups
+def parted(y: Tensor, chunks: Known) -> Tensor:
+    """Memory for what units make of a chunk of the keys; none where they have all of them."""
+    shape = (*y.shape[:3], chunks, rounded(y.shape[3]) + AHEAD)
+    if chunks == 1:
+        shape = (0, *shape[1:])
+    storage = Storage("arena", bytes_of(DataType.FLOAT, shape), f"{y.storage.name}.parts")
+    return Tensor(DataType.FLOAT, shape, row_major(shape), storage)
 
-    def together(one: Tensor) -> Tensor:
-        step = one.strides[1]
-        strides = (one.strides[0], step * size, step, one.strides[3])
-        return replace(one, shape=(one.shape[0], groups, size, one.shape[3]), strides=strides)
 
-    if mask is None or mask.rank < 3 or mask.shape[-3] == 1:
-        return together(q), together(y), mask
-    if mask.shape[-3] != heads:
-        return q, y, mask
-    lead = (1,) * (4 - mask.rank)
-    whole = replace(mask, shape=(*lead, *mask.shape), strides=(*(0 for _ in lead), *mask.strides))
-    return together(q), together(y), together(whole)
+def scratch(shares: Sharing, depth: Known, width: Known, keys: Known) -> Known:
+    """How many floats a unit needs, of panels or of few queries."""
+    panel = (depth + width + dim_min(rounded(keys), KEYS) + 3) * QUERIES
+    few = shares.beside * TOGETHER * (depth + width + 2 * ROUND + PART)
+    return dim_max(panel, few)
 
 
 def strides(q: Tensor, k: Tensor, v: Tensor, y: Tensor) -> tuple[Known, ...]:

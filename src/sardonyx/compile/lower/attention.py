@@ -20,12 +20,13 @@ from sardonyx.ir.graph import Value
 
 HEADS_INSIDE = (0, 2, 1, 3)  # from [B, H, S, D] to [B, S, H, D]
 Q, K, V, MASK, PAST_K, PAST_V, LENGTHS = range(7)
+SCORES = 3  # among the outputs
 
 
 @lowers("Attention", 25)
 def attention_(call: Call, at: Lowering) -> bool:
-    """Whatever is of float, but for the scores themselves as an output."""
-    if call.wanted(3) or not is_there(call, at):
+    """Whatever is of float."""
+    if not is_there(call, at):
         return False
     inputs = [(Q, "q_num_heads"), (K, "kv_num_heads"), (V, "kv_num_heads"), (PAST_K, ""), (PAST_V, "")]
     q, k, v, past_k, past_v = (heads(call, at, call.input(i), name) for i, name in inputs)
@@ -43,12 +44,12 @@ def attention_(call: Call, at: Lowering) -> bool:
     if lengths is not None and not at.agree(at.known_shape(lengths)[0], q.shape[0]):
         return False
     mask = masked(at, call.input(MASK), (*q.shape[:3], total))
-    if mask is None:
+    if mask is None or not gives_scores(call, at, mask, (*q.shape[:3], total)):
         return False
     k, v = (joined(call, at, i, before, new) for i, before, new in ((1, past_k, k), (2, past_v, v)))
     reach = reached(call, past, q.shape[2], mask.keys, has_lengths=lengths is not None)
     at.emit(
-        attention(
+        *attention(
             q,
             cut(k, 2, 0, reach.keys),
             cut(v, 2, 0, reach.keys),
@@ -64,9 +65,21 @@ def attention_(call: Call, at: Lowering) -> bool:
             status=at.status,
             softcap=call.attribute("softcap", float),
             zeros=True,
+            scores=at.result(call.node.outputs[SCORES]) if call.wanted(SCORES) else None,
+            stage=call.attribute("qk_matmul_output_mode", int),
         )
     )
     return True
+
+
+def gives_scores(call: Call, at: Lowering, mask: Mask, shape: tuple[Known, ...]) -> bool:
+    """Whether the scores, if somebody reads them, are of a shape and under a mask that there is a kernel for."""
+    if not call.wanted(SCORES):
+        return True
+    made = at.shape(call.node.outputs[SCORES])
+    if made is None or len(made) != 4 or not all(map(at.agree, made, shape)):
+        return False
+    return mask.tensor is None or mask.tensor.strides[3] == 1
 
 
 def is_there(call: Call, at: Lowering) -> bool:

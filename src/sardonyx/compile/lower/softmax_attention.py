@@ -163,7 +163,7 @@ def ends(call: Call, at: Lowering) -> bool:
         mask = found.tensor
     has_heads = len(at.known_shape(call.output)) == 4
     y = result(call, at, q, v) if has_heads else in_heads(at.result(call.output))
-    at.emit(attention(q, k, v, y, scale=scores.scale, mask=mask))
+    at.emit(*attention(q, k, v, y, scale=scores.scale, mask=mask))
     return True
 
 

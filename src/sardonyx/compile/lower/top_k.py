@@ -8,7 +8,7 @@ from sardonyx.compile.registry import lowers
 from sardonyx.compile.rows.top_k import ELEMENTS, top_k
 from sardonyx.compile.tensor import Tensor
 from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import Known, dim_min, known_ge
+from sardonyx.ir.dims import Known
 
 MOST = 1 << 31  # elements of a row
 
@@ -24,23 +24,13 @@ def lower(call: Call, at: Lowering) -> bool:
     axis %= len(shape)
     if made[axis] != wanted[0] or made != (*shape[:axis], made[axis], *shape[axis + 1 :]):
         return False
-    if not has_so_many(at, shape[axis], made[axis]):
+    size, count = shape[axis], made[axis]
+    if not all(at.is_at_least(more, less) for more, less in ((size, count), (count, 0), (MOST, size))):
         return False
     largest = bool(call.attribute("largest", int))
     source = at.strided(x)
     results = [result(call, at, i, made) for i in (0, 1)]
     at.emit(top_k(source, results[0], results[1], axis, largest=largest))
-    return True
-
-
-def has_so_many(at: Lowering, size: Known, count: Known) -> bool:
-    """Whether an axis has `count` elements to choose from; where that is not known, runs are held to it."""
-    for less, more in ((count, size), (0, count), (size, MOST)):
-        found = known_ge(more, less)
-        if found is False:
-            return False
-        if found is None:
-            at.demands[dim_min(less, more), less] = None
     return True
 
 

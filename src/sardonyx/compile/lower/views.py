@@ -8,14 +8,17 @@ from typing import SupportsIndex
 
 import numpy as np
 
+from sardonyx.compile.asked import MOST_ELEMENTS
 from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.nodes import Call
 from sardonyx.compile.registry import lowers
 from sardonyx.compile.tensor import Tensor, first_order, last_order
 from sardonyx.compile.views import viewed
-from sardonyx.ir.dims import Expr, Known, dim_min, known_ge
+from sardonyx.ir.dims import Expr, Known, dim_max, dim_min, known_ge
 from sardonyx.ops.inference import Known as Elements
+
+BEYOND = 2 * MOST_ELEMENTS  # any axis
 
 
 @lowers("Reshape", 25)
@@ -147,7 +150,7 @@ def asks_for(wanted: Elements | None, shape: tuple[Known, ...]) -> bool:
 
 @lowers("Slice", 13)
 def slice_(call: Call, at: Lowering) -> bool:
-    """Every so-manieth element along some axes, where the bounds are numbers or known sizes; backwards as a copy."""
+    """Every so-manieth element along some axes, where sizes of inputs decide the bounds; backwards as a copy."""
     value, shape = call.input(0), at.shape(call.output)
     if value is None or shape is None or not at.is_native(value):
         return False
@@ -160,8 +163,8 @@ def slice_(call: Call, at: Lowering) -> bool:
     by = [1] * count if steps is None else [int(step) for step in steps]
     cuts = []
     for start, axis, step in zip(starts, along, by, strict=True):
-        first = begin(start, tensor.shape[axis]) if step > 0 else last(start, tensor.shape[axis])
-        if step == 0 or first is None or not stays_inside(first, shape[axis], step, tensor.shape[axis]):
+        first = None if step == 0 else begin(at, start, tensor.shape[axis], step)
+        if first is None or not stays_inside(at, first, shape[axis], step, tensor.shape[axis]):
             return False
         cuts.append((axis, first, shape[axis], step))
     forms = at.forms[value]
@@ -174,34 +177,22 @@ def slice_(call: Call, at: Lowering) -> bool:
     return True
 
 
-def begin(start: SupportsIndex | Expr | None, size: Known) -> Known | None:
-    """The first element of a slice; None where it is not known to be one."""
-    if start is None:
+def begin(at: Lowering, start: SupportsIndex | Expr | None, size: Known, step: int) -> Known | None:
+    """The first element of a slice, or -1 of one backwards through nothing; None where sizes do not decide it."""
+    if start is None or (isinstance(start, Expr) and not at.is_size(start)):
         return None
-    first: Known = start if isinstance(start, Expr) else index(start)
-    if isinstance(first, int) and first < 0:
-        first = size + first
-    if known_ge(first, 0) and known_ge(size, first):
-        return first
-    if isinstance(first, int) and isinstance(size, int):
-        return min(max(first, 0), size)
-    return None
+    first: Known = start if isinstance(start, Expr) else min(max(index(start), -BEYOND), BEYOND)
+    last = size if step > 0 else size - 1
+    if not known_ge(first, 0):
+        is_negative = dim_min(dim_max(-first, 0), 1)  # 0 or 1
+        first = dim_max(first + size * is_negative, 0)
+    return first if known_ge(last, first) else dim_min(first, last)
 
 
-def last(start: object, size: Known) -> Known | None:
-    """The first element of a slice that goes backwards, if that is counted from the end; None otherwise."""
-    if not isinstance(start, int | np.integer):
-        return None
-    if start < 0:
-        return size + int(start)
-    return min(int(start), size - 1) if isinstance(size, int) else None
-
-
-def stays_inside(first: Known, count: Known, step: int, size: Known) -> bool:
-    """Whether the last element of a slice is known to be one."""
+def stays_inside(at: Lowering, first: Known, count: Known, step: int, size: Known) -> bool:
+    """Whether the elements of a slice are some of an axis; where that is not known, runs are held to it."""
     if count == 0:
         return True
-    if step < 0:
-        is_first = known_ge(size, first + 1) and known_ge(first + (count - 1) * step, 0)
-        return bool(is_first) and bool(known_ge(count, 0))
-    return bool(known_ge(size, first + (count - 1) * step + 1)) and bool(known_ge(count, 0))
+    end = first + (count - 1) * step
+    inner = ((size, end + 1),) if step > 0 else ((size, first + 1), (end, 0))
+    return all(at.is_at_least(more, less) for more, less in ((count, 0), *inner))

@@ -22,10 +22,12 @@ class Form:
     centered: bool
     names: tuple[str, ...]
     tail: Tail
+    outside: bool = False
 
     @property
     def key(self) -> str:
-        return f"{'layer' if self.centered else 'rms'}_norm_{'_'.join(self.names)}_{self.tail.key}"
+        kind = "standard" if self.outside else "layer" if self.centered else "rms"
+        return f"{kind}_norm_{'_'.join(self.names)}_{self.tail.key}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ class Norm:
     """What a normalisation does besides.
 
     centered: whether rows lose their mean.  addend: what is added to x first.  total: where that sum goes.
-    mean, inverse: where the statistics go, a number for each row.
+    mean, inverse: where the statistics go, a number for each row.  outside: whether epsilon is added to the deviation
+    instead of its square; rows lose their mean then.
     """
 
     epsilon: float
@@ -46,6 +49,7 @@ class Norm:
     inverse: Tensor | None = None
     tail: Tail = field(default_factory=Tail)
     operands: tuple[Tensor, ...] = ()
+    outside: bool = False
 
     def given(self, *names: str) -> tuple[Tensor, ...]:
         """Those of the tensors that there are."""
@@ -54,7 +58,9 @@ class Norm:
     @property
     def form(self) -> Form:
         names = "addend", "total", "scale", "bias", "mean", "inverse"
-        return Form(self.centered, tuple(n for n in names if getattr(self, n) is not None), self.tail)
+        return Form(
+            self.centered, tuple(n for n in names if getattr(self, n) is not None), self.tail, self.outside
+        )
 
 
 def normalised(x: Tensor, y: Tensor, axis: int, norm: Norm, nodes: tuple[str, ...] = ()) -> Step | None:
@@ -125,11 +131,17 @@ class NormText(StatisticsText):
             centre = self.mean(self.n, lambda at, mask: self.begun(places, source, at, mask))
         elif source != places["x"]:
             self.along(self.n, lambda i, many, mask: self.copied_sum(places, source, i, many, mask))
-        inverse = self.inverse(self.squares(self.n, source, self.wide(centre)), self.epsilon)
+        inverse = self.steepness(self.squares(self.n, source, self.wide(centre)))
         self.keep("mean", row, centre)
         self.keep("inverse", row, inverse)
         both = self.wide(centre), self.wide(inverse)
         self.along(self.n, lambda i, many, mask: self.end(places["y"], source, row, both, i, many, mask))
+
+    def steepness(self, square: Value) -> Value:
+        """What a row is multiplied by, from the mean of its squares."""
+        if self.form.outside:
+            return 1 / (self.intrinsic("sqrt", square) + self.epsilon)
+        return self.inverse(square, self.epsilon)
 
     def begun(self, places: dict[str, str], source: str, at: Value, mask: Value | None) -> Value:
         """A vector of what is normalised, which is put where the passes that follow find it."""

@@ -13,8 +13,13 @@ from sardonyx.compile.text import Element, Kind, Value
 from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import dim_max
 
-ELEMENTS: dict[DataType, Element] = {DataType.FLOAT: "float", DataType.INT32: "i32"}
-GREATEST, KEY = 0x7FFFFFFF, 8  # of the first half of a key; bytes of a key
+ELEMENTS: dict[DataType, Element] = {
+    DataType.FLOAT: "float",
+    DataType.INT32: "i32",
+    DataType.DOUBLE: "double",
+    DataType.INT64: "i64",
+}
+KEYS: dict[int, Element] = {32: "i64", 64: "i128"}  # what holds an element's rank and its place
 
 
 def top_k(x: Tensor, values: Tensor, indices: Tensor, axis: int, *, largest: bool) -> Step:
@@ -40,7 +45,7 @@ def top_k(x: Tensor, values: Tensor, indices: Tensor, axis: int, *, largest: boo
         (values, indices),
         flops=x.count * 4,
         traffic=x.bytes + values.bytes * 3,
-        scratch=dim_max(k, 1) * KEY,
+        scratch=dim_max(k, 1) * (Kind(element).bits // 4),
     )
 
 
@@ -49,13 +54,16 @@ class TopText(RowsText):
 
     args: x, values, indices, rows, rows of a unit, n, k, steps along the axis of x, values and indices; dims of rows.
 
-    A key is an integer that is greater for a better element: 32 bits of its rank among the numbers, then its place from
-    the end.  The heap in scratch has the worst of the keys so far at its top.
+    A key is an integer that is greater for a better element: its rank among the numbers in as many bits as an element
+    has, then, in as many, its place from the end.  The heap in scratch has the worst of the keys so far at its top.
     """
 
     def __init__(self, target: Target, element: Element, rank: int, *, largest: bool, is_row: bool) -> None:
         super().__init__(target, element)
         self.largest, self.is_row = largest, is_row
+        self.bits = self.scalar.bits
+        self.whole = Kind(KEYS[self.bits])
+        self.half: Element = "i32" if self.bits == 32 else "i64"
         self.bases = [self.pointer(i) for i in range(3)]
         rows, many, self.n, self.k, *self.steps = (self.size(i) for i in range(3, 10))
         self.each_row(rows, many, self.dims(10, rank, 3), self.best)
@@ -75,20 +83,25 @@ class TopText(RowsText):
     # --- keys --------------------------------------------------------------------------------
 
     def ranks(self, found: Value) -> Value:
-        """Integers of 32 bits in the order of elements, the best one the greatest; NaN is above all numbers."""
-        if found.kind.element == "float":
+        """Integers in the order of elements, the best one the greatest; NaN is above all numbers."""
+        if found.kind.is_float:
+            greatest = (1 << self.bits - 1) - 1
             bits = (found + 0.0).bits()  # of -0.0, too, those of 0.0
-            ordered = bits ^ ((bits >> 31) & GREATEST)
-            found = self.select(found.differs(found), GREATEST, ordered)
+            ordered = bits ^ ((bits >> self.bits - 1) & greatest)
+            found = self.select(found.differs(found), self.constant(greatest, ordered.kind), ordered)
         return found if self.largest else found ^ self.constant(-1, found.kind)
 
     def key(self, x: str, i: Value) -> Value:
         rank = self.ranks(self.read(Slot(self.row(x, i * self.steps[0]), self.scalar)))
-        return (rank.converted("sext", "i64") << 32) | (self.n - i)
+        return (rank.converted("sext", self.whole.element) << self.bits) | self.place(self.n - i)
+
+    def place(self, i: Value) -> Value:
+        """A place in the lower half of a key."""
+        return i if self.bits == 32 else i.converted("zext", self.whole.element)
 
     def slot(self, i: Value) -> Slot:
         """The place of a key in the heap."""
-        return Slot(self.address(self.scratch, i, "i64"), I64)
+        return Slot(self.address(self.scratch, i, self.whole.element), self.whole)
 
     # --- the heap ----------------------------------------------------------------------------
 
@@ -110,7 +123,7 @@ class TopText(RowsText):
             return
 
         def block(i: Value) -> None:
-            worst = (self.read(self.slot(self.zero)) >> 32).converted("trunc", "i32")
+            worst = (self.read(self.slot(self.zero)) >> self.bits).converted("trunc", self.half)
             ranks = self.ranks(self.read(Slot(self.row(x, i), self.vector)))
             better = self.intrinsic(
                 "vector.reduce.or", ranks > self.spread(worst, self.lanes), kind=Kind("i1")
@@ -164,7 +177,8 @@ class TopText(RowsText):
         self.write(self.slot(self.read(at)), key)
 
     def given(self, x: str, values: str, indices: str, i: Value) -> None:
-        place = self.n - (self.read(self.slot(i)) & 0xFFFFFFFF)
+        key = self.read(self.slot(i))
+        place = self.n - (key & 0xFFFFFFFF if self.bits == 32 else key.converted("trunc", "i64"))
         found = self.read(Slot(self.row(x, place * self.steps[0]), self.scalar))
         self.write(Slot(self.row(values, i * self.steps[1]), self.scalar), found)
         self.write(Slot(self.address(indices, i * self.steps[2], "i64"), I64), place)

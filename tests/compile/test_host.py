@@ -45,8 +45,9 @@ def test_the_target_is_what_llvm_says() -> None:
     [
         ("+sse2,-avx,-avx2,-avx512f,-fma", 4, False, 16),
         ("+sse2,+avx,-avx2,-avx512f,-fma", 8, False, 16),
-        ("+avx,+avx2,-avx512f,+fma", 8, True, 16),
-        ("+avx,+avx2,+avx512f,+fma", 16, True, 32),
+        ("+avx,+avx2,-avx512f,+fma,+f16c", 8, True, 16),
+        ("+avx,+avx2,-avx512f,+fma,-f16c", 8, False, 16),
+        ("+avx,+avx2,+avx512f,+fma,+f16c", 16, True, 32),
     ],
 )
 def test_features_say_how_wide_registers_are(features: str, lanes: int, fused: bool, registers: int) -> None:

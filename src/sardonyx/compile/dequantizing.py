@@ -1,4 +1,4 @@
-"""Constants behind a DequantizeLinear: floats for kernels that want them, made when one does."""
+"""Constants behind a DequantizeLinear, or a Cast of 16 bits: floats for kernels that want them, made when one does."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sardonyx.compile.elements import HALVES
+from sardonyx.dtypes import DataType
 from sardonyx.ir.graph import Node, Value
 from sardonyx.ir.tensors import Array, Tensor
+from sardonyx.ir.types import TensorType
 from sardonyx.rewrite.evaluate import evaluated
 
 if TYPE_CHECKING:
@@ -19,9 +22,31 @@ MOST = 1 << 30  # bytes that may be made so: beyond, kernels dequantize in every
 def dequantized_constant(at: Forms, value: Value) -> Array | None:
     """The elements of a deferred value whose node has constants alone; None for another one, or for too many."""
     node = value.producer
-    if node is None or node.op_type != "DequantizeLinear":
+    if node is None or not (node.op_type == "DequantizeLinear" or is_widening(node)):
         return None
     return at.kept(("dequantized", value), lambda: made(at, node))
+
+
+def is_widening(node: Node) -> bool:
+    """Whether a node makes float32 of floats of 16 bits."""
+    types = [one.type for one in (*node.inputs, *node.outputs) if one is not None]
+    dtypes = [one.dtype for one in types if isinstance(one, TensorType)]
+    return (
+        node.op_type == "Cast"
+        and not node.domain
+        and len(dtypes) == 2
+        and dtypes[0] in HALVES
+        and dtypes[1] is DataType.FLOAT
+    )
+
+
+def half_of(at: Forms, value: Value) -> Array | None:
+    """The elements of 16 bits that a deferred value has as float32; None for another one."""
+    node = value.producer
+    if value not in at.deferred or node is None or not is_widening(node) or node.inputs[0] is None:
+        return None
+    literal = node.inputs[0].initializer
+    return literal.numpy() if isinstance(literal, Tensor) else None
 
 
 def made(at: Forms, node: Node) -> Array | None:

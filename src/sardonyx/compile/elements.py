@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sardonyx.compile.halves import narrowed, odd_double, odd_float, widened
+from sardonyx.compile.integers import absolute
 from sardonyx.compile.text import Code, Element, Kind, Value
 from sardonyx.dtypes import DataType
 
@@ -11,6 +13,8 @@ from sardonyx.dtypes import DataType
 ELEMENTS: Mapping[DataType, Element] = {
     DataType.FLOAT: "float",
     DataType.DOUBLE: "double",
+    DataType.FLOAT16: "f16",
+    DataType.BFLOAT16: "b16",
     DataType.BOOL: "i1",
     DataType.INT8: "i8",
     DataType.INT16: "i16",
@@ -21,6 +25,8 @@ ELEMENTS: Mapping[DataType, Element] = {
     DataType.UINT32: "u32",
     DataType.UINT64: "u64",
 }
+
+HALVES = frozenset({DataType.FLOAT16, DataType.BFLOAT16})  # that are computed with as float32
 
 
 def memory(dtype: DataType) -> Kind:
@@ -44,6 +50,10 @@ def converted(code: Code, value: Value, element: Element) -> Value:
     source, target = value.kind, value.kind.of(element)
     if source == target:
         return value
+    if source.is_half:
+        return converted(code, widened(code, value), element)
+    if target.is_half:
+        return narrowed(code, as_float(code, value), element)
     if element == "i1":
         return value.differs(0)
     if source.is_float and target.is_float:
@@ -54,6 +64,18 @@ def converted(code: Code, value: Value, element: Element) -> Value:
         unsigned = source.is_unsigned or source.element == "i1"
         return value.converted("uitofp" if unsigned else "sitofp", element)
     return resized(value, element)
+
+
+def as_float(code: Code, value: Value) -> Value:
+    """A number as float32, so that what is rounded to fewer bits next is as if it had been rounded once."""
+    kind = value.kind
+    if kind.bits == 64 and not kind.is_float:
+        value = odd_double(code, absolute(code, value), value)
+    elif kind.bits == 32 and not kind.is_float:
+        value = converted(code, value, "double")
+    if value.kind.element == "double":
+        return odd_float(code, value)
+    return converted(code, value, "float")
 
 
 def resized(value: Value, element: Element) -> Value:

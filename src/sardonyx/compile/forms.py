@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from sardonyx.compile.asked import Asked
-from sardonyx.compile.dequantizing import dequantized_constant
+from sardonyx.compile.dequantizing import dequantized_constant, half_of
 from sardonyx.compile.llvm.kernels import prepare
 from sardonyx.compile.moves.copy import copied
 from sardonyx.compile.moves.words import written
@@ -50,11 +50,20 @@ class Forms(Asked):
             return literal.numpy() if isinstance(literal, Literal) else None
         return dequantized_constant(self, value) if value in self.deferred else None
 
+    def packable(self, value: Value) -> Array | None:
+        """The elements of a constant of floats; of 16 bits where they are widened from such."""
+        half = half_of(self, value)
+        return self.constant(value) if half is None else half
+
+    def is_constant(self, value: Value) -> bool:
+        """Whether the elements are known beforehand, whatever it takes to make them."""
+        return half_of(self, value) is not None or self.constant(value) is not None
+
     def is_native(self, value: Value | None) -> bool:
         """Whether a tensor of the value can be had here: it is made already, and its sizes are known."""
         if value is None or self.shape(value) is None:
             return False
-        return bool(self.forms.get(value)) or self.constant(value) is not None or self.is_made(value)
+        return bool(self.forms.get(value)) or self.is_made(value) or self.constant(value) is not None
 
     def is_made(self, value: Value) -> bool:
         """Whether the host has it: an input, or what a node behind us made."""

@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from sardonyx.compile.elements import HALVES
 from sardonyx.compile.elementwise import quantization
 from sardonyx.compile.elementwise.operators import scalar
 from sardonyx.compile.loops.ir import Apply, Local, Number, Scalar
@@ -66,8 +67,7 @@ class Growth:
             or node.domain
         ):
             return False
-        types = [self.at.dtype_of(value) for value in (*node.outputs, *node.inputs) if value is not None]
-        if self.only is not None and any(found is not self.only for found in types):
+        if self.only is not None and not self.is_of_one_type(node):
             return False
         before, demands, inlined = dict(self.taken), dict(self.at.demands), dict(self.inlined)
         found = self.scalar(call)
@@ -77,6 +77,15 @@ class Growth:
         self.nodes[node] = None
         self.put(node.outputs[0], in_order(found))
         return True
+
+    def is_of_one_type(self, node: Node) -> bool:
+        """Whether a node has to do with the one type alone, or rounds its numbers to 16 bits inside of the group."""
+        values = [value for value in (*node.outputs, *node.inputs) if value is not None]
+        other = [value for value in values if self.at.dtype_of(value) is not self.only]
+        if not other:
+            return True
+        is_inside = all(value in self.made or value in node.outputs for value in other)
+        return is_inside and node.op_type == "Cast" and all(self.at.dtype_of(one) in HALVES for one in other)
 
     def scalar(self, call: Call) -> Scalar | None:
         """What a node makes of its inputs; None if that is no matter of one element, or an input cannot be had."""
@@ -99,24 +108,35 @@ class Growth:
             return None
         if value in self.made:
             return self.made[value]
-        number = lone_number(self.at.constant(value))
+        number = lone_number(self.at.constant(value)) if is_one(self.at.shape(value)) else None
         if number is not None and not is_own(node, index, number):
             return Number(number)
-        if value in self.at.deferred and self.only is None and (found := self.inline(value)) is not None:
+        broadcasts = index == 0 or node.op_type not in ("BatchNormalization", *QUANTIZATION)
+        if (
+            value in self.at.deferred
+            and self.only is None
+            and (found := self.inline(value, broadcasts)) is not None
+        ):
             return found
         shape = self.placed(node, index, value)
         if shape is None or not self.at.is_native(value) or not self.accepts(value, shape):
             return None
         return self.taken.setdefault((value, shape), Local(f"{self.name}{len(self.taken)}"))
 
-    def inline(self, value: Value) -> Scalar | None:
-        """A deferred value in terms of what it is made of, if it has the dims of the group."""
+    def inline(self, value: Value, broadcasts: bool) -> Scalar | None:
+        """A deferred value in terms of what it is made of; one of other dims than the group's if that is cast alone.
+
+        broadcasts: whether the node that reads it says nothing else of where its elements lie beside the group's.
+        """
         call = None if value.producer is None else self.at.call(value.producer)
-        if value not in self.inlined and call is not None and self.at.shape(value) == self.shape:
+        fits = self.at.shape(value) == self.shape or (
+            broadcasts and call is not None and call.op_type == "Cast"
+        )
+        if value not in self.inlined and call is not None and fits:
             found = self.scalar(call)
             if found is not None:
                 self.inlined[value] = found
-        return self.inlined.get(value)
+        return self.inlined.get(value) if fits else None
 
     def placed(self, node: Node, index: int, value: Value) -> Shape | None:
         """The dims of an operand beside the result's; None where it is not known to broadcast."""
@@ -151,6 +171,12 @@ class Growth:
             [k[1] for k in keys],
         )
 
+    @property
+    def size(self) -> int:
+        """How many nodes there are, but for those that round to 16 bits and back."""
+        values = [(*node.inputs, *node.outputs) for node in self.nodes]
+        return sum(not any(self.at.dtype_of(value) in HALVES for value in some) for some in values)
+
     def escaping(self) -> list[Value]:
         """The values that somebody outside reads."""
         return [value for value in self.made if self.is_read_outside(value)]
@@ -164,7 +190,7 @@ class Growth:
         """Takes in as many nodes as can be; the largest group of which one value is read outside, if there is any."""
         best = None
         seen: set[Node] = set()
-        while self.waiting and len(self.nodes) < MOST_NODES:
+        while self.waiting and self.size < MOST_NODES:
             node = heappop(self.waiting)[-1]
             if node in seen or node in self.at.done:
                 continue
@@ -173,6 +199,7 @@ class Growth:
                 self.add(node)
                 and len(outside := self.escaping()) == 1
                 and not is_deferrable(self.at, outside[0])
+                and self.only in (None, self.at.dtype_of(outside[0]))
             ):
                 best = self.snapshot(outside[0])
         return best
@@ -213,6 +240,11 @@ def is_deferrable(at: Lowering, value: Value) -> bool:
     if node is None or node.op_type != "DequantizeLinear" or node.domain:
         return False
     return at.dtype_of(node.inputs[0]) in quantization.NARROW
+
+
+def is_one(shape: Shape | None) -> bool:
+    """Whether a tensor has one element."""
+    return shape is not None and all(dim == 1 for dim in shape)
 
 
 def is_own(node: Node, index: int, number: float) -> bool:

@@ -11,12 +11,13 @@ import numpy as np
 from sardonyx.io.pages import let_go
 from sardonyx.ir.tensors import Array
 
+FLOAT: np.dtype[np.generic] = np.dtype(np.float32)
 PART = 4 << 20  # bytes, at most, of what is made at a time, if rows are not longer: it stays in the caches
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pending:
-    """Float32 elements of a shape, made from `source`; the last `rank` dims are a row.
+    """Elements of a shape, float32 if nothing else is said, made from `source`; the last `rank` dims are a row.
 
     make: fills rows, a dense array [count, ...] that holds anything, with those from the one of the given number on.
     """
@@ -25,6 +26,7 @@ class Pending:
     rank: int
     source: Array
     make: Callable[[Array, int], None]
+    dtype: np.dtype[np.generic] = FLOAT
 
     @property
     def row(self) -> tuple[int, ...]:
@@ -38,15 +40,15 @@ class Pending:
     @property
     def most(self) -> int:
         """How many rows are made at a time."""
-        return max(PART // max(math.prod(self.row) * 4, 1), 1)
+        return max(PART // max(math.prod(self.row) * self.dtype.itemsize, 1), 1)
 
     @property
     def nbytes(self) -> int:
-        return math.prod(self.shape) * 4
+        return math.prod(self.shape) * self.dtype.itemsize
 
     def made(self) -> Array:
         """All of it."""
-        whole = np.empty((self.count, *self.row), np.float32)
+        whole = np.empty((self.count, *self.row), self.dtype)
         for first in range(0, self.count, self.most):
             self.fill(whole[first : first + self.most], first)
         let_go(self.source)
@@ -54,7 +56,7 @@ class Pending:
 
     def parts(self) -> Iterator[Array]:
         """Rows in order, some at a time, in memory that the next ones take."""
-        buffer = np.empty((min(self.most, self.count), *self.row), np.float32)
+        buffer = np.empty((min(self.most, self.count), *self.row), self.dtype)
         for first in range(0, self.count, self.most):
             part = buffer[: self.count - first]
             self.fill(part, first)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sardonyx.compile.early import all_fit
 from sardonyx.compile.spelled import spell_out
+from sardonyx.compile.widening import widen
 from sardonyx.convert.converter import convert
 from sardonyx.errors import ConversionError, InferenceError, LimitError
 from sardonyx.infer.ongoing import Ongoing
@@ -47,11 +48,19 @@ def prepared(model: Model) -> Prepared:
         copy = optimize(newest(copy), seconds=OPTIMISED_FOR, growth=CONSTANTS)
     except (InferenceError, LimitError) as error:
         log.info("the model is compiled as it is: %s", error)
-    forget_types(copy)
-    facts = Ongoing(copy)
-    facts.walk()
+    facts = typed(copy)
+    if widen(copy, facts):
+        facts = typed(copy)
     spell_out(copy)
     return Prepared(copy, facts, sizes)
+
+
+def typed(model: Model) -> Ongoing:
+    """What is found of a model's values where nothing is declared but of its inputs."""
+    forget_types(model)
+    facts = Ongoing(model)
+    facts.walk()
+    return facts
 
 
 def stripped(model: Model) -> Model:

@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Element = Literal["float", "double", "i1", "i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64"]
+Element = Literal[
+    "float", "double", "i1", "i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "f16", "b16"
+]
 SHORT = {"float": "f32", "double": "f64"}
 BITS_OF: dict[Element, Element] = {"float": "i32", "double": "i64", "i32": "float", "i64": "double"}
 
@@ -29,7 +31,9 @@ class Kind:
 
     @property
     def written(self) -> str:
-        """The element type in LLVM's words, which know no signs: `i8` of `u8`."""
+        """The element type in LLVM's words, which know no signs: `i8` of `u8`; of halves it is that of their bits."""
+        if self.is_half:
+            return "i16"
         return self.element.replace("u", "i") if self.is_unsigned else self.element
 
     @property
@@ -41,6 +45,11 @@ class Kind:
     @property
     def is_float(self) -> bool:
         return self.element in ("float", "double")
+
+    @property
+    def is_half(self) -> bool:
+        """Whether elements are the bits of floats of 16 bits, float16 or bfloat16, with which nothing computes."""
+        return self.element in ("f16", "b16")
 
     @property
     def is_unsigned(self) -> bool:
@@ -165,7 +174,7 @@ class Value:
 
     def _two(self, floating: str, integer: str, other: Value | float) -> Value:
         operation = floating if self.kind.is_float else integer
-        assert operation, f"no such operation on {self.kind}"
+        assert operation and not self.kind.is_half, f"no such operation on {self.kind}"
         right = self.code.operand(other, self.kind)
         return self.code.emit(self.kind, f"{operation} {self}, {right.name}")
 
@@ -180,7 +189,7 @@ class Value:
 class Code:
     """The instructions of one function, and the declarations that they need.
 
-    fused: whether `fma` is one instruction; otherwise it is a product and a sum, rounded twice.
+    fused: whether `fma` is one instruction; otherwise it is a product and a sum, rounded twice.  So with float16.
     """
 
     def __init__(self, fused: bool) -> None:

@@ -98,6 +98,8 @@ class Evaluation:
 
     def fresh(self, value: Scalar, kind: Kind) -> Value:
         match value:
+            case Number() if kind.is_half:
+                return converted(self.code, self.code.constant(value.value, kind.of("float")), kind.element)
             case Number():
                 return self.code.constant(value.value, kind)
             case Local() | Load():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sardonyx.compile.blocks import I64, Slot
-from sardonyx.compile.elements import fetched, memory
+from sardonyx.compile.elements import HALVES, fetched, memory
 from sardonyx.compile.elementwise.form import Form
 from sardonyx.compile.elementwise.stretch import Stretch
 from sardonyx.compile.llvm.target import Target
@@ -35,7 +35,7 @@ class ElementwiseCode(KernelText):
     def __init__(self, form: Form, target: Target) -> None:
         super().__init__(target.fused)
         self.form = form
-        widest = max(width(o.dtype) for o in form.operands)
+        widest = max(4 if o.dtype in HALVES else width(o.dtype) for o in form.operands)
         self.lanes = max(target.lanes * 4 // widest, 1) if target.lanes > 1 else 1
         self.masked = target.lanes == 16 or (target.lanes == 8 and self.lanes <= 8 and self.all_wide)
         self.unrolled = 2 if len(heavy(form)) == 1 else UNROLLED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sardonyx.compile.elements import ELEMENTS
+from sardonyx.compile.elements import ELEMENTS, HALVES
 from sardonyx.compile.elementwise import activations, arithmetic, quantization
 from sardonyx.compile.elementwise.arithmetic import folded, swapped
 from sardonyx.compile.elementwise.given import Given, Rule, plain
@@ -16,10 +16,11 @@ Types = frozenset[DataType]
 FLOAT: Types = frozenset({DataType.FLOAT})
 FLOATS: Types = FLOAT | {DataType.DOUBLE}
 INTEGERS: Types = frozenset(t for t in ELEMENTS if t.is_integer)
-SIGNED: Types = frozenset(t for t in ELEMENTS if t.is_signed)
 NUMBERS: Types = FLOATS | INTEGERS
+SIGNED: Types = frozenset(t for t in NUMBERS if t.is_signed)
 BOOL: Types = frozenset({DataType.BOOL})
 ANY: Types = NUMBERS | BOOL
+CASTABLE: Types = ANY | HALVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ SCALARS: Mapping[str, Entry] = {
     "BitwiseNot": Entry(INTEGERS, plain("not")),
     "BitwiseOr": Entry(INTEGERS, plain("or")),
     "BitwiseXor": Entry(INTEGERS, plain("xor")),
-    "Cast": Entry(ANY, arithmetic.cast),
+    "Cast": Entry(CASTABLE, arithmetic.cast),
     "Ceil": Entry(FLOATS, plain("ceil")),
     "Celu": Entry(FLOAT, activations.celu),
     "Clip": Entry(NUMBERS, activations.clip),
@@ -107,7 +108,7 @@ def scalar(
     scalar), None for one left out.  types: of the inputs.
     """
     entry = SCALARS.get(op_type)
-    known = all(t in ELEMENTS for t in types if t is not None)
+    known = all(t in ANY or (t in HALVES and op_type == "Cast") for t in types if t is not None)
     if entry is None or not known or not types or types[0] not in entry.types:
         return None
     return entry.rule(Given(attributes, tuple(args), tuple(types)))

@@ -46,7 +46,7 @@ def target_of(facts: dict[str, str]) -> Target:
         cpu=facts["cpu"],
         features=facts["features"],
         lanes=lanes,
-        fused="+fma" in features or is_arm,
+        fused={"+fma", "+f16c"} <= set(features) or is_arm,
         registers=32 if lanes == 16 or is_arm else 16,
         compiler=facts["compiler"],
     )

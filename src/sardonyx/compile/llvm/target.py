@@ -10,7 +10,8 @@ from dataclasses import dataclass
 class Target:
     """A processor as LLVM names it.
 
-    lanes: 32-bit floats in a vector register.  fused: whether it multiplies and adds in one instruction.
+    lanes: 32-bit floats in a vector register.  fused: whether it multiplies and adds in one instruction, and has others
+    between float16 and float32, as all processors with the former do.
     registers: vector registers, which bound how much of a product a kernel can hold.  compiler: its version.
     """
 

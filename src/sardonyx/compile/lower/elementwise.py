@@ -73,5 +73,5 @@ def spread(tensor: Tensor, shape: Shape) -> Tensor:
     return replace(tensor, shape=shape, strides=tuple(strides))
 
 
-for name in SCALARS.keys() - {"Identity", "DequantizeLinear"}:
+for name in SCALARS.keys() - {"Cast", "Identity", "DequantizeLinear"}:
     lowers(name, versions("", name)[-1])(lower)

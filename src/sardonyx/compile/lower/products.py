@@ -68,7 +68,7 @@ def broadcasts(at: Lowering, shape: tuple[Known, ...], whole: tuple[Known, ...])
 
 def right(at: Lowering, b: Value) -> Panels:
     """The right operand in panels: made beforehand if it is a constant."""
-    elements = at.constant(b)
+    elements = at.packable(b)
     if elements is not None:
         return at.kept(("panels", b), lambda: constant_panels(elements, at.target))
     panels, steps = packed_panels(at.strided(b), at.target, b.name)
@@ -85,7 +85,7 @@ def gemm(call: Call, at: Lowering) -> bool:
     other = operand(call, at) if bias is None else None
     if a is None or b is None or (bias is None and other is None and call.input(2) is not None):
         return False
-    alpha, matrix = call.attribute("alpha", float), at.constant(b)
+    alpha, matrix = call.attribute("alpha", float), at.packable(b)
     if not (are_floats(at, a, b) and at.is_native(a) and at.is_native(b)) or at.shape(call.output) is None:
         return False
     if matrix is None and alpha != 1.0 and bias is not None:
@@ -95,7 +95,7 @@ def gemm(call: Call, at: Lowering) -> bool:
     left = turned(at.strided(a), call.attribute("transA", int))
     if matrix is not None:
         plain = matrix.T if call.attribute("transB", int) else matrix
-        scaled = plain if alpha == 1.0 else plain * np.float32(alpha)
+        scaled = plain if alpha == 1.0 else plain.astype(np.float32) * np.float32(alpha)
         panels, alpha = constant_panels(scaled, at.target), 1.0
     else:
         panels, steps = packed_panels(turned(at.strided(b), call.attribute("transB", int)), at.target, b.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sardonyx.compile.elements import HALVES
 from sardonyx.compile.endings import Ending, ending
 from sardonyx.compile.lowering import Lowering
 from sardonyx.compile.nodes import Call
@@ -19,12 +20,26 @@ def softmax_(call: Call, at: Lowering) -> bool:
     x = call.input(0)
     if x is None or not is_float(at, x) or at.shape(call.output) is None or not at.known_shape(x):
         return False
-    source, axis = at.dense(x), call.attribute("axis", int)
-    made = at.result(call.output)
-    step = softmax(source, made, axis, log=call.op_type == "LogSoftmax")
+    source, axis, is_log = at.dense(x), call.attribute("axis", int), call.op_type == "LogSoftmax"
+    half, result = None, call.output
+    if axis in (-1, source.rank - 1) and not is_log:
+        half, result = rounded(at, call.output)
+    step = softmax(source, at.result(result), axis, log=is_log, half=half)
     assert step is not None, "dense rows have a kernel"
     at.emit(step)
     return True
+
+
+def rounded(at: Lowering, value: Value) -> tuple[DataType | None, Value]:
+    """The type of 16 bits that a result is rounded to, if it is, and which value is made where kernels round it themselves."""
+    node = at.only_reader(value)
+    if node is None or node.op_type != "Cast" or (half := at.dtype_of(node.outputs[0])) not in HALVES:
+        return None, value
+    back = at.only_reader(node.outputs[0])
+    if back is None or back.op_type != "Cast" or at.dtype_of(back.outputs[0]) is not DataType.FLOAT:
+        return half, value
+    at.done.update((node, back))
+    return half, back.outputs[0]
 
 
 def is_float(at: Lowering, value: Value | None) -> bool:

@@ -64,7 +64,7 @@ def are_alike(at: Lowering, queries: Value, keys: Value, scores: Value) -> bool:
     if not all(at.dtype_of(one) is DataType.FLOAT for one in (queries, keys, scores)):
         return False
     shapes = [at.shape(one) for one in (queries, keys, scores)]
-    if not (at.is_native(queries) and at.is_native(keys)) or at.constant(keys) is not None:
+    if not (at.is_native(queries) and at.is_native(keys)) or at.is_constant(keys):
         return False
     q, k, s = (() if shape is None else shape for shape in shapes)
     if not len(q) == len(k) == len(s) or len(q) not in (3, 4):

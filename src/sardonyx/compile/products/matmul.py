@@ -5,13 +5,16 @@ from __future__ import annotations
 from functools import partial
 from itertools import chain
 
+from sardonyx.compile.elements import ELEMENTS, HALVES
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.products.axes import Axis, axes, merged, pair, shifted, split, step
 from sardonyx.compile.products.matmul_nest import MatmulNest
 from sardonyx.compile.products.panels import Panels
 from sardonyx.compile.step import Arg, Kernel, Step
 from sardonyx.compile.tail import Tail
-from sardonyx.compile.tensor import Tensor
+from sardonyx.compile.tensor import Tensor, width
+from sardonyx.compile.text import Element
+from sardonyx.dtypes import DataType
 from sardonyx.ir.dims import Known, ceil_div
 
 GROUP = 48  # rows of a unit, about
@@ -93,25 +96,30 @@ def one_step(
         *(y, rows.steps[2], *chain.from_iterable(given), *more),
     )
     return Step(
-        kernel=kernel(b.tile.vectors, tail, biased=bias is not None, strided=a_step != 1),
+        kernel=kernel(b.tile.vectors, tail, panels.dtype, biased=bias is not None, strided=a_step != 1),
         args=args,
         units=items * b.count * groups,
         reads=(a, panels, *biases, *operands),
         writes=(y,),
         flops=items * rows.size * columns * k * 2,
-        traffic=(rows.size * k + k * columns + rows.size * columns) * items * 4,
+        traffic=((rows.size * k + rows.size * columns) * 4 + k * columns * width(panels.dtype)) * items,
         scratch=(group + SPARE) * b.tile.width * 4,
     )
 
 
-def kernel(vectors: int, tail: Tail, *, biased: bool, strided: bool) -> Kernel:
+def kernel(vectors: int, tail: Tail, dtype: DataType, *, biased: bool, strided: bool) -> Kernel:
+    """dtype: of the panels."""
     words = ["matmul_f32", str(vectors), *(["bias"] if biased else []), *(["strided"] if strided else [])]
-    made = partial(source, vectors=vectors, tail=tail, biased=biased, strided=strided)
+    half = ELEMENTS[dtype] if dtype in HALVES else None
+    words += [] if half is None else [half]
+    made = partial(source, vectors=vectors, tail=tail, half=half, biased=biased, strided=strided)
     return Kernel(f"{'_'.join(words)}:{tail.key}", made)
 
 
-def source(name: str, target: Target, *, vectors: int, tail: Tail, biased: bool, strided: bool) -> str:
-    code = MatmulNest(vectors, tail, target, biased=biased, strided=strided)
+def source(
+    name: str, target: Target, *, vectors: int, tail: Tail, half: Element | None, biased: bool, strided: bool
+) -> str:
+    code = MatmulNest(vectors, tail, target, half=half, biased=biased, strided=strided)
     code.units()
     return code.module(name)
 

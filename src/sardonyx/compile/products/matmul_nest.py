@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.products.ending import Ending, Operand, Result
-from sardonyx.compile.products.micro import LINE
 from sardonyx.compile.products.row_blocks import Block, RowBlocks
 from sardonyx.compile.products.tiles import tile_of
 from sardonyx.compile.tail import Tail
-from sardonyx.compile.text import Value
+from sardonyx.compile.text import Element, Value
 
 SIZES = (
     "rows", "columns", "k", "panels", "group_rows", "groups", "part", "inner", "a_row", "a_step",
@@ -43,8 +42,19 @@ class MatmulNest(RowBlocks):
     matrix of the tail how far apart it is along the outer and along the inner axis of the batch.
     """
 
-    def __init__(self, vectors: int, tail: Tail, target: Target, *, biased: bool, strided: bool) -> None:
+    def __init__(
+        self,
+        vectors: int,
+        tail: Tail,
+        target: Target,
+        *,
+        biased: bool,
+        strided: bool,
+        half: Element | None = None,
+    ) -> None:
+        """half: what B is of, if not of floats as wide as those of A."""
         super().__init__(tile_of(vectors, target.lanes, target.registers), tail, target.fused)
+        self.half = half
         self.strided = strided
         self.a, self.b = self.pointer(0), self.pointer(1)
         self.bias = self.pointer(2) if biased else None
@@ -65,7 +75,7 @@ class MatmulNest(RowBlocks):
         first = group * size["group_rows"]
         place = Place(
             self.moved(self.a, "a", outer, inner),
-            self.address(self.moved(self.b, "b", outer, inner), panel * size["k"] * self.tile.width),
+            self.beyond(self.moved(self.b, "b", outer, inner), panel * size["k"] * self.tile.width),
             None if self.bias is None else self.address(self.bias, panel * self.tile.width),
             self.result_of(outer, inner),
             first,
@@ -89,8 +99,8 @@ class MatmulNest(RowBlocks):
         size = self.sizes
         kept = self.address(self.scratch, block.index * (self.tile.rows * self.tile.width))
         first = place.first + block.row
-        panel = self.address(place.panel, k * self.tile.width)
-        ahead = self.address(panel, count * (self.share(block) * LINE + self.tile.width))
+        panel = self.beyond(place.panel, k * self.tile.width)
+        ahead = self.beyond(panel, count * (self.share(block) * self.line + self.tile.width))
         is_first, is_last = k.equals(0), k + count >= size["k"]
 
         def sums(rows: int) -> None:
@@ -107,13 +117,14 @@ class MatmulNest(RowBlocks):
 
     def share(self, block: Block) -> Value:
         """Which line of each row of a panel is fetched beside a block."""
-        return self.least(block.index, self.constant(-(-self.tile.width // LINE) - 1, I64))
+        return self.least(block.index, self.constant(-(-self.tile.width // self.line) - 1, I64))
 
     # --- places ------------------------------------------------------------------------------
 
     def moved(self, base: str, name: str, outer: Value, inner: Value) -> str:
         """The address of an item of the batch."""
-        return self.address(base, outer * self.sizes[f"{name}_outer"] + inner * self.sizes[f"{name}_inner"])
+        offset = outer * self.sizes[f"{name}_outer"] + inner * self.sizes[f"{name}_inner"]
+        return self.beyond(base, offset) if name == "b" else self.address(base, offset)
 
     def result_of(self, outer: Value, inner: Value) -> Result:
         operands, at = [], self.more

@@ -18,12 +18,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from sardonyx.compile.blocks import I64, Slot
+from sardonyx.compile.elements import converted
 from sardonyx.compile.loops.ir import Apply, Load, Local, Select, distinct
 from sardonyx.compile.math.table import FUNCTIONS
 from sardonyx.compile.products.ending import Ending, Operand, Result
 from sardonyx.compile.products.tiles import Tile
 from sardonyx.compile.tail import Tail
-from sardonyx.compile.text import Kind, Value
+from sardonyx.compile.text import Element, Kind, Value
 from sardonyx.compile.values import KernelText
 
 FLOAT = Kind("float")
@@ -33,7 +34,12 @@ CHEAP = 8  # operations of a tail that may be written out for every vector of a 
 
 
 class Micro(KernelText):
-    """The instructions of a kernel around a tile of sums."""
+    """The instructions of a kernel around a tile of sums.
+
+    half: what B is of, where that is not float32.
+    """
+
+    half: Element | None = None
 
     def __init__(self, tile: Tile, tail: Tail, fused: bool) -> None:
         super().__init__(fused)
@@ -147,7 +153,7 @@ class Micro(KernelText):
     ) -> None:
         """Adds A[r, 0..k] * B[0..k, width] to the sums of each row r.
 
-        rows: addresses of rows of A, whose elements are `stride` floats apart (1 if None).  panel: address of B.
+        rows: addresses of rows of A, whose elements are `stride` floats apart (1 if None).  panel: address of B, of `half`.
         ahead: an address from which k cache lines are fetched meanwhile.
         """
         turns = max(1, STEADY // (self.tile.vectors * len(rows)))
@@ -174,12 +180,28 @@ class Micro(KernelText):
         if ahead is not None:
             self.prefetch(ahead, k * LINE)
         base = k * self.tile.width
-        b = [self.read(self.vector_at(panel, base + v * self.tile.lanes)) for v in range(self.tile.vectors)]
+        b = [self.of_panel(panel, base + v * self.tile.lanes) for v in range(self.tile.vectors)]
         at = k if stride is None else k * stride
         for row, sums in zip(rows, self.sums, strict=False):
             a = self.spread(self.read(Slot(self.address(row, at), FLOAT)), self.tile.lanes)
             for v, slot in enumerate(sums):
                 self.write(slot, self.fma(a, b[v], self.read(slot)))
+
+    def of_panel(self, panel: str, index: Value) -> Value:
+        """A vector of B."""
+        if self.half is None:
+            return self.read(self.vector_at(panel, index))
+        found = self.read(Slot(self.beyond(panel, index), self.vector.of(self.half)))
+        return converted(self, found, "float")
+
+    def beyond(self, base: str, index: Value) -> str:
+        """The address of an element of B."""
+        return self.address(base, index, "float" if self.half is None else "i16")
+
+    @property
+    def line(self) -> int:
+        """How many elements of B are in a line of the cache."""
+        return LINE if self.half is None else 2 * LINE
 
     # --- results -----------------------------------------------------------------------------
 

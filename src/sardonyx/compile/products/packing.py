@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx.compile.llvm.kernels import prepare
-from sardonyx.compile.pending import Pending
-from sardonyx.compile.products.panel_kernel import KERNEL, fill
+from sardonyx.compile.pending import FLOAT, Pending
+from sardonyx.compile.products.panel_kernel import KERNEL, LARGE, fill, is_together
 from sardonyx.compile.products.tiles import Tile
 from sardonyx.compile.tensor import Storage, Tensor, row_major
 from sardonyx.dtypes import DataType
+from sardonyx.io.pages import let_go
 from sardonyx.ir.tensors import Array
 
 
@@ -21,10 +22,11 @@ def packed(b: Array, tile: Tile) -> Array:
     return panels_of(b, tile).made()
 
 
-def panels_of(b: Array, tile: Tile) -> Pending:
-    """What `packed` makes, made later."""
+def panels_of(b: Array, tile: Tile, *, narrow: bool = False) -> Pending:
+    """What `packed` makes, made later; of float16 and bfloat16, too, whose panels are such as well if `narrow`."""
     *batch, taps, k, n = b.shape
     width, count = tile.width, -(-n // tile.width)
+    put = fill_narrow if narrow else fill_wide
 
     def make(rows: Array, first: int) -> None:
         while len(rows):
@@ -32,11 +34,25 @@ def panels_of(b: Array, tile: Tile) -> Pending:
             some, last = rows[: count - panel], min(panel + len(rows), count)
             if last == count and n % width:
                 some[-1] = 0.0
-            fill(some, b[np.unravel_index(item, batch)][..., panel * width : last * width])
+            put(some, b[np.unravel_index(item, batch)][..., panel * width : last * width])
             rows, first = rows[len(some) :], first + len(some)
 
     prepare(KERNEL)
-    return Pending((*batch, count, taps, k, width), 3, b, make)
+    return Pending((*batch, count, taps, k, width), 3, b, make, b.dtype if narrow else FLOAT)
+
+
+def fill_wide(panels: Array, b: Array) -> None:
+    fill(panels, b.astype(np.float32, copy=False))
+
+
+def fill_narrow(panels: Array, b: Array) -> None:
+    """What `fill` does with float32, with elements of any type."""
+    width = panels.shape[-1]
+    for i, panel in enumerate(panels):
+        columns = b[..., i * width : (i + 1) * width]
+        panel[..., : columns.shape[-1]] = columns
+    if b.nbytes >= LARGE and is_together(b):
+        let_go(b)
 
 
 def packed_bias(bias: Array, tile: Tile) -> Array:
@@ -48,10 +64,8 @@ def packed_bias(bias: Array, tile: Tile) -> Array:
 
 def constant(data: Array | Pending, name: str = "") -> Tensor:
     """A dense tensor in a constant storage of its own."""
-    if isinstance(data, Pending):
-        dtype = DataType.FLOAT
-    else:
+    if not isinstance(data, Pending):
         data = np.ascontiguousarray(data)
-        dtype = DataType.of(data.dtype)
+    dtype = DataType.of(data.dtype)
     storage = Storage("constant", data.nbytes, name, data)
     return Tensor(dtype, data.shape, row_major(data.shape), storage)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.products.axes import axes, merged, pair, shifted, split
@@ -17,6 +19,7 @@ from sardonyx.compile.text import Value
 from sardonyx.ir.dims import Known, ceil_div
 from sardonyx.ir.tensors import Array
 
+LARGE = 1 << 17  # bytes
 SIZES = (
     "k", "columns", "panels", "inner", "b_row", "b_step", "b_outer", "b_inner", "p_outer", "p_inner",
 )  # fmt: skip
@@ -46,10 +49,14 @@ def tile_of_columns(columns: Known, target: Target) -> Tile:
 
 
 def constant_panels(b: Array, target: Target, name: str = "") -> Panels:
-    """Panels of a constant [..., k, columns] float32."""
+    """Panels of a constant [..., k, columns] of float32, or of 16 bits, as which they stay if they are large.
+
+    It takes a moment to widen them in each run, but longer to fetch twice as many bytes from memory.
+    """
+    narrow = b.dtype != np.float32 and b.nbytes >= LARGE
     *batch, k, columns = b.shape
     tile = tile_of_columns(columns, target)
-    found = constant(panels_of(b[..., None, :, :], tile), name)
+    found = constant(panels_of(b[..., None, :, :], tile, narrow=narrow), name)
     return Panels(found.reshaped((*batch, -(-columns // tile.width), k, tile.width)), tile, columns)
 
 

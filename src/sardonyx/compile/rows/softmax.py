@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx.compile.blocks import Slot
+from sardonyx.compile.elements import ELEMENTS, converted
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.moves.layout import Layout
 from sardonyx.compile.moves.layout import rows as rows_of
@@ -14,6 +15,7 @@ from sardonyx.compile.rows.vectors import LOWEST, RowsText, rows_of_unit, units,
 from sardonyx.compile.step import Arg, Kernel, Step
 from sardonyx.compile.tensor import Tensor
 from sardonyx.compile.text import Value
+from sardonyx.dtypes import DataType
 
 
 def softmax(
@@ -24,19 +26,23 @@ def softmax(
     log: bool = False,
     scale: float | None = None,
     mask: Tensor | None = None,
+    half: DataType | None = None,
     nodes: tuple[str, ...] = (),
 ) -> Step | None:
     """y = softmax(x * scale + mask), or its logarithm, along an axis; None where the layout has no kernel.
 
     x, y: [..., n, ...] float32, which may be one tensor.  mask: broadcast to x by strides of 0, dense along the axis.
-    Scale and mask are known along the last axis alone.  A row without numbers, of -inf alone or with +inf is NaN.
+    half: a type of 16 bits whose numbers x has, and to which every step rounds.  Scale, mask and that are known along the
+    last axis alone.  A row without numbers, of -inf alone or with +inf is NaN.
     """
     axis %= x.rank
     given = [x, y] if mask is None else [x, y, mask]
     layout = Layout(x.shape, tuple(t.strides for t in given))
     if layout.shape[axis] == 1 or all(s[axis] == 1 for s in layout.strides):
-        return along_rows(layout, given, axis, Form(log, scale is not None, mask is not None), scale, nodes)
-    if scale is not None or mask is not None:
+        return along_rows(
+            layout, given, axis, Form(log, scale is not None, mask is not None, half), scale, nodes
+        )
+    if scale is not None or mask is not None or half is not None:
         return None
     return softmax_of_columns(layout, x, y, axis, log=log, nodes=nodes)
 
@@ -48,10 +54,12 @@ class Form:
     log: bool
     scaled: bool
     masked: bool
+    half: DataType | None = None
 
     @property
     def key(self) -> str:
-        return f"{'log_' * self.log}{'scaled_' * self.scaled}{'masked_' * self.masked}rows"
+        half = "" if self.half is None else f"{self.half.text}_"
+        return f"{'log_' * self.log}{'scaled_' * self.scaled}{'masked_' * self.masked}{half}rows"
 
 
 def along_rows(
@@ -106,7 +114,7 @@ class SoftmaxText(RowsText):
             shift = self.wide(self.applied("log", total))
             self.along(self.n, lambda i, many, mask: self.logarithms(places, top, shift, i, many, mask))
         else:
-            factor = self.wide(1 / total)
+            factor = self.wide(1 / self.rounded(total))
             self.along(self.n, lambda i, many, mask: self.scaled(places[1], factor, i, many, mask))
 
     def entry(self, places: list[str], at: Value, mask: Value | None) -> Value:
@@ -138,7 +146,8 @@ class SoftmaxText(RowsText):
         def body(i: Value, many: int, mask: Value | None) -> None:
             for v, part in enumerate(parts[:many]):
                 at = i + v * self.lanes
-                found = exponential(self, self.entry(places, at, mask) - top)
+                below = self.rounded(self.entry(places, at, mask) - top)
+                found = self.rounded(exponential(self, below))
                 if mask is not None:
                     self.write(self.rest, found)
                 elif not self.form.log:
@@ -147,6 +156,12 @@ class SoftmaxText(RowsText):
 
         self.along(self.n, body)
         return self.total(lambda a, b: a + b, parts)
+
+    def rounded(self, value: Value) -> Value:
+        """Floats to the nearest ones of 16 bits, if that is asked."""
+        if self.form.half is None:
+            return value
+        return converted(self, converted(self, value, ELEMENTS[self.form.half]), "float")
 
     def add(self, part: Slot, value: Value, mask: Value | None) -> None:
         if mask is not None:
@@ -157,7 +172,7 @@ class SoftmaxText(RowsText):
         for v in range(many):
             at = i + v * self.lanes
             found = self.fetched(target, at, None) if mask is None else self.read(self.rest)
-            self.put(found * factor, target, at, mask)
+            self.put(self.rounded(found * factor), target, at, mask)
 
     def logarithms(
         self, places: list[str], top: Value, shift: Value, i: Value, many: int, mask: Value | None

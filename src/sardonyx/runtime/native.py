@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,9 +57,12 @@ class NativeProgram:
         self.handed_out = tuple(value.name for value in program.outputs)
         self.can_repeat = can_repeat(self)
 
-    @cached_property
+    @property
     def has_loops(self) -> bool:
-        """Whether nodes of subgraphs are among its steps, which runs count as they come to them."""
+        """Whether nodes of subgraphs are among its steps, which runs count as they come to them.
+
+        It is not kept: an attribute that comes late makes Python look up all others more slowly, in every run.
+        """
         return bool(self.fixed[JUMP : len(self.program.actions) * RECORD : RECORD].any())
 
     def run(

@@ -77,7 +77,7 @@ def test_a_pass_that_changes_results_is_named_and_nothing_is_written(
 
     broken = replace(pages.passes()["drop-identity"], on_node=wrong, roots=())
     monkeypatch.setattr(driver, "find", lambda name: broken)
-    monkeypatch.setattr(driver, "roots_of", lambda name: ())
+    monkeypatch.setattr(driver, "asked_about", lambda name: ())
     assert main(["optimize", path, "-o", str(tmp_path / "out.onnx"), "--passes", "drop-identity"]) == 1
     message = capsys.readouterr().err
     assert "edit 3 (drop-identity at Neg 'y') changes results: output 'y'" in message

@@ -203,13 +203,15 @@ def test_the_host_collects_what_nobody_counts_beforehand(given: str) -> None:
     assert on_host(found.native.program) == ["ReduceMax"]
 
 
+LEFT = """g (float[N] x, int64 m) => (float[A,N] z) {
+  y, z = Loop <body = each (int64 i, bool on, float[N] s) => (bool goes, float[N] t, float[N] u) {
+    goes = Identity(on)  t = Sub(x, s)  u = Neg(s)
+  }> (m, , x)
+}"""
+
+
 def test_what_no_turn_left_is_a_matter_of_the_reference_engine() -> None:
-    text = """g (float[N] x, int64 m) => (float[A,N] z) {
-      y, z = Loop <body = each (int64 i, bool on, float[N] s) => (bool goes, float[N] t, float[N] u) {
-        goes = Identity(on)  t = Sub(x, s)  u = Neg(s)
-      }> (m, , x)
-    }"""
-    native(text, *({"x": normal(n), "m": count(m)} for n in (2, 0) for m in (1, 0, 3, -1)))
+    native(LEFT, *({"x": normal(n), "m": count(m)} for n in (2, 0) for m in (1, 0, 3, -1)))
 
 
 def test_a_run_that_is_given_up_leaves_nothing_for_the_next_one() -> None:
@@ -227,12 +229,7 @@ def test_a_run_that_is_given_up_leaves_nothing_for_the_next_one() -> None:
 
 
 def test_what_is_collected_is_limited() -> None:
-    text = """g (float[N] x, int64 m) => (float[A,N] z) {
-      y, z = Loop <body = each (int64 i, bool on, float[N] s) => (bool goes, float[N] t, float[N] u) {
-        goes = Identity(on)  t = Sub(x, s)  u = Neg(s)
-      }> (m, , x)
-    }"""
-    found = NativeEngine(model(text, opset=OPSET), threads=1, limits=RunLimits(bytes=100_000))
+    found = NativeEngine(model(LEFT, opset=OPSET), threads=1, limits=RunLimits(bytes=100_000))
     found.run({"x": normal(100), "m": count(250)})
     with pytest.raises(LimitError, match="scan output 'u' of shape \\[251, 100\\]"):
         found.run({"x": normal(100), "m": count(251)})

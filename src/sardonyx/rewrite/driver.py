@@ -14,8 +14,7 @@ from sardonyx.ops.index import name_of
 from sardonyx.rewrite.api import PHASES, Pass, Phase
 from sardonyx.rewrite.edit import GROWTH, Edit
 from sardonyx.rewrite.match import matches
-from sardonyx.rewrite.pages import find, page
-from sardonyx.rewrite.pages import roots as roots_of
+from sardonyx.rewrite.pages import asked_about, find, page
 from sardonyx.rewrite.pattern import Pattern, parsed
 from sardonyx.rewrite.report import Applied, OptimizationReport
 from sardonyx.rewrite.template import can_be_written, put
@@ -170,9 +169,9 @@ class Table:
         self.names: dict[str, list[str]] = {}
         self.rooted: dict[str, list[Ready]] = {}
         for name in passes:
-            for root in roots_of(name):
+            for root in asked_about(name):
                 self.names.setdefault(root, []).append(name)
-        rootless = self.ready(name for name in passes if not roots_of(name))
+        rootless = self.ready(name for name in passes if not asked_about(name))
         self.sweeps = [one for one in rootless if one.one.kind == "sweep"]
         self.everywhere = [one for one in rootless if one.one.kind != "sweep"]
 

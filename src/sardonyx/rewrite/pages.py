@@ -60,7 +60,7 @@ def passes() -> Mapping[str, Pass]:
     return {name: find(name) for name in names()}
 
 
-def roots(name: str) -> frozenset[str]:
+def asked_about(name: str) -> frozenset[str]:
     """The operators whose nodes a pass is asked about, as an index names them; empty: all."""
     if INDEX.names is not None:
         return frozenset(INDEX.names[name.replace("-", "_")])

@@ -5,18 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx.compile.status import (
-    CALLED,
-    COUNT,
-    FAULT,
-    ITERATIONS,
-    LIMIT,
-    LOOPED,
-    MOST,
-    MOST_NODES,
-    NODES,
-    SCANNED,
-)
+from sardonyx.compile import status
 from sardonyx.errors import LimitError
 from sardonyx.interp.steps import Run
 from sardonyx.ops.api import RunLimits
@@ -28,17 +17,19 @@ class Unfit(Exception):
 
 def begin(words: NDArray[np.int64], run: Run) -> None:
     """Puts down what native code is to know before it begins, in the words of `compile.status`."""
-    words[FAULT] = words[LIMIT] = 0
-    words[NODES], words[MOST_NODES] = run.nodes, min(run.limits.nodes, MOST)
-    words[ITERATIONS] = min(run.limits.iterations, MOST)
+    words[status.FAULT] = words[status.LIMIT] = 0
+    words[status.NODES], words[status.MOST_NODES] = run.nodes, min(run.limits.nodes, status.MOST)
+    words[status.ITERATIONS] = min(run.limits.iterations, status.MOST)
 
 
 def refuse_passed(words: NDArray[np.int64], limits: RunLimits) -> None:
     """Raises LimitError if native code has noted that a limit is passed."""
-    match int(words[LIMIT]):
-        case found if found == LOOPED:
-            raise LimitError(f"the loop has run {words[COUNT]} times", limit="limits.iterations")
-        case found if found == SCANNED:
-            raise LimitError(f"the inputs have {words[COUNT]} slices to scan", limit="limits.iterations")
-        case found if found == CALLED:
+    match int(words[status.LIMIT]):
+        case status.LOOPED:
+            raise LimitError(f"the loop has run {words[status.COUNT]} times", limit="limits.iterations")
+        case status.SCANNED:
+            raise LimitError(
+                f"the inputs have {words[status.COUNT]} slices to scan", limit="limits.iterations"
+            )
+        case status.CALLED:
             raise LimitError(f"one run has called {limits.nodes} nodes", limit="limits.nodes")

@@ -6,6 +6,7 @@ another row by row.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from sardonyx.compile.attention.heads import ROUND, Heads
@@ -15,14 +16,13 @@ from sardonyx.compile.text import Kind, Value
 
 PART = 256  # keys whose scores are in scratch at a time
 PAIR = 2  # queries that are multiplied with a key at a time
-ROWS = (
-    8  # values that stay in the nearest cache, even if they are a page apart, while all queries take them in
-)
+# Values that stay in the nearest cache, even if they are a page apart, while all queries take them in.
+ROWS = 8
 HEIGHTS = (4, PAIR)  # queries of the tiles of sums, the last one no more than a pair
 VECTORS = 4  # of a tile
 
 
-class Tiles(Heads):
+class Tiles(Heads, ABC):
     """The instructions of both products: of queries that are padded to whole pairs.
 
     Scratch: for each query its elements, its results, vectors of its maximum and its sum, and `PART` scores.
@@ -32,9 +32,9 @@ class Tiles(Heads):
     queries: Value  # of a head
     streams: dict[str, Stream]
 
+    @abstractmethod
     def for_heads(self, body: Callable[[], None]) -> None:
         """The body for each head of keys and values of the unit, with that head in work."""
-        raise NotImplementedError
 
     def own(self, area: str, i: Value) -> str:
         """The address of what a query of the head in work has in scratch."""

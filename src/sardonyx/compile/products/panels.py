@@ -152,7 +152,7 @@ class Packing(Lanes):
                 self.put(value, place)
             else:
                 inside = first + i < self.sizes["k"]
-                self.when(inside, lambda value=value, place=place: self.put(value, place))  # type: ignore[misc]
+                self.when(inside, partial(self.put, value, place))
 
     def one_by_one(self, b: str, p: str, left: Value) -> None:
         def row(i: Value) -> None:

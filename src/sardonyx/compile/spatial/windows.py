@@ -8,6 +8,8 @@ channels; at the end of rows and of channels every element has a mask of its own
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from sardonyx.compile.blocks import I64
 from sardonyx.compile.llvm.target import Target
 from sardonyx.compile.spatial.channels import Channels
@@ -19,7 +21,7 @@ LINE = 16  # floats in a line of the cache
 FAR = 2**21  # floats of an image that hardly comes from a cache
 
 
-class Windows(Channels):
+class Windows(Channels, ABC):
     """The loops; what becomes of the elements below a window is said by classes made of it."""
 
     absent = 0.0  # what stands in the padding
@@ -68,9 +70,9 @@ class Windows(Channels):
     def tap_row_begins(self, tap_row: Value, channel: Value, mask: Value | None) -> None:
         """Called before the taps of a row."""
 
+    @abstractmethod
     def step(self, total: Value, x: Value, tap: int | Value) -> Value:
         """The sum with the element below a tap of the row."""
-        raise NotImplementedError
 
     def result(self, pixel: int) -> Value:
         """What a window of the tile comes to."""

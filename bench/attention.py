@@ -14,13 +14,13 @@ import numpy as np
 
 from measure import Row, row
 from products import peak, timed
-from sardonyx.compile.attention.step import attention
-from sardonyx.compile.llvm.jit import host, load
-from sardonyx.compile.loops.runner import number
-from sardonyx.compile.step import Step
-from sardonyx.compile.tensor import Storage, Tensor, row_major
-from sardonyx.dtypes import DataType
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.attention.step import attention
+from sardonyx._src.compile.llvm.jit import host, load
+from sardonyx._src.compile.loops.runner import number
+from sardonyx._src.compile.step import Step
+from sardonyx._src.compile.tensor import Storage, Tensor, row_major
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
 
 SIZES = [(12, 128, 128, 64), (12, 512, 512, 64), (8, 256, 256, 128), (12, 197, 197, 64), (12, 1, 1024, 64)]
 RUNS = 15

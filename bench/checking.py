@@ -19,7 +19,7 @@ TOOLS = {
     "sardonyx, without types": "check(path, ignore=['SX7'])",
     "onnx, plain": "check_model(path)",
 }
-IMPORTS = "from onnx.checker import check_model\nfrom sardonyx.check import check\n"
+IMPORTS = "from onnx.checker import check_model\nfrom sardonyx._src.check import check\n"
 
 
 def rows() -> list[Row]:

@@ -54,7 +54,7 @@ def tools_for(path: Path) -> dict[str, Prepared]:
     from onnx.shape_inference import infer_shapes
 
     import sardonyx as sx
-    from sardonyx.infer.answers import MEMORY
+    from sardonyx._src.infer.answers import MEMORY
 
     proto = onnx.load(path)
 

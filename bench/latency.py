@@ -1,7 +1,7 @@
 """How long do networks take on one core and on two, beside onnxruntime and OpenVINO?
 
 All engines run the same file on the same inputs in one process, in turn, with float32 arithmetic and otherwise their own
-defaults (`sardonyx.cli.timing` says how).  Times are medians; a ratio is the time of the better peer over ours, so that
+defaults (`sardonyx._src.cli.timing` says how).  Times are medians; a ratio is the time of the better peer over ours, so that
 more than 1 is faster than both.  The difference is that of our outputs from onnxruntime's, relative to the largest.
 """
 
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from measure import commit, machine
 from peers import ENGINES, survives
-from sardonyx.cli.peers import OURS
-from sardonyx.cli.timing import Timed, timed
+from sardonyx._src.cli.peers import OURS
+from sardonyx._src.cli.timing import Timed, timed
 from zoo.catalogue import ENTRIES
 
 JUDGE = "onnxruntime"  # of outputs, if it is there

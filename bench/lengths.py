@@ -19,9 +19,9 @@ import numpy as np
 
 from latency import header, line
 from measure import commit, machine
-from sardonyx.cli.peers import OURS, Run, opened
-from sardonyx.cli.timing import settle
-from sardonyx.ir.tensors import Array
+from sardonyx._src.cli.peers import OURS, Run, opened
+from sardonyx._src.cli.timing import settle
+from sardonyx._src.ir.tensors import Array
 from zoo.catalogue import ENTRIES, Entry, Feeds
 from zoo.segmentation import unet
 

@@ -9,8 +9,8 @@ import numpy as np
 
 import sardonyx as sx
 from measure import BUILD, FOLDER
-from sardonyx.dtypes import DataType
-from sardonyx.ir.graph import Model, Value
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import Model, Value
 
 sys.path.append(str(FOLDER.parent / "tests"))
 from infer.encoder import Encoder  # it stands with the tests, which infer it too

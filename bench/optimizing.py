@@ -50,7 +50,7 @@ def outcome(name: str, path: Path) -> Outcome:
     import onnx
 
     import sardonyx as sx
-    from sardonyx.rewrite.report import OptimizationReport
+    from sardonyx._src.rewrite.report import OptimizationReport
 
     report = OptimizationReport()
     result = sx.optimize(sx.load(path), verify=True, growth=GROWTH, report=report)

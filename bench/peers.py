@@ -17,7 +17,7 @@ ENGINES = ("sardonyx", "onnxruntime", "openvino")
 PROGRAM = """
 import gc, importlib, resource
 import numpy as np
-from sardonyx.cli.peers import opened
+from sardonyx._src.cli.peers import opened
 engine, path, threads, archive = {engine!r}, {path!r}, {threads}, {archive!r}
 importlib.import_module(engine)
 with np.load(archive) as found:

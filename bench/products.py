@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from measure import Row, row
-from sardonyx.compile.blocks import I64, Blocks
-from sardonyx.compile.llvm.jit import host, load
-from sardonyx.compile.loops.ir import Local, Number, Select
-from sardonyx.compile.products.convolution import convolution
-from sardonyx.compile.products.weights import Window, packed_weights
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.tail import RESULT, Tail
-from sardonyx.compile.tensor import Storage, Tensor, row_major
-from sardonyx.compile.text import Kind, Value
-from sardonyx.dtypes import DataType
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.blocks import I64, Blocks
+from sardonyx._src.compile.llvm.jit import host, load
+from sardonyx._src.compile.loops.ir import Local, Number, Select
+from sardonyx._src.compile.products.convolution import convolution
+from sardonyx._src.compile.products.weights import Window, packed_weights
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.tail import RESULT, Tail
+from sardonyx._src.compile.tensor import Storage, Tensor, row_major
+from sardonyx._src.compile.text import Kind, Value
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
 
 CHAINS = 20  # of multiply-adds that do not wait for one another
 STEPS = 50_000

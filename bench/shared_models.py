@@ -22,11 +22,11 @@ import numpy as np
 import sardonyx as sx
 from latency import header, line, ratio, tell
 from optimizing import MODELS
-from sardonyx.cli.peers import OURS, opened
-from sardonyx.cli.timing import Timed, distance, in_turn
-from sardonyx.errors import SardonyxError
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.cli.peers import OURS, opened
+from sardonyx._src.cli.timing import Timed, distance, in_turn
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import RuntimeValue
 
 PEER = "onnxruntime"
 ENGINES = (OURS, PEER)

@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from latency import header, line
 from measure import BUILD, FOLDER, commit, machine
 from peers import archived, started
-from sardonyx.cli.peers import OURS
+from sardonyx._src.cli.peers import OURS
 from zoo.catalogue import ENTRIES
 
 COLD, WARM, KEPT = "cold", "kernels kept", "program kept"

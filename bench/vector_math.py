@@ -23,8 +23,8 @@ from pathlib import Path
 import numpy as np
 
 from measure import commit, machine
-from sardonyx.compile.llvm.jit import host, load
-from sardonyx.compile.text import Code, Kind, Value
+from sardonyx._src.compile.llvm.jit import host, load
+from sardonyx._src.compile.text import Code, Kind, Value
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 

@@ -14,15 +14,15 @@ import numpy as np
 
 from measure import Row, row
 from products import RELU, aligned, filled, peak, tensor, timed
-from sardonyx.compile.llvm.jit import host, load
-from sardonyx.compile.products.convolution import convolution
-from sardonyx.compile.products.weights import Window, packed_weights
-from sardonyx.compile.products.winograd import winograd
-from sardonyx.compile.products.winograd_cost import FORMS, forms_for
-from sardonyx.compile.products.winograd_weights import winograd_weights
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.tensor import Storage, Tensor
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import host, load
+from sardonyx._src.compile.products.convolution import convolution
+from sardonyx._src.compile.products.weights import Window, packed_weights
+from sardonyx._src.compile.products.winograd import winograd
+from sardonyx._src.compile.products.winograd_cost import FORMS, forms_for
+from sardonyx._src.compile.products.winograd_weights import winograd_weights
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.tensor import Storage, Tensor
+from sardonyx._src.ir.tensors import Array
 
 LAYERS = [  # size of the image, channels, columns
     *((56, 64, 64), (28, 128, 128), (14, 256, 256), (7, 512, 512)),  # ResNet-50

@@ -7,16 +7,16 @@ from collections.abc import Container, Mapping
 import pytest
 
 from cases import Case, assert_same, inference_of, model_of
-from sardonyx.errors import InferenceError
-from sardonyx.infer.walk import infer
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.graph import Node
-from sardonyx.ir.types import OptionalType, SequenceType, TensorType, Type
-from sardonyx.ir.walk import graphs, nodes, values
-from sardonyx.ops.bind import Bindings, attributes_of, schema_of
-from sardonyx.ops.bodies import body_of, parsed
-from sardonyx.ops.registry import find
-from sardonyx.schema import OpSchema, lookup
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.infer.walk import infer
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
+from sardonyx._src.ir.walk import graphs, nodes, values
+from sardonyx._src.ops.bind import Bindings, attributes_of, schema_of
+from sardonyx._src.ops.bodies import body_of, parsed
+from sardonyx._src.ops.registry import find
+from sardonyx._src.schema import OpSchema, lookup
 
 
 def check_body_types(case: Case) -> None:

@@ -12,22 +12,22 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from refusals import REFUSALS
-from sardonyx.convert.converter import convert
-from sardonyx.dtypes import DataType
-from sardonyx.errors import ConversionError
-from sardonyx.infer.walk import infer
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.attributes import AttributeType
-from sardonyx.ir.graph import Attribute, AttributeScalar, Graph, Model, Node, Value
-from sardonyx.ir.tensors import Array, SparseTensor, Tensor
-from sardonyx.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
-from sardonyx.ir.verify import verify
-from sardonyx.ops.api import RuntimeValue
-from sardonyx.ops.bind import attributes_of, schema_of
-from sardonyx.ops.bodies import body_of
-from sardonyx.ops.inference import Inference
-from sardonyx.ops.registry import find
-from sardonyx.schema import OpSchema, latest, lookup
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import ConversionError
+from sardonyx._src.infer.walk import infer
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Model, Node, Value
+from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
+from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.bind import attributes_of, schema_of
+from sardonyx._src.ops.bodies import body_of
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.registry import find
+from sardonyx._src.schema import OpSchema, latest, lookup
 
 TOLERANCE = {np.dtype("f8"): (1e-9, 1e-12), np.dtype("f4"): (1e-5, 1e-6), np.dtype("f2"): (2e-3, 1e-4)}
 

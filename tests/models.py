@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx.dtypes import DataType
-from sardonyx.io import from_proto
-from sardonyx.io.load import load
-from sardonyx.ir.graph import Graph, Model, Node
-from sardonyx.ir.tensors import Storage
-from sardonyx.proto import messages as m
-from sardonyx.proto.text import from_text
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.io import from_proto
+from sardonyx._src.io.load import load
+from sardonyx._src.ir.graph import Graph, Model, Node
+from sardonyx._src.ir.tensors import Storage
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.text import from_text
 
 HEADER = '<ir_version: {ir}, opset_import: ["": {opset}{more}]>\n'
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.record import Field, Record
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.record import Field, Record
 
 INTEGERS = [0, 1, -1, 2, 7, 28, 29, 127, 128, 255, 1 << 31, -(1 << 31), 1 << 40, (1 << 63) - 1, -(1 << 63)]
 FLOATS = [0.0, 1.0, -1.0, 0.5, 1e30, float("nan"), float("inf")]

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import sardonyx
+import sardonyx._src
 
 ORDER = (
     "errors dtypes ir schema proto io ops infer interp convert grad check rewrite compile runtime train view cli"
 ).split()
 STRANGERS = {"ir", "schema", "proto"}  # which ignore one another
-SRC = Path(sardonyx.__file__).parent
+SRC = Path(sardonyx._src.__path__[0])
 NOT_AT_RUN_TIME = {"onnx", "google", "torch", "onnxruntime"}
 
 
@@ -47,8 +47,11 @@ def test_rooms_import_only_leftwards() -> None:
             parts = name.split(".")
             if parts[0] != "sardonyx":
                 continue
-            other = parts[1]
-            assert other in ORDER, f"{path} imports {name}: nobody inside imports the facade"
+            assert parts[1] == "_src", (
+                f"{path} imports {name}: internal modules never import the public package"
+            )
+            other = parts[2]
+            assert other in ORDER, f"{path} imports {name}, which is no package of the order"
             assert ORDER.index(other) <= ORDER.index(room), f"{path} reaches up to {name}"
             assert other == room or not {room, other} <= STRANGERS, (
                 f"{path}: {room} and {other} ignore one another"

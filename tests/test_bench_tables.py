@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sardonyx.cli.timing import Timed
+from sardonyx._src.cli.timing import Timed
 from test_zoo import measuring
 
 

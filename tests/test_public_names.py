@@ -7,8 +7,13 @@ import importlib
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import sardonyx
+import sardonyx.errors as public_errors
+import sardonyx.ir as public_ir
 
 NAMES = """
     Builder ConversionError DataType DecodeError Diagnostic EvaluationError ExternalDataError InferenceError InputError InvalidModel
@@ -41,13 +46,31 @@ def test_the_stub_names_the_same_homes() -> None:
 
 
 def test_importing_loads_no_heavy_library() -> None:
-    heavy = ("rich", "llvmlite", "PIL", "onnx", "google.protobuf", "sardonyx.runtime", "sardonyx.proto.text")
+    heavy = (
+        "rich",
+        "llvmlite",
+        "PIL",
+        "onnx",
+        "google.protobuf",
+        "sardonyx._src.runtime",
+        "sardonyx._src.proto.text",
+    )
     code = f"import sys, sardonyx; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_a_verb_with_the_name_of_a_room_stays_a_function() -> None:
-    code = "import sardonyx.infer.walk; from sardonyx import infer; print(infer.__qualname__, sardonyx.infer is infer)"
+def test_no_public_name_is_shadowed_by_a_package() -> None:
+    code = "import sardonyx._src.infer.walk; from sardonyx import infer; print(infer.__qualname__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "infer True"
+    assert done.stdout.strip() == "infer"
+    packages = {path.name.removesuffix(".py") for path in Path(sardonyx.__file__).parent.iterdir()}
+    assert not packages & set(NAMES)
+
+
+@pytest.mark.parametrize("module", [public_ir, public_errors], ids=lambda module: str(module.__name__))
+def test_a_public_module_lists_what_it_exports(module: ModuleType) -> None:
+    exported = {name for name in vars(module) if not name.startswith("_")}
+    assert exported == set(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name).__doc__, name

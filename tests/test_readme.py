@@ -13,7 +13,7 @@ import pytest
 
 import sardonyx as sx
 from models import record
-from sardonyx.cli.main import names
+from sardonyx._src.cli.main import names
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text()

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx.cli.timing import Timed
-from sardonyx.ir.tensors import Tensor
+from sardonyx._src.cli.timing import Timed
+from sardonyx._src.ir.tensors import Tensor
 
 BENCH = Path(__file__).resolve().parent.parent / "bench"
 

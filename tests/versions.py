@@ -8,12 +8,12 @@ import numpy as np
 
 from cases import assert_same
 from models import model
-from sardonyx.convert.converter import convert
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.verify import verify
-from sardonyx.ir.walk import nodes
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.ir.walk import nodes
 
 
 def agree(text: str, opset: int, target: int, /, **feeds: object) -> Model:

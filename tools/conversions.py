@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from conformance.conversions import converted, targets_of
 from conformance.official import matching, run_case
 from conformance.test_official import FAILURES
-from sardonyx.errors import ConversionError, SardonyxError
+from sardonyx._src.errors import ConversionError, SardonyxError
 
 
 def main(pattern: str, wanted: list[int], show_refused: bool, folder: Path | None) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from sardonyx.convert.steps import Step, how, steps
+from sardonyx._src.convert.steps import Step, how, steps
 
 PAGE = Path("docs/generated/conversions.md")
 HEAD = """# Conversions

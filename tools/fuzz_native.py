@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from compile.agreement import agrees
 from compile.guarded_programs import stays_inside
 from compile.random_layers import sample
-from sardonyx.errors import SardonyxError
+from sardonyx._src.errors import SardonyxError
 
 
 def main(

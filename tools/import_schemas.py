@@ -1,4 +1,4 @@
-"""Write `src/sardonyx/schema/data` from the operator schemas of the onnx wheel: facts, no documentation.
+"""Write `src/sardonyx/_src/schema/data` from the operator schemas of the onnx wheel: facts, no documentation.
 
 `--check` writes nothing, lists the files that differ from what would be written, and exits with 1 if any does.
 `withdrawn.json` is written by hand, because no wheel holds those operators, and is left alone.
@@ -17,7 +17,7 @@ import onnx
 from onnx import defs, helper
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = Path("src/sardonyx/schema/data")
+DATA = Path("src/sardonyx/_src/schema/data")
 NO_LIMIT = 2**31 - 1  # how the wheel says that a variadic parameter sets no limit
 
 Json = int | float | str | bool | None | list["Json"] | dict[str, "Json"]

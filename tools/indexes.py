@@ -1,4 +1,4 @@
-"""Write the indexes that say which modules are about which operators (`sardonyx.ops.index`)."""
+"""Write the indexes that say which modules are about which operators (`sardonyx._src.ops.index`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from sardonyx.compile import registry as lowerings
-from sardonyx.ops import registry
-from sardonyx.ops.index import FILE, Index, modules, name_of
-from sardonyx.rewrite import pages
+from sardonyx._src.compile import registry as lowerings
+from sardonyx._src.ops import registry
+from sardonyx._src.ops.index import FILE, Index, modules, name_of
+from sardonyx._src.rewrite import pages
 
 ROOT = Path(__file__).resolve().parent.parent
 

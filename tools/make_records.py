@@ -1,4 +1,4 @@
-"""Write the records and decoders of `sardonyx.proto` from `src/sardonyx/proto/onnx.proto`.
+"""Write the records and decoders of `sardonyx._src.proto` from `src/sardonyx/_src/proto/onnx.proto`.
 
 Records are plain classes with a table of fields; the decoders are written out field by field, because a
 table-driven loop in Python costs three times as much on a graph of many small nodes.  Encoders need none: what
@@ -14,7 +14,7 @@ from pathlib import Path
 from proto_syntax import EnumDecl, FieldDecl, MessageDecl, parse
 
 ROOT = Path(__file__).resolve().parent.parent
-PROTO = ROOT / "src/sardonyx/proto/onnx.proto"
+PROTO = ROOT / "src/sardonyx/_src/proto/onnx.proto"
 BANNER = "# Written by tools/make_records.py from onnx.proto: change that text, then `make regen`.\n"
 
 
@@ -28,7 +28,7 @@ def records(messages: list[MessageDecl], enums: list[EnumDecl]) -> str:
         BANNER,
         "from __future__ import annotations\n",
         "import enum\n",
-        "from sardonyx.proto.record import Field, Numbers, Record, Repeated, seal\n",
+        "from sardonyx._src.proto.record import Field, Numbers, Record, Repeated, seal\n",
     ]
     for e in enums:
         lines = [f"    {name} = {number}" for name, number in e.values.items()]
@@ -70,10 +70,10 @@ without anything being done around it.
 {BANNER}
 from __future__ import annotations
 
-from sardonyx.proto import messages as m
-from sardonyx.proto.record import Numbers, Record, extended, joined, merged
-from sardonyx.proto.wire import Buffer, Context, Decoder, WireError, chunk, f32, f64, long_tag, packed_f32
-from sardonyx.proto.wire import packed_f64, packed_varints, payload, skip, to_int32, too_long, varint
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.record import Numbers, Record, extended, joined, merged
+from sardonyx._src.proto.wire import Buffer, Context, Decoder, WireError, chunk, f32, f64, long_tag, packed_f32
+from sardonyx._src.proto.wire import packed_f64, packed_varints, payload, skip, to_int32, too_long, varint
 
 new = object.__new__
 '''
@@ -211,5 +211,5 @@ def packed(f: FieldDecl, value: str) -> str:
 def files() -> dict[Path, str]:
     """Path from the project's root -> content, of every file that this tool writes."""
     messages, enums = parse(PROTO.read_text())
-    folder = Path("src/sardonyx/proto")
+    folder = Path("src/sardonyx/_src/proto")
     return {folder / "messages.py": records(messages, enums), folder / "decoders.py": decoders(messages)}

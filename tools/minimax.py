@@ -1,4 +1,4 @@
-"""Print the coefficients of the polynomials in `sardonyx/compile/math`; needs mpmath.
+"""Print the coefficients of the polynomials in `sardonyx/_src/compile/math`; needs mpmath.
 
     python tools/minimax.py [NAME ...]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-from sardonyx.ops.api import Operator
-from sardonyx.ops.registry import find
-from sardonyx.schema import domains, exact, operators, versions, withdrawn
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.registry import find
+from sardonyx._src.schema import domains, exact, operators, versions, withdrawn
 
 PAGE = Path("docs/generated/operators.md")
 HEAD = """# Operators

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sardonyx.check.pages import Page, page, rules
+from sardonyx._src.check.pages import Page, page, rules
 
 PAGE = Path("docs/generated/rules.md")
 HEAD = """# Rules of the checker

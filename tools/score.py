@@ -17,9 +17,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from conformance.official import Engine, matching, run_case
-from sardonyx.errors import SardonyxError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.runtime.engine import NativeEngine
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.runtime.engine import NativeEngine
 
 ENGINES: dict[str, Engine] = {"reference": Interpreter, "native": NativeEngine}
 

@@ -14,10 +14,10 @@ import numpy as np
 
 import sardonyx as sx
 from measure import BUILD
-from sardonyx.ir.dims import evaluate
-from sardonyx.ir.graph import Model, Value
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.dims import evaluate
+from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
 from zoo import decoders, encoders, mobile, perceptron, residual, segmentation
 from zoo.stored import stored
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 import sardonyx as sx
-from sardonyx.dtypes import DataType
-from sardonyx.ir.graph import Model, Value
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import Model, Value
 
 GAIN = math.sqrt(2)  # what a ReLU takes from the size of activations
 SEED = 20

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import sardonyx as sx
-from sardonyx.ir.graph import Model, Value
-from sardonyx.ir.tensors import Array
+from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.tensors import Array
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 from infer.encoder import Encoder  # it stands with the tests, which infer it too

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sardonyx.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Model, Value
 from zoo.draft import Draft
 
 # expansion, channels, blocks, stride of the first block, kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Model, Value
 from zoo.draft import Draft
 
 WIDTHS = [32, 64, 128, 256]

@@ -8,10 +8,10 @@ import numpy as np
 
 import sardonyx as sx
 from networks import paths
-from sardonyx.dtypes import DataType
-from sardonyx.ir.graph import Graph, Model, Node, Value
-from sardonyx.ir.tensors import Array, Tensor
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import Graph, Model, Node, Value
+from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir.types import TensorType
 
 SEED = 7
 IR = 8  # the files are of a version in which every initializer has to be an input

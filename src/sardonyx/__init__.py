@@ -1,73 +1,66 @@
 """Sardonyx: a complete, independent implementation of ONNX in Python.
 
-Loading a model is ready at once; the other public names are loaded at their first use, so that `import sardonyx`
-costs little more than NumPy.  `__init__.pyi` says the same to type checkers.
+Public: the names of this package, `sardonyx.ir` and `sardonyx.errors`.  Everything under `sardonyx._src` is internal
+and may change without notice.
+
+`load` is imported eagerly; the other public names are imported at their first use, so that `import sardonyx` costs
+little more than `import numpy`.  `__init__.pyi` declares the same names for type checkers.
 """
 
 import importlib
-import sys
-import types
 
-from sardonyx.io.load import load
+from sardonyx._src.io.load import load
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Builder": "sardonyx.ir.build",
-    "ConversionError": "sardonyx.errors",
-    "DataType": "sardonyx.dtypes",
-    "DecodeError": "sardonyx.errors",
-    "EvaluationError": "sardonyx.errors",
-    "ExternalDataError": "sardonyx.errors",
-    "InferenceError": "sardonyx.errors",
-    "InputError": "sardonyx.errors",
-    "InvalidModel": "sardonyx.errors",
-    "JsonError": "sardonyx.errors",
-    "LimitError": "sardonyx.errors",
-    "Diagnostic": "sardonyx.check.api",
-    "Limits": "sardonyx.proto.wire",
-    "Model": "sardonyx.ir.graph",
-    "OperatorSet": "sardonyx.ir.operator_set",
-    "OptimizationError": "sardonyx.errors",
-    "OptimizationReport": "sardonyx.rewrite.report",
-    "OutputError": "sardonyx.errors",
-    "Report": "sardonyx.check.api",
-    "Policy": "sardonyx.io.external",
-    "RunLimits": "sardonyx.ops.api",
-    "SardonyxError": "sardonyx.errors",
-    "Session": "sardonyx.runtime.session",
-    "SparseTensor": "sardonyx.ir.tensors",
-    "Tensor": "sardonyx.ir.tensors",
-    "TextError": "sardonyx.errors",
-    "UnsupportedOperator": "sardonyx.errors",
-    "UnsupportedProcessor": "sardonyx.errors",
-    "check": "sardonyx.check.checking",
-    "convert": "sardonyx.convert.converter",
-    "from_json": "sardonyx.io.text",
-    "from_text": "sardonyx.io.text",
-    "infer": "sardonyx.infer.walk",
-    "load_operator_set": "sardonyx.io.operator_sets",
-    "optimize": "sardonyx.rewrite.optimize",
-    "save": "sardonyx.io.save",
-    "save_operator_set": "sardonyx.io.publish",
-    "to_json": "sardonyx.io.text",
-    "to_text": "sardonyx.io.text",
+    "Builder": "sardonyx._src.ir.build",
+    "ConversionError": "sardonyx._src.errors",
+    "DataType": "sardonyx._src.dtypes",
+    "DecodeError": "sardonyx._src.errors",
+    "EvaluationError": "sardonyx._src.errors",
+    "ExternalDataError": "sardonyx._src.errors",
+    "InferenceError": "sardonyx._src.errors",
+    "InputError": "sardonyx._src.errors",
+    "InvalidModel": "sardonyx._src.errors",
+    "JsonError": "sardonyx._src.errors",
+    "LimitError": "sardonyx._src.errors",
+    "Diagnostic": "sardonyx._src.check.api",
+    "Limits": "sardonyx._src.proto.wire",
+    "Model": "sardonyx._src.ir.graph",
+    "OperatorSet": "sardonyx._src.ir.operator_set",
+    "OptimizationError": "sardonyx._src.errors",
+    "OptimizationReport": "sardonyx._src.rewrite.report",
+    "OutputError": "sardonyx._src.errors",
+    "Report": "sardonyx._src.check.api",
+    "Policy": "sardonyx._src.io.external",
+    "RunLimits": "sardonyx._src.ops.api",
+    "SardonyxError": "sardonyx._src.errors",
+    "Session": "sardonyx._src.runtime.session",
+    "SparseTensor": "sardonyx._src.ir.tensors",
+    "Tensor": "sardonyx._src.ir.tensors",
+    "TextError": "sardonyx._src.errors",
+    "UnsupportedOperator": "sardonyx._src.errors",
+    "UnsupportedProcessor": "sardonyx._src.errors",
+    "check": "sardonyx._src.check.checking",
+    "convert": "sardonyx._src.convert.converter",
+    "from_json": "sardonyx._src.io.text",
+    "from_text": "sardonyx._src.io.text",
+    "infer": "sardonyx._src.infer.walk",
+    "load_operator_set": "sardonyx._src.io.operator_sets",
+    "optimize": "sardonyx._src.rewrite.optimize",
+    "save": "sardonyx._src.io.save",
+    "save_operator_set": "sardonyx._src.io.publish",
+    "to_json": "sardonyx._src.io.text",
+    "to_text": "sardonyx._src.io.text",
 }
+_MODULES = ("errors", "ir")
 __all__ = ["__version__", "load", *_HOMES]
 
 
-class _Facade(types.ModuleType):
-    """The package, in which a verb such as `infer` stays the function although a room has its name."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOMES and isinstance(value, types.ModuleType)):  # the import system binds every room
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Facade
-
-
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return importlib.import_module(f"sardonyx.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'sardonyx' has no attribute {name!r}")
@@ -76,4 +69,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_MODULES])

@@ -1,6 +1,6 @@
 """`python -m sardonyx` is the command line."""
 
-from sardonyx.cli.main import entry
+from sardonyx._src.cli.main import entry
 
 if __name__ == "__main__":
     entry()

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from check.examples import model
 from mutations import messages, mutate, mutated_bytes
-from sardonyx.check import check
-from sardonyx.check.context import Document
-from sardonyx.check.engine import Located, Walk, by_class
-from sardonyx.check.pages import page, rules
-from sardonyx.check.sources import KINDS, DocumentKind
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.record import Record
-from sardonyx.proto.text import from_text
+from sardonyx._src.check import check
+from sardonyx._src.check.context import Document
+from sardonyx._src.check.engine import Located, Walk, by_class
+from sardonyx._src.check.pages import page, rules
+from sardonyx._src.check.sources import KINDS, DocumentKind
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.record import Record
+from sardonyx._src.proto.text import from_text
 
 NO_TEXT = ("hex", "deep", "json", "text", "file", "link", "hard")  # examples that are no document in text
 TARGETS = (m.NodeProto, m.AttributeProto, m.TensorProto, m.ValueInfoProto, m.TypeProto, m.GraphProto)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sardonyx.check.sources import KINDS
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import encode
-from sardonyx.proto.text import from_text
+from sardonyx._src.check.sources import KINDS
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import encode
+from sardonyx._src.proto.text import from_text
 
 HEADER = m.ModelProto(
     ir_version=10,

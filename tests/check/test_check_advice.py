@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from check.examples import model, write
-from sardonyx.check import check
-from sardonyx.proto import messages as m
+from sardonyx._src.check import check
+from sardonyx._src.proto import messages as m
 
 ZEROS = "{" + ", ".join(["0"] * 64) + "}"
 IF = "If <then_branch = t () => (float[2] p) {{ {then} }}, else_branch = e () => (float[2] q) {{ q = Neg(x) }}> (c)"

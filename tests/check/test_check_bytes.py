@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sardonyx.check import Diagnostic, check
+from sardonyx._src.check import Diagnostic, check
 
 
 def varint(number: int) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from check.requirements import STATIC
-from sardonyx.check.pages import page, rules
+from sardonyx._src.check.pages import page, rules
 
 # The list may only shrink.
 OPEN: set[str] = set()

@@ -14,15 +14,15 @@ from check.damage import damaged, seeds
 from check.examples import model, write
 from check.fix_cases import CASES
 from conformance.test_shared_models import FOLDERS, MODELS, reference
-from sardonyx.check import check, fix
-from sardonyx.check.mends import fixes, mendable
-from sardonyx.check.pages import page, rules
-from sardonyx.check.reading import bodies_of
-from sardonyx.check.sources import DocumentKind, read
-from sardonyx.cli.random_feeds import random_feeds
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.record import Record
+from sardonyx._src.check import check, fix
+from sardonyx._src.check.mends import fixes, mendable
+from sardonyx._src.check.pages import page, rules
+from sardonyx._src.check.reading import bodies_of
+from sardonyx._src.check.sources import DocumentKind, read
+from sardonyx._src.cli.random_feeds import random_feeds
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.record import Record
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from check.examples import model
-from sardonyx.check import check
+from sardonyx._src.check import check
 
 
 @pytest.mark.parametrize(

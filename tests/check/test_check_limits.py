@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from check.examples import model
-from sardonyx.check import check
-from sardonyx.check.engine import MOST_FAULTS
-from sardonyx.errors import InvalidModel
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import encode
+from sardonyx._src.check import check
+from sardonyx._src.check.engine import MOST_FAULTS
+from sardonyx._src.errors import InvalidModel
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import encode
 
 GRAPH = "g (float[2] x) => (float[2] y) { y = Abs(x) }"
 

@@ -8,7 +8,7 @@ import pytest
 
 from proto.judge import SHARED
 from proto.official_models import node_models, stored_models
-from sardonyx.check import check
+from sardonyx._src.check import check
 
 # Why each is a fault, and not ours.
 KNOWN = {

@@ -11,7 +11,7 @@ import pytest
 
 from check.examples import write
 from check.test_check_pairs import EDIT
-from sardonyx.check import check
+from sardonyx._src.check import check
 
 ML = '<opset_import: ["": 21, "ai.onnx.ml": 5]>'
 BLOCKS = (Path(__file__).parent / "refusals.txt").read_text(encoding="utf-8").strip().split("\n\n")

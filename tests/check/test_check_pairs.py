@@ -15,8 +15,8 @@ import pytest
 
 from check.examples import write
 from check.requirements import STATIC, WARNINGS
-from sardonyx.check import Diagnostic, check
-from sardonyx.check.pages import page
+from sardonyx._src.check import Diagnostic, check
+from sardonyx._src.check.pages import page
 
 FOLDER = Path(__file__).parent / "pairs"
 EDIT = re.compile(r"«([^|»]*)\|([^»]*)»")

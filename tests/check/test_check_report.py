@@ -10,11 +10,11 @@ import pytest
 
 import rules_pages
 from check.examples import model
-from sardonyx.check import check
-from sardonyx.check.pages import page, rules
-from sardonyx.check.report import to_sarif
-from sardonyx.cli.main import main
-from sardonyx.proto.binary import encode
+from sardonyx._src.check import check
+from sardonyx._src.check.pages import page, rules
+from sardonyx._src.check.report import to_sarif
+from sardonyx._src.cli.main import main
+from sardonyx._src.proto.binary import encode
 
 GOOD = "g (float[2] x) => (float[2] y) { y = Abs(x) }"
 BAD = "g (float[2] x) => (float[2] y) { y = Abz(x) }"

@@ -8,9 +8,9 @@ from typing import get_args, get_type_hints
 import pytest
 
 from check.examples import write
-from sardonyx.check import Diagnostic, check
-from sardonyx.check.pages import page, rules
-from sardonyx.proto.record import Record
+from sardonyx._src.check import Diagnostic, check
+from sardonyx._src.check.pages import page, rules
+from sardonyx._src.proto.record import Record
 
 CODES = list(rules())
 

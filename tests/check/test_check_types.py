@@ -6,9 +6,9 @@ import pytest
 
 from check.examples import model
 from check.type_pairs import PAIRS, REFUSED, VALID
-from sardonyx.check import check
-from sardonyx.check.sizes import Equations
-from sardonyx.ir.dims import symbol
+from sardonyx._src.check import check
+from sardonyx._src.check.sizes import Equations
+from sardonyx._src.ir.dims import symbol
 
 FUNCTION = '<domain: "com.example", opset_import: ["": 21]>'
 IMPORTS = '<opset_import: ["": 21, "com.example": 1]>'
@@ -106,7 +106,7 @@ def test_no_graph_is_built_when_no_chosen_rule_needs_types(monkeypatch: pytest.M
     def refuse(*_: object) -> None:
         raise AssertionError("the model was built")
 
-    monkeypatch.setattr("sardonyx.io.from_proto.model", refuse)
+    monkeypatch.setattr("sardonyx._src.io.from_proto.model", refuse)
     assert faults("g (float[2] x) => (int64[2] y) { y = Abs(x) }", select=["SX1"]) == []
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from check.examples import write
-from sardonyx.check import check
-from sardonyx.check.sources import DocumentKind
+from sardonyx._src.check import check
+from sardonyx._src.check.sources import DocumentKind
 
 BLOCKS = (Path(__file__).parent / "valid.txt").read_text(encoding="utf-8").split("\n\n")
 EXAMPLES = dict(block.strip().split("\n", 1) for block in BLOCKS)

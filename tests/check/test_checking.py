@@ -9,10 +9,10 @@ import pytest
 
 import sardonyx as sx
 from check.examples import model
-from sardonyx.check import Diagnostic, check
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import encode
-from sardonyx.proto.text import from_text
+from sardonyx._src.check import Diagnostic, check
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import encode
+from sardonyx._src.proto.text import from_text
 
 
 def faults(text: str, **options: object) -> list[str]:

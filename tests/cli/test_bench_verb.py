@@ -15,10 +15,10 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.cli import peers
-from sardonyx.cli.main import main
-from sardonyx.cli.peers import Feeds, Run
-from sardonyx.cli.timing import distance, in_turn
+from sardonyx._src.cli import peers
+from sardonyx._src.cli.main import main
+from sardonyx._src.cli.peers import Feeds, Run
+from sardonyx._src.cli.timing import distance, in_turn
 
 TEXT = "g (float[N,2] x, int64[1] i) => (float[1,2] y) { y = Gather(x, i) }"
 Opened = Callable[[object, str, int], Run]

@@ -15,9 +15,9 @@ import pytest
 
 import sardonyx as sx
 from check.examples import model
-from sardonyx.cli.main import main
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
+from sardonyx._src.cli.main import main
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
 
 GOOD = "g (float[2] x) => (float[2] y) { y = Abs(x) }"
 BAD = "g (float[2] x) => (float[2] y) { y = Abz(x) }"

@@ -13,9 +13,9 @@ import pytest
 
 import sardonyx as sx
 from models import model, record
-from sardonyx.cli.main import main, names
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
+from sardonyx._src.cli.main import main, names
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
 
 TEXT = "g (float[N,2] x, float[2] w) => (float[N,2] y) <float[2] w = {1, 2}> { a = Identity(x)  y = Identity(a) }"
 Streams = pytest.CaptureFixture[str]

@@ -10,8 +10,8 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.cli.main import main
-from sardonyx.compile.saved import features
+from sardonyx._src.cli.main import main
+from sardonyx._src.compile.saved import features
 
 pytestmark = pytest.mark.skipif(features.machine() is None, reason="programs are not saved here")
 TEXT = "g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }"

@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.cli.main import main
+from sardonyx._src.cli.main import main
 
 TEXT = "g (float[1,2] x) => (float[2] y) { y = Squeeze<axes = [0]>(x) }"
 DYNAMIC = "g (float[1,2] x, int64[1] a) => (float[2] y, float[1,2] z) { y = Squeeze(x, a) z = Relu(x) }"

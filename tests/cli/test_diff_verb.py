@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.cli.main import main
+from sardonyx._src.cli.main import main
 
 TEXT = "g (float[2] x) => (float[2] y) <float[2] k = {1, 2}> { a = Neg(x)  y = Mul(a, k) }"
 

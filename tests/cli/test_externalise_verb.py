@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx.cli.main import main
+from sardonyx._src.cli.main import main
 
 
 @pytest.fixture

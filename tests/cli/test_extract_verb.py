@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.cli.main import main
+from sardonyx._src.cli.main import main
 
 TEXT = "g (float[2] x) => (float[2] y) { a = Neg(x)  b = Abs(a)  y = Exp(b) }"
 

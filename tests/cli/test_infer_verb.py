@@ -9,8 +9,8 @@ import pytest
 
 import sardonyx as sx
 from models import model, record
-from sardonyx.cli.main import main
-from sardonyx.proto.binary import encode
+from sardonyx._src.cli.main import main
+from sardonyx._src.proto.binary import encode
 
 TEXT = "g (float[N,2] x) => (float[] y) { a = Neg(x)  y = Concat<axis = 0>(a, a) }"
 

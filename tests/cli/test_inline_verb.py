@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.cli.main import main
+from sardonyx._src.cli.main import main
 
 TEXT = """g (float x) => (float y) { y = my.f(x) }
 <opset_import: ["": 21], domain: "my"> f (p) => (q) { a = Neg(p)  q = Abs(a) }"""

@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.cli.main import main
+from sardonyx._src.cli.main import main
 
 
 @pytest.fixture

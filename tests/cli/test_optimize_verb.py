@@ -10,10 +10,10 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.cli.main import main
-from sardonyx.ir.graph import Node
-from sardonyx.rewrite import driver, pages
-from sardonyx.rewrite.edit import Edit
+from sardonyx._src.cli.main import main
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.rewrite import driver, pages
+from sardonyx._src.rewrite.edit import Edit
 
 TEXT = "g (float[N,2] x) => (float[N,2] y) { a = Identity(x) b = Identity(a) y = Neg(b) }"
 

@@ -10,12 +10,12 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.cli.main import main
-from sardonyx.cli.shares import Share, by_kernel, by_step
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.runtime import profile
-from sardonyx.runtime.native import NativeProgram, compile_model
-from sardonyx.runtime.profile import Peak, Timed, peaks, profiled
+from sardonyx._src.cli.main import main
+from sardonyx._src.cli.shares import Share, by_kernel, by_step
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.runtime import profile
+from sardonyx._src.runtime.native import NativeProgram, compile_model
+from sardonyx._src.runtime.profile import Peak, Timed, peaks, profiled
 
 TEXT = """g (float[N,8] x, float[8,8] w) => (float[N,8] y, int64[2,?] i)
     { [product] a = MatMul(x, w)  [soft] y = Softmax(a)  [places] i = NonZero(a) }"""

@@ -11,8 +11,8 @@ import pytest
 
 import sardonyx as sx
 from models import model, record
-from sardonyx.cli.main import main
-from sardonyx.proto.binary import encode
+from sardonyx._src.cli.main import main
+from sardonyx._src.proto.binary import encode
 
 TEXT = 'g (float[N] x) => (float[N] y) { ["n/a"] a = Neg(x)  ["n/b"] y = Abs(a) }'
 

@@ -13,10 +13,10 @@ import pytest
 
 import sardonyx as sx
 from models import function, record
-from sardonyx.cli.main import main
-from sardonyx.cli.progress import progress
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
+from sardonyx._src.cli.main import main
+from sardonyx._src.cli.progress import progress
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
 
 TWO = "g (float[N] x, int64[M] i) => (float[N] y, int64[M] j) { y = Identity(x)  j = Identity(i) }"
 ONE = "g (float[N] x) => (float[N] y) { y = Identity(x) }"
@@ -204,7 +204,7 @@ def test_every_kind_of_element_is_printed(tmp_path: Path, capsys: Streams) -> No
 
 
 def test_progress_is_shown_to_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, capsys: Streams) -> None:
-    monkeypatch.setattr("sardonyx.cli.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("sardonyx._src.cli.progress.PATIENCE", 0.0)
     with progress(2) as advance:
         advance()
     assert capsys.readouterr().err == ""

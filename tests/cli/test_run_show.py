@@ -8,7 +8,7 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.cli.main import main
+from sardonyx._src.cli.main import main
 
 TEXT = """g (float[N,3] x) => (float[N,4] y, int64[2,?] i) <float[3,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}>
     { [product] a = MatMul(x, w)  [positive] r = Relu(a)  s = Exp(r)  y = Add(s, r)  [places] i = NonZero(a) }"""

@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.cli.main import main
+from sardonyx._src.cli.main import main
 
 TEXT = "g (float[1,2,N] x) => (float[1,'2*N'] y) <int64[2] s = {1, -1}> { y = Reshape(x, s) }".replace(
     "'", '"'

@@ -10,10 +10,10 @@ import pytest
 
 import sardonyx as sx
 from models import model, record
-from sardonyx.cli.main import main
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.json import from_json
+from sardonyx._src.cli.main import main
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.json import from_json
 
 Streams = pytest.CaptureFixture[str]
 

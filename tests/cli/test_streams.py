@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from models import record
-from sardonyx.cli.streams import printable
-from sardonyx.proto.binary import encode
+from sardonyx._src.cli.streams import printable
+from sardonyx._src.proto.binary import encode
 
 LOOP = """g (bool c, float[1] x) => (y) { n = Constant <value_int = 4611686018427387904> ()
   y = Loop (n, t, x) <body = b (int64 i, bool k, float[1] v) => (bool l, float[1] w) { l = Identity(k)  w = Identity(v) }>
@@ -124,6 +124,6 @@ def test_an_empty_standard_input_is_the_model_s_fault() -> None:
 
 
 def test_help_loads_no_engine() -> None:
-    code = "import sys; from sardonyx.cli.main import main; main(['show', '--help']); print([m for m in sys.modules if m.startswith(('rich', 'sardonyx.runtime', 'sardonyx.ops'))])"
+    code = "import sys; from sardonyx._src.cli.main import main; main(['show', '--help']); print([m for m in sys.modules if m.startswith(('rich', 'sardonyx._src.runtime', 'sardonyx._src.ops'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

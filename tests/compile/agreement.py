@@ -9,8 +9,8 @@ import numpy as np
 
 import sardonyx as sx
 from compile.random_graphs import Made, Sample
-from sardonyx.errors import SardonyxError
-from sardonyx.ir.tensors import Array
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.ir.tensors import Array
 
 ROUNDING = (
     3e-5  # of the largest element: some hundred roundings of float32, as sums of a few thousand terms take

@@ -9,11 +9,11 @@ from functools import cache
 
 import numpy as np
 
-from sardonyx.compile.llvm import checked_support as table_words
-from sardonyx.compile.llvm.checked import checked
-from sardonyx.compile.llvm.jit import Library, load
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.step import Kernel
+from sardonyx._src.compile.llvm import checked_support as table_words
+from sardonyx._src.compile.llvm.checked import checked
+from sardonyx._src.compile.llvm.jit import Library, load
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.step import Kernel
 
 RANGES = 4096  # that a table has room for, those of arrays on the stack among them
 ARGUMENTS = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)

@@ -15,14 +15,14 @@ from functools import cache
 import numpy as np
 
 from compile.checked_runs import Table, build
-from sardonyx.compile.llvm.jit import Library, host, load
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.loops.runner import number
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.tensor import Storage, Tensor, row_major
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import Known
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import Library, host, load
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.loops.runner import number
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.tensor import Storage, Tensor, row_major
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.tensors import Array
 
 PAGE = mmap.PAGESIZE
 LIBC = ctypes.CDLL(None, use_errno=True)

@@ -21,26 +21,26 @@ from compile.agreement import holds
 from compile.checked_runs import Table, build
 from compile.guarded import LIBC, PAGE, Guarded, extent
 from compile.random_graphs import Sample
-from sardonyx.compile import sizes as sizes_of
-from sardonyx.compile.layout import laid_out
-from sardonyx.compile.llvm.jit import host, load
-from sardonyx.compile.llvm.kernels import address
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.lowering import Lowering
-from sardonyx.compile.plan import planned
-from sardonyx.compile.prepare import prepared
-from sardonyx.compile.program import Action, Collect, HostCall, Program, Upload
-from sardonyx.compile.sizes import number
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.tensor import Storage, Tensor
-from sardonyx.interp.steps import Frame, Run
-from sardonyx.ir.dims import Known
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import RunLimits
-from sardonyx.runtime.collected import Collected
-from sardonyx.runtime.host import Host, held
-from sardonyx.runtime.limits import begin
-from sardonyx.runtime.native import compile_model
+from sardonyx._src.compile import sizes as sizes_of
+from sardonyx._src.compile.layout import laid_out
+from sardonyx._src.compile.llvm.jit import host, load
+from sardonyx._src.compile.llvm.kernels import address
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.lowering import Lowering
+from sardonyx._src.compile.plan import planned
+from sardonyx._src.compile.prepare import prepared
+from sardonyx._src.compile.program import Action, Collect, HostCall, Program, Upload
+from sardonyx._src.compile.sizes import number
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.tensor import Storage, Tensor
+from sardonyx._src.interp.steps import Frame, Run
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.collected import Collected
+from sardonyx._src.runtime.host import Host, held
+from sardonyx._src.runtime.limits import begin
+from sardonyx._src.runtime.native import compile_model
 
 NONE, READ, WRITE = 0, mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE
 GARBAGE = 0xFF  # bytes of memory that nobody has written: NaN as floats, -1 as integers, no bool

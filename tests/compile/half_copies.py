@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sardonyx.dtypes import DataType
-from sardonyx.infer.walk import infer
-from sardonyx.ir.clone import clone
-from sardonyx.ir.graph import Attribute, Model, Value
-from sardonyx.ir.tensors import Array, Tensor
-from sardonyx.ir.types import TensorType
-from sardonyx.ir.walk import graphs
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.infer.walk import infer
+from sardonyx._src.ir.clone import clone
+from sardonyx._src.ir.graph import Attribute, Model, Value
+from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.walk import graphs
 
 FLOAT = DataType.FLOAT
 PRECISE = {("Resize", 1), ("Resize", 2), ("Upsample", 1)}  # inputs that are float32 in any case

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.step import Kernel, Step
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.step import Kernel, Step
 
 
 def with_lanes(step: Step, lanes: int) -> Step:

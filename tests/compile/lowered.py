@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from models import model
-from sardonyx.compile.program import HostCall
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import RunLimits
-from sardonyx.runtime.native import NativeProgram, compile_model
+from sardonyx._src.compile.program import HostCall
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.native import NativeProgram, compile_model
 
 ROUNDING = 2e-5  # of sums of hundreds of float32, relative to the largest element
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx.compile.blocks import I64, Slot
-from sardonyx.compile.llvm.jit import Library, host, load
-from sardonyx.compile.pool_words import FLAG, JUMP, RECORD
-from sardonyx.compile.text import Kind, Value
-from sardonyx.compile.values import KernelText
+from sardonyx._src.compile.blocks import I64, Slot
+from sardonyx._src.compile.llvm.jit import Library, host, load
+from sardonyx._src.compile.pool_words import FLAG, JUMP, RECORD
+from sardonyx._src.compile.text import Kind, Value
+from sardonyx._src.compile.values import KernelText
 
 SPOILT = -(1 << 40)  # what stands in a mark when two threads had the same scratch
 DOUBLE = Kind("double")

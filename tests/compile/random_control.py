@@ -9,11 +9,11 @@ import numpy as np
 
 from compile.random_graphs import F, Growing, Made, evaluated, rows
 from compile.random_moves import Move
-from sardonyx.dtypes import DataType
-from sardonyx.errors import SardonyxError
-from sardonyx.ir.build import Builder
-from sardonyx.ir.dims import Dim
-from sardonyx.ir.graph import Graph, Value
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.graph import Graph, Value
 
 Bodies = Callable[[Sequence[Value], DataType], Mapping[str, object]]
 EXACT = ("Relu", "Neg", "Abs")

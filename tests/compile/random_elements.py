@@ -8,7 +8,7 @@ import numpy as np
 
 from compile.random_graphs import B, F, Growing, Made
 from compile.random_moves import Move
-from sardonyx.dtypes import DataType
+from sardonyx._src.dtypes import DataType
 
 ROUNDED = (
     "Exp",

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sardonyx.dtypes import DataType
-from sardonyx.errors import SardonyxError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.build import Builder
-from sardonyx.ir.graph import Model, Value
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.schema import latest
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.schema import latest
 
 F, I64, B = DataType.FLOAT, DataType.INT64, DataType.BOOL
 MOST = 60_000  # elements of a value

@@ -12,15 +12,15 @@ import pytest
 
 from compile import guarded
 from compile.vector_runs import applied, loop, ulps
-from sardonyx.compile.attention.decay import decay
-from sardonyx.compile.attention.scores import BIASED, CAPPED, PRODUCTS, WEIGHTS
-from sardonyx.compile.attention.step import attention
-from sardonyx.compile.llvm.jit import host, load
-from sardonyx.compile.math.function import Definitions
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.tensor import Tensor
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.attention.decay import decay
+from sardonyx._src.compile.attention.scores import BIASED, CAPPED, PRODUCTS, WEIGHTS
+from sardonyx._src.compile.attention.step import attention
+from sardonyx._src.compile.llvm.jit import host, load
+from sardonyx._src.compile.math.function import Definitions
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.tensor import Tensor
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 SIZES = [
     (1, 1, 1, 1, 1, 1),

@@ -7,14 +7,14 @@ import pytest
 
 from compile import guarded
 from compile.checked_runs import Build, Fault, Table
-from sardonyx.compile.blocks import I64, Slot
-from sardonyx.compile.llvm.checked import checked
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.text import Kind, Value
-from sardonyx.compile.values import KernelText
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.blocks import I64, Slot
+from sardonyx._src.compile.llvm.checked import checked
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.text import Kind, Value
+from sardonyx._src.compile.values import KernelText
+from sardonyx._src.ir.tensors import Array
 
 FLOAT, WIDE = Kind("float"), Kind("float", 4)
 COUNT = 10

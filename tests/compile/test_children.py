@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from compile.test_jit import TWICE, twice
-from sardonyx.compile.llvm import ahead, children, compiler, jit
-from sardonyx.compile.llvm.cache import Cache
-from sardonyx.compile.llvm.children import Children, Job, question
-from sardonyx.compile.llvm.jit import Library, compiled, host
+from sardonyx._src.compile.llvm import ahead, children, compiler, jit
+from sardonyx._src.compile.llvm.cache import Cache
+from sardonyx._src.compile.llvm.children import Children, Job, question
+from sardonyx._src.compile.llvm.jit import Library, compiled, host
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no children there")
 TEXTS = [TWICE.replace("twice", f"twice{i}").replace("fadd", "fmul" if i % 2 else "fadd") for i in range(6)]
@@ -242,7 +242,7 @@ INTERRUPTED = """
 import sys
 from compile.test_children import TEXTS
 from compile.test_jit import TWICE
-from sardonyx.compile.llvm import ahead, jit
+from sardonyx._src.compile.llvm import ahead, jit
 found = None
 try:
     with ahead.helped(2):

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.loops.ir import Apply, Local, Number, Select
-from sardonyx.compile.products.convolution import convolution
-from sardonyx.compile.products.weights import Window, packed_weights
-from sardonyx.compile.step import Step
-from sardonyx.compile.tail import Tail
-from sardonyx.compile.tensor import Storage, Tensor
-from sardonyx.ir.dims import ceil_div, symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.loops.ir import Apply, Local, Number, Select
+from sardonyx._src.compile.products.convolution import convolution
+from sardonyx._src.compile.products.weights import Window, packed_weights
+from sardonyx._src.compile.step import Step
+from sardonyx._src.compile.tail import Tail
+from sardonyx._src.compile.tensor import Storage, Tensor
+from sardonyx._src.ir.dims import ceil_div, symbol
+from sardonyx._src.ir.tensors import Array
 
 X = Local("x")
 RELU = Tail(Select("lt", X, Number(0.0), Number(0.0), X))

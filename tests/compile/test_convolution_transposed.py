@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.loops.ir import Apply, Local
-from sardonyx.compile.products.transposed import packed_transposed, transposed_convolution
-from sardonyx.compile.products.weights import Window
-from sardonyx.compile.tail import Tail
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.loops.ir import Apply, Local
+from sardonyx._src.compile.products.transposed import packed_transposed, transposed_convolution
+from sardonyx._src.compile.products.weights import Window
+from sardonyx._src.compile.tail import Tail
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 X = Local("x")
 

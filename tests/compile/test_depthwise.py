@@ -7,15 +7,15 @@ import pytest
 
 from compile import guarded
 from compile.lane_widths import with_lanes
-from sardonyx.compile.loops.ir import Apply, Local, Number
-from sardonyx.compile.spatial.depthwise import depthwise, packed
-from sardonyx.compile.spatial.window import Window
-from sardonyx.compile.spatial.windows import FAR
-from sardonyx.compile.tail import Tail
-from sardonyx.compile.tensor import Storage, Tensor, row_major
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.loops.ir import Apply, Local, Number
+from sardonyx._src.compile.spatial.depthwise import depthwise, packed
+from sardonyx._src.compile.spatial.window import Window
+from sardonyx._src.compile.spatial.windows import FAR
+from sardonyx._src.compile.tail import Tail
+from sardonyx._src.compile.tensor import Storage, Tensor, row_major
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 
 def floats(rng: np.random.Generator, *shape: int) -> Array:

@@ -7,11 +7,11 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.compile.step import Step
-from sardonyx.errors import EvaluationError
-from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import Array
-from sardonyx.runtime.native import compile_model
+from sardonyx._src.compile.step import Step
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.runtime.native import compile_model
 
 FIT = {
     "one shape": ("x [N,3]  y [N,3]", "Add(x, y)"),

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.elementwise.kernel import elementwise
-from sardonyx.compile.elementwise.layout import layout
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.loops.ir import Apply, Cast, Local, Number, Scalar, Select
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.tensor import Storage, Tensor, row_major
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.elementwise.kernel import elementwise
+from sardonyx._src.compile.elementwise.layout import layout
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.loops.ir import Apply, Cast, Local, Number, Scalar, Select
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.tensor import Storage, Tensor, row_major
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 LANES = [16, 8, 4, 1]
 F, B = DataType.FLOAT, DataType.BOOL

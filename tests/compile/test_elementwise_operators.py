@@ -9,15 +9,15 @@ import pytest
 
 from cases import Case, model_of
 from compile import guarded
-from sardonyx.compile.elementwise.arithmetic import normalization_columns
-from sardonyx.compile.elementwise.kernel import elementwise
-from sardonyx.compile.elementwise.operators import SCALARS, scalar
-from sardonyx.compile.loops.ir import Local, Number, Scalar
-from sardonyx.dtypes import DataType
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.bind import attributes_of, schema_of
-from sardonyx.ops.registry import find
+from sardonyx._src.compile.elementwise.arithmetic import normalization_columns
+from sardonyx._src.compile.elementwise.kernel import elementwise
+from sardonyx._src.compile.elementwise.operators import SCALARS, scalar
+from sardonyx._src.compile.loops.ir import Local, Number, Scalar
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.bind import attributes_of, schema_of
+from sardonyx._src.ops.registry import find
 
 OPSET = 25
 TOLERANCE = {np.dtype("f4"): (1e-5, 1e-6), np.dtype("f8"): (1e-12, 1e-15)}  # functions are a few ulp apart

@@ -7,12 +7,12 @@ import pytest
 
 from compile import guarded
 from compile.lane_widths import with_lanes
-from sardonyx.compile.elementwise.kernel import elementwise
-from sardonyx.compile.elementwise.operators import scalar
-from sardonyx.compile.elementwise.quantization import LIMITS, as_float
-from sardonyx.compile.loops.ir import Apply, Cast, Local, Number, Scalar
-from sardonyx.dtypes import DataType
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.elementwise.kernel import elementwise
+from sardonyx._src.compile.elementwise.operators import scalar
+from sardonyx._src.compile.elementwise.quantization import LIMITS, as_float
+from sardonyx._src.compile.loops.ir import Apply, Cast, Local, Number, Scalar
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
 
 LANES = (16, 8, 4, 1)
 TYPES = (DataType.UINT8, DataType.INT8, DataType.UINT16, DataType.INT16)

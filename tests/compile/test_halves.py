@@ -11,12 +11,12 @@ import pytest
 
 from compile.guarded import run, tensor
 from compile.lane_widths import with_lanes
-from sardonyx.compile.elementwise.kernel import elementwise
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.loops.ir import Cast, Local
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.dtypes import DataType
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.elementwise.kernel import elementwise
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.loops.ir import Cast, Local
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
 
 HALVES = [DataType.FLOAT16, DataType.BFLOAT16]
 EVERY = np.arange(1 << 16, dtype=np.uint16)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from sardonyx.compile.llvm import compiler
-from sardonyx.compile.llvm import host as processor
-from sardonyx.compile.llvm.cache import Cache
-from sardonyx.compile.llvm.host import target_of
-from sardonyx.compile.llvm.jit import host
+from sardonyx._src.compile.llvm import compiler
+from sardonyx._src.compile.llvm import host as processor
+from sardonyx._src.compile.llvm.cache import Cache
+from sardonyx._src.compile.llvm.host import target_of
+from sardonyx._src.compile.llvm.jit import host
 
 needs_linux = pytest.mark.skipif(
     processor.surroundings() is None, reason="nothing tells processors apart here"
@@ -23,7 +23,7 @@ needs_linux = pytest.mark.skipif(
 SAID = """
 import json, sys
 from dataclasses import asdict
-from sardonyx.compile.llvm.jit import host
+from sardonyx._src.compile.llvm.jit import host
 print(json.dumps([asdict(host()), "llvmlite" in sys.modules]))
 """
 

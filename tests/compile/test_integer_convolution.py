@@ -9,17 +9,17 @@ import pytest
 
 from compile import guarded
 from compile.test_integer_matmul import draw, of_target, targets
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.integer_convolution import integer_convolution, integer_weights
-from sardonyx.compile.products.integer_tail import IntegerTail
-from sardonyx.compile.products.packing import constant
-from sardonyx.compile.products.weights import Window
-from sardonyx.compile.products.words import in_words, padded
-from sardonyx.compile.spatial.integer_depthwise import integer_depthwise, packed_bytes
-from sardonyx.compile.spatial.window import Window as Spatial
-from sardonyx.compile.step import Step
-from sardonyx.dtypes import DataType
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.products.integer_convolution import integer_convolution, integer_weights
+from sardonyx._src.compile.products.integer_tail import IntegerTail
+from sardonyx._src.compile.products.packing import constant
+from sardonyx._src.compile.products.weights import Window
+from sardonyx._src.compile.products.words import in_words, padded
+from sardonyx._src.compile.spatial.integer_depthwise import integer_depthwise, packed_bytes
+from sardonyx._src.compile.spatial.window import Window as Spatial
+from sardonyx._src.compile.step import Step
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
 
 Pair = tuple[int, int]
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.loops.ir import Apply, Cast, Local, Number, Scalar
-from sardonyx.compile.products.integer_matmul import integer_matmul
-from sardonyx.compile.products.integer_tail import IntegerTail, of_rows
-from sardonyx.compile.products.packing import constant
-from sardonyx.compile.products.words import constant_words, in_words, packed_sums, padded
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.tensor import Tensor
-from sardonyx.dtypes import DataType
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.loops.ir import Apply, Cast, Local, Number, Scalar
+from sardonyx._src.compile.products.integer_matmul import integer_matmul
+from sardonyx._src.compile.products.integer_tail import IntegerTail, of_rows
+from sardonyx._src.compile.products.packing import constant
+from sardonyx._src.compile.products.words import constant_words, in_words, packed_sums, padded
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.tensor import Tensor
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
 
 SIZES = [
     (1, 1, 1),

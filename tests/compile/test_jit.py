@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sardonyx.compile.llvm.cache import Cache, default_folder
-from sardonyx.compile.llvm.jit import Library, compiled, host, load
+from sardonyx._src.compile.llvm.cache import Cache, default_folder
+from sardonyx._src.compile.llvm.jit import Library, compiled, host, load
 
 TWICE = """define void @twice(ptr noalias %x, ptr noalias %y, i64 %n) {
 entry:
@@ -108,8 +108,8 @@ FORKS = """
 import os, signal, sys, threading, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads, which is the subject
 from compile.test_jit import TWICE, twice
-from sardonyx.compile.llvm.jit import compiled, host, load
-from sardonyx.compile.llvm.jit import Library
+from sardonyx._src.compile.llvm.jit import compiled, host, load
+from sardonyx._src.compile.llvm.jit import Library
 over = False
 def go_on():
     while not over:

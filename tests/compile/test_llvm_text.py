@@ -6,8 +6,8 @@ import ctypes
 
 import pytest
 
-from sardonyx.compile.llvm.jit import load
-from sardonyx.compile.text import Code, Kind, Value
+from sardonyx._src.compile.llvm.jit import load
+from sardonyx._src.compile.text import Code, Kind, Value
 
 FLOAT, INT = Kind("float"), Kind("i32")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sardonyx.compile.loops.ir import Apply, Buffer, For, Kernel, Load, Local, Number, Put, Select, Store
-from sardonyx.compile.loops.printer import text
-from sardonyx.compile.loops.runner import run
-from sardonyx.compile.loops.verify import verify
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import symbol
+from sardonyx._src.compile.loops.ir import Apply, Buffer, For, Kernel, Load, Local, Number, Put, Select, Store
+from sardonyx._src.compile.loops.printer import text
+from sardonyx._src.compile.loops.runner import run
+from sardonyx._src.compile.loops.verify import verify
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import symbol
 
 M, N, i, j = map(symbol, "MNij")
 F = DataType.FLOAT

@@ -7,10 +7,10 @@ import pytest
 
 from compile.lowered import normal, runs
 from models import model
-from sardonyx.compile.program import HostCall
-from sardonyx.ir.tensors import Array
-from sardonyx.runtime.limits import Unfit
-from sardonyx.runtime.native import compile_model
+from sardonyx._src.compile.program import HostCall
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.runtime.limits import Unfit
+from sardonyx._src.runtime.native import compile_model
 
 
 def kernels(text: str) -> list[str]:

@@ -11,13 +11,13 @@ from compile.guarded_programs import ran
 from compile.lowered import normal
 from compile.random_bodies import Bodies
 from models import model
-from sardonyx.compile.program import HostCall, Program
-from sardonyx.compile.step import Step
-from sardonyx.errors import EvaluationError, LimitError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import RunLimits
-from sardonyx.runtime.engine import NativeEngine
+from sardonyx._src.compile.program import HostCall, Program
+from sardonyx._src.compile.step import Step
+from sardonyx._src.errors import EvaluationError, LimitError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.engine import NativeEngine
 
 OPSET = 25
 Feeds = Mapping[str, Array]

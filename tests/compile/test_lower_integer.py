@@ -7,13 +7,13 @@ import pytest
 
 from compile.lowered import normal
 from models import model
-from sardonyx.compile.lower import quantized
-from sardonyx.compile.program import HostCall
-from sardonyx.compile.step import Step
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import RunLimits
-from sardonyx.runtime.native import NativeProgram, compile_model
+from sardonyx._src.compile.lower import quantized
+from sardonyx._src.compile.program import HostCall
+from sardonyx._src.compile.step import Step
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.native import NativeProgram, compile_model
 
 
 @pytest.fixture

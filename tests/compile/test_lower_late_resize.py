@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from compile.lowered import normal, runs
-from sardonyx.compile.spatial.late_taps import COORDINATES, ROUNDING
-from sardonyx.runtime.limits import Unfit
+from sardonyx._src.compile.spatial.late_taps import COORDINATES, ROUNDING
+from sardonyx._src.runtime.limits import Unfit
 
 SIZES = [(5, 7), (1, 1), (16, 3), (2, 40)]
 

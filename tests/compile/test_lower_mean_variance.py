@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compile.lowered import normal, runs
-from sardonyx.ir.tensors import Array
+from sardonyx._src.ir.tensors import Array
 
 CONV = "w = Constant <value = float[3,3,1,1] {1, 0, 2, 0, 1, 0, 0, 3, 1}> ()  c = Conv(x, w)"
 

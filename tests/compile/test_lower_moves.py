@@ -7,9 +7,9 @@ import pytest
 
 from compile.lowered import normal, runs
 from models import model
-from sardonyx.ops.api import RunLimits
-from sardonyx.runtime.limits import Unfit
-from sardonyx.runtime.native import NativeProgram, compile_model
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.limits import Unfit
+from sardonyx._src.runtime.native import NativeProgram, compile_model
 
 CONV = "w = Constant <value = float[8,8,1,1] {WEIGHTS}> ()  c = Conv(x, w)".replace(
     "WEIGHTS", ", ".join(str(i % 7 - 3) for i in range(64))

@@ -7,8 +7,8 @@ import pytest
 
 from compile.lowered import normal, runs
 from models import model
-from sardonyx.compile.step import Step
-from sardonyx.runtime.native import compile_model
+from sardonyx._src.compile.step import Step
+from sardonyx._src.runtime.native import compile_model
 
 SCALES = "s = Constant <value = float[3] {0.5, 0.1, 2}> ()  z = Constant <value = uint8[3] {3, 200, 0}> ()"
 ONE = "s = Constant <value = float {0.05}> ()  z = Constant <value = uint8 {120}> ()"

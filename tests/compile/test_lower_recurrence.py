@@ -9,12 +9,12 @@ from compile import guarded
 from compile.lane_widths import with_lanes
 from compile.lowered import normal, runs
 from models import model
-from sardonyx.compile.rows.recurrence import GATES, Cell, Recurrence, recurrent
-from sardonyx.compile.tensor import Storage
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import RunLimits
-from sardonyx.runtime.limits import Unfit
-from sardonyx.runtime.native import NativeProgram, compile_model
+from sardonyx._src.compile.rows.recurrence import GATES, Cell, Recurrence, recurrent
+from sardonyx._src.compile.tensor import Storage
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.limits import Unfit
+from sardonyx._src.runtime.native import NativeProgram, compile_model
 
 SIZE = 3  # of the inputs
 KINDS = {"LSTM": 4, "GRU": 3, "RNN": 1}

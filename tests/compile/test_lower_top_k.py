@@ -9,10 +9,10 @@ from compile import guarded
 from compile.lane_widths import with_lanes
 from compile.lowered import normal, runs
 from models import model
-from sardonyx.compile.rows.top_k import top_k
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
-from sardonyx.runtime.limits import Unfit
+from sardonyx._src.compile.rows.top_k import top_k
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.runtime.limits import Unfit
 
 KINDS = {"float32": "float", "float64": "double", "int32": "int32", "int64": "int64"}
 

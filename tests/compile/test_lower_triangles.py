@@ -8,9 +8,9 @@ import pytest
 from compile import guarded
 from compile.lane_widths import with_lanes
 from compile.lowered import normal, runs
-from sardonyx.compile.moves.triangle import triangle
-from sardonyx.ir.tensors import Array
-from sardonyx.runtime.limits import Unfit
+from sardonyx._src.compile.moves.triangle import triangle
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.runtime.limits import Unfit
 
 
 @pytest.mark.parametrize("upper", [0, 1])

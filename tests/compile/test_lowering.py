@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.loops.ir import (
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.loops.ir import (
     Apply,
     Buffer,
     Cast,
@@ -23,13 +23,13 @@ from sardonyx.compile.loops.ir import (
     Select,
     Store,
 )
-from sardonyx.compile.loops.runner import number, run
-from sardonyx.compile.loops.steps import step
-from sardonyx.compile.step import Kernel as Native
-from sardonyx.compile.step import Step
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.loops.runner import number, run
+from sardonyx._src.compile.loops.steps import step
+from sardonyx._src.compile.step import Kernel as Native
+from sardonyx._src.compile.step import Step
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 M, N, i, j = map(symbol, "MNij")
 F, I32, U8, B = DataType.FLOAT, DataType.INT32, DataType.UINT8, DataType.BOOL

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.loops.ir import Apply, Local, Number
-from sardonyx.compile.products.matmul import matmul
-from sardonyx.compile.products.packing import constant, packed_bias
-from sardonyx.compile.products.panels import Panels, constant_panels, packed_panels
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.tail import Tail
-from sardonyx.compile.tensor import Storage, Tensor
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.loops.ir import Apply, Local, Number
+from sardonyx._src.compile.products.matmul import matmul
+from sardonyx._src.compile.products.packing import constant, packed_bias
+from sardonyx._src.compile.products.panels import Panels, constant_panels, packed_panels
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.tail import Tail
+from sardonyx._src.compile.tensor import Storage, Tensor
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 LANES = [None, 8, 4, 1]
 SIZES = [

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from compile.test_matmul_kernel import LANES, Memory, close, drawn, machine
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.loops.ir import Apply, Local
-from sardonyx.compile.products.matvec import matvec, takes
-from sardonyx.compile.tail import Tail
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.loops.ir import Apply, Local
+from sardonyx._src.compile.products.matvec import matvec, takes
+from sardonyx._src.compile.tail import Tail
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 SIZES = [(1, 1, 1), (1, 64, 5), (2, 3, 0), (0, 4, 2), (1, 0, 2), (3, 300, 70), (1, 128, 33), (4, 273, 16)]
 

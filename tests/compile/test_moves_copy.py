@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.moves.copy import copied
-from sardonyx.compile.step import Step
-from sardonyx.compile.tensor import Tensor
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.moves.copy import copied
+from sardonyx._src.compile.step import Step
+from sardonyx._src.compile.tensor import Tensor
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 WIDTHS: list[Any] = [np.uint8, np.int16, np.float32, np.int64, np.complex128]
 LANES = (16, 8, 4, 1)

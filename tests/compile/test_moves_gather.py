@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.moves.gather import (
+from sardonyx._src.compile.moves.gather import (
     gathered,
     gathered_elements,
     gathered_tuples,
     scattered_elements,
     scattered_tuples,
 )
-from sardonyx.compile.moves.one_hot import one_hot
-from sardonyx.compile.step import Step
-from sardonyx.compile.tensor import Storage, Tensor
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.moves.one_hot import one_hot
+from sardonyx._src.compile.step import Step
+from sardonyx._src.compile.tensor import Storage, Tensor
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 
 class Memory:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.moves.copy import copied
-from sardonyx.compile.moves.fill import broadcast, filled, tiled
-from sardonyx.compile.moves.pad import Mode, padded
-from sardonyx.compile.tensor import Tensor
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.moves.copy import copied
+from sardonyx._src.compile.moves.fill import broadcast, filled, tiled
+from sardonyx._src.compile.moves.pad import Mode, padded
+from sardonyx._src.compile.tensor import Tensor
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 Pads = tuple[tuple[int, int], ...]
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from compile.test_matmul_kernel import LANES, SIZES, Memory, close, drawn, machine
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.loops.ir import Apply, Local
-from sardonyx.compile.pending import bytes_of
-from sardonyx.compile.products import panels
-from sardonyx.compile.products.matmul import matmul
-from sardonyx.compile.products.packing import constant, packed_bias, panels_of
-from sardonyx.compile.products.panels import constant_panels
-from sardonyx.compile.products.tiles import tile_of
-from sardonyx.compile.tail import Tail
-from sardonyx.dtypes import DataType
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.loops.ir import Apply, Local
+from sardonyx._src.compile.pending import bytes_of
+from sardonyx._src.compile.products import panels
+from sardonyx._src.compile.products.matmul import matmul
+from sardonyx._src.compile.products.packing import constant, packed_bias, panels_of
+from sardonyx._src.compile.products.panels import constant_panels
+from sardonyx._src.compile.products.tiles import tile_of
+from sardonyx._src.compile.tail import Tail
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
 
 HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
 kinds = pytest.mark.parametrize("kind", HALVES, ids=str)

@@ -15,12 +15,12 @@ import sardonyx as sx
 from compile.guarded_programs import ran, stays_inside
 from compile.random_layers import sample
 from models import model
-from sardonyx.compile.program import Program
-from sardonyx.compile.step import Step
-from sardonyx.errors import SardonyxError
-from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import Array
-from sardonyx.runtime.native import compile_model
+from sardonyx._src.compile.program import Program
+from sardonyx._src.compile.step import Step
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.runtime.native import compile_model
 
 INDICES = (-(2**63), 2**63 - 1, -(2**31), 2**31, 2**62, -5, 4, 1_000_000)
 X = np.arange(12, dtype=np.float32).reshape(4, 3)

@@ -12,7 +12,7 @@ import pytest
 import sardonyx as sx
 from compile.agreement import agrees, holds, outcome, results
 from compile.random_layers import sample
-from sardonyx.runtime.session import Port
+from sardonyx._src.runtime.session import Port
 
 GRAPHS, GROUP = 120, 20
 

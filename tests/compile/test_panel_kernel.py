@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sardonyx.compile.llvm.jit import host, load
-from sardonyx.compile.products.packing import packed
-from sardonyx.compile.products.panel_kernel import fill, source
-from sardonyx.compile.products.tiles import tile_of
+from sardonyx._src.compile.llvm.jit import host, load
+from sardonyx._src.compile.products.packing import packed
+from sardonyx._src.compile.products.panel_kernel import fill, source
+from sardonyx._src.compile.products.tiles import tile_of
 
 Floats = NDArray[np.float32]
 SHAPES = [(1, 1, 1), (1, 5, 7), (3, 16, 64), (9, 17, 65), (2, 33, 130), (0, 3, 4), (2, 0, 4), (2, 3, 0)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sardonyx.compile import pending
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.pending import Pending, bytes_of
-from sardonyx.compile.products.packing import panels_of
-from sardonyx.compile.products.tiles import tile_of
-from sardonyx.compile.products.winograd_form import FOUR, TWO
-from sardonyx.compile.products.winograd_tiles import Forms
-from sardonyx.compile.products.winograd_weights import transformed
+from sardonyx._src.compile import pending
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.pending import Pending, bytes_of
+from sardonyx._src.compile.products.packing import panels_of
+from sardonyx._src.compile.products.tiles import tile_of
+from sardonyx._src.compile.products.winograd_form import FOUR, TWO
+from sardonyx._src.compile.products.winograd_tiles import Forms
+from sardonyx._src.compile.products.winograd_weights import transformed
 
 F = np.float32
 TILE = tile_of(1, host().lanes, host().registers)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from compile.vector_runs import Doubles, applied, loop
-from sardonyx.compile.llvm.jit import load
-from sardonyx.compile.math.function import Definitions, Function
-from sardonyx.compile.math.gelu import LOWEST, PIECES, STEP
-from sardonyx.compile.math.pieces import COUNT, of_pieces
-from sardonyx.compile.text import Code, Value
+from sardonyx._src.compile.llvm.jit import load
+from sardonyx._src.compile.math.function import Definitions, Function
+from sardonyx._src.compile.math.gelu import LOWEST, PIECES, STEP
+from sardonyx._src.compile.math.pieces import COUNT, of_pieces
+from sardonyx._src.compile.text import Code, Value
 
 ROWS = np.random.default_rng(3).integers(0, 64, (3, COUNT)).astype(np.float32)
 

@@ -10,15 +10,15 @@ import pytest
 
 import sardonyx as sx
 from models import record
-from sardonyx.compile.plan import LINE, Interval, Plan, packed, planned, shared
-from sardonyx.compile.program import Program
-from sardonyx.compile.step import Jump, Kernel, Step
-from sardonyx.compile.tensor import Storage, Tensor, row_major
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import Known, symbol
-from sardonyx.ir.graph import Graph, Model
-from sardonyx.runtime.engine import NativeEngine
-from sardonyx.runtime.native import NativeProgram
+from sardonyx._src.compile.plan import LINE, Interval, Plan, packed, planned, shared
+from sardonyx._src.compile.program import Program
+from sardonyx._src.compile.step import Jump, Kernel, Step
+from sardonyx._src.compile.tensor import Storage, Tensor, row_major
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Known, symbol
+from sardonyx._src.ir.graph import Graph, Model
+from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.native import NativeProgram
 
 NOTHING = Kernel("nothing", lambda name, target: "")
 STATUS = Tensor(DataType.INT64, (1,), (1,), Storage("status", 8, "status"))

@@ -7,15 +7,15 @@ import pytest
 
 from compile import guarded
 from compile.lane_widths import with_lanes
-from sardonyx.compile.loops.ir import Apply, Local
-from sardonyx.compile.spatial.global_pooling import GlobalPool, globally_pooled
-from sardonyx.compile.spatial.pooling import Pooling, pooled, pooled_in_two
-from sardonyx.compile.spatial.window import Window
-from sardonyx.compile.tail import Tail
-from sardonyx.compile.tensor import Storage, Tensor, row_major
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.loops.ir import Apply, Local
+from sardonyx._src.compile.spatial.global_pooling import GlobalPool, globally_pooled
+from sardonyx._src.compile.spatial.pooling import Pooling, pooled, pooled_in_two
+from sardonyx._src.compile.spatial.window import Window
+from sardonyx._src.compile.tail import Tail
+from sardonyx._src.compile.tensor import Storage, Tensor, row_major
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 POOLINGS = [
     Pooling("max"),

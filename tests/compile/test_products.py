@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.blocks import I64
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.llvm.target import Target
-from sardonyx.compile.products.ending import Ending, result_arguments
-from sardonyx.compile.products.micro import Micro
-from sardonyx.compile.products.packing import constant, packed, packed_bias
-from sardonyx.compile.products.tiles import ROWS, Tile, tile_for, tile_of
-from sardonyx.compile.step import Kernel, Step
-from sardonyx.compile.tail import Tail
-from sardonyx.compile.text import Value
+from sardonyx._src.compile.blocks import I64
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.llvm.target import Target
+from sardonyx._src.compile.products.ending import Ending, result_arguments
+from sardonyx._src.compile.products.micro import Micro
+from sardonyx._src.compile.products.packing import constant, packed, packed_bias
+from sardonyx._src.compile.products.tiles import ROWS, Tile, tile_for, tile_of
+from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.tail import Tail
+from sardonyx._src.compile.text import Value
 
 
 @pytest.mark.parametrize("registers", [16, 32])

@@ -9,16 +9,16 @@ import pytest
 
 from compile import guarded
 from compile.lane_widths import with_lanes
-from sardonyx.compile.loops.ir import Apply, Local
-from sardonyx.compile.spatial.resize import resized
-from sardonyx.compile.spatial.upsample import upsampled
-from sardonyx.compile.tail import Tail
-from sardonyx.compile.tensor import Storage, Tensor, row_major
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.image.resize.resample import Manner, resample
-from sardonyx.ops.image.resize.stretch import COORDINATES, NEAREST, Stretch, nearest
+from sardonyx._src.compile.loops.ir import Apply, Local
+from sardonyx._src.compile.spatial.resize import resized
+from sardonyx._src.compile.spatial.upsample import upsampled
+from sardonyx._src.compile.tail import Tail
+from sardonyx._src.compile.tensor import Storage, Tensor, row_major
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.image.resize.resample import Manner, resample
+from sardonyx._src.ops.image.resize.stretch import COORDINATES, NEAREST, Stretch, nearest
 
 SIZES = [(4, 8), (8, 4), (5, 13), (13, 5), (6, 6), (3, 1), (1, 4), (7, 21)]
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.rows.arg import Ends, places_of_extremes
-from sardonyx.compile.tensor import Tensor
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.math.arg_reductions import located
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.rows.arg import Ends, places_of_extremes
+from sardonyx._src.compile.tensor import Tensor
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.math.arg_reductions import located
 
 EVERY = [Ends(greatest, last) for greatest in (True, False) for last in (True, False)]
 

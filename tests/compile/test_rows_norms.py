@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.loops.ir import Apply, Local
-from sardonyx.compile.rows.groups import group_normalised
-from sardonyx.compile.rows.norms import Norm, normalised
-from sardonyx.compile.tail import RESULT, Tail
-from sardonyx.compile.tensor import Storage, Tensor
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.loops.ir import Apply, Local
+from sardonyx._src.compile.rows.groups import group_normalised
+from sardonyx._src.compile.rows.norms import Norm, normalised
+from sardonyx._src.compile.tail import RESULT, Tail
+from sardonyx._src.compile.tensor import Storage, Tensor
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 # Sums of n products are off by a few ulp of their parts, and all else rounds a handful of times.
 CLOSE = (1e-5, 2e-6)

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.loops.ir import Apply
-from sardonyx.compile.rows.folds import Name
-from sardonyx.compile.rows.reduce import reduced
-from sardonyx.compile.tail import RESULT, Tail
-from sardonyx.compile.tensor import Tensor
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.math import reductions
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.loops.ir import Apply
+from sardonyx._src.compile.rows.folds import Name
+from sardonyx._src.compile.rows.reduce import reduced
+from sardonyx._src.compile.tail import RESULT, Tail
+from sardonyx._src.compile.tensor import Tensor
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.math import reductions
 
 REFERENCE: dict[str, Callable[..., Array]] = {
     "sum": reductions.total,

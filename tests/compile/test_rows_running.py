@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.rows.running import Run, running
-from sardonyx.compile.tensor import Tensor
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.math.cumulative import shifted
+from sardonyx._src.compile.rows.running import Run, running
+from sardonyx._src.compile.tensor import Tensor
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.math.cumulative import shifted
 
 EVERY = [Run(p, e, r) for p in (False, True) for e in (False, True) for r in (False, True)]
 

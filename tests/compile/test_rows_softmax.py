@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.rows.softmax import softmax
-from sardonyx.compile.tensor import Tensor
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.nn.log_softmax import eval_13 as reference_log
-from sardonyx.ops.nn.softmax import eval_13 as reference
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.rows.softmax import softmax
+from sardonyx._src.compile.tensor import Tensor
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.nn.log_softmax import eval_13 as reference_log
+from sardonyx._src.ops.nn.softmax import eval_13 as reference
 
 # exp is within 1 ulp, sums of n terms within a few more, and the quotient by a reciprocal within 1.5
 CLOSE = (2e-6, 1e-38)

@@ -17,15 +17,15 @@ import pytest
 import sardonyx as sx
 from conformance.official import official_cases, run_case
 from models import model
-from sardonyx.compile.llvm.executable import Executable
-from sardonyx.compile.llvm.jit import compiled, host
-from sardonyx.compile.saved import container, features, link
-from sardonyx.compile.saved.container import HEAD, Json
-from sardonyx.compile.saved.dims import dim_from, dim_to
-from sardonyx.errors import LimitError
-from sardonyx.ir.dims import Known, ceil_div, dim_max, dim_min, symbol
-from sardonyx.runtime.saved import SavedEngine
-from sardonyx.runtime.saving import save_compiled
+from sardonyx._src.compile.llvm.executable import Executable
+from sardonyx._src.compile.llvm.jit import compiled, host
+from sardonyx._src.compile.saved import container, features, link
+from sardonyx._src.compile.saved.container import HEAD, Json
+from sardonyx._src.compile.saved.dims import dim_from, dim_to
+from sardonyx._src.errors import LimitError
+from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, symbol
+from sardonyx._src.runtime.saved import SavedEngine
+from sardonyx._src.runtime.saving import save_compiled
 
 pytestmark = pytest.mark.skipif(features.machine() is None, reason="programs are not saved here")
 
@@ -106,7 +106,7 @@ def test_neither_the_compiler_nor_lowerings_are_loaded(static: Path) -> None:
         "sys.modules['llvmlite'] = None\n"  # an import of it fails
         f"s = sx.Session({str(static)!r}, threads=2)\n"
         "for _ in range(4): y = s.run({'x': np.ones((2, 3), np.float32)})['y']\n"
-        "print(y.tolist(), 'sardonyx.compile.lowering' in sys.modules)"
+        "print(y.tolist(), 'sardonyx._src.compile.lowering' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"{[[15.0, 18.0, 21.0, 24.0]] * 2} False"

@@ -8,9 +8,9 @@ import pytest
 
 import sardonyx as sx
 from models import record
-from sardonyx.compile.sizes import worked_out
-from sardonyx.runtime.engine import NativeEngine
-from sardonyx.runtime.native import NativeProgram
+from sardonyx._src.compile.sizes import worked_out
+from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.native import NativeProgram
 
 TEXTS = [
     "g (float[N,M] x) => (float[K] y) { a = Softmax(x)  b = Concat<axis = 1>(a, x)  y = Flatten<axis = 0>(b) }",

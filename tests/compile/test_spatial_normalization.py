@@ -7,13 +7,13 @@ import pytest
 
 from compile import guarded
 from compile.lane_widths import with_lanes
-from sardonyx.compile.loops.ir import Apply, Local, Number
-from sardonyx.compile.spatial.normalization import normalized
-from sardonyx.compile.tail import Tail
-from sardonyx.compile.tensor import Storage, Tensor
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.loops.ir import Apply, Local, Number
+from sardonyx._src.compile.spatial.normalization import normalized
+from sardonyx._src.compile.tail import Tail
+from sardonyx._src.compile.tensor import Storage, Tensor
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 EPSILON = 1e-5
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from compile.marked_tapes import MarkedTape
-from sardonyx.compile.llvm.jit import Library, host, load
-from sardonyx.compile.pool_words import MOST_COUNTED, NEVER, STRETCH
-from sardonyx.compile.tape import source
+from sardonyx._src.compile.llvm.jit import Library, host, load
+from sardonyx._src.compile.pool_words import MOST_COUNTED, NEVER, STRETCH
+from sardonyx._src.compile.tape import source
 
 
 @cache

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from sardonyx.compile.loops.ir import Apply, Cast, Load, Local, Number, Scalar, Select, distinct
-from sardonyx.compile.loops.terms import described
-from sardonyx.compile.products.micro import is_cheap
-from sardonyx.compile.tail import RESULT, Tail
-from sardonyx.compile.text import Element, Kind, Value
-from sardonyx.compile.values import KernelText
-from sardonyx.dtypes import DataType
+from sardonyx._src.compile.loops.ir import Apply, Cast, Load, Local, Number, Scalar, Select, distinct
+from sardonyx._src.compile.loops.terms import described
+from sardonyx._src.compile.products.micro import is_cheap
+from sardonyx._src.compile.tail import RESULT, Tail
+from sardonyx._src.compile.text import Element, Kind, Value
+from sardonyx._src.compile.values import KernelText
+from sardonyx._src.dtypes import DataType
 
 X, Y = Local("x"), Local("y")
 

@@ -13,10 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from compile.vector_runs import Doubles, Floats, applied, functions, loop_of, module, run, ulps
-from sardonyx.compile.llvm.jit import Library, compiled, host
-from sardonyx.compile.math.exponential import exp
-from sardonyx.compile.math.function import Definitions
-from sardonyx.compile.math.tanh import tanh
+from sardonyx._src.compile.llvm.jit import Library, compiled, host
+from sardonyx._src.compile.math.exponential import exp
+from sardonyx._src.compile.math.function import Definitions
+from sardonyx._src.compile.math.tanh import tanh
 
 LANES = host().lanes
 FUSED = [False, True] if host().fused else [False]  # every processor runs the text without

@@ -13,15 +13,15 @@ from compile.half_copies import half_feeds, halved
 from compile.lowered import normal
 from compile.random_layers import sample
 from models import model
-from sardonyx.compile.prepare import prepared
-from sardonyx.compile.program import HostCall
-from sardonyx.compile.step import Step
-from sardonyx.dtypes import DataType
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import Array, Tensor
-from sardonyx.ops.api import RunLimits
-from sardonyx.runtime.native import NativeProgram, compile_model
+from sardonyx._src.compile.prepare import prepared
+from sardonyx._src.compile.program import HostCall
+from sardonyx._src.compile.step import Step
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.native import NativeProgram, compile_model
 
 HALVES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 STEP = {"float16": 2.0**-10, "bfloat16": 2.0**-7}  # from a number to the next one, relative to it

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx.compile.llvm.jit import host
-from sardonyx.compile.loops.ir import Apply, Local, Number
-from sardonyx.compile.products.winograd import Split, winograd
-from sardonyx.compile.products.winograd_cost import forms_for, pays
-from sardonyx.compile.products.winograd_form import FOUR, TWO, Form
-from sardonyx.compile.products.winograd_tiles import Forms
-from sardonyx.compile.products.winograd_weights import winograd_weights
-from sardonyx.compile.tail import RESULT, Tail
-from sardonyx.compile.tensor import Tensor
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import host
+from sardonyx._src.compile.loops.ir import Apply, Local, Number
+from sardonyx._src.compile.products.winograd import Split, winograd
+from sardonyx._src.compile.products.winograd_cost import forms_for, pays
+from sardonyx._src.compile.products.winograd_form import FOUR, TWO, Form
+from sardonyx._src.compile.products.winograd_tiles import Forms
+from sardonyx._src.compile.products.winograd_weights import winograd_weights
+from sardonyx._src.compile.tail import RESULT, Tail
+from sardonyx._src.compile.tensor import Tensor
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
 
 BOTH = Forms(FOUR, FOUR)
 RELU = Tail(Apply("max", (RESULT, Number(0.0))))

@@ -11,10 +11,10 @@ from pkgutil import iter_modules
 import numpy as np
 from numpy.typing import NDArray
 
-import sardonyx.compile.math
-from sardonyx.compile.llvm.jit import Library, load
-from sardonyx.compile.math.function import Definitions, Function
-from sardonyx.compile.text import Kind
+import sardonyx._src.compile.math
+from sardonyx._src.compile.llvm.jit import Library, load
+from sardonyx._src.compile.math.function import Definitions, Function
+from sardonyx._src.compile.text import Kind
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -23,7 +23,7 @@ Doubles = NDArray[np.float64]
 @cache
 def functions() -> dict[str, Function]:
     """Every vector function by its name."""
-    package = sardonyx.compile.math
+    package = sardonyx._src.compile.math
     modules = [import_module(f"{package.__name__}.{m.name}") for m in iter_modules(package.__path__)]
     found = [f for m in modules for f in vars(m).values() if isinstance(f, Function)]
     return {f.name: f for f in found}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sardonyx.convert.converter import convert
-from sardonyx.ir.graph import Model
-from sardonyx.ir.verify import verify
-from sardonyx.schema import latest
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.schema import latest
 
 Target = tuple[str, int]  # domain, version
 

@@ -9,18 +9,18 @@ from typing import TypeVar
 import numpy as np
 
 from cases import assert_fits
-from sardonyx.infer.walk import infer
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.io import from_proto
-from sardonyx.io.types_proto import type_from
-from sardonyx.ir.dims import Dim, Expr, evaluate, symbol
-from sardonyx.ir.graph import Graph, Model, Node, Value
-from sardonyx.ir.tensors import SparseTensor
-from sardonyx.ir.types import OptionalType, SequenceType, TensorType, Type
-from sardonyx.ir.walk import values
-from sardonyx.ops.api import RuntimeValue
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
+from sardonyx._src.infer.walk import infer
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.io import from_proto
+from sardonyx._src.io.types_proto import type_from
+from sardonyx._src.ir.dims import Dim, Expr, evaluate, symbol
+from sardonyx._src.ir.graph import Graph, Model, Node, Value
+from sardonyx._src.ir.tensors import SparseTensor
+from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
+from sardonyx._src.ir.walk import values
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
 
 Lines = list[str]
 Number = TypeVar("Number", bound=int)

@@ -14,18 +14,18 @@ from pathlib import Path
 import numpy as np
 
 from cases import assert_fits, type_of
-from sardonyx.dtypes import DataType
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.io import from_proto
-from sardonyx.io.data_proto import datum_from
-from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import Array, SparseTensor, Storage
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import RuntimeValue
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode
-from sardonyx.proto.record import Record
-from sardonyx.runtime.engine import NativeEngine
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.io import from_proto
+from sardonyx._src.io.data_proto import datum_from
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import Array, SparseTensor, Storage
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode
+from sardonyx._src.proto.record import Record
+from sardonyx._src.runtime.engine import NativeEngine
 
 
 class NoFiles:

@@ -15,8 +15,8 @@ from conformance.conversions import Target, converted, targets_of
 from conformance.official import OfficialCase, official_cases, run_case
 from conformance.test_official import FAILURES
 from conformance.test_shared_models import FOLDERS, MODELS, STEPS, VENDOR, compare, reference
-from sardonyx.convert.steps import how, steps
-from sardonyx.errors import ConversionError
+from sardonyx._src.convert.steps import how, steps
+from sardonyx._src.errors import ConversionError
 
 SAMPLE = 900
 OLD = 13  # an operator set that many tools still ask for

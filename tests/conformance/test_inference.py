@@ -19,12 +19,12 @@ from conformance.official import OfficialCase, official_cases
 from conformance.test_official import FAILURES
 from conformance.test_shared_models import FOLDERS, MODELS, VENDOR, reference
 from models import model as model_of
-from sardonyx.errors import UnsupportedOperator
-from sardonyx.infer.walk import infer
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.graph import Model
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.errors import UnsupportedOperator
+from sardonyx._src.infer.walk import infer
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import RuntimeValue
 
 SAMPLE = 250  # of about two thousand
 SIZES = ("numbers", "shared variables", "variables")

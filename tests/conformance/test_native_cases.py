@@ -6,10 +6,10 @@ import pytest
 
 from cases import Case, assert_same, model_of
 from ops.test_coverage import cases
-from sardonyx.errors import SardonyxError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ops.registry import find
-from sardonyx.runtime.engine import NativeEngine
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ops.registry import find
+from sardonyx._src.runtime.engine import NativeEngine
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)

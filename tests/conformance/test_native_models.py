@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from conformance.test_shared_models import FOLDERS, MODELS, STEPS, VENDOR, compare, reference
-from sardonyx.errors import UnsupportedOperator
+from sardonyx._src.errors import UnsupportedOperator
 
 pytestmark = pytest.mark.skipif(not FOLDERS, reason="the models do not stand beside the project")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.official import OfficialCase, official_cases, run_case
-from sardonyx.errors import SardonyxError
+from sardonyx._src.errors import SardonyxError
 
 FAILURES = {
     "test_gradient_of_add": "Gradient-1 has no kernel",

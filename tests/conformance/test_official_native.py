@@ -6,8 +6,8 @@ import pytest
 
 from conformance.official import OfficialCase, official_cases, run_case
 from conformance.test_official import FAILURES
-from sardonyx.errors import SardonyxError
-from sardonyx.runtime.engine import NativeEngine
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.runtime.engine import NativeEngine
 
 
 @pytest.mark.parametrize("case", official_cases(), ids=str)

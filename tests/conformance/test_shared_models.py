@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx.errors import UnsupportedOperator
-from sardonyx.ir.tensors import Array
+from sardonyx._src.errors import UnsupportedOperator
+from sardonyx._src.ir.tensors import Array
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"
 FOLDERS = sorted(p.name for p in MODELS.glob("*") if (p / "model.onnx").exists())

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from models import model
-from sardonyx.errors import SardonyxError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import Array
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import Array
 
 HEADERS = {"f4": "float", "f8": "double", "i8": "int64", "b1": "bool"}
 UNARY = (

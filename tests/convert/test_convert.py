@@ -7,13 +7,13 @@ import pytest
 
 import sardonyx as sx
 from models import model, only, record
-from sardonyx.convert.converter import convert
-from sardonyx.errors import ConversionError, InputError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.verify import verify
-from sardonyx.ir.walk import nodes
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.errors import ConversionError, InputError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.ir.walk import nodes
 
 SOFTMAX = "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax<axis = 1>(x) }"
 

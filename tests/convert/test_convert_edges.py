@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from models import model, only
-from sardonyx.convert.converter import convert
-from sardonyx.errors import ConversionError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.errors import ConversionError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
 
 F32, F16 = np.float32, np.float16
 

@@ -7,12 +7,12 @@ import pytest
 
 import sardonyx as sx
 from models import model, only
-from sardonyx.convert.converter import convert
-from sardonyx.errors import ConversionError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.graph import Model
-from sardonyx.proto import messages as m
-from sardonyx.proto.text import from_text
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.errors import ConversionError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.text import from_text
 
 MY = '"my": 1'
 

@@ -7,12 +7,12 @@ import pytest
 
 import sardonyx as sx
 from models import model, only, record
-from sardonyx.convert.converter import convert
-from sardonyx.errors import InputError, LimitError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.attributes import AttributeType
-from sardonyx.ir.graph import Attribute, Graph, Model, Node, Value
-from sardonyx.proto import messages as m
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.errors import InputError, LimitError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.graph import Attribute, Graph, Model, Node, Value
+from sardonyx._src.proto import messages as m
 
 SQUEEZE = "g (float[1,2] x) => (float[2] y) { y = Squeeze<axes = [0]>(x) }"
 

@@ -7,11 +7,11 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.convert.converter import convert
-from sardonyx.errors import ConversionError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.graph import Model
-from sardonyx.ir.verify import verify
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.errors import ConversionError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.verify import verify
 
 X = np.array([[3, 4]], np.float32)
 SEQUENCES = """g (float[1,2] x, bool c) => (float[N,M] y) {

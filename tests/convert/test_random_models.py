@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from convert.random_models import Draft, drafted
-from sardonyx.convert.converter import convert
-from sardonyx.errors import ConversionError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.verify import verify
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.errors import ConversionError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.verify import verify
 
 OPSETS = (1, 6, 8, 10, 12, 17)
 EACH = 60

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sardonyx.dtypes import Array, DataType, field_of, from_field, to_field
+from sardonyx._src.dtypes import Array, DataType, field_of, from_field, to_field
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.dtypes import Array, DataType, field_of, from_field, nbytes, to_field, unpack
+from sardonyx._src.dtypes import Array, DataType, field_of, from_field, nbytes, to_field, unpack
 
 NUMERIC = [t for t in DataType if t not in (DataType.UNDEFINED, DataType.STRING)]
 SHAPES = [(), (0,), (1,), (2,), (3,), (5,), (7,), (2, 0, 3), (3, 5)]

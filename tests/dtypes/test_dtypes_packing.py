@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sardonyx.dtypes.packing as packing
-from sardonyx.dtypes import Array, DataType, element_count, nbytes, pack, unpack
+import sardonyx._src.dtypes.packing as packing
+from sardonyx._src.dtypes import Array, DataType, element_count, nbytes, pack, unpack
 
 FIXED = [t for t in DataType if t not in (DataType.UNDEFINED, DataType.STRING)]
 SMALL = [t for t in FIXED if t.bits < 8]

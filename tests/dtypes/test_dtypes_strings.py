@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.dtypes import DataType, string_data, strings
+from sardonyx._src.dtypes import DataType, string_data, strings
 
 
 def test_utf8_becomes_str() -> None:

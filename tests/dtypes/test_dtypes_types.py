@@ -13,7 +13,7 @@ import onnx.parser
 import onnx.printer
 import pytest
 
-from sardonyx.dtypes import DataType
+from sardonyx._src.dtypes import DataType
 
 DEFINED = [dtype for dtype in DataType if dtype is not DataType.UNDEFINED]
 BITS = {

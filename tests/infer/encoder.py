@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx.dtypes import DataType
-from sardonyx.ir.build import Builder
-from sardonyx.ir.graph import Model, Value
-from sardonyx.ir.tensors import Array
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.tensors import Array
 
 POSITIONS = 512
 

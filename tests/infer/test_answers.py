@@ -9,9 +9,9 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.infer.answers import LARGEST, MEMORY, MOST_PARTS, Answer, Memory, parts_of
-from sardonyx.ir.tensors import Tensor
-from sardonyx.ir.types import Type
+from sardonyx._src.infer.answers import LARGEST, MEMORY, MOST_PARTS, Answer, Memory, parts_of
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.types import Type
 
 
 def y(text: str) -> Type | None:

@@ -6,10 +6,10 @@ import pytest
 
 import sardonyx as sx
 from infer.encoder import Encoder
-from sardonyx.ir.dims import Expr
-from sardonyx.ir.graph import Model
-from sardonyx.ir.types import TensorType
-from sardonyx.ir.walk import values
+from sardonyx._src.ir.dims import Expr
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.walk import values
 
 
 def inferred(*, copied: bool) -> Model:

@@ -8,12 +8,12 @@ import pytest
 
 import sardonyx as sx
 from models import function, model, only, record
-from sardonyx.errors import InferenceError
-from sardonyx.infer.merge import joined, merged
-from sardonyx.ir.graph import Model
-from sardonyx.ir.types import TensorType
-from sardonyx.ir.walk import graphs, values
-from sardonyx.proto import messages as m
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.infer.merge import joined, merged
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.walk import graphs, values
+from sardonyx._src.proto import messages as m
 
 
 def types(found: Model) -> dict[str, str]:
@@ -130,7 +130,7 @@ def test_numbers_that_contradict_each_other_are_refused() -> None:
 def test_every_contradiction_can_be_collected() -> None:
     found = model("g (float[2] x) => (float[3] y, float[4] z) { y = Identity(x)  z = Identity(x) }")
     errors: list[InferenceError] = []
-    from sardonyx.infer.walk import infer
+    from sardonyx._src.infer.walk import infer
 
     infer(found, errors=errors)
     assert len(errors) == 2
@@ -148,8 +148,8 @@ def test_inferring_twice_changes_nothing() -> None:
 
 
 def test_a_type_is_merged_field_by_field() -> None:
-    from sardonyx.dtypes import DataType
-    from sardonyx.ir.dims import symbol
+    from sardonyx._src.dtypes import DataType
+    from sardonyx._src.ir.dims import symbol
 
     n = symbol("N")
     declared = TensorType(DataType.FLOAT, (2, None, symbol("K")), "IMAGE")

@@ -6,11 +6,11 @@ import pytest
 
 import sardonyx as sx
 from models import function, model, only, record
-from sardonyx.errors import InferenceError
-from sardonyx.infer.walk import infer
-from sardonyx.ir.graph import Model
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import encode
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.infer.walk import infer
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import encode
 
 
 def faults(found: Model) -> list[str]:

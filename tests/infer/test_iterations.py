@@ -6,10 +6,10 @@ import pytest
 
 import sardonyx as sx
 from models import function, model, record
-from sardonyx.errors import InferenceError
-from sardonyx.infer.walk import infer
-from sardonyx.ir.graph import Model
-from sardonyx.ir.walk import graphs, values
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.infer.walk import infer
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.walk import graphs, values
 
 
 def types(found: Model) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from models import model
-from sardonyx.infer.ongoing import Ongoing
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.graph import Node, Value
+from sardonyx._src.infer.ongoing import Ongoing
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.graph import Node, Value
 
 
 def test_a_new_node_is_typed_by_its_operator() -> None:

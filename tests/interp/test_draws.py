@@ -6,7 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from sardonyx.interp.draws import Draws
+from sardonyx._src.interp.draws import Draws
 
 PROGRAM = """
 import sys

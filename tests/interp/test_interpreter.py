@@ -10,9 +10,9 @@ import pytest
 
 import sardonyx as sx
 from models import function, record
-from sardonyx.errors import InvalidModel, LimitError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.errors import InvalidModel, LimitError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ops.api import RuntimeValue
 
 F = np.float32
 X = np.array([1, -2], F)
@@ -160,7 +160,7 @@ def test_the_first_of_two_outputs_can_be_left_out() -> None:
 
 
 def test_a_sparse_initializer_is_dense_when_it_runs() -> None:
-    from sardonyx.proto import messages as m
+    from sardonyx._src.proto import messages as m
 
     one = record("g (float[3] x) => (float[3] y) { y = Add(x, w) }")
     assert one.graph is not None
@@ -176,8 +176,8 @@ def test_values_are_let_go_after_their_last_use() -> None:
     found = sx.Session(
         record("g (float[N] x) => (float[N] y) { a = Neg(x)  b = Abs(a)  c = Neg(b)  y = Abs(c) }")
     )
-    from sardonyx.runtime.dims import Lengths
-    from sardonyx.runtime.feeds import checked
+    from sardonyx._src.runtime.dims import Lengths
+    from sardonyx._src.runtime.feeds import checked
 
     feeds = checked({"x": X}, found.model.graph.inputs, Lengths(10))
 

@@ -7,8 +7,8 @@ import pytest
 
 import sardonyx as sx
 from models import function, record
-from sardonyx.errors import EvaluationError, InvalidModel, UnsupportedOperator
-from sardonyx.proto import messages as m
+from sardonyx._src.errors import EvaluationError, InvalidModel, UnsupportedOperator
+from sardonyx._src.proto import messages as m
 
 X = np.array([1, 2], np.float32)
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from models import NoFiles
-from sardonyx.dtypes import DataType
-from sardonyx.errors import InvalidModel
-from sardonyx.io.data_proto import DataRecord, Datum, datum_from, datum_to
-from sardonyx.ir.tensors import RawStorage, SparseTensor, Tensor
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InvalidModel
+from sardonyx._src.io.data_proto import DataRecord, Datum, datum_from, datum_to
+from sardonyx._src.ir.tensors import RawStorage, SparseTensor, Tensor
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
 
 F = np.float32
 A, B = np.array([[1, 2]], F), np.array([3, 4], np.int64)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.errors import ExternalDataError
-from sardonyx.io.external import Reference, components, entries, read_entries
+from sardonyx._src.errors import ExternalDataError
+from sardonyx._src.io.external import Reference, components, entries, read_entries
 
 WHERE = "graph.initializer[3] 'w'"
 

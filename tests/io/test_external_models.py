@@ -10,14 +10,14 @@ import pytest
 from onnx import helper
 from onnx.external_data_helper import convert_model_to_external_data
 
-from sardonyx.dtypes import DataType
-from sardonyx.errors import ExternalDataError
-from sardonyx.io import from_proto, to_proto
-from sardonyx.io.external import ExternalFiles, ExternalStorage
-from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import Tensor
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import ExternalDataError
+from sardonyx._src.io import from_proto, to_proto
+from sardonyx._src.io.external import ExternalFiles, ExternalStorage
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode
 
 
 def external(location: str, *dims: int) -> m.TensorProto:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from sardonyx.dtypes import DataType
-from sardonyx.errors import ExternalDataError
-from sardonyx.io.external import ExternalFiles, Policy, folders
-from sardonyx.io.external.folders import Folder
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import ExternalDataError
+from sardonyx._src.io.external import ExternalFiles, Policy, folders
+from sardonyx._src.io.external.folders import Folder
 
 POLICIES = list(Policy)
 CONTAINED = [Policy.STRICT, Policy.HUB]

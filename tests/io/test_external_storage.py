@@ -15,10 +15,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from sardonyx.dtypes import DataType
-from sardonyx.errors import ExternalDataError
-from sardonyx.io.external import ExternalFiles, ExternalStorage, contents
-from sardonyx.ir.tensors import Tensor
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import ExternalDataError
+from sardonyx._src.io.external import ExternalFiles, ExternalStorage, contents
+from sardonyx._src.ir.tensors import Tensor
 
 LONG = 1 << 17  # bytes; a file of that length is mapped
 SHA1_OF_GOOD = "fc19318dd13128ce14344d066510a982269c241b"

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from models import function, model, only, read, record
-from sardonyx.dtypes import DataType
-from sardonyx.errors import InvalidModel
-from sardonyx.io import to_proto
-from sardonyx.ir.attributes import AttributeType
-from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import SparseTensor
-from sardonyx.ir.types import TensorType
-from sardonyx.ir.verify import verify
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InvalidModel
+from sardonyx._src.io import to_proto
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import SparseTensor
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
 
 PLAIN = "g (float[2] x) => (float[2] y) { y = Abs(x) }"
 
@@ -317,7 +317,7 @@ scale <factor> (v) => (r) { f = Constant <value_float: float = @factor> ()  r = 
 
 
 def test_what_a_record_says_stands_in_the_record_written_from_the_model() -> None:
-    from sardonyx.proto.text import from_text
+    from sardonyx._src.proto.text import from_text
 
     one = from_text(FULL, m.ModelProto)
     one.configuration = [m.DeviceConfigurationProto(name="two", num_devices=2, device=["a", "b"])]

@@ -12,12 +12,12 @@ import pytest
 
 import sardonyx as sx
 from models import record
-from sardonyx.errors import DecodeError, InvalidModel, LimitError
-from sardonyx.io.load import Source
-from sardonyx.ir.tensors import RawStorage, Tensor
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import encode
-from sardonyx.proto.wire import Limits
+from sardonyx._src.errors import DecodeError, InvalidModel, LimitError
+from sardonyx._src.io.load import Source
+from sardonyx._src.ir.tensors import RawStorage, Tensor
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import encode
+from sardonyx._src.proto.wire import Limits
 
 TEXT = "g (float[2] x) => (float[2] y) { y = Abs(x) }"
 DATA = encode(record(TEXT))

@@ -9,10 +9,10 @@ import pytest
 
 import sardonyx as sx
 from models import only, read, record
-from sardonyx.errors import LimitError
-from sardonyx.ir.verify import verify
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import encode
+from sardonyx._src.errors import LimitError
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import encode
 
 LEVELS = 127  # graphs in one another, the main one not counted; the decoder's limit is 128
 

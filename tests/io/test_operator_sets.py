@@ -9,12 +9,12 @@ import pytest
 
 import sardonyx as sx
 from models import function, record
-from sardonyx.errors import InvalidModel
-from sardonyx.io.operator_sets import load_operator_set
-from sardonyx.io.publish import operator_set_to, published, save_operator_set
-from sardonyx.ir.operator_set import OperatorStatus
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import encode
+from sardonyx._src.errors import InvalidModel
+from sardonyx._src.io.operator_sets import load_operator_set
+from sardonyx._src.io.publish import operator_set_to, published, save_operator_set
+from sardonyx._src.ir.operator_set import OperatorStatus
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import encode
 
 SQUARE = '<domain: "com.example", opset_import: ["": 21]> Square (x) => (y) { y = Mul(x, x) }'
 CALL = "g (float[N] x) => (float[N] y) { y = com.example.Square(x) }"

@@ -10,8 +10,8 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.io.pages import let_go, let_go_of_files
-from sardonyx.ir.tensors import Array, ArrayStorage, Tensor
+from sardonyx._src.io.pages import let_go, let_go_of_files
+from sardonyx._src.ir.tensors import Array, ArrayStorage, Tensor
 
 COUNT = 1 << 20  # elements
 

@@ -9,13 +9,13 @@ import pytest
 import sardonyx as sx
 from models import model, only, read, record
 from proto.official_models import node_models, shared_models, stored_models
-from sardonyx.io import to_proto
-from sardonyx.io.load import load
-from sardonyx.ir.attributes import AttributeType
-from sardonyx.ir.verify import verify
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.record import Record
+from sardonyx._src.io import to_proto
+from sardonyx._src.io.load import load
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.record import Record
 
 
 def normal(one: Record) -> Record:

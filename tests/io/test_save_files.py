@@ -14,16 +14,16 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from sardonyx.dtypes import DataType
-from sardonyx.errors import ExternalDataError
-from sardonyx.io import from_proto
-from sardonyx.io.external import ExternalFiles, ExternalStorage, Policy
-from sardonyx.io.save import save
-from sardonyx.ir.attributes import AttributeType
-from sardonyx.ir.graph import Attribute, Graph, Model, Node, Value
-from sardonyx.ir.tensors import FieldStorage, RawStorage, SparseTensor, Tensor
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import ExternalDataError
+from sardonyx._src.io import from_proto
+from sardonyx._src.io.external import ExternalFiles, ExternalStorage, Policy
+from sardonyx._src.io.save import save
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.graph import Attribute, Graph, Model, Node, Value
+from sardonyx._src.ir.tensors import FieldStorage, RawStorage, SparseTensor, Tensor
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode
 
 BIG = np.arange(2000, dtype=np.float32)
 INT4 = np.arange(-8, 8).astype(ml_dtypes.int4).repeat(200)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.dtypes import DataType
-from sardonyx.io.layout import Layout, packed
-from sardonyx.ir.tensors import FieldStorage, RawStorage, Tensor
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.io.layout import Layout, packed
+from sardonyx._src.ir.tensors import FieldStorage, RawStorage, Tensor
 
 
 def raw(size: int) -> Tensor:

@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sardonyx.dtypes import Array, DataType
-from sardonyx.errors import ExternalDataError
-from sardonyx.io import from_proto
-from sardonyx.io.external import ExternalFiles, folders
-from sardonyx.io.external.folders import Folder
-from sardonyx.io.save import save
-from sardonyx.ir.graph import Graph, Model, Value
-from sardonyx.ir.tensors import Storage, Tensor
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode
+from sardonyx._src.dtypes import Array, DataType
+from sardonyx._src.errors import ExternalDataError
+from sardonyx._src.io import from_proto
+from sardonyx._src.io.external import ExternalFiles, folders
+from sardonyx._src.io.external.folders import Folder
+from sardonyx._src.io.save import save
+from sardonyx._src.ir.graph import Graph, Model, Value
+from sardonyx._src.ir.tensors import Storage, Tensor
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode
 
 ONES, TWOS = (np.full(30_000, n, np.float32) for n in (1, 2))
 
@@ -145,10 +145,10 @@ def test_data_that_are_gone_leave_the_old_files_whole(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 import numpy as np
-from sardonyx.dtypes import DataType
-from sardonyx.io.save import save
-from sardonyx.ir.graph import Graph, Model, Value
-from sardonyx.ir.tensors import Tensor
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.io.save import save
+from sardonyx._src.ir.graph import Graph, Model, Value
+from sardonyx._src.ir.tensors import Tensor
 
 class Killing:
     def array(self, dtype, shape):

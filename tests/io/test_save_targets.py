@@ -13,17 +13,17 @@ import numpy as np
 import onnx
 import pytest
 
-from sardonyx.dtypes import DataType
-from sardonyx.io import from_proto
-from sardonyx.io.external import ExternalFiles
-from sardonyx.io.save import Format, save
-from sardonyx.io.staging import write_all
-from sardonyx.ir.graph import Graph, Model, Value
-from sardonyx.ir.tensors import RawStorage, Tensor
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.json import from_json
-from sardonyx.proto.text import from_text
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.io import from_proto
+from sardonyx._src.io.external import ExternalFiles
+from sardonyx._src.io.save import Format, save
+from sardonyx._src.io.staging import write_all
+from sardonyx._src.ir.graph import Graph, Model, Value
+from sardonyx._src.ir.tensors import RawStorage, Tensor
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.json import from_json
+from sardonyx._src.proto.text import from_text
 
 BIG = np.arange(50_000, dtype=np.float32)
 

@@ -7,12 +7,12 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.clone import clone
-from sardonyx.ir.graph import Model
-from sardonyx.ir.inline import inline
-from sardonyx.ir.names import Names
-from sardonyx.ir.verify import verify
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.clone import clone
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.inline import inline
+from sardonyx._src.ir.names import Names
+from sardonyx._src.ir.verify import verify
 
 BODY = (
     '<opset_import: ["": 21], domain: "my"> f <alpha: float = 3.0> (p, q) => (r, p, r) {{ {} r = Mul(p, c) }}'

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sardonyx.ir.dims import (
+from sardonyx._src.ir.dims import (
     Dim,
     Expr,
     Known,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sardonyx.ir.dims import Dim, bounds, dim_max, dim_min, known_equal, known_ge, symbol
+from sardonyx._src.ir.dims import Dim, bounds, dim_max, dim_min, known_equal, known_ge, symbol
 
 M, N = symbol("M"), symbol("N")
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sardonyx.ir.dims import (
+from sardonyx._src.ir.dims import (
     Dim,
     Expr,
     Known,

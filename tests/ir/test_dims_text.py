@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from sardonyx.ir.dims import Expr, Known, dim_max, dim_min, from_param, parse, symbol
+from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, from_param, parse, symbol
 
 H, M, N = (symbol(name) for name in "HMN")
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from models import model, only
-from sardonyx.dtypes import DataType
-from sardonyx.ir.attributes import AttributeType
-from sardonyx.ir.build import Builder
-from sardonyx.ir.graph import Attribute, Graph, Node, Value
-from sardonyx.ir.tensors import Tensor
-from sardonyx.ir.verify import verify
-from sardonyx.ir.walk import captured, location, nodes, values
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.ir.walk import captured, location, nodes, values
 
 BRANCHES = """
 g (bool c, float[2] x) => (float[2] y) {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sardonyx.dtypes import DataType
-from sardonyx.errors import InvalidModel, LimitError
-from sardonyx.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InvalidModel, LimitError
+from sardonyx._src.ir.tensors import SparseTensor, Tensor
 
 
 def ints(*values: object) -> Tensor:

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from cases import Case, inference_of, model_of
-from sardonyx.dtypes import DataType
-from sardonyx.errors import InferenceError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType, Type
-from sardonyx.ops.bind import default_of, schema_of
-from sardonyx.ops.bodies import body_of
-from sardonyx.ops.inference import Inference
-from sardonyx.ops.registry import find
-from sardonyx.schema import exact
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ops.bind import default_of, schema_of
+from sardonyx._src.ops.bodies import body_of
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.registry import find
+from sardonyx._src.schema import exact
 
 F = np.float32
 

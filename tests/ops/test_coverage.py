@@ -9,8 +9,8 @@ from pathlib import Path
 
 from body_types import check_body_types, check_body_without_sizes
 from cases import Case
-from sardonyx.ops.registry import find, signature
-from sardonyx.schema import AttributeSchema, OpSchema, domains, exact, operators, versions, withdrawn
+from sardonyx._src.ops.registry import find, signature
+from sardonyx._src.schema import AttributeSchema, OpSchema, domains, exact, operators, versions, withdrawn
 
 FOLDER = Path(__file__).parent
 OLDEST_SET_OF_BODIES = {"": 9, "ai.onnx.preview": 16}  # by domain of the operator

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sardonyx.compile import registry as lowerings
-from sardonyx.ops import registry
-from sardonyx.ops.index import FILE, Index, modules
-from sardonyx.rewrite import pages
+from sardonyx._src.compile import registry as lowerings
+from sardonyx._src.ops import registry
+from sardonyx._src.ops.index import FILE, Index, modules
+from sardonyx._src.rewrite import pages
 
 MODULES = {"abs": ["Abs"], "both": ["Abs", "Neg"], "other.neg": ["Neg"], "axes": []}
 
@@ -64,8 +64,12 @@ def test_our_indexes_list_the_modules_that_there_are(ours: Index) -> None:
 
 
 def test_a_process_that_runs_one_operator_imports_few() -> None:
-    program = "import sys; from sardonyx.ops.registry import find; find('', 'Softmax'); print(*sys.modules)"
+    program = (
+        "import sys; from sardonyx._src.ops.registry import find; find('', 'Softmax'); print(*sys.modules)"
+    )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     names = found.stdout.split()
-    assert "sardonyx.ops.nn.softmax" in names
-    assert not [name for name in names if name.startswith(("sardonyx.ops.ml.", "sardonyx.ops.text."))]
+    assert "sardonyx._src.ops.nn.softmax" in names
+    assert not [
+        name for name in names if name.startswith(("sardonyx._src.ops.ml.", "sardonyx._src.ops.text."))
+    ]

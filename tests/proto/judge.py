@@ -12,8 +12,8 @@ import numpy as np
 import onnx
 from onnx import onnx_data_pb2, onnx_ml_pb2, onnx_operators_ml_pb2
 
-from sardonyx.proto import messages as m
-from sardonyx.proto.record import Record
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.record import Record
 
 Message: TypeAlias = Any  # the wheel's messages carry no types here
 OFFICIAL = Path(onnx.__file__).parent / "backend/test/data"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from proto.judge import Message, judge_of
-from sardonyx.proto.messages import MESSAGES
-from sardonyx.proto.record import RANGES, Record
+from sardonyx._src.proto.messages import MESSAGES
+from sardonyx._src.proto.record import RANGES, Record
 
 message_types = st.sampled_from(MESSAGES)
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 from hypothesis import strategies as st
 
-from sardonyx.proto.messages import MESSAGES
-from sardonyx.proto.record import Field, Record
+from sardonyx._src.proto.messages import MESSAGES
+from sardonyx._src.proto.record import Field, Record
 
 R = TypeVar("R", bound=Record)
 

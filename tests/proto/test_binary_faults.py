@@ -6,10 +6,10 @@ import mmap
 
 import pytest
 
-from sardonyx.errors import DecodeError
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.record import Record
+from sardonyx._src.errors import DecodeError
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.record import Record
 
 #                      0    2    4    6      9      12         17
 SMALL = bytes.fromhex("0808 3a10 0a0b 0a0178 120179 2203416273 120167")

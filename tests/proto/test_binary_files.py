@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from proto.judge import SHARED, assert_same, judge_of, official_files, shared_files
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.record import Record
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.record import Record
 
 Files = list[tuple[Path, type[Record]]]
 

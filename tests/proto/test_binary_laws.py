@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from proto.judge import assert_same, judge_of
 from proto.random_messages import integers, message_types, messages
-from sardonyx.errors import DecodeError, LimitError
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.messages import MESSAGES
-from sardonyx.proto.record import Record
+from sardonyx._src.errors import DecodeError, LimitError
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.messages import MESSAGES
+from sardonyx._src.proto.record import Record
 
 
 @pytest.mark.parametrize("message", MESSAGES)

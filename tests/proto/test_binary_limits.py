@@ -6,10 +6,10 @@ import mmap
 
 import pytest
 
-from sardonyx.errors import LimitError
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.wire import Limits
+from sardonyx._src.errors import LimitError
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.wire import Limits
 
 
 def nested_types(levels: int) -> bytes:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from proto.judge import judge_of
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import chunks, decode, encode
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import chunks, decode, encode
 
 
 def mapped(path: Path, data: bytes) -> mmap.mmap:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sardonyx.errors import InvalidModel
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import encode
-from sardonyx.proto.record import Record
+from sardonyx._src.errors import InvalidModel
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import encode
+from sardonyx._src.proto.record import Record
 
 NODE = m.NodeProto()
 REFUSED = [  # message, field, value, place in it, reason

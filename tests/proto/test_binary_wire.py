@@ -7,9 +7,9 @@ from typing import TypeVar
 import pytest
 
 from proto.judge import assert_same, judge_of
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.record import Record
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.record import Record
 
 R = TypeVar("R", bound=Record)
 MINUS_ONE = "ffffffffffffffffff01"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from proto.judge import SHARED, assert_same, judge_of, official_files, shared_files
 from proto.random_messages import message_types, messages
-from sardonyx.proto.binary import decode
-from sardonyx.proto.json import from_json, to_json
-from sardonyx.proto.record import Record
+from sardonyx._src.proto.binary import decode
+from sardonyx._src.proto.json import from_json, to_json
+from sardonyx._src.proto.record import Record
 
 LARGEST = (
     "3.4028235e+38",

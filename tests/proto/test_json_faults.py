@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proto.judge import judge_of
-from sardonyx.errors import JsonError, LimitError
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import encode
-from sardonyx.proto.json import from_json, to_json
-from sardonyx.proto.record import Record
-from sardonyx.proto.wire import Limits
+from sardonyx._src.errors import JsonError, LimitError
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import encode
+from sardonyx._src.proto.json import from_json, to_json
+from sardonyx._src.proto.record import Record
+from sardonyx._src.proto.wire import Limits
 
 NODE = '{"graph": {"node": [{}, {}, {}, {"attribute": [%s]}]}}'
 PLACE = "graph.node[3].attribute[0]"

@@ -7,12 +7,12 @@ import pytest
 from google.protobuf import json_format
 
 from proto.judge import judge_of
-from sardonyx.errors import JsonError
-from sardonyx.proto import messages as m
-from sardonyx.proto.json import from_json, to_json
-from sardonyx.proto.json_reading import json_name
-from sardonyx.proto.messages import MESSAGES
-from sardonyx.proto.record import Record
+from sardonyx._src.errors import JsonError
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.json import from_json, to_json
+from sardonyx._src.proto.json_reading import json_name
+from sardonyx._src.proto.messages import MESSAGES
+from sardonyx._src.proto.record import Record
 
 NAN = float("nan")
 INF = float("inf")

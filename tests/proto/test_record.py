@@ -7,8 +7,8 @@ import copy
 import numpy as np
 import pytest
 
-from sardonyx.proto import messages as m
-from sardonyx.proto.record import Record, merged
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.record import Record, merged
 
 DIM = m.TensorShapeProtoDimension
 

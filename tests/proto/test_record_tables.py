@@ -7,9 +7,9 @@ import enum
 import pytest
 
 from proto.judge import Message, judge_of, judges
-from sardonyx.proto import messages as m
-from sardonyx.proto.messages import MESSAGES
-from sardonyx.proto.record import Field, Kind, Record
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.messages import MESSAGES
+from sardonyx._src.proto.record import Field, Kind, Record
 
 TYPES: dict[int, Kind] = {1: "double", 2: "float", 3: "int64", 4: "uint64", 5: "int32", 9: "string", 11: "message", 12: "bytes", 14: "enum"}  # fmt: skip
 

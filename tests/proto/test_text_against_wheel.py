@@ -12,9 +12,9 @@ import onnx.printer
 import pytest
 
 from proto.official_models import node_models, shared_models, stored_models
-from sardonyx import dtypes
-from sardonyx.proto.binary import decode
-from sardonyx.proto.messages import (
+from sardonyx._src import dtypes
+from sardonyx._src.proto.binary import decode
+from sardonyx._src.proto.messages import (
     AttributeProto,
     GraphProto,
     ModelProto,
@@ -23,9 +23,9 @@ from sardonyx.proto.messages import (
     TensorProto,
     ValueInfoProto,
 )
-from sardonyx.proto.record import Record
-from sardonyx.proto.text import from_text, to_text
-from sardonyx.proto.text.words import DATA_TYPES
+from sardonyx._src.proto.record import Record
+from sardonyx._src.proto.text import from_text, to_text
+from sardonyx._src.proto.text.words import DATA_TYPES
 
 RAW, OPSET, DOC = "raw_data", "opset without domain", "documentation or metadata of a node"
 CONSTANT = "name of a constant that is no identifier"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proto.text_examples import Pair, check, tensor, tensor_type
-from sardonyx.proto.messages import (
+from sardonyx._src.proto.messages import (
     AttributeProto,
     GraphProto,
     IntIntListEntryProto,
@@ -19,7 +19,7 @@ from sardonyx.proto.messages import (
     TypeProto,
     TypeProtoSequence,
 )
-from sardonyx.proto.text import from_text
+from sardonyx._src.proto.text import from_text
 
 DEVICES = """= F() @{
   device_configurations: [

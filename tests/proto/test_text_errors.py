@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proto.strategies import strings
-from sardonyx.errors import LimitError, TextError
-from sardonyx.proto.messages import (
+from sardonyx._src.errors import LimitError, TextError
+from sardonyx._src.proto.messages import (
     AttributeProto,
     GraphProto,
     MapProto,
@@ -20,9 +20,9 @@ from sardonyx.proto.messages import (
     TensorProto,
     TypeProto,
 )
-from sardonyx.proto.record import Record
-from sardonyx.proto.text import from_text, to_text
-from sardonyx.proto.wire import Limits
+from sardonyx._src.proto.record import Record
+from sardonyx._src.proto.text import from_text, to_text
+from sardonyx._src.proto.wire import Limits
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proto.text_examples import Dim, Pair, check, tensor, tensor_type
-from sardonyx.proto.messages import (
+from sardonyx._src.proto.messages import (
     AttributeProto,
     DeviceConfigurationProto,
     FunctionProto,
@@ -21,7 +21,7 @@ from sardonyx.proto.messages import (
     TrainingInfoProto,
     ValueInfoProto,
 )
-from sardonyx.proto.text import from_text
+from sardonyx._src.proto.text import from_text
 
 
 def test_a_graph_in_full() -> None:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from proto.judge import official_files, shared_files
 from proto.official_models import node_models
 from proto.strategies import SCALARS, message_types, payloads, records, strings
-from sardonyx import dtypes
-from sardonyx.dtypes import DataType
-from sardonyx.proto.binary import decode, encode
-from sardonyx.proto.messages import (
+from sardonyx._src import dtypes
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.proto.messages import (
     AttributeProto,
     GraphProto,
     ModelProto,
@@ -28,9 +28,9 @@ from sardonyx.proto.messages import (
     TypeProtoTensor,
     ValueInfoProto,
 )
-from sardonyx.proto.record import Record
-from sardonyx.proto.text import from_text, to_text
-from sardonyx.proto.text.words import ATTRIBUTE_FIELDS
+from sardonyx._src.proto.record import Record
+from sardonyx._src.proto.text import from_text, to_text
+from sardonyx._src.proto.text.words import ATTRIBUTE_FIELDS
 
 relaxed = settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from proto.text_examples import Dim, Pair, check, tensor, tensor_type
-from sardonyx.proto.messages import (
+from sardonyx._src.proto.messages import (
     AttributeProto,
     TensorProto,
     TensorProtoSegment,
@@ -20,8 +20,8 @@ from sardonyx.proto.messages import (
     TypeProtoTensor,
     ValueInfoProto,
 )
-from sardonyx.proto.record import Record
-from sardonyx.proto.text import to_text
+from sardonyx._src.proto.record import Record
+from sardonyx._src.proto.text import to_text
 
 LOCATED = [Pair(key="location", value="w.bin"), Pair(key="checksum", value="00")]
 

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from proto.text_examples import check, tensor
-from sardonyx.proto.messages import (
-    AttributeProto,
-    NodeProto,
-    TensorProto,
-)
-from sardonyx.proto.text import from_text, to_text
+from sardonyx._src.proto.messages import AttributeProto, NodeProto, TensorProto
+from sardonyx._src.proto.text import from_text, to_text
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx.proto.messages import (
+from sardonyx._src.proto.messages import (
     StringStringEntryProto,
     TensorProto,
     TensorShapeProto,
@@ -10,8 +10,8 @@ from sardonyx.proto.messages import (
     TypeProto,
     TypeProtoTensor,
 )
-from sardonyx.proto.record import Record
-from sardonyx.proto.text import from_text, to_text
+from sardonyx._src.proto.record import Record
+from sardonyx._src.proto.text import from_text, to_text
 
 Pair = StringStringEntryProto
 Dim = TensorShapeProtoDimension

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from models import model
-from sardonyx.io.text import to_text
-from sardonyx.ir.attributes import AttributeType
-from sardonyx.ir.graph import Attribute, Graph, Model, Value
-from sardonyx.ir.tensors import Tensor
-from sardonyx.ir.verify import verify
-from sardonyx.rewrite.optimize import optimize
-from sardonyx.rewrite.report import OptimizationReport
+from sardonyx._src.io.text import to_text
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.graph import Attribute, Graph, Model, Value
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.rewrite.optimize import optimize
+from sardonyx._src.rewrite.report import OptimizationReport
 
 CLEAN = ("remove-dead-code",)
 

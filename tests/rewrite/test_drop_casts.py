@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rewrite.rewriting import assert_becomes, assert_stays
-from sardonyx.dtypes import DataType
-from sardonyx.rewrite.passes.drop_casts import loses_nothing
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.rewrite.passes.drop_casts import loses_nothing
 
 PASS = "drop-casts"
 

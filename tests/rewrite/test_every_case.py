@@ -9,14 +9,14 @@ import pytest
 
 from cases import Case, assert_same, model_of
 from ops.test_coverage import cases
-from sardonyx.errors import SardonyxError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.graph import Model, Node, Value
-from sardonyx.ir.tensors import Tensor
-from sardonyx.ops.api import RuntimeValue
-from sardonyx.ops.registry import find
-from sardonyx.rewrite.optimize import optimize
-from sardonyx.rewrite.pages import page, passes
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.graph import Model, Node, Value
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.registry import find
+from sardonyx._src.rewrite.optimize import optimize
+from sardonyx._src.rewrite.pages import page, passes
 
 PARTS = 8
 GENERIC = [name for name in passes() if not page(name).versions]

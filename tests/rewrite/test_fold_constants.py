@@ -6,11 +6,11 @@ import numpy as np
 
 from models import model
 from rewrite.rewriting import assert_becomes, assert_stays, rewritten
-from sardonyx.dtypes import DataType
-from sardonyx.ir.graph import TrainingInfo
-from sardonyx.ir.tensors import Tensor
-from sardonyx.ir.types import TensorType
-from sardonyx.rewrite.optimize import optimize
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import TrainingInfo
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.rewrite.optimize import optimize
 
 PASS = "fold-constants"
 

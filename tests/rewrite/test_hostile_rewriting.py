@@ -13,10 +13,10 @@ from models import record
 from mutations import mutated_bytes, mutated_records
 from rewrite.test_random_graphs import Maker
 from runtime.test_hostile_models import SEEDS
-from sardonyx.errors import OptimizationError, SardonyxError
-from sardonyx.io.to_proto import model as to_record
-from sardonyx.ir.verify import verify
-from sardonyx.proto.binary import encode
+from sardonyx._src.errors import OptimizationError, SardonyxError
+from sardonyx._src.io.to_proto import model as to_record
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.proto.binary import encode
 
 HUGE = "s = Constant <value_ints = [1099511627776]> ()"
 MODELS = [*SEEDS, *(encode(to_record(Maker(seed).model())) for seed in range(8))]

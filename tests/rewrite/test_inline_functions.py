@@ -51,8 +51,8 @@ def test_functions_that_multiply_stop_growing() -> None:
     )
     last = '<domain: "my", opset_import: ["": 21]> f12 (a) => (b) { b = Neg(a) }'
     from models import model
-    from sardonyx.rewrite.optimize import optimize
-    from sardonyx.rewrite.report import count_nodes
+    from sardonyx._src.rewrite.optimize import optimize
+    from sardonyx._src.rewrite.report import count_nodes
 
     one = model(f"g (float[2] x) => (float[2] y) {{ y = my.f0(x) }}\n{rows}\n{last}", more=MORE)
     assert count_nodes(optimize(one, passes=[PASS])) < 20_000

@@ -9,10 +9,10 @@ import pytest
 import sardonyx as sx
 from conformance.official import OfficialCase, official_cases, run_case
 from conformance.test_shared_models import FOLDERS, MODELS, reference
-from sardonyx.errors import UnsupportedOperator
-from sardonyx.ir.graph import Model
-from sardonyx.rewrite.compare import difference
-from sardonyx.rewrite.optimize import optimize
+from sardonyx._src.errors import UnsupportedOperator
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.rewrite.compare import difference
+from sardonyx._src.rewrite.optimize import optimize
 
 EVERY = 9  # of the node cases
 WITHOUT_KERNEL = "gradient_of"  # in the names of the cases of Gradient

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx.dtypes import DataType
-from sardonyx.ir.graph import Model, Value
-from sardonyx.rewrite.optimize import optimize
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.rewrite.optimize import optimize
 
 GRAPHS = 25  # a test
 STEPS = 12  # a graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from models import model
 from rewrite.rewriting import assert_becomes, rewritten
-from sardonyx.ir.graph import QuantizationAnnotation, TrainingInfo
+from sardonyx._src.ir.graph import QuantizationAnnotation, TrainingInfo
 
 
 def test_nodes_and_weights_that_nobody_reads_go() -> None:

@@ -10,15 +10,15 @@ import pytest
 import sardonyx as sx
 from models import model
 from rewrite.rewriting import assert_becomes, edits
-from sardonyx.errors import InputError
-from sardonyx.ir.graph import Node, NodeDeviceConfiguration, ShardingSpec, Value
-from sardonyx.ir.verify import verify
-from sardonyx.rewrite import driver
-from sardonyx.rewrite.driver import Budget
-from sardonyx.rewrite.edit import Edit
-from sardonyx.rewrite.optimize import rewritten
-from sardonyx.rewrite.pages import chosen, page, passes
-from sardonyx.rewrite.pattern import parsed
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir.graph import Node, NodeDeviceConfiguration, ShardingSpec, Value
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.rewrite import driver
+from sardonyx._src.rewrite.driver import Budget
+from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.optimize import rewritten
+from sardonyx._src.rewrite.pages import chosen, page, passes
+from sardonyx._src.rewrite.pattern import parsed
 
 CHAIN = "g (float[2] x) => (float[2] y) { a = Identity(x) b = Identity(a) c = Identity(b) y = Neg(c) }"
 MIXED = """g (float[N,6] x) => (float[] y) <int64[2] k = {3, 2}, int64[1] o = {0}, float one = {1}> {

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from models import model, only
-from sardonyx.io.text import to_text
-from sardonyx.ir.graph import Model
-from sardonyx.ir.verify import verify
-from sardonyx.rewrite.edit import Edit
-from sardonyx.rewrite.match import Match, matches
-from sardonyx.rewrite.pattern import parsed
-from sardonyx.rewrite.template import put
+from sardonyx._src.io.text import to_text
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.match import Match, matches
+from sardonyx._src.rewrite.pattern import parsed
+from sardonyx._src.rewrite.template import put
 
 READS = {
     ("", name): frozenset(range(1, 30))

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from models import model
-from sardonyx.errors import OptimizationError
-from sardonyx.ir.clone import clone
-from sardonyx.ir.graph import Model
-from sardonyx.rewrite.compare import difference
-from sardonyx.rewrite.feeds import generated
-from sardonyx.rewrite.proof import prove
-from sardonyx.rewrite.report import Applied, OptimizationReport
+from sardonyx._src.errors import OptimizationError
+from sardonyx._src.ir.clone import clone
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.rewrite.compare import difference
+from sardonyx._src.rewrite.feeds import generated
+from sardonyx._src.rewrite.proof import prove
+from sardonyx._src.rewrite.report import Applied, OptimizationReport
 
 TEXT = "g (float[N,2] x) => (float[] y) { a = Neg(x) b = Abs(a) c = Exp(b) y = Sqrt(c) }"
 

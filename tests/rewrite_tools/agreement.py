@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx.cli.random_feeds import random_feeds
-from sardonyx.ir.graph import Model
-from sardonyx.ir.verify import verify
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.cli.random_feeds import random_feeds
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.ops.api import RuntimeValue
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"
 

@@ -10,12 +10,12 @@ import pytest
 import sardonyx as sx
 from models import model, record
 from rewrite_tools.agreement import shared
-from sardonyx.dtypes import DataType
-from sardonyx.ir.graph import DeviceConfiguration, Model
-from sardonyx.ir.tensors import Tensor
-from sardonyx.proto import messages as m
-from sardonyx.rewrite.tools.diff import diff
-from sardonyx.rewrite.tools.diff.weights import PIECE, distance
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import DeviceConfiguration, Model
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.proto import messages as m
+from sardonyx._src.rewrite.tools.diff import diff
+from sardonyx._src.rewrite.tools.diff.weights import PIECE, distance
 
 TEXT = """g (float[N,2] x) => (float[N,2] y) <float[2] k = {1, 2}> {
   ["one"] a = Neg(x)  ["two"] b = Mul(a, k)  ["three"] y = Clip(b)

@@ -9,9 +9,9 @@ import pytest
 
 import sardonyx as sx
 from rewrite_tools.agreement import reference_feeds, results, same, shared
-from sardonyx.io.external import ExternalStorage
-from sardonyx.ir.graph import Model
-from sardonyx.rewrite.tools.externalise import externalise, internalise
+from sardonyx._src.io.external import ExternalStorage
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.rewrite.tools.externalise import externalise, internalise
 
 
 def weighted() -> Model:

@@ -8,10 +8,10 @@ import pytest
 import sardonyx as sx
 from models import model, record
 from rewrite_tools.agreement import reference_feeds, results, same, shared
-from sardonyx.ir.graph import DeviceConfiguration, Model, Node, NodeDeviceConfiguration, ShardingSpec
-from sardonyx.ir.verify import verify
-from sardonyx.proto import messages as m
-from sardonyx.rewrite.tools.extract import extract
+from sardonyx._src.ir.graph import DeviceConfiguration, Model, Node, NodeDeviceConfiguration, ShardingSpec
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.proto import messages as m
+from sardonyx._src.rewrite.tools.extract import extract
 
 CHAIN = """g (float[N,2] x, float[2] w) => (float[N,2] y) <float[2] k = {1, 2}> {
   a = Add(x, w)  b = Mul(a, k)  c = Neg(b)  y = Abs(c)

@@ -10,8 +10,8 @@ import pytest
 import sardonyx as sx
 from models import model
 from rewrite_tools.agreement import only_result, reference_feeds, results, same, shared
-from sardonyx.ir.graph import Model
-from sardonyx.rewrite.tools.inline import inline, unregistered
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.rewrite.tools.inline import inline, unregistered
 
 NESTED = """g (float[2] x) => (float[2] y, float[2] z) {{ y = my.outer(x)  z = my.inner(y) }}
 <opset_import: ["": {0}, "my": 1], domain: "my"> outer (p) => (q) {{ a = my.inner(p)  q = Abs(a) }}

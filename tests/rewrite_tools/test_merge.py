@@ -8,11 +8,11 @@ import pytest
 import sardonyx as sx
 from models import model, record
 from rewrite_tools.agreement import only_result, reference_feeds, results, same, shared
-from sardonyx.ir.graph import DeviceConfiguration, Model, NodeDeviceConfiguration
-from sardonyx.ir.verify import verify
-from sardonyx.proto import messages as m
-from sardonyx.rewrite.tools.extract import extract
-from sardonyx.rewrite.tools.merge import merge
+from sardonyx._src.ir.graph import DeviceConfiguration, Model, NodeDeviceConfiguration
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.proto import messages as m
+from sardonyx._src.rewrite.tools.extract import extract
+from sardonyx._src.rewrite.tools.merge import merge
 
 DOUBLE = "g (float[N] x) => (float[N] y) <float t = {2}> { y = Mul(x, t) }"
 ADD = "h (float[N] x) => (float[N] y) <float t = {3}> { y = Add(x, t) }"

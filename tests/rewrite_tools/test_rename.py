@@ -10,10 +10,10 @@ import pytest
 import sardonyx as sx
 from models import model, record
 from rewrite_tools.agreement import only_result, reference_feeds, results, same, shared
-from sardonyx.ir.graph import Model, NodeDeviceConfiguration, ShardedDim, ShardingSpec, SimpleShardedDim
-from sardonyx.ir.verify import verify
-from sardonyx.proto import messages as m
-from sardonyx.rewrite.tools.rename import Renaming, rename
+from sardonyx._src.ir.graph import Model, NodeDeviceConfiguration, ShardedDim, ShardingSpec, SimpleShardedDim
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.proto import messages as m
+from sardonyx._src.rewrite.tools.rename import Renaming, rename
 
 TEXT = """g (bool c, float[N,2] x) => (float[N,2] y) <float[2] w = {1, 2}, float[2] v = {3, 4}> {
   a = Add(x, w)

@@ -10,11 +10,11 @@ import pytest
 import sardonyx as sx
 from models import model
 from rewrite_tools.agreement import feeds_of, reference_feeds, shared
-from sardonyx.ir.graph import Model
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.ir.verify import verify
-from sardonyx.rewrite.tools.set_dims import set_dims
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.rewrite.tools.set_dims import set_dims
 
 
 def types(found: Model) -> list[str]:

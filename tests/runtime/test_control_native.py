@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from models import model
-from sardonyx.errors import EvaluationError, LimitError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import RunLimits, RuntimeValue
-from sardonyx.runtime.bodies import MOST, Body, Form
-from sardonyx.runtime.engine import NativeEngine
+from sardonyx._src.errors import EvaluationError, LimitError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.runtime.bodies import MOST, Body, Form
+from sardonyx._src.runtime.engine import NativeEngine
 
 F = np.float32
 CHAIN = "a = Add(s, c)  b = Tanh(a)  d = Mul(b, s)"

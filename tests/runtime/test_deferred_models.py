@@ -11,9 +11,9 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.compile.saved import features
-from sardonyx.runtime import kept, unchanged
-from sardonyx.runtime.deferred import Deferred
+from sardonyx._src.compile.saved import features
+from sardonyx._src.runtime import kept, unchanged
+from sardonyx._src.runtime.deferred import Deferred
 
 pytestmark = pytest.mark.skipif(features.machine() is None, reason="programs are not saved here")
 

@@ -16,11 +16,11 @@ import pytest
 import sardonyx as sx
 from models import function, record
 from mutations import mutated_bytes, mutated_records
-from sardonyx.cli.random_feeds import random_feeds
-from sardonyx.errors import EvaluationError, LimitError, SardonyxError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.proto import messages as m
-from sardonyx.proto.binary import encode
+from sardonyx._src.cli.random_feeds import random_feeds
+from sardonyx._src.errors import EvaluationError, LimitError, SardonyxError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import encode
 
 LIMITS = sx.RunLimits(bytes=1 << 24, iterations=1000, nodes=10_000)
 

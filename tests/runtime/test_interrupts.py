@@ -14,7 +14,7 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.ir.tensors import Array
+from sardonyx._src.ir.tensors import Array
 
 SOON = 0.5  # seconds: several stretches, and a machine that is busy
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals come in another way")

@@ -15,13 +15,13 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.compile.program import Program
-from sardonyx.compile.saved import container, features
-from sardonyx.io.pages import file_of
-from sardonyx.ir.graph import Model
-from sardonyx.runtime import engine, kept, unchanged
-from sardonyx.runtime.engine import NativeEngine, program_of
-from sardonyx.runtime.kept import KeptEngine
+from sardonyx._src.compile.program import Program
+from sardonyx._src.compile.saved import container, features
+from sardonyx._src.io.pages import file_of
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.runtime import engine, kept, unchanged
+from sardonyx._src.runtime.engine import NativeEngine, program_of
+from sardonyx._src.runtime.kept import KeptEngine
 
 pytestmark = pytest.mark.skipif(features.machine() is None, reason="programs are not saved here")
 
@@ -40,7 +40,7 @@ import numpy as np
 import sardonyx as sx
 session = sx.Session(sys.argv[1], engine="native", threads=1)
 y = session.run({"x": np.array([[1, -2], [3, 4]], np.float32)})["y"]
-loaded = [m for m in sys.modules if m.startswith(("sardonyx.convert", "sardonyx.rewrite", "sardonyx.ops.math", "llvmlite"))]
+loaded = [m for m in sys.modules if m.startswith(("sardonyx._src.convert", "sardonyx._src.rewrite", "sardonyx._src.ops.math", "llvmlite"))]
 print(type(session._runner).__name__, y.tolist(), loaded)
 """
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 import sardonyx as sx
 from models import record
-from sardonyx.errors import EvaluationError, InputError, OutputError
-from sardonyx.runtime.arrays import is_seen
-from sardonyx.runtime.engine import NativeEngine
-from sardonyx.runtime.native import NativeProgram
+from sardonyx._src.errors import EvaluationError, InputError, OutputError
+from sardonyx._src.runtime.arrays import is_seen
+from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.native import NativeProgram
 
 F = np.float32
 Floats = NDArray[np.float32]

@@ -17,8 +17,8 @@ import pytest
 
 import sardonyx as sx
 from models import model, record
-from sardonyx.errors import InputError, SardonyxError
-from sardonyx.runtime.engine import NativeEngine
+from sardonyx._src.errors import InputError, SardonyxError
+from sardonyx._src.runtime.engine import NativeEngine
 
 F = np.float32
 TESTS = Path(__file__).parents[1]
@@ -30,7 +30,7 @@ import numpy as np
 import numpy.random  # now: a fork in the middle of an import leaves a lock that nobody opens
 import sardonyx as sx
 from models import record
-from sardonyx.runtime.pool import PROCESS
+from sardonyx._src.runtime.pool import PROCESS
 def made(threads):
     return sx.Session(record({CHAIN!r}), engine="native", threads=threads)
 def feeds(rows, seed=0):
@@ -139,8 +139,8 @@ print(PROCESS.workers is None)
 
 
 def test_threads_are_as_many_as_can_run_unless_said() -> None:
-    from sardonyx.runtime.cpus import available
-    from sardonyx.runtime.pool import HAS_THREADS
+    from sardonyx._src.runtime.cpus import available
+    from sardonyx._src.runtime.pool import HAS_THREADS
 
     found = sx.Session(record(CHAIN), engine="native")
     assert isinstance(found._runner, NativeEngine)

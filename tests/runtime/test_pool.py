@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from compile.marked_tapes import MarkedTape, sizes
-from sardonyx.compile.llvm.jit import host, load
-from sardonyx.compile.pool_words import RUN
-from sardonyx.runtime.cpus import available
-from sardonyx.runtime.pool import HAS_THREADS, Pool, shared, workers
+from sardonyx._src.compile.llvm.jit import host, load
+from sardonyx._src.compile.pool_words import RUN
+from sardonyx._src.runtime.cpus import available
+from sardonyx._src.runtime.pool import HAS_THREADS, Pool, shared, workers
 
 pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="a pool has one thread here")
 HEAVY = 10**6  # nanoseconds, said to be the weight: records of it are shared
@@ -215,7 +215,7 @@ def python(code: str) -> str:
             "import ctypes, os, sys, threading, time, warnings",
             "warnings.simplefilter('ignore', DeprecationWarning)  # of a fork with threads, which is the subject",
             "from compile.marked_tapes import MarkedTape",
-            "from sardonyx.runtime.pool import PROCESS, shared",
+            "from sardonyx._src.runtime.pool import PROCESS, shared",
             "def run(pool, tape):",
             "    pool.run(tape.address, 0, len(tape), pool.scratch(64))",
             "    assert all(done == {1} for done in tape.done()), tape.done()",
@@ -314,7 +314,7 @@ def test_a_system_that_gives_no_more_threads_is_made_do_with(monkeypatch: pytest
 def test_a_worker_is_kept_away_from_its_callers_processor() -> None:
     """On a processor that the caller is on, each would wait for the other."""
     code = """
-from sardonyx.compile.pool_words import CALLER
+from sardonyx._src.compile.pool_words import CALLER
 allowed, pool, others = os.sched_getaffinity(0), shared(2), set(os.listdir('/proc/self/task'))
 run(pool, MarkedTape(heavy))
 worker, = map(int, set(os.listdir('/proc/self/task')) - others)

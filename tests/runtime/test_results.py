@@ -10,8 +10,8 @@ import pytest
 
 import sardonyx as sx
 from models import record
-from sardonyx.errors import InputError, OutputError
-from sardonyx.ir.tensors import Array, Tensor
+from sardonyx._src.errors import InputError, OutputError
+from sardonyx._src.ir.tensors import Array, Tensor
 
 F = np.float32
 

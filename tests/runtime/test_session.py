@@ -10,8 +10,8 @@ import pytest
 
 import sardonyx as sx
 from models import model, record
-from sardonyx.errors import EvaluationError, InputError, OutputError, SardonyxError, UnsupportedOperator
-from sardonyx.ir.types import TensorType
+from sardonyx._src.errors import EvaluationError, InputError, OutputError, SardonyxError, UnsupportedOperator
+from sardonyx._src.ir.types import TensorType
 
 F = np.float32
 IDENTITY = "g (float[N,2] x) => (float[N,2] y) { y = Identity(x) }"

@@ -13,19 +13,19 @@ import pytest
 
 import sardonyx as sx
 from models import model
-from sardonyx.compile.pending import Pending
-from sardonyx.compile.program import Program
-from sardonyx.compile.registry import FACETS, facet_of
-from sardonyx.compile.tensor import Storage
-from sardonyx.compile.tensor import Tensor as Operand
-from sardonyx.ir.graph import Model, Node
-from sardonyx.ir.tensors import Array, Tensor
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import OPERATORS, Operator
-from sardonyx.ops.registry import find, operators
-from sardonyx.runtime.content import content_of
-from sardonyx.runtime.engine import NativeEngine
-from sardonyx.runtime.unchanged import COMPILED
+from sardonyx._src.compile.pending import Pending
+from sardonyx._src.compile.program import Program
+from sardonyx._src.compile.registry import FACETS, facet_of
+from sardonyx._src.compile.tensor import Storage
+from sardonyx._src.compile.tensor import Tensor as Operand
+from sardonyx._src.ir.graph import Model, Node
+from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import OPERATORS, Operator
+from sardonyx._src.ops.registry import find, operators
+from sardonyx._src.runtime.content import content_of
+from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.unchanged import COMPILED
 
 F = np.float32
 PRODUCT = """g (float[N,64] x) => (float[N,64] y) <float[64,64] w, float[64] b>

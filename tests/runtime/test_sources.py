@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sardonyx.runtime.sources import sources, stamps_of
+from sardonyx._src.runtime.sources import sources, stamps_of
 
 
 def package(folder: Path) -> Path:

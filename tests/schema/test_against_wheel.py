@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from onnx import AttributeProto, defs, helper
 
-from sardonyx import schema
-from sardonyx.schema import AttributeSchema, OpSchema, Parameter
+from sardonyx._src import schema
+from sardonyx._src.schema import AttributeSchema, OpSchema, Parameter
 
 WHEEL = sorted(
     defs.get_all_schemas_with_history(), key=lambda theirs: (theirs.domain, theirs.name, theirs.since_version)

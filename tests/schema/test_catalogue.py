@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sardonyx import schema
+from sardonyx._src import schema
 
 
 @pytest.mark.parametrize(("version", "since"), [(1, 1), (10, 1), (11, 11), (12, 11), (13, 13), (28, 13)])

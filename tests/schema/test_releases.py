@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from onnx import defs, helper
 
-from sardonyx import schema
-from sardonyx.schema import Release
+from sardonyx._src import schema
+from sardonyx._src.schema import Release
 
 
 def test_domains_and_their_newest_versions() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sardonyx import schema
-from sardonyx.schema import OpSchema
+from sardonyx._src import schema
+from sardonyx._src.schema import OpSchema
 
 
 def exact(domain: str, name: str, since_version: int) -> OpSchema:

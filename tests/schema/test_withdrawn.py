@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sardonyx import schema
-from sardonyx.schema import AttributeSchema, OpSchema, Parameter
+from sardonyx._src import schema
+from sardonyx._src.schema import AttributeSchema, OpSchema, Parameter
 
 FLOATS = ("tensor(float16)", "tensor(float)", "tensor(double)")
 NAMES = [

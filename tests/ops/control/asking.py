@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import Dim, Expr, symbol
-from sardonyx.ir.types import TensorType, Type
-from sardonyx.ops.bind import plain
-from sardonyx.ops.inference import Infer, Inference, Known
-from sardonyx.ops.registry import find
-from sardonyx.schema import exact
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Dim, Expr, symbol
+from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ops.bind import plain
+from sardonyx._src.ops.inference import Infer, Inference, Known
+from sardonyx._src.ops.registry import find
+from sardonyx._src.schema import exact
 
 
 def floats(*dims: Dim | str) -> TensorType:

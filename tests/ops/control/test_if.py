@@ -5,13 +5,13 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.build import Builder
-from sardonyx.ir.graph import Graph, Node, Value
-from sardonyx.ir.types import OptionalType, SequenceType, TensorType, Type
-from sardonyx.ops.inference import Known
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
+from sardonyx._src.ops.inference import Known
 
 YES, NO = np.array(True), np.array([False])
 ONE, TWO = np.array([1, 2], np.float32), np.array([3], np.float32)

@@ -5,15 +5,15 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError, LimitError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.build import Builder
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.graph import Graph, Model
-from sardonyx.ir.types import OptionalType, SequenceType, TensorType, Type
-from sardonyx.ops.api import RunLimits
-from sardonyx.ops.inference import Known
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.graph import Graph, Model
+from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.ops.inference import Known
 
 F = np.float32
 YES, NO = np.array(True), np.array(False)

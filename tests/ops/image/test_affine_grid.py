@@ -4,7 +4,7 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import N, asked, contradicts, f32, floats, i64, refused, shape, too_large, vec
-from sardonyx.ir.dims import symbol
+from sardonyx._src.ir.dims import symbol
 
 H, W = symbol("H"), symbol("W")
 SAME = f32([[[1, 0, 0], [0, 1, 0]]])

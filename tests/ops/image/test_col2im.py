@@ -20,11 +20,11 @@ from ops.tensor.questions import (
     too_large,
     vec,
 )
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference
-from sardonyx.schema import exact
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.schema import exact
 
 H, W = symbol("H"), symbol("W")
 ROWS = f32([[[1, 2, 3, 4], [10, 20, 30, 40]]])  # the left and the right elements of four blocks of 1 x 2

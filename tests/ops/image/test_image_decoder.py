@@ -10,13 +10,13 @@ from PIL import Image
 
 from cases import Case, check, model_of
 from ops.tensor.questions import asked, contradicts, refused, types
-from sardonyx.dtypes import DataType
-from sardonyx.errors import LimitError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import RunLimits
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import LimitError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import RunLimits
 
 
 def stream(data: bytes) -> Array:

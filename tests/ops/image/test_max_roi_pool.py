@@ -4,10 +4,10 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, shape, too_large
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference
 
 R = symbol("R")
 X = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)

@@ -3,10 +3,10 @@ import pytest
 
 from cases import Case, check, model_of
 from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, i64, refused, types
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import RuntimeValue
 
 OP = "NonMaxSuppression"
 # Boxes of 1 by 1: the first shares 2/3 with the second and 1/3 with the third, these two 7/13; the last is far away.

@@ -20,11 +20,11 @@ from ops.tensor.questions import (
     too_large,
     vec,
 )
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import RuntimeValue
-from sardonyx.ops.image.sampling import cubic_weight
-from sardonyx.ops.inference import Inference
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.image.sampling import cubic_weight
+from sardonyx._src.ops.inference import Inference
 
 H, W = symbol("H"), symbol("W")
 LINE = f32([0, 10, 20, 30])

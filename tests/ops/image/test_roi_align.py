@@ -20,12 +20,12 @@ from ops.tensor.questions import (
     shape,
     too_large,
 )
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import RuntimeValue
-from sardonyx.ops.image import roi_align
-from sardonyx.ops.inference import Inference
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.image import roi_align
+from sardonyx._src.ops.inference import Inference
 
 R = symbol("R")
 # The pixel at (x, y) is 10 x + 100 y, so every point between pixels is, too.

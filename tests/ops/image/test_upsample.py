@@ -3,8 +3,8 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, shape, strs, too_large
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.types import TensorType
 
 H, W = symbol("H"), symbol("W")
 IMAGE = f32([[[[1, 2], [3, 4]]]])

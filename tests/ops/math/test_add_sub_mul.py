@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
+from sardonyx._src.errors import EvaluationError
 
 F, I8, U8, I64, U32 = np.float32, np.int8, np.uint8, np.int64, np.uint32
 BF = ml_dtypes.bfloat16

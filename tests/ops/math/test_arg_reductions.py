@@ -16,8 +16,8 @@ from ops.tensor.questions import (
     shape,
     types,
 )
-from sardonyx.dtypes import DataType
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.types import TensorType
 
 X = f32([[2, 1, 2], [3, 10, 3]])
 VERSIONS = (1, 11, 12, 13)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
+from sardonyx._src.errors import EvaluationError
 
 Integer = type[np.signedinteger[Any]] | type[np.unsignedinteger[Any]]
 LEFT, RIGHT = {"direction": "LEFT"}, {"direction": "RIGHT"}

@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference
-from sardonyx.ops.math.clip import infer
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.math.clip import infer
 
 F, H, I8, U64 = np.float32, np.float16, np.int8, np.uint64
 BF = ml_dtypes.bfloat16

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from models import model
-from sardonyx.convert.converter import convert
-from sardonyx.errors import ConversionError
-from sardonyx.interp.interpreter import Interpreter
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.errors import ConversionError
+from sardonyx._src.interp.interpreter import Interpreter
 from versions import agree, nearly_agree, op_types
 
 EDGES: dict[type[np.integer[Any]], list[int]] = {

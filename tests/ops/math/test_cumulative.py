@@ -21,8 +21,8 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference, Known
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference, Known
 
 X = f32([[1, 2, 3], [4, 5, 6]])
 ROWS = i64(1)

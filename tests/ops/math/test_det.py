@@ -4,7 +4,7 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, refused, shape
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 X = f32([[1, 2], [3, 4]])
 STACK = np.stack([X, X[::-1], 2 * X, np.zeros((2, 2), np.float32)])

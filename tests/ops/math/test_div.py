@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
+from sardonyx._src.errors import EvaluationError
 
 F, I8, I32, I64, U8 = np.float32, np.int8, np.int32, np.int64, np.uint8
 BF = ml_dtypes.bfloat16

@@ -19,9 +19,9 @@ from ops.tensor.questions import (
     shape,
     too_large,
 )
-from sardonyx.ir.dims import dim_max
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.dims import dim_max
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
 
 A = f32([[1, 2], [3, 4]])
 B = f32([[5, 6, 7], [8, 9, 10]])

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from cases import Case, check_inference, model_of
-from sardonyx.dtypes import DataType
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
-from sardonyx.ops.api import Operator
-from sardonyx.ops.registry import operators
-from sardonyx.schema import OpSchema, lookup
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.registry import operators
+from sardonyx._src.schema import OpSchema, lookup
 
 ATTRIBUTES: dict[str, dict[str, object]] = {
     "BitShift": {"direction": "LEFT"},
@@ -23,7 +23,7 @@ SCALARS = {("Clip", 1), ("Clip", 2)}  # inputs that have to be scalars
 
 
 def written_here() -> list[Operator]:
-    return [op for op in operators() if op.elementwise and op.module.startswith("sardonyx.ops.math.")]
+    return [op for op in operators() if op.elementwise and op.module.startswith("sardonyx._src.ops.math.")]
 
 
 def questions() -> Iterator[tuple[OpSchema, dict[str, DataType]]]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import Case, check
-from sardonyx.ops.math.error_function import erf
+from sardonyx._src.ops.math.error_function import erf
 
 F, D, H, I64, U8 = np.float32, np.float64, np.float16, np.int64, np.uint8
 BF = ml_dtypes.bfloat16

@@ -4,8 +4,8 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, refused, samples, shape
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
 
 A = f32([[1, 2], [3, 4]])
 B = f32([[5, 6, 7], [8, 9, 10]])

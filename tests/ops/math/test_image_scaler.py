@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference
-from sardonyx.ops.math.image_scaler import infer
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.math.image_scaler import infer
 
 X = np.array([[[[1, 2]], [[3, 4]]]])  # [N=1, C=2, H=1, W=2]
 SCALED = np.array([[[[2.5, 4.5]], [[5, 7]]]])

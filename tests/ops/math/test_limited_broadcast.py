@@ -2,12 +2,12 @@
 
 import pytest
 
-from sardonyx.dtypes import DataType
-from sardonyx.errors import InferenceError
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.types import Shape, TensorType
-from sardonyx.ops.inference import Inference
-from sardonyx.ops.math.limited_broadcast import fitted, limited_broadcasting
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.types import Shape, TensorType
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.math.limited_broadcast import fitted, limited_broadcasting
 
 N, M = symbol("N"), symbol("M")
 

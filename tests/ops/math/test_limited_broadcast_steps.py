@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from models import model, only
-from sardonyx.convert.converter import convert
-from sardonyx.errors import ConversionError
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.errors import ConversionError
 from versions import agree, nearly_agree, op_types
 
 A = np.arange(24, dtype=np.float32).reshape(2, 3, 4)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
+from sardonyx._src.errors import EvaluationError
 
 A = np.array([False, False, True, True])
 B = np.array([False, True, False, True])

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
+from sardonyx._src.errors import EvaluationError
 
 F, H, I64, U8 = np.float32, np.float16, np.int64, np.uint8
 BF = ml_dtypes.bfloat16

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
-from sardonyx.ops.math.mod import evaluate
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ops.math.mod import evaluate
 
 F, I8, I64, U8 = np.float32, np.int8, np.int64, np.uint8
 BF, H = ml_dtypes.bfloat16, np.float16

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
+from sardonyx._src.errors import EvaluationError
 
 F, I32, I64, U64, H = np.float32, np.int32, np.int64, np.uint64, np.float16
 BF = ml_dtypes.bfloat16

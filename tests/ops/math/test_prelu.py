@@ -3,12 +3,12 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.dims import Dim, symbol
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference
-from sardonyx.ops.math.prelu import infer
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.dims import Dim, symbol
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.math.prelu import infer
 
 F, D, H, I32, U32, I64, U64 = np.float32, np.float64, np.float16, np.int32, np.uint32, np.int64, np.uint64
 X = np.array([[[-1, 2], [-3, -4]]], F)  # [N, C, W]

@@ -26,15 +26,15 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-from sardonyx.dtypes import DataType
-from sardonyx.ir.attributes import AttributeType
-from sardonyx.ir.dims import dim_max, dim_min
-from sardonyx.ir.graph import Attribute
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference, Known
-from sardonyx.ops.math.reduced_shapes import folding, product
-from sardonyx.ops.math.reductions import mean
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.dims import dim_max, dim_min
+from sardonyx._src.ir.graph import Attribute
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference, Known
+from sardonyx._src.ops.math.reduced_shapes import folding, product
+from sardonyx._src.ops.math.reductions import mean
 
 BY_ATTRIBUTE = {"ReduceSum": (1, 11), "ReduceMax": (1, 11, 12, 13), "ReduceMin": (1, 11, 12, 13)}
 BY_INPUT = {

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.ops.math.rounding import ceil, floor, round_
+from sardonyx._src.ops.math.rounding import ceil, floor, round_
 
 F, D, H = np.float32, np.float64, np.float16
 BF = ml_dtypes.bfloat16

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
+from sardonyx._src.errors import EvaluationError
 
 F, I8, I64, U8 = np.float32, np.int8, np.int64, np.uint8
 X = [-2, -1.5, -0.5, 0, 0.5, 1.5, 2]

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
-from sardonyx.ops.math.sum_mean import sum_8
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ops.math.sum_mean import sum_8
 
 F, H = np.float32, np.float16
 BF = ml_dtypes.bfloat16

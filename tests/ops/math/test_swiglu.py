@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
+from sardonyx._src.errors import EvaluationError
 
 A = [[-1, 0], [1, 2]]
 B = [[2, 5], [-4, 0.5]]

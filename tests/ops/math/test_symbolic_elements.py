@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import Dim, Expr, dim_max, dim_min, evaluate, symbol
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference, Known
-from sardonyx.ops.registry import find
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Dim, Expr, dim_max, dim_min, evaluate, symbol
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference, Known
+from sardonyx._src.ops.registry import find
 
 N, M = symbol("N"), symbol("M")
 

@@ -20,11 +20,11 @@ from ops.tensor.questions import (
     types,
     vec,
 )
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import Dim
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.math.top_k import chosen
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.math.top_k import chosen
 
 X = f32([[3, 1, 4, 1], [5, 9, 2, 6]])
 TOP2, AT2 = f32([[4, 3], [9, 6]]), i64([[2, 0], [1, 3]])

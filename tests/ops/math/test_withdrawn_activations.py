@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
+from sardonyx._src.errors import EvaluationError
 
 TYPES = [np.float32, np.float64, np.float16]
 X = [-1, 0, 2]

@@ -3,12 +3,12 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import MapType, TensorType
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import MapType, TensorType
+from sardonyx._src.ops.api import RuntimeValue
 
 F, ML = np.float32, "ai.onnx.ml"
 NUMBERS: dict[int, RuntimeValue] = {3: np.array(1.75, F), 1: np.array(-2.5, F)}

@@ -3,10 +3,10 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
 
 ML = "ai.onnx.ml"
 PAIRS = {"cats_strings": ["a", "b"], "cats_int64s": [5, 6]}

@@ -6,11 +6,11 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import MapType, TensorType
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import MapType, TensorType
+from sardonyx._src.ops.api import RuntimeValue
 
 F, D, ML = np.float32, np.float64, "ai.onnx.ml"
 VOCABULARY = {"string_vocabulary": ["a", "c", "b", "z"]}

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
-from sardonyx.ir.tensors import Array
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
 
 F, ML = np.float32, "ai.onnx.ml"
 

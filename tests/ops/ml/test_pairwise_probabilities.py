@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.ops.ml.pairwise_probabilities import coupled, minimised, quadratic
+from sardonyx._src.ops.ml.pairwise_probabilities import coupled, minimised, quadratic
 
 ONES, ZEROS = np.ones(3), np.zeros(3)
 

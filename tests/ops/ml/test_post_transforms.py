@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from sardonyx.errors import EvaluationError
-from sardonyx.ops.ml.post_transforms import both_classes, transformed
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ops.ml.post_transforms import both_classes, transformed
 
 SCORES = np.array([[0.0, math.log(3)], [0.25, 0.5]])
 

@@ -3,8 +3,8 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.tensors import Array
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.tensors import Array
 
 F, ML = np.float32, "ai.onnx.ml"
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.io.load import load
-from sardonyx.ir.tensors import Array
-from sardonyx.ops import api
-from sardonyx.ops.api import Operator
-from sardonyx.schema import AttributeSchema, OpSchema, Parameter
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.io.load import load
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops import api
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.schema import AttributeSchema, OpSchema, Parameter
 
 FOLDER = Path(__file__).parents[4] / "shared" / "models" / "skl_text_column_transformer"
 TOKENIZER = OpSchema(

@@ -4,9 +4,9 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask, floats
 from ops.ml.trees import Node, Vote, nodes, stump, votes
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.types import TensorType
 
 F, ML = np.float32, "ai.onnx.ml"
 X = np.array([[-1], [1]], F)

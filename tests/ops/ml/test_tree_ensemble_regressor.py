@@ -4,8 +4,8 @@ import pytest
 from cases import Case, check
 from ops.control.asking import ask, floats
 from ops.ml.trees import Node, Vote, nodes, stump, votes
-from sardonyx.errors import EvaluationError, InferenceError, LimitError
-from sardonyx.ir.tensors import Array
+from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
+from sardonyx._src.ir.tensors import Array
 
 F, ML = np.float32, "ai.onnx.ml"
 X = np.array([[-1], [1]], F)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from cases import Case, check
 from ops.nn.window_loops import Setting, pooled, settings
 from ops.tensor.questions import N, asked, f32, floats, refused, shape
-from sardonyx.ir.dims import symbol
+from sardonyx._src.ir.dims import symbol
 
 H = symbol("H")
 NAN = np.nan

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from cases import Case, check
 from ops.tensor.questions import N, asked, contradicts, f32, floats, refused, types
-from sardonyx.dtypes import DataType
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.types import TensorType
 
 # Two channels; of the batch the means are 2 and 5, the variances 1 and 4.
 X = f32([[[1, 3], [3, 7]], [[3, 1], [7, 3]]])

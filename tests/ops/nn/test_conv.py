@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from cases import Case, check
 from ops.nn.window_loops import Setting, convolved, settings
 from ops.tensor.questions import M, N, asked, contradicts, f32, floats, refused, shape, too_large
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference
-from sardonyx.ops.nn import convolution
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.nn import convolution
 
 H, W = symbol("H"), symbol("W")
 X = np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3)

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from cases import Case, check
 from ops.nn.window_loops import Setting, convolved, settings
 from ops.tensor.questions import N, asked, contradicts, refused, types
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
 
 H = symbol("H")
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from cases import Case, check
 from ops.nn.window_loops import Setting, convolved, settings
 from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, refused, shape, too_large
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference
 
 H = symbol("H")
 X = f32([[[1, 2, 3]]])

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from cases import Case, check
 from ops.nn.window_loops import Setting, convolved, settings
 from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, shape
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.types import TensorType
 
 H = symbol("H")
 LINE = f32([[[10, 20, 40, 80]]])

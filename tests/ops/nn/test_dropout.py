@@ -4,10 +4,10 @@ import pytest
 
 from cases import Case, check, model_of
 from ops.tensor.questions import FLOAT, N, asked, f32, floats, refused, types
-from sardonyx.dtypes import DataType
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
 
 X = f32([1, -2, np.inf])
 YES, NO = np.array(True), np.array(False)

@@ -4,7 +4,7 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, shape
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 X = f32([[[[1, -2], [3, 6]], [[0, 0], [-4, 0]]]])
 EMPTY = np.zeros((1, 2, 0), np.float32)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ops.api import RuntimeValue
 
 F = np.float32
 

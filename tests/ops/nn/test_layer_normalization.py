@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, types
-from sardonyx.dtypes import DataType
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.types import TensorType
 
 X = f32([[1, 3], [3, 7]])  # rows: means 2 and 5, deviations 1 and 2; both rows: mean 3.5, variance 19/4
 UNIT = f32([[-1, 1], [-1, 1]])

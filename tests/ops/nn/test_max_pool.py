@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from cases import Case, check
 from ops.nn.window_loops import Setting, pooled, settings
 from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, i64, refused, shape, types
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import dim_min, symbol
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import dim_min, symbol
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference
 
 H = symbol("H")
 INF = np.inf

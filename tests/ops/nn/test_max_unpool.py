@@ -19,9 +19,9 @@ from ops.tensor.questions import (
     too_large,
     vec,
 )
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference
 
 H = symbol("H")
 X = f32([[[7, 8]]])

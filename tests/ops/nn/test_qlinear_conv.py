@@ -3,11 +3,11 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import N, asked, contradicts, f32, refused, types
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import RuntimeValue
 
 H = symbol("H")
 

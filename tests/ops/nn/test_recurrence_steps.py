@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from models import model, only
-from sardonyx.convert.converter import convert
-from sardonyx.ir.tensors import Array
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.ir.tensors import Array
 from versions import nearly_agree, op_types
 
 RANDOM = np.random.default_rng(11)

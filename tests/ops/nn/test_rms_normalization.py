@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, types
-from sardonyx.dtypes import DataType
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.nn.rms_normalization import eval_23
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.nn.rms_normalization import eval_23
 
 X = f32([[1, 7], [-6, 2]])  # rows: root mean squares 5 and sqrt(20); both rows: sqrt(90/4)
 UNIT = f32([[0.2, 1.4], [-6 / 20**0.5, 2 / 20**0.5]])

@@ -7,12 +7,12 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError, LimitError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.build import Builder
-from sardonyx.ir.types import TensorType, Type
-from sardonyx.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
 F = np.float32
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.dtypes import DataType
+from sardonyx._src.dtypes import DataType
 
 F = np.float32
 ROW = np.array([[1, 2, 3]], F)

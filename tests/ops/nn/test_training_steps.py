@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from models import model, only
-from sardonyx.convert.converter import convert
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
 from versions import agree, nearly_agree, op_types
 
 X = np.random.default_rng(5).normal(size=(4, 3, 2)).astype(np.float32)

@@ -7,13 +7,13 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.build import Builder
-from sardonyx.ir.graph import Graph
-from sardonyx.ir.types import TensorType, Type
-from sardonyx.ops.api import RuntimeValue
-from sardonyx.ops.inference import Known
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.inference import Known
 
 F = np.float32
 LN2 = math.log(2)

@@ -4,13 +4,13 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Inference
-from sardonyx.ops.registry import find
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.registry import find
 
 F, D, H = np.float32, np.float64, np.float16
 B = ml_dtypes.bfloat16
@@ -107,7 +107,7 @@ def test_case(case: Case) -> None:
 
 def run(case: Case) -> Array:
     from cases import model_of
-    from sardonyx.interp.interpreter import Interpreter
+    from sardonyx._src.interp.interpreter import Interpreter
 
     (result,) = Interpreter(model_of(case)).run({"x0": case.inputs[0]}).values()
     assert isinstance(result, np.ndarray)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.dtypes import DataType
-from sardonyx.ops.quantization.cast import cast
-from sardonyx.ops.quantization.conversion import Rule, convert
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ops.quantization.cast import cast
+from sardonyx._src.ops.quantization.conversion import Rule, convert
 
 NARROW = {
     DataType.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn,

@@ -4,10 +4,10 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
 
 F, H, B = np.float32, np.float16, ml_dtypes.bfloat16
 U8, I8 = np.uint8, np.int8

@@ -3,9 +3,9 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
 
 F, U8 = np.float32, np.uint8
 

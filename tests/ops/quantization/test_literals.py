@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.errors import EvaluationError
-from sardonyx.ir.tensors import Array
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
 
 F, D = np.float32, np.float64
 

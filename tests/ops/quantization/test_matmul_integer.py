@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from cases import Case, check
 from ops.control.asking import ask
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
 
 U8, I8, I32 = np.uint8, np.int8, np.int32
 A = np.array([[1, 2, 3], [4, 5, 6]], U8)

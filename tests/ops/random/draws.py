@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cases import Case, check, model_of
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.tensors import Array
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.tensors import Array
 
 
 def drawn(

@@ -5,8 +5,8 @@ import pytest
 from cases import Case, check
 from ops.random.draws import assert_repeatable, drawn
 from ops.tensor.questions import M, N, asked, contradicts, f32, floats, refused, types
-from sardonyx.dtypes import DataType
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.types import TensorType
 
 SURE = f32([[0, 1, 1], [1, 0, 0]])
 ANY = {

@@ -5,8 +5,8 @@ import pytest
 from cases import Case, check
 from ops.random.draws import assert_repeatable, drawn
 from ops.tensor.questions import N, asked, contradicts, f32, floats, refused, too_large, types
-from sardonyx.dtypes import DataType
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.types import TensorType
 
 LOW = -np.inf
 SURE = f32([[LOW, 5, LOW], [0, LOW, LOW], [LOW, LOW, -700]])

@@ -5,9 +5,9 @@ import pytest
 from cases import Case, check
 from ops.random.draws import assert_repeatable, drawn
 from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, ints, refused, too_large, types
-from sardonyx.dtypes import DataType
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
 
 FLOATS = [(1, np.float32), (10, np.float16), (11, np.float64)]
 BFLOAT16 = (16, ml_dtypes.bfloat16)

@@ -3,12 +3,12 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError, LimitError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.build import Builder
-from sardonyx.ir.types import SequenceType, TensorType
-from sardonyx.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.types import SequenceType, TensorType
+from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
 F = np.float32
 A, B, C = np.array([[1, 2]], F), np.array([[3, 4]], F), np.array([[5, 6], [7, 8]], F)

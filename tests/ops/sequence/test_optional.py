@@ -3,9 +3,9 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.types import OptionalType, SequenceType, TensorType, Type
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 
 X = np.array([1, 2], np.float32)
 FLOATS = TensorType(DataType.FLOAT, (2,))

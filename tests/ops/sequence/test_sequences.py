@@ -5,10 +5,10 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.types import SequenceType, TensorType, Type
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.types import SequenceType, TensorType, Type
+from sardonyx._src.ops.api import RuntimeValue
 
 F = np.float32
 A, B, C = np.array([1], F), np.array([[2, 3]], F), np.array(4, F)

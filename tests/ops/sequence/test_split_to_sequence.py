@@ -4,10 +4,10 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.types import SequenceType, TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.types import SequenceType, TensorType
 
 F = np.float32
 X = np.array([[1, 2, 3], [4, 5, 6]], F)

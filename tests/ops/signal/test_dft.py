@@ -21,9 +21,9 @@ from ops.tensor.questions import (
     too_large,
     vec,
 )
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Known
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Known
 
 REAL = f32([1, 2, 3, 4]).reshape(1, 4, 1)
 SPECTRUM = f32([[10, 0], [-2, 2], [-2, 0], [-2, -2]])[None]  # of 1, 2, 3, 4

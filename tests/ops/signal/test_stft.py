@@ -4,7 +4,7 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, i64, ints, refused, shape
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 X = f32([1, 2, 3, 4, 5, 6]).reshape(1, 6, 1)
 # Frames 1 2 3 4 and 3 4 5 6.

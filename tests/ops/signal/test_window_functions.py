@@ -4,8 +4,8 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import INT64, N, asked, contradicts, f32, i64, ints, refused, too_large, types, vec
-from sardonyx.dtypes import DataType
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.types import TensorType
 
 HANN = [0, 0.5, 1, 0.5]
 HAMMING = [4 / 46, 25 / 46, 1, 25 / 46]

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from cases import Case, check
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError, LimitError
-from sardonyx.ir.dims import Dim, symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import Shape, TensorType, Type
-from sardonyx.ops.bind import plain
-from sardonyx.ops.inference import Inference, Known
-from sardonyx.ops.registry import find
-from sardonyx.schema import exact
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
+from sardonyx._src.ir.dims import Dim, symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import Shape, TensorType, Type
+from sardonyx._src.ops.bind import plain
+from sardonyx._src.ops.inference import Inference, Known
+from sardonyx._src.ops.registry import find
+from sardonyx._src.schema import exact
 
 N, M = symbol("N"), symbol("M")
 FLOAT, INT64 = DataType.FLOAT, DataType.INT64

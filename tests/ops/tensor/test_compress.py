@@ -17,8 +17,8 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-from sardonyx.errors import InferenceError
-from sardonyx.ir.types import TensorType
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.ir.types import TensorType
 
 X = f32([[1, 2], [3, 4], [5, 6]])
 

@@ -16,11 +16,11 @@ from ops.tensor.questions import (
     types,
     value,
 )
-from sardonyx.dtypes import DataType
-from sardonyx.ir.attributes import AttributeType
-from sardonyx.ir.graph import Attribute
-from sardonyx.ir.tensors import SparseTensor, Tensor
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.graph import Attribute
+from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir.types import TensorType
 
 VERSIONS = (1, 9, 11, 12, 13, 19, 21, 23, 24, 25)
 

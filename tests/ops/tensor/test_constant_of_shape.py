@@ -18,9 +18,9 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-from sardonyx.dtypes import DataType
-from sardonyx.ir.types import TensorType
-from sardonyx.schema import exact
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.schema import exact
 
 VERSIONS = (9, 20, 21, 23, 24, 25)
 

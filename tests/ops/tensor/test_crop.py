@@ -3,7 +3,7 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, f32, floats, refused, samples, shape
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 X = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
 

@@ -3,7 +3,7 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, samples, shape
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 # Eight channels of one pixel: two channels are left.
 X = np.arange(8, dtype=np.float32).reshape(1, 8, 1, 1)

@@ -21,7 +21,7 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 COLUMN = f32([[1], [2]])
 

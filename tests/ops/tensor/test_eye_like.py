@@ -15,7 +15,7 @@ from ops.tensor.questions import (
     samples,
     types,
 )
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 X = np.zeros((2, 3), np.float32)
 

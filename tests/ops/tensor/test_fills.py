@@ -16,8 +16,8 @@ from ops.tensor.questions import (
     types,
     vec,
 )
-from sardonyx.dtypes import DataType
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.types import TensorType
 
 X = np.zeros((2, 1), np.float32)
 

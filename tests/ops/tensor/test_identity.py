@@ -3,8 +3,8 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, f32, i64, ints, samples, types, value, vec
-from sardonyx.ir.types import OptionalType, SequenceType, TensorType
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType
+from sardonyx._src.ops.api import RuntimeValue
 
 TABLE: dict[str, RuntimeValue] = {"a": i64(1)}
 MAYBE = OptionalType(TensorType(FLOAT, (1,)))

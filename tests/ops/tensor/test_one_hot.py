@@ -19,7 +19,7 @@ from ops.tensor.questions import (
     types,
     vec,
 )
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 OFF_ON = f32([2, 5])
 THREE = i64(3)

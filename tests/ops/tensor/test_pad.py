@@ -21,7 +21,7 @@ from ops.tensor.questions import (
     types,
     vec,
 )
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 X = f32([[1, 2], [3, 4], [5, 6]])
 LINE = f32([1, 2, 3])

@@ -22,10 +22,10 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-from sardonyx.dtypes import DataType
-from sardonyx.ir.dims import Dim
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.inference import Known
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.inference import Known
 
 BF16, F16 = ml_dtypes.bfloat16, np.float16
 

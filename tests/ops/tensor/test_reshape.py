@@ -20,7 +20,7 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 ROW = np.arange(6, dtype=np.float32)
 TABLE = f32([[0, 1, 2], [3, 4, 5]])

@@ -19,7 +19,7 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 LINE = f32([1, 2, 3, 4, 5, 6, 7, 8])
 SQUARE = f32([[1, 2], [3, 4]])

@@ -3,7 +3,7 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, floats, i64, samples, shape, value
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 VERSIONS = (1, 13, 19, 21, 23, 24, 25)
 

@@ -22,9 +22,9 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-from sardonyx.ir.dims import Dim, evaluate, symbol
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.tensor.slicing import bounded, sliced_dim
+from sardonyx._src.ir.dims import Dim, evaluate, symbol
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.tensor.slicing import bounded, sliced_dim
 
 X = f32([[1, 2, 3, 4], [5, 6, 7, 8]])
 LINE = f32([0, 1, 2, 3, 4])

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, samples, shape
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 # Two channels of 2 by 2 pixels: eight channels of one pixel.
 X = f32([[[[0, 1], [2, 3]], [[4, 5], [6, 7]]]])

@@ -3,7 +3,7 @@ import pytest
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, i64, ints, refused, samples, types
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 CACHE = f32([[[1], [2], [3]], [[4], [5], [6]]])  # two samples of three places of one number
 ONE = f32([[[7]], [[8]]])

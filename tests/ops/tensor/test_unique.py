@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from cases import Case, check
 from ops.tensor.questions import FLOAT, N, asked, f32, floats, i64, ints, refused, samples, strs, types
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 LINE = f32([2, 1, 1, 3, 4, 3])
 SQUARE = f32([[1, 0, 0], [1, 0, 0], [2, 3, 4]])

@@ -20,7 +20,7 @@ from ops.tensor.questions import (
     value,
     vec,
 )
-from sardonyx.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType
 
 X = f32([1, 2])
 INPUT = (13, 21, 23, 24, 25)

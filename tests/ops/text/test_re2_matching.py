@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sardonyx.ops.text.re2 import automaton
-from sardonyx.ops.text.re2.automaton import Matcher, compiled
+from sardonyx._src.ops.text.re2 import automaton
+from sardonyx._src.ops.text.re2.automaton import Matcher, compiled
 
 ATOMS = st.sampled_from(["a", "b", "c", ".", "[ab]", "[^a]", r"\d", r"\w", r"\W", "()", "(?:)", "1", r"\n"])
 ANCHORS = st.sampled_from([r"\b", r"\B", "^", r"\A"])  # which Python does not repeat on their own

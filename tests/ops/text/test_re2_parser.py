@@ -1,8 +1,8 @@
 import pytest
 
-from sardonyx.errors import EvaluationError, LimitError
-from sardonyx.ops.text.re2 import automaton
-from sardonyx.ops.text.re2.automaton import Matcher, compiled
+from sardonyx._src.errors import EvaluationError, LimitError
+from sardonyx._src.ops.text.re2 import automaton
+from sardonyx._src.ops.text.re2.automaton import Matcher, compiled
 
 
 @pytest.mark.parametrize(

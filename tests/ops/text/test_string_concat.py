@@ -3,13 +3,13 @@ import pytest
 
 from cases import Case, check, model_of
 from ops.control.asking import ask
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError, LimitError
-from sardonyx.interp.interpreter import Interpreter
-from sardonyx.ir.dims import symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
-from sardonyx.ops.api import RunLimits
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import RunLimits
 
 
 def text(*values: object) -> Array:

@@ -3,11 +3,11 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.dims import dim_max, symbol
-from sardonyx.ir.tensors import Array
-from sardonyx.ir.types import TensorType
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.dims import dim_max, symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
 
 
 def text(*values: object) -> Array:

@@ -7,10 +7,10 @@ import pytest
 
 from cases import Case, check
 from ops.control.asking import ask, floats
-from sardonyx.dtypes import DataType
-from sardonyx.errors import EvaluationError, InferenceError
-from sardonyx.ir.types import TensorType, Type
-from sardonyx.ops.api import RuntimeValue
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ops.api import RuntimeValue
 
 F = np.float32
 DOMAIN = "ai.onnx.preview.training"

@@ -1,0 +1,36 @@
+"""SX131 dimension-name-not-identifier: names of dimension variables are no identifiers of C90.
+
+Clause: IR.md, "Static tensor shapes"
+Catalogue: NAM-02
+Why:    tools that make code of models need names that are letters, digits and underscores; others do not mind.
+Bad:    g (float["batch size"] x) => (float["batch size"] y) { y = Abs(x) }
+Good:   g (float[batch_size] x) => (float[batch_size] y) { y = Abs(x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx._src.check.api import Finding, rule
+from sardonyx._src.check.context import Context
+from sardonyx._src.check.names import is_identifier, variables_in
+from sardonyx._src.proto.messages import FunctionProto, GraphProto
+from sardonyx._src.proto.record import brief
+
+
+@rule("SX131", "warning", visits=(GraphProto, FunctionProto), unless="SX002")
+def dimension_name_not_identifier(graph: GraphProto | FunctionProto, context: Context) -> Iterator[Finding]:
+    """Once for each body."""
+    fields = ("input", "output", "value_info") if isinstance(graph, GraphProto) else ("value_info",)
+    others: set[str] = set()
+    first = None
+    for field in fields:
+        for i, value in enumerate(getattr(graph, field)):
+            for name in variables_in(value.type):
+                if name not in ("", "*") and not is_identifier(name):
+                    first = first or (f"{field}[{i}]", name)
+                    others.add(name)
+    if first is not None:
+        more = f", nor are {len(others) - 1} other variables here" if len(others) > 1 else ""
+        says = f"the dimension variable {brief(first[1])} is no identifier{more}"
+        yield Finding(first[0], says, "use letters, digits and underscores, a digit not first")

@@ -1,0 +1,22 @@
+"""SX364 optional-without-element: an optional type does not say of what.
+
+Clause: onnx.proto, TypeProto.Optional.elem_type
+Catalogue: TYP-05
+Why:    nobody can tell what the value is when there is one.
+Bad:    g (optional() x) => (bool y) { y = OptionalHasElement (x) }
+Good:   g (optional(float[2]) x) => (bool y) { y = OptionalHasElement (x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx._src.check.api import Finding, rule
+from sardonyx._src.check.context import Context
+from sardonyx._src.proto.messages import TypeProtoOptional
+
+
+@rule("SX364", visits=TypeProtoOptional, since=8)
+def optional_without_element(type_: TypeProtoOptional, context: Context) -> Iterator[Finding]:
+    if type_.elem_type is None:
+        yield Finding("elem_type", "elem_type is missing", "set the type of the value")

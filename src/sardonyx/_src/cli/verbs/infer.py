@@ -1,0 +1,65 @@
+"""Find the type and the symbolic shape of every value; print them, or write the model with them.
+
+sardonyx infer m.onnx
+sardonyx infer m.onnx -o typed.onnx
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from sardonyx._src.cli.sources import add_model, load_model
+from sardonyx._src.cli.streams import printable
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.infer.walk import infer
+from sardonyx._src.io.save import save
+from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.walk import graph_path, graphs, roots, values
+
+HELP = "infer types and symbolic shapes"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument("-o", "--out", type=Path, help="write the model with its types to this file")
+    parser.add_argument("--json", action="store_true", help="print the types as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    model = load_model(args)
+    errors: list[InferenceError] = []
+    infer(model, errors=errors)
+    if args.out is not None and not errors:
+        save(model, args.out)
+    elif args.json:
+        types = {place + v.name: str(v.type) if v.type else None for place, v in placed(model)}
+        report = {"types": types, "contradictions": [str(e) for e in errors]}
+        sys.stdout.write(json.dumps(report, indent=1) + "\n")
+    else:
+        print_types(model)
+    for error in errors:
+        sys.stderr.write(f"sardonyx: {args.model}: {printable(str(error))}\n")
+    return 1 if errors else 0
+
+
+def print_types(model: Model) -> None:
+    """A line a value; those of subgraphs and functions indented under the place of their graph."""
+    for place, found in groupby(placed(model), key=lambda pair: pair[0]):
+        if place:
+            sys.stdout.write(f"{printable(place.removesuffix('.'))}:\n")
+        for _, value in found:
+            line = printable(f"{value.name}: {value.type or '?'}")
+            sys.stdout.write(f"{'  ' if place else ''}{line}\n")
+
+
+def placed(model: Model) -> Iterator[tuple[str, Value]]:
+    """Every value after the place of its graph, which is empty for the main graph."""
+    for root in roots(model):
+        for graph in graphs(root):
+            place = graph_path(graph)
+            yield from ((place, value) for value in values(graph))

@@ -1,0 +1,158 @@
+"""List the operators, show one by version, or export an operator set as a document.
+
+sardonyx ops                          every operator, its versions and which of them run
+sardonyx ops Conv                     its signature in every version
+sardonyx ops --missing                operator versions without a kernel
+sardonyx ops export ai.onnx 18        the operator set as text; --json as JSON
+sardonyx ops export ai.onnx 18 -o ai.onnx.18.onnxopset
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+from pathlib import Path
+
+from sardonyx._src.cli.summary import Json
+from sardonyx._src.errors import InputError
+from sardonyx._src.io.publish import operator_set_to, published, save_operator_set
+from sardonyx._src.ops.registry import find
+from sardonyx._src.proto.json import to_json
+from sardonyx._src.proto.text import to_text
+from sardonyx._src.schema import AttributeSchema, OpSchema, Parameter, domains, exact, operators, versions
+from sardonyx._src.schema.signature import Default
+
+HELP = "list operators, or export an operator set"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", nargs="*", help="an operator, as Conv or ai.onnx.ml.Scaler; or: export DOMAIN VERSION"
+    )
+    parser.add_argument(
+        "--missing", action="store_true", help="only operator versions without a kernel; exit 1 if any"
+    )
+    parser.add_argument(
+        "-o", "--out", type=Path, help="with export: the file to write (.onnxtxt and .txt take text)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.name[:1] == ["export"]:
+        return export(args)
+    if len(args.name) > 1:
+        raise InputError(f"one operator at a time, not {' '.join(args.name)}", name=args.name[1])
+    if args.name:
+        return show(*named(args.name[0]), as_json=args.json)
+    return listing(missing=args.missing, as_json=args.json)
+
+
+def export(args: argparse.Namespace) -> int:
+    if len(args.name) != 3 or not args.name[2].isdigit():
+        raise InputError("export takes a domain and a version, as in: export ai.onnx 18", name="export")
+    document = published(args.name[1], int(args.name[2]))
+    if args.out is None and args.json:
+        sys.stdout.write(to_json(operator_set_to(document), indent=1) + "\n")
+    elif args.out is None:
+        sys.stdout.write(to_text(operator_set_to(document)).rstrip("\n") + "\n")
+    else:
+        save_operator_set(document, args.out)
+    return 0
+
+
+def named(text: str) -> tuple[str, str]:
+    """Domain and name of an operator as a user writes it."""
+    domain, _, name = text.rpartition(".")
+    places = domains() if not domain else ("" if domain == "ai.onnx" else domain,)
+    for place in places:
+        if place in domains() and name in operators(place):
+            return place, name
+    known = [name for place in domains() for name in operators(place)]
+    close = difflib.get_close_matches(name, known, 3)
+    raise InputError(
+        f"there is no operator {text!r}" + (f"; did you mean {', '.join(close)}?" if close else ""), name=text
+    )
+
+
+def kernels(domain: str, name: str) -> list[int]:
+    op = find(domain, name)
+    return sorted(op.kernels) if op else []
+
+
+def listing(*, missing: bool, as_json: bool) -> int:
+    rows = [(d, n, versions(d, n), kernels(d, n)) for d in domains() for n in operators(d)]
+    if missing:
+        rows = [(d, n, tuple(v for v in vs if v not in ks), []) for d, n, vs, ks in rows if set(vs) - set(ks)]
+    if as_json:
+        entries = [
+            {"domain": d or "ai.onnx", "name": n, "versions": [*v], "kernels": [*k]} for d, n, v, k in rows
+        ]
+        sys.stdout.write(json.dumps(entries, indent=1) + "\n")
+    else:
+        for d, n, vs, ks in rows:
+            marks = " ".join(f"{v}" if v in ks or missing else f"({v})" for v in vs)
+            sys.stdout.write(f"{d + '.' if d else ''}{n}  {marks}\n")
+        total, running = sum(len(r[2]) for r in rows), sum(len(set(r[2]) & set(r[3])) for r in rows)
+        tail = "have no kernel" if missing else f"versions, {running} with a kernel; ( ) has none"
+        sys.stdout.write(f"{len(rows)} operators, {total} {tail}\n")
+    return 1 if missing and rows else 0
+
+
+def show(domain: str, name: str, *, as_json: bool) -> int:
+    schemas = [s for v in versions(domain, name) if (s := exact(domain, name, v)) is not None]
+    running = kernels(domain, name)
+    if as_json:
+        sys.stdout.write(
+            json.dumps([described(s, s.since_version in running) for s in schemas], indent=1) + "\n"
+        )
+        return 0
+    texts = (signature(s, s.since_version in running) for s in schemas)
+    sys.stdout.write("\n\n".join(texts) + "\n")
+    return 0
+
+
+def signature(schema: OpSchema, runs: bool) -> str:
+    """A version's signature, a line a parameter."""
+    state = ", deprecated" if schema.deprecated else ""
+    state += "" if runs else ", no kernel"
+    lines = [f"{schema.name}-{schema.since_version}{state}"]
+    lines += [f"  input  {parameter(p)}" for p in schema.inputs]
+    lines += [f"  output {parameter(p)}" for p in schema.outputs]
+    lines += [f"  attribute {attribute(a)}" for a in schema.attributes.values()]
+    lines += [f"  {name}: {', '.join(types)}" for name, types in schema.type_constraints.items()]
+    return "\n".join(lines)
+
+
+def parameter(p: Parameter) -> str:
+    return f"{p.name}: {p.type}" + ("" if p.option == "single" else f" ({p.option})")
+
+
+def attribute(a: AttributeSchema) -> str:
+    tail = " (required)" if a.required else "" if a.default is None else f" = {json.dumps(plain(a.default))}"
+    return f"{a.name}: {a.type}{tail}"
+
+
+def plain(value: Default | None) -> Json:
+    """A default as JSON has it, strings as text."""
+    if isinstance(value, tuple):
+        return [plain(one) for one in value]
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def described(schema: OpSchema, runs: bool) -> dict[str, Json]:
+    return {
+        "name": schema.name,
+        "since_version": schema.since_version,
+        "deprecated": schema.deprecated,
+        "runs": runs,
+        "inputs": [{"name": p.name, "type": p.type, "option": p.option} for p in schema.inputs],
+        "outputs": [{"name": p.name, "type": p.type, "option": p.option} for p in schema.outputs],
+        "attributes": [
+            {"name": a.name, "type": a.type, "required": a.required, "default": plain(a.default)}
+            for a in schema.attributes.values()
+        ],
+        "type_constraints": {name: list(types) for name, types in schema.type_constraints.items()},
+    }

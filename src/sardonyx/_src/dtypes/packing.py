@@ -1,0 +1,161 @@
+"""Raw data: the bytes of `raw_data` and of external files, to arrays and back.
+
+Elements are little-endian and of fixed width, without gaps.  Elements of fewer than 8 bits form one stream of
+bits, lowest bits of the first byte first: two elements of 4 bits per byte, four of 2 bits per byte, four of
+6 bits in three bytes.  Padding bits at the end are written as 0 and ignored when read.
+
+Spec: onnx.proto, TensorProto.raw_data.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import sys
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx._src.dtypes.types import DataType
+
+Array: TypeAlias = NDArray[Any]  # which element type is known only at run time
+Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap  # of an array: its `.data`
+
+BIG_ENDIAN = sys.byteorder == "big"
+
+
+def element_count(shape: Sequence[int]) -> int:
+    """The number of elements of an array of a shape, exact for any dims; ValueError for a negative dim."""
+    for axis, dim in enumerate(shape):
+        if dim < 0:
+            raise ValueError(
+                f"dims[{axis}] of {list(shape)} is {dim}; a dim counts elements and cannot be negative"
+            )
+    return math.prod(shape)
+
+
+def nbytes(dtype: DataType, count: int) -> int:
+    """The bytes that raw data of `count` elements takes, exact for any count.
+
+    ValueError for STRING and UNDEFINED, whose elements have no fixed width.
+    """
+    return (count * dtype.bits + 7) // 8
+
+
+def unpack(buffer: Buffer, dtype: DataType, shape: Sequence[int]) -> Array:
+    """The array of raw data; it is read-only.
+
+    Types of 8 bits and more are a view of `buffer`, at any alignment; smaller ones are unpacked into new
+    memory, as are BOOL whose bytes are not all 0 or 1 (any other byte counts as true).
+    ValueError, before memory is taken, if `buffer` has not the bytes that `shape` needs, or for STRING.
+    """
+    count = element_count(shape)
+    found, wanted = memoryview(buffer).nbytes, nbytes(dtype, count)
+    if found != wanted:
+        raise ValueError(
+            f"raw data of {dtype.name}{list(shape)} has {found} bytes, wanted {wanted}; "
+            "correct the dims or the data"
+        )
+    if dtype.bits < 8:
+        data = np.ndarray((found,), np.uint8, buffer=buffer)
+        array = _unpack_codes(data, dtype.bits, count).view(dtype.numpy).reshape(shape)
+    elif dtype is DataType.BOOL:
+        array = truth(np.ndarray(shape, np.uint8, buffer=buffer))
+    else:
+        array = _swapped(np.ndarray(shape, dtype.numpy, buffer=buffer))
+    array.flags.writeable = False
+    return array
+
+
+def pack(array: Array, dtype: DataType) -> memoryview:
+    """The raw data of an array in C order, as read-only bytes: a view of `array` if it is so stored.
+
+    TypeError if the elements of `array` are not of `dtype`; ValueError for STRING, which has no raw data.
+    """
+    bits = dtype.bits
+    flat = flattened(array, dtype)
+    if bits < 8:
+        packed = _pack_codes(flat.view(np.uint8), bits)
+    elif dtype is DataType.BOOL:
+        packed = truth(flat.view(np.uint8)).view(np.uint8)
+    else:
+        packed = _swapped(flat).view(np.uint8)
+    return packed.data.toreadonly()
+
+
+def flattened(array: Array, dtype: DataType) -> Array:
+    """The elements in C order, contiguous and in native byte order: [count], a view where that is possible.
+
+    TypeError if they are not of `dtype`.
+    """
+    if array.dtype != dtype.numpy and DataType.of(array.dtype) is not dtype:
+        raise TypeError(
+            f"the array has dtype {array.dtype}, wanted {dtype.numpy} for {dtype.name}; cast it first"
+        )
+    return np.ascontiguousarray(array).reshape(-1).astype(dtype.numpy, copy=False)
+
+
+def truth(data: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Bytes as bool, a view if all are 0 or 1: NumPy computes nonsense with any other bool."""
+    alien = data.max(initial=0) > 1
+    return data.astype(np.bool_) if alien else data.view(np.bool_)
+
+
+def _swapped(array: Array) -> Array:
+    """From little-endian to native byte order, or back; complex elements part by part."""
+    return array.byteswap() if BIG_ENDIAN else array
+
+
+def _unpack_codes(data: NDArray[np.uint8], bits: int, count: int) -> NDArray[np.uint8]:
+    """The bits of each element in the low bits of a byte of its own, other bits 0: [count]."""
+    if bits == 6:
+        return _unpack_6bit(data)[:count]
+    per_byte = 8 // bits
+    codes = np.empty((data.size, per_byte), np.uint8)
+    for place in range(per_byte):
+        np.right_shift(data, place * bits, out=codes[:, place])
+    codes &= (1 << bits) - 1
+    elements: NDArray[np.uint8] = codes.reshape(-1)[:count]
+    return elements
+
+
+def _unpack_6bit(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The codes of all groups of four, the last one filled up with zeros."""
+    groups = -(-data.size // 3)
+    padded = np.zeros(groups * 3, np.uint8)
+    padded[: data.size] = data
+    b0, b1, b2 = padded.reshape(groups, 3).T
+    codes = np.empty((groups, 4), np.uint8)
+    codes[:, 0] = b0
+    codes[:, 1] = b0 >> 6 | b1 << 2
+    codes[:, 2] = b1 >> 4 | b2 << 4
+    codes[:, 3] = b2 >> 2
+    codes &= 0x3F
+    return codes.reshape(-1)
+
+
+def _pack_codes(codes: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
+    """The stream of the low `bits` of each byte: [ceil(count * bits / 8)]."""
+    per_group = 4 if bits == 6 else 8 // bits
+    groups = -(-codes.size // per_group)
+    padded = np.zeros(groups * per_group, np.uint8)
+    np.bitwise_and(codes, (1 << bits) - 1, out=padded[: codes.size])
+    places = padded.reshape(groups, per_group).T
+    if bits == 6:
+        return _pack_6bit(places)[: -(-codes.size * 6 // 8)]
+    packed: NDArray[np.uint8] = places[0].copy()
+    for place in range(1, per_group):
+        packed |= places[place] << (place * bits)
+    return packed
+
+
+def _pack_6bit(places: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """places: [4, groups], the first elements of all groups, then the second ones; result: [3 * groups]."""
+    c0, c1, c2, c3 = places
+    packed = np.empty((c0.size, 3), np.uint8)
+    packed[:, 0] = c0 | c1 << 6
+    packed[:, 1] = c1 >> 2 | c2 << 4
+    packed[:, 2] = c2 >> 4 | c3 << 2
+    return packed.reshape(-1)

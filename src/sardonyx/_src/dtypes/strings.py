@@ -1,0 +1,53 @@
+"""String tensors: the byte strings of `string_data`, to arrays of `str` and back.
+
+Spec: onnx.proto, TensorProto.string_data: each entry is UTF-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx._src.dtypes.packing import Array, element_count
+from sardonyx._src.dtypes.types import DataType
+
+
+def strings(values: Sequence[bytes | memoryview], shape: Sequence[int]) -> NDArray[np.object_]:
+    """The array of `str` that UTF-8 byte strings hold; it is read-only.
+
+    Bytes that are not UTF-8 become surrogate escapes, which `string_data` turns back into the same bytes.
+    ValueError if there are more or fewer strings than `shape` needs.
+    """
+    wanted = element_count(shape)
+    if len(values) != wanted:
+        raise ValueError(
+            f"string_data of STRING{list(shape)} has {len(values)} entries, wanted {wanted}; "
+            "correct the dims or the data"
+        )
+    flat = np.empty(wanted, dtype=np.object_)
+    flat[:] = [str(value, "utf-8", "surrogateescape") for value in values]
+    array = flat.reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+def string_data(array: Array) -> list[bytes]:
+    """The elements in C order as UTF-8; surrogate escapes become the bytes that they stand for.
+
+    `array` is of `object`, `str_` or StringDType; `bytes` in it are taken as they are.  TypeError for another
+    dtype, or for an element that is no string; UnicodeEncodeError, a ValueError, for a surrogate that escapes
+    no byte.
+    """
+    if DataType.of(array.dtype) is not DataType.STRING:
+        raise TypeError(f"the array has dtype {array.dtype}, wanted strings (object, str_ or StringDType)")
+    return [_encoded(index, value) for index, value in enumerate(array.reshape(-1).tolist())]
+
+
+def _encoded(index: int, value: object) -> bytes:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    if isinstance(value, bytes):
+        return value
+    raise TypeError(f"element {index} of the string tensor is {value!r} ({type(value).__name__}), wanted str")

@@ -1,0 +1,33 @@
+"""Models as text and as JSON."""
+
+from __future__ import annotations
+
+from sardonyx._src.io import from_proto, to_proto
+from sardonyx._src.io.external import ExternalFiles, Policy
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.proto import json, text
+from sardonyx._src.proto.messages import ModelProto
+
+
+def to_text(model: Model, *, max_elements: int | None = None) -> str:
+    """The model in ONNX textual syntax; tensors longer than `max_elements` are cut short, for reading only."""
+    return text.to_text(to_proto.model(model), max_elements=max_elements)
+
+
+def from_text(source: str) -> Model:
+    """The model that a text in ONNX textual syntax means; raises TextError with line and column, or InvalidModel."""
+    return from_proto.model(text.from_text(source, ModelProto), nowhere())
+
+
+def to_json(model: Model, *, indent: int | None = None) -> str:
+    """The model in protobuf's JSON mapping."""
+    return json.to_json(to_proto.model(model), indent=indent)
+
+
+def from_json(source: str) -> Model:
+    """The model that a JSON document in protobuf's mapping means; raises JsonError with the path, or InvalidModel."""
+    return from_proto.model(json.from_json(source, ModelProto), nowhere())
+
+
+def nowhere() -> ExternalFiles:
+    return ExternalFiles(None, Policy.HUB)

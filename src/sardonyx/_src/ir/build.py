@@ -1,0 +1,149 @@
+"""Building a model from Python, one call a node.
+
+b = Builder(opset=21)
+x = b.input("x", DataType.FLOAT, ["N", 64])
+y = b.Relu(b.Add(b.MatMul(x, b.constant("w", w)), b.constant("bias", bias)))
+model = b.model(y=y)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.dims import Dim, from_param
+from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Model, Node, Value
+from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir.types import TensorType, Type
+
+NEWEST_IR = 10  # what every tool of today reads; a model that needs more says so with `ir_version`
+
+
+class Builder:
+    """Appends nodes to a graph.  A method for every operator: `b.Gemm(x, w, transB=1)` is `b.op("Gemm", …)`."""
+
+    def __init__(self, opset: int, *, name: str = "main", graph: Graph | None = None) -> None:
+        """`opset` is the version of the default domain; `graph`, if given, is added to."""
+        self.graph = graph if graph is not None else Graph(name)
+        self.imports = {"": opset}
+        self._count = 0
+
+    @staticmethod
+    def tensor(dtype: DataType, shape: Sequence[Dim | str] | None = None) -> TensorType:
+        """A tensor type; a dim given as text is a variable, or an expression over variables."""
+        if shape is None:
+            return TensorType(dtype)
+        return TensorType(dtype, tuple(from_param(d) if isinstance(d, str) else d for d in shape))
+
+    def input(self, name: str, dtype: DataType, shape: Sequence[Dim | str] | None = None) -> Value:
+        """A tensor input; its dims as `tensor` takes them."""
+        return self.graph.add_input(Value(name, self.tensor(dtype, shape)))
+
+    def constant(self, name: str, values: object, dtype: DataType | None = None) -> Value:
+        """An initializer of the array-like `values`."""
+        tensor = Tensor.of(values, dtype, name)
+        return self.graph.add_initializer(Value(name, TensorType(tensor.dtype, tensor.shape), tensor))
+
+    def op(
+        self,
+        op_type: str,
+        *inputs: Value | None,
+        outputs: int | Sequence[str] = 1,
+        domain: str = "",
+        name: str = "",
+        **attributes: object,
+    ) -> Value:
+        """Adds a node and hands out its first output; the others stand in `value.producer.outputs`."""
+        return self.node(op_type, inputs, outputs, domain=domain, name=name, **attributes).outputs[0]
+
+    def node(
+        self,
+        op_type: str,
+        inputs: Sequence[Value | None],
+        outputs: int | Sequence[str] = 1,
+        *,
+        domain: str = "",
+        name: str = "",
+        **attributes: object,
+    ) -> Node:
+        """Adds a node; an attribute of None is left out."""
+        self._count += 1
+        names = self.names(op_type, outputs) if isinstance(outputs, int) else outputs
+        kept = {key: attribute(key, value) for key, value in attributes.items() if value is not None}
+        node = Node(op_type, inputs, [Value(n) for n in names], kept, domain=domain, name=name)
+        return self.graph.append(node)
+
+    def names(self, op_type: str, count: int) -> list[str]:
+        stem = f"{op_type.lower()}_{self._count}"
+        return [stem] if count == 1 else [f"{stem}_{i}" for i in range(count)]
+
+    def __getattr__(self, op_type: str) -> Callable[..., Value]:
+        if not op_type[:1].isupper():
+            raise AttributeError(f"Builder has no {op_type!r}; operators begin with a capital letter")
+
+        def call(*inputs: Value | None, **options: object) -> Value:
+            return self.op(op_type, *inputs, **options)  # type: ignore[arg-type]  # checked by op itself
+
+        return call
+
+    def output(self, value: Value, name: str = "", type: Type | None = None) -> Value:
+        """Makes a value an output, under a name and a type if they are given."""
+        if name:
+            value.name = name
+        if type is not None:
+            value.type = type
+        self.graph.outputs.append(value)
+        return value
+
+    def model(self, *, ir_version: int = NEWEST_IR, producer: str = "sardonyx", **outputs: Value) -> Model:
+        """The model, with the values given by keyword as further outputs."""
+        for name, value in outputs.items():
+            self.output(value, name)
+        model = Model(self.graph, ir_version=ir_version, opset_imports=dict(self.imports))
+        model.producer_name = producer
+        return model
+
+
+def attribute(name: str, value: object) -> Attribute:
+    """An attribute of the kind that a Python value suggests; an Attribute is taken as it is.
+
+    Raises TypeError for a value that suggests none, as an empty list.
+    """
+    if isinstance(value, Attribute):
+        return value
+    if isinstance(value, list | tuple):
+        if not value:
+            raise TypeError(f"an empty list says nothing of its kind: pass {name} as an Attribute")
+        parts = [scalar(name, v) for v in value]
+        kind = AttributeType.FLOAT if any(t is AttributeType.FLOAT for _, t in parts) else parts[0][1]
+        return Attribute(name, AttributeType[kind.name + "S"], tuple(v for v, _ in parts))
+    one, kind = scalar(name, value)
+    return Attribute(name, kind, one)
+
+
+def scalar(name: str, value: object) -> tuple[AttributeScalar, AttributeType]:
+    match value:
+        case bool() | int() | np.integer():
+            return int(value), AttributeType.INT
+        case float() | np.floating():
+            return float(value), AttributeType.FLOAT
+        case str():
+            return value.encode(), AttributeType.STRING
+        case bytes():
+            return value, AttributeType.STRING
+        case np.ndarray():
+            return Tensor.of(value), AttributeType.TENSOR
+        case Tensor():
+            return value, AttributeType.TENSOR
+        case SparseTensor():
+            return value, AttributeType.SPARSE_TENSOR
+        case Graph():
+            return value, AttributeType.GRAPH
+        case DataType():
+            return int(value), AttributeType.INT
+    if isinstance(value, Type):
+        return value, AttributeType.TYPE_PROTO
+    raise TypeError(f"{name}: {value!r} is no value of an attribute")

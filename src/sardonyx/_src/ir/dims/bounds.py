@@ -1,0 +1,115 @@
+"""What is known of dims for all values of their symbols: bounds, equality and order.
+
+Intervals treat atoms apart from each other.  Here calls are also replaced, one after the other, by what they lie
+between, so that they cancel: N - N//2 is at least N - N/2.
+"""
+
+from __future__ import annotations
+
+from math import gcd, inf
+
+from sardonyx._src.ir.dims.division import exact_div, floordiv, residue
+from sardonyx._src.ir.dims.expr import Call, Dim, Expr, Known, atom_key
+from sardonyx._src.ir.dims.intervals import Bound, interval, is_nonnegative
+
+DEPTH = 3  # calls replaced in one chain of reasoning; max and min branch by argument
+
+
+def bounds(dim: Dim) -> tuple[int | None, int | None]:
+    """The least and the greatest value known for all symbols >= 0, each None when there is none.
+
+    None has no bounds: it may stand for a difference.
+    """
+    if dim is None:
+        return None, None
+    return finite(lower(dim)), finite(-lower(-dim))
+
+
+def known_equal(a: Dim, b: Dim) -> bool | None:
+    """True when equal for all values, False when different for all values, None when neither is known."""
+    if a is None or b is None:
+        return None
+    difference = plain(a - b)
+    if isinstance(difference, int):
+        return difference == 0
+    factor = gcd(*(c for monomial, c in difference.terms.items() if monomial))
+    if difference.constant % factor or lower(difference) > 0 or lower(-difference) > 0:
+        return False
+    return True if lower(difference) == 0 == lower(-difference) else None
+
+
+def known_ge(a: Dim, b: Dim) -> bool | None:
+    """True when a >= b for all values, False when a < b for all values, None when neither is known."""
+    if a is None or b is None:
+        return None
+    if lower(a - b) >= 0:
+        return True
+    return False if lower(b - a) > 0 else None
+
+
+def finite(bound: Bound) -> int | None:
+    return bound if isinstance(bound, int) else None
+
+
+def lower(dim: Known, depth: int = DEPTH) -> Bound:
+    """A lower bound of all values, minus infinity if none is known."""
+    best = interval(dim)[0]
+    if isinstance(dim, int) or depth == 0:
+        return best
+    calls = [
+        (monomial[0], coefficient)
+        for monomial, coefficient in dim.terms.items()
+        if len(monomial) == 1 and isinstance(monomial[0], Call)
+    ]
+    if not calls:
+        return best
+    atom, coefficient = min(calls, key=lambda found: atom_key(found[0]))
+    return max(best, relaxed(dim, atom, coefficient, depth - 1))
+
+
+def relaxed(dim: Expr, atom: Call, coefficient: int, depth: int) -> Bound:
+    """A lower bound of dim, in which coefficient * atom is replaced by what it is not less than."""
+    rest = dim - coefficient * Expr({(atom,): 1})
+    if atom.op in ("max", "min"):
+        lows = [lower(rest + coefficient * arg, depth) for arg in atom.args]
+        return max(lows) if (atom.op == "max") == (coefficient > 0) else min(lows)
+    x, k = atom.args
+    if atom.op == "%":
+        return relaxed_mod(rest, x, k, coefficient, depth)
+    return relaxed_floordiv(rest, x, k, coefficient, depth)
+
+
+def relaxed_floordiv(rest: Known, x: Known, k: Known, coefficient: int, depth: int) -> Bound:
+    """x // k lies in [(x-k+1)/k, x/k] for an int k, and is at most x when neither is negative."""
+    if isinstance(k, int):
+        estimate = x - (k - 1) if coefficient > 0 else x
+        low = lower(rest * k + coefficient * estimate, depth)
+        return -(-low // k) if isinstance(low, int) else low
+    if coefficient < 0 and is_nonnegative(x) and is_nonnegative(k):
+        return lower(rest + coefficient * x, depth)
+    return -inf
+
+
+def relaxed_mod(rest: Known, x: Known, k: Known, coefficient: int, depth: int) -> Bound:
+    """x % k is x - k * (x // k) for an int k; else it is at most k - 1 and, when x is not negative, at most x."""
+    if isinstance(k, int):
+        return lower(rest + coefficient * (x - k * floordiv(x, k)), depth)
+    if coefficient > 0 or not is_nonnegative(k):
+        return -inf
+    below = lower(rest + coefficient * (k - 1), depth)
+    return max(below, lower(rest + coefficient * x, depth)) if is_nonnegative(x) else below
+
+
+def plain(dim: Known) -> Known:
+    """The same value, with x - k * (x // k) for each term x % k, and one form for all x // k that differ by a dim."""
+    if isinstance(dim, int):
+        return dim
+    result: Known = dim
+    for monomial, coefficient in dim.terms.items():
+        if len(monomial) == 1 and isinstance(monomial[0], Call) and monomial[0].op in ("//", "%"):
+            x, k = monomial[0].args
+            rest = residue(x, k) if isinstance(k, int) else x
+            whole = exact_div(x - rest, k) + floordiv(rest, k)
+            result += coefficient * (whole if monomial[0].op == "//" else x - k * whole)
+            result -= coefficient * Expr({monomial: 1})
+    return result

@@ -1,0 +1,68 @@
+"""Factors of polynomials: common ones, and quotients that leave no remainder."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import TypeVar
+
+from sardonyx._src.ir.dims.expr import MAX_TERMS, Atom, Expr, Known, Monomial, settle, term_key
+
+K = TypeVar("K", int, Expr, Known)
+
+
+def integer_factor(*dims: Known) -> int:
+    """The greatest integer that divides every coefficient; 0 for zeros alone."""
+    return gcd(*(c for dim in dims for c in ((dim,) if isinstance(dim, int) else dim.terms.values())))
+
+
+def over(dim: K, factor: int) -> K:
+    """dim / factor, a factor of all coefficients."""
+    if isinstance(dim, int):
+        return dim // factor
+    return dim if factor == 1 else Expr({monomial: c // factor for monomial, c in dim.terms.items()})
+
+
+def cancel(a: Known, b: Known) -> tuple[Known, Known]:
+    """a and b without the integer and the atoms that divide both; one of them is not 0."""
+    factor = integer_factor(a, b)
+    a, b = over(a, factor), over(b, factor)
+    for atom in () if isinstance(b, int) else next(iter(b.terms)):
+        if isinstance(a, Expr) and isinstance(b, Expr) and has_factor(a, atom) and has_factor(b, atom):
+            a, b = without_factor(a, atom), without_factor(b, atom)
+    return a, b
+
+
+def has_factor(expr: Expr, atom: Atom) -> bool:
+    return all(atom in monomial for monomial in expr.terms)
+
+
+def without_factor(expr: Expr, atom: Atom) -> Known:
+    terms = {without(monomial, (atom,)): c for monomial, c in expr.terms.items()}
+    return settle({m: c for m, c in terms.items() if m is not None}, "//", expr, 1)
+
+
+def without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+    """monomial / divisor, or None when atoms are missing."""
+    rest = list(monomial)
+    for atom in divisor:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
+
+
+def polynomial_quotient(a: Known, b: Expr) -> Known | None:
+    """The q with a = q*b for all values, or None: long division by the leading terms."""
+    leading, factor = min(b.terms.items(), key=term_key)
+    quotient: Known = 0
+    for _ in range(MAX_TERMS):
+        if isinstance(a, int):
+            return quotient if a == 0 else None
+        monomial, coefficient = min(a.terms.items(), key=term_key)
+        rest = without(monomial, leading)
+        if rest is None or coefficient % factor:
+            return None
+        step = coefficient // factor
+        partial = Expr({rest: step}) if rest else step
+        quotient, a = quotient + partial, a - partial * b
+    return None

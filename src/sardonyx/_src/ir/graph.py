@@ -1,0 +1,590 @@
+"""Value, Node, Graph, Function and Model: one knot of types that refer to each other.
+
+Edges have one owner: a value's uses and a node's inputs change only through `Node.set_input`, `Graph.append`,
+`Graph.remove` and their like, which keep both ends true.  A graph that exists is well formed: every input of a
+node is a value of its graph or of one around it, and nodes stand after the producers of their inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir.types import Type
+
+Metadata: TypeAlias = dict[str, str]
+Unknown: TypeAlias = list[bytes | memoryview]  # fields of a file that no table knows, kept for writing
+AttributeScalar: TypeAlias = "float | int | bytes | Tensor | SparseTensor | Graph | Type"
+AttributeValue: TypeAlias = "AttributeScalar | tuple[AttributeScalar, ...] | None"
+
+
+class WithMetadata:
+    """Something that carries metadata, of which most objects have none: the map is made when it is asked for."""
+
+    __slots__ = ("_metadata",)
+    _metadata: Metadata | None
+
+    @property
+    def metadata(self) -> Metadata:
+        if self._metadata is None:
+            self._metadata = {}
+        return self._metadata
+
+    @property
+    def has_metadata(self) -> bool:
+        return bool(self._metadata)
+
+
+class Attribute:
+    """A named constant of a node, or a reference to a parameter of the function around it."""
+
+    __slots__ = ("doc", "name", "ref", "type", "unknown", "value")
+
+    def __init__(
+        self, name: str, type: AttributeType, value: AttributeValue, *, ref: str = "", doc: str = ""
+    ) -> None:
+        """`value`: float, int, bytes (STRING), Tensor, SparseTensor, Graph, Type or a tuple of one of them;
+        None when `ref` names the function attribute that stands here."""
+        self.name = name
+        self.type = type
+        self.value = value
+        self.ref = ref
+        self.doc = doc
+        self.unknown: Unknown | None = None
+
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """The subgraphs that the attribute holds."""
+        if isinstance(self.value, Graph):
+            return (self.value,)
+        if self.type is AttributeType.GRAPHS and isinstance(self.value, tuple):
+            return tuple(g for g in self.value if isinstance(g, Graph))
+        return ()
+
+    def __repr__(self) -> str:
+        return f"{self.name} = {'@' + self.ref if self.ref else repr(self.value)}"
+
+
+class Value(WithMetadata):
+    """An edge: what a node, a graph's input or an initializer makes, and who reads it.
+
+    `initializer` is the tensor of an initializer, which on a graph's input is the input's default.  A node's
+    output with the empty name is one that nobody wanted.
+    """
+
+    __slots__ = (
+        "_uses",
+        "doc",
+        "graph",
+        "index",
+        "initializer",
+        "name",
+        "producer",
+        "type",
+        "unknown",
+    )
+
+    def __init__(
+        self, name: str, type: Type | None = None, initializer: Tensor | SparseTensor | None = None
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.initializer = initializer
+        self.producer: Node | None = None
+        self.index = 0  # among the producer's outputs
+        self.graph: Graph | None = None  # of a graph's input or initializer
+        self.doc = ""
+        self._metadata = None
+        self._uses: dict[tuple[Node, int], None] = {}
+        self.unknown: Unknown | None = None
+
+    @property
+    def uses(self) -> tuple[tuple[Node, int], ...]:
+        """Reader and input position of every use by a node, in this graph and in those inside it."""
+        return tuple(self._uses)
+
+    @property
+    def owner(self) -> Graph | None:
+        """The graph in which the value is defined."""
+        return self.producer.graph if self.producer is not None else self.graph
+
+    @property
+    def is_graph_output(self) -> bool:
+        owner = self.owner
+        return owner is not None and any(v is self for v in owner.outputs)
+
+    def replace_by(self, other: Value) -> None:
+        """Makes every reader of this value, graph outputs of its own graph included, read `other`."""
+        for node, slot in self.uses:
+            node.set_input(slot, other)
+        owner = self.owner
+        if owner is not None:
+            owner.outputs[:] = [other if v is self else v for v in owner.outputs]
+
+    def __repr__(self) -> str:
+        return f"Value({self.name!r}{', ' + str(self.type) if self.type else ''})"
+
+
+class Node(WithMetadata):
+    """A call of an operator or of a model-local function."""
+
+    __slots__ = (
+        "_inputs",
+        "_next",
+        "_outputs",
+        "_previous",
+        "attributes",
+        "device_configurations",
+        "doc",
+        "domain",
+        "graph",
+        "name",
+        "op_type",
+        "overload",
+        "unknown",
+    )
+
+    def __init__(
+        self,
+        op_type: str,
+        inputs: Sequence[Value | None] = (),
+        outputs: Sequence[Value] = (),
+        attributes: dict[str, Attribute] | None = None,
+        *,
+        domain: str = "",
+        overload: str = "",
+        name: str = "",
+    ) -> None:
+        """Takes `inputs` (None: an optional one left out) and becomes the producer of `outputs`."""
+        self.op_type = op_type
+        self.domain = domain
+        self.overload = overload
+        self.name = name
+        self.doc = ""
+        self.attributes = {} if attributes is None else attributes
+        self.device_configurations: list[NodeDeviceConfiguration] = []
+        self.graph: Graph | None = None
+        self.unknown: Unknown | None = None
+        self._metadata = None
+        self._previous: Node | None = None
+        self._next: Node | None = None
+        self._inputs = tuple(inputs)
+        self._outputs = tuple(outputs)
+        slot = 0
+        for value in self._inputs:
+            if value is not None:
+                value._uses[self, slot] = None
+            slot += 1
+        slot = 0
+        for value in self._outputs:
+            value.producer = self
+            value.index = slot
+            slot += 1
+        for attribute in self.attributes.values():
+            for graph in attribute.graphs:
+                graph.parent = self
+
+    @property
+    def inputs(self) -> tuple[Value | None, ...]:
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        return self._outputs
+
+    @property
+    def subgraphs(self) -> tuple[Graph, ...]:
+        if not self.attributes:
+            return ()
+        return tuple(g for a in self.attributes.values() for g in a.graphs)
+
+    def set_input(self, slot: int, value: Value | None) -> None:
+        """Makes input `slot` read `value`; a slot behind the last one extends the list."""
+        inputs = list(self._inputs) + [None] * (slot + 1 - len(self._inputs))
+        old = inputs[slot]
+        if old is not None:
+            old._uses.pop((self, slot), None)
+        inputs[slot] = value
+        if value is not None:
+            value._uses[self, slot] = None
+        self._inputs = tuple(inputs)
+
+    def set_inputs(self, values: Sequence[Value | None]) -> None:
+        """Replaces all inputs."""
+        for slot, old in enumerate(self._inputs):
+            if old is not None:
+                old._uses.pop((self, slot), None)
+        self._inputs = tuple(values)
+        for slot, value in enumerate(self._inputs):
+            if value is not None:
+                value._uses[self, slot] = None
+
+    def take_output(self, slot: int, value: Value) -> None:
+        """Makes `value`, an output of a node that is about to go, output `slot` of this one.
+
+        Whatever refers to `value` stays as it is, and what read the old output reads `value` from now on.
+        """
+        old, giver = self._outputs[slot], value.producer
+        assert giver is not None and giver is not self, f"{value!r} is no output of another node"
+        old.replace_by(value)
+        left = Value("")
+        left.producer, left.index = giver, value.index
+        giver._outputs = (*giver._outputs[: value.index], left, *giver._outputs[value.index + 1 :])
+        value.producer, value.index = self, slot
+        self._outputs = (*self._outputs[:slot], value, *self._outputs[slot + 1 :])
+
+    def drop_outputs(self, count: int) -> None:
+        """Leaves the node its first `count` outputs; nobody may read the others."""
+        for value in self._outputs[count:]:
+            assert not value._uses, f"{value!r} of {self!r} is still read"
+        self._outputs = self._outputs[:count]
+
+    def set_attribute(self, attribute: Attribute) -> None:
+        self.attributes[attribute.name] = attribute
+        for graph in attribute.graphs:
+            graph.parent = self
+
+    def __repr__(self) -> str:
+        return f"Node({self.name!r}, {self.op_type})" if self.name else f"Node({self.op_type})"
+
+
+class Graph(WithMetadata):
+    """Inputs, initializers, nodes in order, outputs: the main graph, a subgraph or a function's body."""
+
+    __slots__ = (
+        "_count",
+        "_first",
+        "_initializers",
+        "_inputs",
+        "_last",
+        "_positions",
+        "doc",
+        "function",
+        "name",
+        "outputs",
+        "parent",
+        "quantization_annotations",
+        "unknown",
+    )
+
+    def __init__(
+        self, name: str = "", inputs: Iterable[Value] = (), initializers: Iterable[Value] = ()
+    ) -> None:
+        self.name = name
+        self.doc = ""
+        self.parent: Node | None = None  # the node that holds a subgraph
+        self.function: Function | None = None  # whose body this is
+        self.outputs: list[Value] = []
+        self.quantization_annotations: list[QuantizationAnnotation] = []
+        self.unknown: Unknown | None = None
+        self._metadata = None
+        self._inputs: list[Value] = []
+        self._initializers: dict[str, Value] = {}
+        self._first: Node | None = None
+        self._last: Node | None = None
+        self._count = 0
+        self._positions: dict[Node, int] | None = None
+        for value in inputs:
+            self.add_input(value)
+        for value in initializers:
+            self.add_initializer(value)
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        return tuple(self._inputs)
+
+    @property
+    def initializers(self) -> Mapping[str, Value]:
+        """The values with a tensor, by name; one that is an input too is that input's default."""
+        return self._initializers
+
+    @property
+    def nodes(self) -> NodeList:
+        return NodeList(self)
+
+    def add_input(self, value: Value, at: int | None = None) -> Value:
+        assert value.producer is None, f"{value!r} is made by a node"
+        value.graph = self
+        self._inputs.insert(len(self._inputs) if at is None else at, value)
+        return value
+
+    def remove_input(self, value: Value) -> None:
+        self._inputs = [v for v in self._inputs if v is not value]
+
+    def add_initializer(self, value: Value) -> Value:
+        assert value.initializer is not None, f"{value!r} has no tensor"
+        assert value.name not in self._initializers, f"a second initializer {value.name!r}"
+        value.graph = self
+        self._initializers[value.name] = value
+        return value
+
+    def remove_initializer(self, value: Value) -> None:
+        """Takes an initializer out; on an input it takes the default away."""
+        del self._initializers[value.name]
+        value.initializer = None
+
+    def append(self, node: Node) -> Node:
+        """Adds a node at the end."""
+        assert node.graph is None, f"{node!r} is in a graph already"
+        node.graph = self
+        last = self._last
+        node._previous = last
+        if last is None:
+            self._first = node
+        else:
+            last._next = node
+        self._last = node
+        self._count += 1
+        return node
+
+    def insert_before(self, place: Node, node: Node) -> Node:
+        """Adds a node just before `place`, which is in this graph."""
+        assert node.graph is None and place.graph is self, f"{node!r} cannot stand before {place!r}"
+        node.graph = self
+        node._previous, node._next = place._previous, place
+        if place._previous is None:
+            self._first = node
+        else:
+            place._previous._next = node
+        place._previous = node
+        self._count += 1
+        self._positions = None
+        return node
+
+    def insert_after(self, place: Node, node: Node) -> Node:
+        """Adds a node just after `place`, which is in this graph."""
+        return self.append(node) if place._next is None else self.insert_before(place._next, node)
+
+    def remove(self, node: Node) -> None:
+        """Takes out a node whose outputs nobody reads, and lets go of its inputs."""
+        assert node.graph is self, f"{node!r} is not in this graph"
+        for value in node.outputs:
+            assert not value._uses and not value.is_graph_output, f"{value!r} of {node!r} is still read"
+        node.set_inputs(())
+        for graph in node.subgraphs:
+            graph.release()
+        before, after = node._previous, node._next
+        if before is None:
+            self._first = after
+        else:
+            before._next = after
+        if after is None:
+            self._last = before
+        else:
+            after._previous = before
+        node.graph = node._previous = None  # _next stays, so that a walk can go on from a removed node
+        self._count -= 1
+        self._positions = None
+
+    def position(self, node: Node) -> int:
+        """The node's index, or -1; all nodes are counted at once, so that many can be told cheaply."""
+        if self._positions is None or len(self._positions) != self._count:
+            self._positions = {node: i for i, node in enumerate(self.nodes)}
+        return self._positions.get(node, -1)
+
+    def clear(self) -> None:
+        """Takes out all nodes."""
+        self.release()
+        self._first = self._last = self._positions = None
+        self._count = 0
+        self.outputs.clear()
+
+    def release(self) -> None:
+        """Lets go of every value that the nodes of this graph, which nobody holds any more, read."""
+        for node in self.nodes:
+            node.set_inputs(())
+            for graph in node.subgraphs:
+                graph.release()
+
+    def __repr__(self) -> str:
+        return f"Graph({self.name!r}, {self._count} nodes)"
+
+
+class NodeList:
+    """The nodes of a graph in order; while walking, nodes may be added anywhere and the current one removed."""
+
+    __slots__ = ("_graph",)
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def __len__(self) -> int:
+        return self._graph._count
+
+    def __iter__(self) -> Iterator[Node]:
+        node = self._graph._first
+        while node is not None:
+            if node.graph is self._graph:  # a node removed since still leads on to those behind it
+                yield node
+            node = node._next
+
+    def __reversed__(self) -> Iterator[Node]:
+        node = self._graph._last
+        while node is not None:
+            before = node._previous
+            yield node
+            node = before
+
+    def __getitem__(self, index: int) -> Node:
+        """The node at `index`, found by walking."""
+        for i, node in enumerate(self if index >= 0 else reversed(self)):
+            if i == index or -1 - i == index:
+                return node
+        raise IndexError(f"node {index} of {len(self)}")
+
+
+@dataclass(slots=True)
+class QuantizationAnnotation:
+    """`TensorAnnotation`: which values hold scale and zero point of another; a name that no value has stays text."""
+
+    tensor: Value | str
+    parameters: dict[str, Value | str]
+
+
+@dataclass(slots=True)
+class SimpleShardedDim:
+    """One axis cut into `num_shards` equal parts; `dim` is the size that is cut."""
+
+    dim: int | str | None
+    num_shards: int | None
+
+
+@dataclass(slots=True)
+class ShardedDim:
+    axis: int | None
+    simple_sharding: list[SimpleShardedDim] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ShardingSpec:
+    """How a tensor of the node is spread over devices; a name that is no operand of the node stays text."""
+
+    tensor: Value | str
+    device: list[int] = field(default_factory=list)
+    index_to_device_group: dict[int, list[int]] = field(default_factory=dict)
+    sharded_dim: list[ShardedDim] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class NodeDeviceConfiguration:
+    configuration_id: str
+    sharding_spec: list[ShardingSpec] = field(default_factory=list)
+    pipeline_stage: int | None = None
+
+
+@dataclass(slots=True)
+class DeviceConfiguration:
+    name: str
+    num_devices: int
+    device: list[str] = field(default_factory=list)
+
+
+class Function:
+    """A model-local function: a body whose inputs are the formal parameters."""
+
+    __slots__ = (
+        "attributes",
+        "body",
+        "doc",
+        "domain",
+        "metadata",
+        "name",
+        "opset_imports",
+        "overload",
+        "unknown",
+    )
+
+    def __init__(self, domain: str, name: str, body: Graph, *, overload: str = "") -> None:
+        self.domain = domain
+        self.name = name
+        self.overload = overload
+        self.body = body
+        body.function = self
+        self.doc = ""
+        self.attributes: dict[str, Attribute | None] = {}  # None: a parameter without default
+        self.opset_imports: dict[str, int] = {}
+        self.metadata: Metadata = {}
+        self.unknown: Unknown | None = None
+
+    @property
+    def key(self) -> FunctionKey:
+        return self.domain, self.name, self.overload
+
+    @property
+    def label(self) -> str:
+        """The name as messages have it: `domain.name`, and `:overload` where there is one."""
+        return f"{self.domain or 'ai.onnx'}.{self.name}{':' + self.overload if self.overload else ''}"
+
+    def __repr__(self) -> str:
+        return f"Function({self.label})"
+
+
+FunctionKey: TypeAlias = tuple[str, str, str]  # domain, name, overload
+
+
+@dataclass(slots=True)
+class TrainingInfo:
+    """A training step: `algorithm` reads values of the main graph; a binding says which value a state takes next."""
+
+    initialization: Graph | None = None
+    algorithm: Graph | None = None
+    initialization_binding: list[tuple[Value, Value]] = field(default_factory=list)
+    update_binding: list[tuple[Value, Value]] = field(default_factory=list)
+    unknown: Unknown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that loading mended, and where."""
+
+    location: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.location}: {self.message}" if self.location else self.message
+
+
+class Model:
+    """A graph with the operator sets and functions it relies on.
+
+    The default domain is written `""` everywhere; a file's `ai.onnx` is the same set.
+    """
+
+    __slots__ = (
+        "configurations",
+        "doc",
+        "domain",
+        "functions",
+        "graph",
+        "ir_version",
+        "metadata",
+        "model_version",
+        "notes",
+        "opset_imports",
+        "producer_name",
+        "producer_version",
+        "training",
+        "unknown",
+    )
+
+    def __init__(self, graph: Graph, *, ir_version: int, opset_imports: dict[str, int]) -> None:
+        self.graph = graph
+        self.ir_version = ir_version
+        self.opset_imports = opset_imports
+        self.producer_name = ""
+        self.producer_version = ""
+        self.domain = ""
+        self.model_version: int | None = None
+        self.doc = ""
+        self.metadata: Metadata = {}
+        self.functions: dict[FunctionKey, Function] = {}
+        self.training: list[TrainingInfo] = []
+        self.configurations: list[DeviceConfiguration] = []
+        self.notes: list[Note] = []
+        self.unknown: Unknown | None = None
+
+    def __repr__(self) -> str:
+        return f"Model({self.graph!r}, ir_version={self.ir_version}, opset_imports={self.opset_imports})"

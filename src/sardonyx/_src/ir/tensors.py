@@ -1,0 +1,173 @@
+"""Tensors with data: dense ones, however their data is stored, and sparse ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx._src import dtypes
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InvalidModel, LimitError
+
+Array: TypeAlias = NDArray[Any]  # of any element type: which one is known at run time alone
+
+
+class Storage(Protocol):
+    """Where a tensor's elements are."""
+
+    def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
+        """The elements, as a view of what is stored where that is possible."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RawStorage:
+    """Packed little-endian bytes: `raw_data`."""
+
+    data: bytes | memoryview
+
+    def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
+        return dtypes.unpack(self.data, dtype, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldStorage:
+    """Numbers in one of the typed fields, as `int32_data`."""
+
+    field: str
+    values: Sequence[int] | Sequence[float] | NDArray[np.generic]
+
+    def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
+        return dtypes.from_field(self.field, self.values, dtype, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class StringStorage:
+    """UTF-8 strings: `string_data`."""
+
+    values: Sequence[bytes]
+
+    def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
+        return dtypes.strings(self.values, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayStorage:
+    """A NumPy array, which must not be written to afterwards."""
+
+    values: Array
+
+    def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
+        view = self.values.view()
+        view.flags.writeable = False
+        return view
+
+
+class Tensor:
+    """A dense tensor with data, which is not read before it is asked for."""
+
+    __slots__ = ("doc", "dtype", "metadata", "name", "segment", "shape", "storage", "unknown")
+
+    def __init__(self, dtype: DataType, shape: tuple[int, ...], storage: Storage, name: str = "") -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.storage = storage
+        self.name = name
+        self.doc = ""
+        self.metadata: dict[str, str] = {}
+        self.segment: tuple[int, int] | None = None
+        self.unknown: list[bytes | memoryview] = []
+
+    @classmethod
+    def of(cls, values: object, dtype: DataType | None = None, name: str = "") -> Tensor:
+        """A tensor of the array-like `values`; Python floats become FLOAT and ints INT64 unless `dtype` says otherwise."""
+        array = np.asarray(values)
+        if dtype is None and not isinstance(values, np.ndarray | np.generic) and array.dtype == np.float64:
+            dtype = DataType.FLOAT
+        dtype = dtype or DataType.of(array.dtype)
+        array = array.astype(dtype.numpy, copy=False)
+        return cls(dtype, array.shape, ArrayStorage(array), name)
+
+    def numpy(self) -> Array:
+        """The elements as a read-only array of `dtype.numpy` and `shape`, a view of where they are stored if possible.
+
+        Raises InvalidModel for a stored number that is none of the element type's, and ExternalDataError.
+        """
+        try:
+            return self.storage.array(self.dtype, self.shape)
+        except ValueError as error:
+            raise InvalidModel(str(error), location=f"tensor {self.name!r}") from None
+
+    @property
+    def size(self) -> int:
+        """How many elements the shape holds."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the packed elements; of a string tensor, the bytes of its strings."""
+        if self.dtype is DataType.STRING:
+            return sum(len(str(s).encode("utf-8", "surrogateescape")) for s in self.numpy().flat)
+        return dtypes.nbytes(self.dtype, self.size)
+
+    def __repr__(self) -> str:
+        dims = ",".join(map(str, self.shape))
+        return f"Tensor({self.name!r}, {self.dtype.text}[{dims}])"
+
+
+class SparseTensor:
+    """A tensor of mostly default values: `values` [nnz] at `indices` [nnz] (linear) or [nnz, rank]."""
+
+    __slots__ = ("indices", "shape", "unknown", "values")
+
+    def __init__(self, values: Tensor, indices: Tensor, shape: tuple[int, ...]) -> None:
+        self.values = values
+        self.indices = indices
+        self.shape = shape
+        self.unknown: list[bytes | memoryview] = []
+
+    @property
+    def name(self) -> str:
+        return self.values.name
+
+    @property
+    def dtype(self) -> DataType:
+        return self.values.dtype
+
+    def numpy(self, limit: int = 1 << 32) -> Array:
+        """The dense tensor, with zeros or empty strings where nothing is stored.
+
+        Raises LimitError when it would take more than `limit` bytes, InvalidModel for an index outside the shape.
+        """
+        if math.prod(self.shape) * self.dtype.numpy.itemsize > limit:
+            what = f"sparse tensor {self.name!r} would take more than {limit} bytes as a dense one"
+            raise LimitError(what, limit="limit")
+        fill = "" if self.dtype is DataType.STRING else 0
+        dense = np.full(math.prod(self.shape), fill, self.dtype.numpy)
+        dense[self.places()] = self.values.numpy()
+        return dense.reshape(self.shape)
+
+    def places(self) -> Array:
+        """Where each stored value stands among the elements in order: int64 [nnz]."""
+        indices = self.indices.numpy().astype(np.int64)
+        sizes = np.array(self.shape if indices.ndim == 2 else (math.prod(self.shape),), np.int64)
+        rows = (
+            indices.reshape(len(indices), -1)
+            if indices.size
+            else np.zeros((len(indices), len(sizes)), np.int64)
+        )
+        outside = np.flatnonzero(((rows < 0) | (rows >= sizes)).any(axis=1))
+        if len(outside):
+            which = f"index {rows[outside[0]].tolist()} of stored value {outside[0]}"
+            raise InvalidModel(f"{which} lies outside of shape {list(self.shape)}", location=repr(self.name))
+        strides = np.concatenate([np.cumprod(sizes[:0:-1], dtype=np.int64)[::-1], [1]])[: len(sizes)]
+        return rows @ strides.astype(np.int64)
+
+    def __repr__(self) -> str:
+        dims = ",".join(map(str, self.shape))
+        return f"SparseTensor({self.name!r}, {self.dtype.text}[{dims}], {self.values.size} stored)"

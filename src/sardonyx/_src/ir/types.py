@@ -1,0 +1,110 @@
+"""Types of values: what IR.md, "Data types", allows on an edge of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Dim
+
+Shape: TypeAlias = tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """A dense tensor; `shape` None says that not even the rank is known."""
+
+    dtype: DataType
+    shape: Shape | None = None
+    denotation: str = ""
+    dim_denotations: tuple[str, ...] = ()  # one for each dim, or none at all
+    _hash: int = field(default=0, init=False, repr=False, compare=False)  # once somebody has asked; 0 before
+
+    def __str__(self) -> str:
+        return self.dtype.text + shape_text(self.shape)
+
+    def __hash__(self) -> int:
+        """That of the fields, worked out once: inference looks the same types up again and again."""
+        found = self._hash
+        if not found:
+            found = hash((self.dtype, self.shape, self.denotation, self.dim_denotations)) or 1
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __reduce__(self) -> tuple[type[TensorType], tuple[object, ...]]:
+        return TensorType, (
+            self.dtype,
+            self.shape,
+            self.denotation,
+            self.dim_denotations,
+        )  # another process, other hashes
+
+
+@dataclass(frozen=True, slots=True)
+class SparseTensorType:
+    """A sparse tensor; `shape` is that of the dense tensor it stands for."""
+
+    dtype: DataType
+    shape: Shape | None = None
+    denotation: str = ""
+    dim_denotations: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"sparse_tensor({self.dtype.text}{shape_text(self.shape)})"
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceType:
+    """A list of values of one type."""
+
+    elem: Type | None
+    denotation: str = ""
+
+    def __str__(self) -> str:
+        return f"seq({self.elem or '?'})"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalType:
+    """A value of the element type, or none."""
+
+    elem: Type | None
+    denotation: str = ""
+
+    def __str__(self) -> str:
+        return f"optional({self.elem or '?'})"
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    """A map from integers or strings to values of one type."""
+
+    key: DataType
+    value: Type | None
+    denotation: str = ""
+
+    def __str__(self) -> str:
+        return f"map({self.key.text}, {self.value or '?'})"
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueType:
+    """A type known by its domain and name alone."""
+
+    domain: str
+    name: str
+    denotation: str = ""
+
+    def __str__(self) -> str:
+        return f"opaque({self.domain}, {self.name})"
+
+
+Type: TypeAlias = TensorType | SparseTensorType | SequenceType | OptionalType | MapType | OpaqueType
+
+
+def shape_text(shape: Shape | None) -> str:
+    """`[N,3,?]` for a shape, `[...]` for an unknown rank, nothing for a scalar."""
+    if shape is None:
+        return "[...]"
+    return "[" + ",".join("?" if dim is None else str(dim) for dim in shape) + "]"

@@ -1,0 +1,78 @@
+"""Walks over graphs, subgraphs included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx._src.ir.graph import Function, Graph, Model, Node, Value
+
+
+def nodes(graph: Graph) -> Iterator[Node]:
+    """Every node of the graph and of the graphs inside it; a node comes before its subgraphs' nodes."""
+    for node in graph.nodes:
+        yield node
+        for inner in node.subgraphs:
+            yield from nodes(inner)
+
+
+def graphs(graph: Graph) -> Iterator[Graph]:
+    """The graph and every graph inside it."""
+    yield graph
+    for node in graph.nodes:
+        for inner in node.subgraphs:
+            yield from graphs(inner)
+
+
+def roots(model: Model) -> Iterator[Graph]:
+    """The graphs that no node holds: main graph, training graphs, function bodies."""
+    yield model.graph
+    for step in model.training:
+        yield from (g for g in (step.initialization, step.algorithm) if g is not None)
+    yield from (function.body for function in model.functions.values())
+
+
+def values(graph: Graph) -> Iterator[Value]:
+    """Every value defined in this graph itself: inputs, initializers, outputs of nodes that somebody wanted."""
+    yield from dict.fromkeys((*graph.inputs, *graph.initializers.values()))
+    for node in graph.nodes:
+        yield from (v for v in node.outputs if v.name)
+
+
+def captured(graph: Graph) -> list[Value]:
+    """The values of outer graphs that this graph, or one inside it, reads; each once, in order of first use."""
+    found: dict[Value, None] = {}
+    defined: set[Graph] = set(graphs(graph))
+    for node in nodes(graph):
+        for value in node.inputs:
+            if value is not None and value.owner not in defined:
+                found[value] = None
+    for inner in defined:
+        for value in inner.outputs:
+            if value.owner not in defined:
+                found[value] = None
+    return list(found)
+
+
+def location(node: Node, graph: Graph | None = None) -> str:
+    """The node's place in a message: `graph.node[3] 'stem' (Conv)`."""
+    graph = graph or node.graph
+    index = -1 if graph is None else graph.position(node)
+    return f"{graph_path(graph)}node[{index}]{' ' + repr(node.name) if node.name else ''} ({node.op_type})"
+
+
+def graph_path(graph: Graph | None) -> str:
+    """The prefix that leads to a graph: empty for a main graph, the holding node's place for a subgraph, the name of
+    the function for its body."""
+    if graph is None or graph.parent is None:
+        return f"{graph.function.label}." if graph is not None and graph.function is not None else ""
+    holder = graph.parent
+    names = [a.name for a in holder.attributes.values() if any(g is graph for g in a.graphs)]
+    return f"{location(holder)}.{names[0] if names else 'graph'}."
+
+
+def calls(function: Function, model: Model) -> Iterator[Function]:
+    """The model-local functions that a function's body calls."""
+    for node in nodes(function.body):
+        callee = model.functions.get((node.domain, node.op_type, node.overload))
+        if callee is not None:
+            yield callee

@@ -1,0 +1,151 @@
+"""What a node means: its signature, its kernel and its attributes as the kernel takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import cast
+
+import numpy as np
+
+from sardonyx._src.errors import InvalidModel, UnsupportedOperator
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.graph import Attribute, AttributeValue, Node
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.walk import location
+from sardonyx._src.ops.api import Kernel
+from sardonyx._src.ops.registry import find, signature
+from sardonyx._src.schema import AttributeSchema, OpSchema, domains, latest, lookup, versions
+
+AS_THEY_ARE = frozenset(AttributeType[name] for name in ("FLOAT", "INT", "FLOATS", "INTS", "GRAPH"))
+Bindings = Mapping[str, Attribute | None]  # a function's attribute parameters as one call fills them
+
+
+def version_of(node: Node, imports: Mapping[str, int]) -> int:
+    """The version of the node's operator set that its model or function imports."""
+    version = imports.get(node.domain)
+    if version is None:
+        what = f"domain {node.domain or 'ai.onnx'!r} is not imported; the model imports {sorted(imports)}"
+        raise InvalidModel(what, location=location(node))
+    return version
+
+
+def schema_of(node: Node, imports: Mapping[str, int]) -> OpSchema:
+    """The signature of the node's operator under these imports.
+
+    An operator used at an opset older than itself is read as its first version, which is what such files mean.
+    Raises UnsupportedOperator for one that does not exist.
+    """
+    version = version_of(node, imports)
+    found = signature(node.domain, node.op_type, version)
+    if found is None and (known := versions(node.domain, node.op_type)) and version < known[0]:
+        found = lookup(node.domain, node.op_type, known[0])
+    if found is None:
+        hint = ""
+        if node.domain in domains() and version > latest(node.domain):
+            hint = f"the newest operator set known is {latest(node.domain)}; convert the model to it"
+        where = location(node)
+        raise UnsupportedOperator(
+            node.domain, node.op_type, version, facet="signature", location=where, hint=hint
+        )
+    return found
+
+
+def kernel_of(node: Node, schema: OpSchema) -> Kernel:
+    """The kernel for exactly this version; raises UnsupportedOperator when there is none."""
+    op = find(node.domain, node.op_type)
+    kernel = op.kernels.get(schema.since_version) if op is not None else None
+    if kernel is None:
+        where = location(node)
+        raise UnsupportedOperator(
+            node.domain, node.op_type, schema.since_version, facet="kernel", location=where
+        )
+    return kernel
+
+
+def literal_of(node: Node) -> Tensor | None:
+    """The dense tensor that a Constant holds in `value` and hands out as it is, not yet decoded.
+
+    None for other nodes, and for a Constant of another form or with a fault, which its facets will name.
+    """
+    attributes = node.attributes
+    if node.op_type != "Constant" or len(attributes) != 1 or node.domain or not node.outputs:
+        return None
+    attribute = attributes.get("value")
+    found = attribute.value if attribute is not None else None
+    return found if isinstance(found, Tensor) else None
+
+
+def bound_attributes(node: Node, bindings: Bindings) -> dict[str, Attribute]:
+    """The node's attributes with references replaced; one that refers to an unfilled parameter is left out."""
+    result: dict[str, Attribute] = {}
+    for name, attribute in node.attributes.items():
+        actual = bindings.get(attribute.ref) if attribute.ref else attribute
+        if actual is not None:
+            result[name] = actual
+    return result
+
+
+class AttributePlan:
+    """What a signature says of attributes, made ready to bind many nodes."""
+
+    __slots__ = ("defaults", "kinds", "required", "schema")
+
+    def __init__(self, schema: OpSchema) -> None:
+        self.schema = schema
+        declared = schema.attributes.values()
+        self.defaults = {a.name: default_of(a) for a in declared if a.default is not None}
+        self.kinds = {a.name: AttributeType[a.type] for a in declared}
+        self.required = tuple(a.name for a in declared if a.required)
+
+    def bind(self, node: Node, bindings: Bindings) -> dict[str, object]:
+        """See `attributes_of`."""
+        result = self.defaults.copy()
+        for name, attribute in bound_attributes(node, bindings).items():
+            if self.kinds.get(name) is not attribute.type:
+                self.refuse(node, name, attribute)
+            result[name] = attribute.value if attribute.type in AS_THEY_ARE else plain(attribute.value)
+        for name in self.required:
+            if name not in result:
+                raise InvalidModel(f"attribute {name!r} is required and missing", location=location(node))
+        return result
+
+    def refuse(self, node: Node, name: str, attribute: Attribute) -> None:
+        """Raises InvalidModel for an attribute of another name or type than the signature's; UNDEFINED says none."""
+        schema, wanted = self.schema, self.kinds.get(name)
+        if wanted is None:
+            what = f"{node.op_type}-{schema.since_version} has no attribute {name!r}; it has {sorted(self.kinds)}"
+            raise InvalidModel(what, location=location(node))
+        if attribute.type is not AttributeType.UNDEFINED:
+            what = f"attribute {name!r} is of type {attribute.type.name}, where {wanted.name} is wanted"
+            raise InvalidModel(what, location=location(node))
+
+
+plan_of = cache(AttributePlan)
+
+
+def attributes_of(node: Node, schema: OpSchema, bindings: Bindings) -> dict[str, object]:
+    """Attribute values as kernels and infer facets take them: the schema's defaults where the node says nothing.
+
+    STRING is str, TENSOR an array, a list a tuple.  Raises InvalidModel for an attribute that the operator lacks,
+    that is of another type, or that is required and missing.
+    """
+    return plan_of(schema).bind(node, bindings)
+
+
+def default_of(declared: AttributeSchema) -> object:
+    """A schema's default as facets take it; the FLOAT that a model would write, which 0.01 is not exactly."""
+    if declared.type == "FLOAT":
+        return float(np.float32(cast(float, declared.default)))
+    return plain(declared.default)
+
+
+def plain(value: AttributeValue | object) -> object:
+    """An attribute's value as facets take it."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if isinstance(value, tuple):
+        return tuple(plain(v) for v in value)
+    return value

@@ -1,0 +1,174 @@
+"""What an infer or value facet sees of one node, and how it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.ir.dims import Dim, Expr
+from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import Shape, SparseTensorType, TensorType, Type
+
+# Known elements: an array of the tensor's own element type when all are numbers, an object array of int, Expr and
+# None (nothing known of that element) otherwise.
+Known: TypeAlias = Array | NDArray[np.object_]
+Result: TypeAlias = "Type | Sequence[Type | None] | None"
+Infer: TypeAlias = Callable[[Graph, Sequence["Type | None"], Sequence["Known | None"]], list["Type | None"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """What one walk of a subgraph gave: types of its outputs, and what is known of their elements."""
+
+    types: Sequence[Type | None]
+    known: Sequence[Known | None]
+
+
+@dataclass(slots=True)
+class Inference:
+    """One node as inference sees it.  Where a facet asks for what is not known it gets None and answers with less.
+
+    inputs: one entry for each given input, None where nothing is known of its type; an optional input that was left
+    out is not `given`.  attributes: values as kernels get them, defaults filled in.
+    """
+
+    op_type: str
+    version: int
+    inputs: Sequence[Type | None]
+    given: Sequence[bool]
+    attributes: Mapping[str, object]
+    outputs: int  # how many outputs the node has
+    known: Sequence[Known | None] = ()
+    infer_graph: Infer | None = None
+    where: str = ""
+    fresh: Callable[[], Expr] | None = field(default=None)  # a new symbol, for a size that only data decide
+
+    def has(self, i: int) -> bool:
+        """Whether input i is given."""
+        return i < len(self.given) and self.given[i]
+
+    def type(self, i: int) -> Type | None:
+        """The type of input i, where it is given and known."""
+        return self.inputs[i] if i < len(self.inputs) else None
+
+    def tensor(self, i: int) -> TensorType | None:
+        """The type of input i as a tensor, dense or sparse; raises InferenceError when it is something else."""
+        found = self.inputs[i] if i < len(self.inputs) else None
+        if found is None or isinstance(found, TensorType):
+            return found
+        if isinstance(found, SparseTensorType):
+            return TensorType(found.dtype, found.shape)
+        return self.fail(f"input {i} is {found}, not a tensor")
+
+    def dtype(self, i: int) -> DataType | None:
+        found = self.tensor(i)
+        return None if found is None else found.dtype
+
+    def shape(self, i: int) -> Shape | None:
+        found = self.tensor(i)
+        return None if found is None else found.shape
+
+    def rank(self, i: int) -> int | None:
+        shape = self.shape(i)
+        return None if shape is None else len(shape)
+
+    def value(self, i: int) -> Known | None:
+        """The elements of input i as far as they are known: numbers, or an object array with expressions."""
+        return self.known[i] if i < len(self.known) else None
+
+    def dims(self, i: int) -> tuple[Dim, ...] | None:
+        """The elements of input i, a vector or scalar of integers, as dims; None when not even their count is known."""
+        found = self.value(i)
+        if found is not None:
+            return tuple(e if isinstance(e, Expr | int) else whole(e) for e in found.reshape(-1).tolist())
+        shape = self.shape(i)
+        if shape is None or len(shape) > 1 or not all(isinstance(d, int) for d in shape):
+            return None
+        count = int(np.prod([d for d in shape if isinstance(d, int)], dtype=np.int64))
+        return (None,) * count if count <= 64 else None
+
+    def constant(self, i: int) -> Array | None:
+        """The elements of input i when every one is a number."""
+        found = self.value(i)
+        return None if found is None or found.dtype == object else found
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        """The value of an integer attribute."""
+        value = self.attributes.get(name, default)
+        assert isinstance(value, int), f"{self.op_type} has no integer attribute {name}"
+        return value
+
+    def integers(self, name: str) -> tuple[int, ...] | None:
+        """The value of an attribute that is a list of integers, or None where it is absent."""
+        value = self.attributes.get(name)
+        assert value is None or isinstance(value, tuple), f"{self.op_type}.{name} is no list"
+        return value
+
+    def axis(self, axis: int, rank: int) -> int:
+        """An axis counted from the front; raises InferenceError when it lies outside of the rank."""
+        if not -rank <= axis < rank:
+            self.fail(f"axis {axis} lies outside of rank {rank}", about="axis")
+        return axis % rank
+
+    def axes(self, axes: Sequence[int], rank: int) -> tuple[int, ...]:
+        """Axes counted from the front; raises InferenceError for one outside of the rank or named twice."""
+        found = tuple(self.axis(axis, rank) for axis in axes)
+        if len(set(found)) < len(found):
+            self.fail(f"axes {list(axes)} name an axis twice")
+        return found
+
+    def new_dim(self) -> Dim:
+        """A symbol of its own for a size that only the data decide."""
+        return self.fresh() if self.fresh is not None else None
+
+    def subgraph(
+        self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None] = ()
+    ) -> list[Type | None] | None:
+        """The output types of a graph attribute whose inputs have these types; None where they cannot be told."""
+        graph = self.attributes.get(name)
+        if self.infer_graph is None or not isinstance(graph, Graph):
+            return None
+        return self.infer_graph(graph, inputs, known)
+
+    def subgraph_elements(self, name: str) -> Sequence[Known | None] | None:
+        """What is known of the elements of the outputs of a graph attribute that `subgraph` has been asked about."""
+        return None
+
+    def most_iterations(self, name: str) -> int:
+        """How many iterations of a graph attribute may be walked one by one; 0 where none may."""
+        return 0
+
+    def iteration(
+        self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None]
+    ) -> Iteration | None:
+        """What one iteration of a graph attribute gives; None where that cannot be told, or has a fault.
+
+        Afterwards `subgraph` is to be asked as well: its types hold in every iteration, these in one alone.
+        """
+        return None
+
+    def unused(self, name: str) -> None:
+        """Has the values of a graph attribute typed that will not run; a fault in it does not count."""
+
+    def tell(self, known: Sequence[Known | None]) -> None:
+        """Notes elements of the node's outputs which an infer facet has found on its way."""
+
+    def output(self) -> int:
+        """Which output a value facet is asked about; one that does not look is asked about output 0 alone."""
+        return 0
+
+    def fail(self, why: str, *, about: Literal["", "axis", "broadcast"] = "") -> NoReturn:
+        """Raises InferenceError at this node."""
+        raise InferenceError(f"{self.op_type}: {why}", location=self.where, about=about)
+
+
+def whole(element: float | None) -> int | None:
+    """The integer that a number is; None for one that is none."""
+    return int(element) if isinstance(element, float) and element.is_integer() else None

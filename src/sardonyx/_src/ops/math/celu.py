@@ -1,0 +1,45 @@
+"""Celu: max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
+
+Spec: ai.onnx Celu-12, -28.  12 takes float alone, 28 every float type of 16 bits and more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.body_text import element_type, real, scalar
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.math.elementwise import in_own_type
+from sardonyx._src.ops.shapes import same_tensor
+from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+
+op = Operator("Celu", tolerance="rounding", elementwise=True)
+op.infer(12, 28)(same_tensor)
+op.convert((28, 12))(widening(NARROW_FLOATS))
+
+
+@op.eval(12, 28)
+@in_own_type
+def evaluate(X: Array, *, alpha: float) -> Array:
+    zero = X.dtype.type(0)
+    return np.maximum(zero, X) + np.minimum(zero, alpha * np.expm1(X / alpha))
+
+
+@op.body(28, opset=13)
+@op.body(12, opset=8)
+def body(t: Inference) -> str:
+    dtype = element_type(t)
+    return f"""(x) => (y) {{
+      zero = {scalar(0, dtype)}
+      one = {scalar(1, dtype)}
+      alpha = {scalar(real(t, "alpha"), dtype)}
+      positive = Max(x, zero)
+      negative = Min(x, zero)
+      scaled = Div(negative, alpha)
+      power = Exp(scaled)
+      less = Sub(power, one)
+      curve = Mul(alpha, less)
+      y = Add(positive, curve)
+    }}"""

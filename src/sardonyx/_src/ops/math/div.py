@@ -1,0 +1,87 @@
+"""Div: quotients; those of integers are rounded toward zero.
+
+Spec: ai.onnx Div-1, -6, -7, -13, -14.  1 and 6 stretch B alone, as `broadcast` and `axis` say; 7 broadcasts both.
+6 adds integers of 32 and 64 bits, 13 bfloat16, 14 the smaller integers.  No version says what an integer divided by
+zero is; it is refused.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.dims import Dim, bounds
+from sardonyx._src.ir.dims import Known as KnownDim
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference, Known
+from sardonyx._src.ops.math.elementwise import in_own_type
+from sardonyx._src.ops.math.limited_broadcast import limited, limited_broadcasting
+from sardonyx._src.ops.math.limited_broadcast_steps import limiting, unlimited
+from sardonyx._src.ops.math.symbolic import INTEGERS, arithmetic
+from sardonyx._src.ops.shapes import broadcasting
+from sardonyx._src.ops.widening import SMALL_INTEGERS, widening
+
+op = Operator("Div", elementwise=True)
+op.infer(1, 6)(limited_broadcasting())
+op.infer(7, 13, 14)(broadcasting())
+op.convert((6, 7))(unlimited)
+op.convert((7, 6))(limiting())
+op.convert((14, 13))(widening(SMALL_INTEGERS))
+
+
+@op.eval(7, 13, 14)
+@in_own_type
+def eval_7(A: Array, B: Array) -> Array:
+    return truncated(A, B) if A.dtype.kind in "iu" else np.divide(A, B)
+
+
+eval_1 = limited(eval_7)
+op.eval(1, ignores=("consumed_inputs",))(eval_1)
+op.eval(6)(eval_1)
+
+
+def truncated(A: Array, B: Array) -> Array:
+    """A / B for integers; the least one divided by -1 wraps around to itself."""
+    require_no_zero(B)
+    floor = np.floor_divide(A, B)
+    if A.dtype.kind == "u":
+        return floor
+    return floor + ((A < 0) != (B < 0)) * (floor * B != A)
+
+
+def require_no_zero(B: Array) -> None:
+    """Raises EvaluationError when integers are to be divided by zero."""
+    if not B.all():
+        where = [int(i) for i in np.argwhere(B == 0)[0]]
+        raise EvaluationError(f"B is 0 at {where}; integers can be divided by other numbers only")
+
+
+@op.value(1, 6, 7, 13, 14)
+def value(t: Inference) -> Known | None:
+    return arithmetic(truncated_dim if t.dtype(0) in INTEGERS else exact_dim)(t)
+
+
+def truncated_dim(a: KnownDim, b: KnownDim) -> Dim:
+    """a / b rounded toward zero, where it is known to which side that is."""
+    if b == 0:
+        return None
+    if (exact := exact_dim(a, b)) is not None:
+        return exact
+    signs = (sign(a), sign(b))
+    if None in signs:
+        return None
+    return a // b if signs[0] == signs[1] else -(-a // b)
+
+
+def exact_dim(a: KnownDim, b: KnownDim) -> Dim:
+    """a / b where b is known to divide a."""
+    return a // b if b != 0 and a % b == 0 else None
+
+
+def sign(dim: KnownDim) -> int | None:
+    """1 for what is never negative, -1 for what is never positive, None for what may be either."""
+    low, high = bounds(dim)
+    if low is not None and low >= 0:
+        return 1
+    return -1 if high is not None and high <= 0 else None

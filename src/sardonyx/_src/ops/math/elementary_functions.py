@@ -1,0 +1,47 @@
+"""Acos, Acosh, Asin, Asinh, Atan, Atanh, Cos, Cosh, Exp, Log, Reciprocal, Sin, Sinh, Sqrt, Tan, Tanh.
+
+Spec: ai.onnx, the versions below.  1 to 6 lose `consumed_inputs`, 13 and 22 add bfloat16; nothing else changed.
+Outside of its domain a function is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.math.elementwise import function_of_one
+from sardonyx._src.ops.math.hyperbolic_steps import STEPS, in_double
+
+Entry = tuple[Callable[[Array], Array], tuple[int, ...], str]  # what computes it, versions, what it is
+
+FUNCTIONS: dict[str, Entry] = {
+    "Acos": (np.arccos, (7, 22), "the angle between 0 and pi whose cosine is x."),
+    "Acosh": (np.arccosh, (9, 22), "the number, not below 0, whose hyperbolic cosine is x."),
+    "Asin": (np.arcsin, (7, 22), "the angle between -pi / 2 and pi / 2 whose sine is x."),
+    "Asinh": (np.arcsinh, (9, 22), "the number whose hyperbolic sine is x."),
+    "Atan": (np.arctan, (7, 22), "the angle between -pi / 2 and pi / 2 whose tangent is x."),
+    "Atanh": (np.arctanh, (9, 22), "the number whose hyperbolic tangent is x."),
+    "Cos": (np.cos, (7, 22), "the cosine of x, in radians."),
+    "Cosh": (np.cosh, (9, 22), "the hyperbolic cosine of x."),
+    "Exp": (np.exp, (1, 6, 13), "e to the power x."),
+    "Log": (np.log, (1, 6, 13), "the natural logarithm of x."),
+    "Sin": (np.sin, (7, 22), "the sine of x, in radians."),
+    "Sinh": (np.sinh, (9, 22), "the hyperbolic sine of x."),
+    "Tan": (np.tan, (7, 22), "the tangent of x, in radians."),
+    "Tanh": (np.tanh, (1, 6, 13), "the hyperbolic tangent of x."),
+}
+EXACT: dict[str, Entry] = {  # IEEE 754 says every bit of these
+    "Reciprocal": (lambda x: 1 / x, (1, 6, 13), "1 / x."),
+    "Sqrt": (np.sqrt, (1, 6, 13), "the square root of x."),
+}
+
+for name, (function, versions, line) in FUNCTIONS.items():
+    op = Operator(name, tolerance="rounding", elementwise=True, about=line)
+    function_of_one(op, versions, function)
+    if name in STEPS:
+        op.convert((9, 0))(in_double(STEPS[name]))
+for name, (function, versions, line) in EXACT.items():
+    function_of_one(Operator(name, elementwise=True, about=line), versions, function)

@@ -1,0 +1,33 @@
+"""Erf: the error function.
+
+Spec: ai.onnx Erf-9, -13.  9 also takes integers, and its result for them is rounded toward zero: 1 where erf(x) is
+nearer to 1 than to any other float64, else 0.  13 takes floats alone, bfloat16 among them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.math import error_function
+from sardonyx._src.ops.math.elementwise import function_of_one
+from sardonyx._src.ops.widening import through
+
+op = Operator("Erf", tolerance="rounding", elementwise=True)
+
+
+def erf(x: Array) -> Array:
+    """float64, which the caller rounds to x's type."""
+    return error_function.erf(x.astype(np.float64))
+
+
+function_of_one(op, (9, 13), erf)
+
+
+@op.convert((9, 13))
+def to_13(c: Change) -> Converted:
+    dtype = c.t.dtype(0)
+    return through(c, DataType.DOUBLE) if dtype is not None and dtype.is_integer else c.same()

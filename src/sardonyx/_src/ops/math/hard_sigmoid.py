@@ -1,0 +1,43 @@
+"""HardSigmoid: alpha * x + beta, kept between 0 and 1.
+
+Spec: ai.onnx HardSigmoid-1, -6, -22.  22 adds bfloat16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.body_text import element_type, real, scalar
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.math.elementwise import in_own_type
+from sardonyx._src.ops.shapes import same_tensor
+from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+
+op = Operator("HardSigmoid", tolerance="rounding", elementwise=True)
+op.infer(1, 6, 22)(same_tensor)
+op.convert((22, 6))(widening(NARROW_FLOATS))
+
+
+@op.eval(6, 22)
+@op.eval(1, ignores=("consumed_inputs",))
+@in_own_type
+def evaluate(X: Array, *, alpha: float, beta: float) -> Array:
+    return np.clip(alpha * X + beta, 0, 1)
+
+
+@op.body(22, opset=13)
+@op.body(6, opset=8)
+def body(t: Inference) -> str:
+    dtype = element_type(t)
+    return f"""(x) => (y) {{
+      zero = {scalar(0, dtype)}
+      one = {scalar(1, dtype)}
+      alpha = {scalar(real(t, "alpha"), dtype)}
+      beta = {scalar(real(t, "beta"), dtype)}
+      steep = Mul(alpha, x)
+      line = Add(steep, beta)
+      low = Min(line, one)
+      y = Max(low, zero)
+    }}"""

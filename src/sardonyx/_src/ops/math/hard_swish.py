@@ -1,0 +1,32 @@
+"""HardSwish: x times x / 6 + 0.5, the latter kept between 0 and 1.
+
+Spec: ai.onnx HardSwish-14, -22.  22 adds bfloat16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.body_text import element_type, scalar
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.math.elementwise import function_of_one
+
+op = Operator("HardSwish", tolerance="rounding", elementwise=True)
+function_of_one(op, (14, 22), lambda x: x * np.clip(x / 6 + 0.5, 0, 1))
+
+
+@op.body(14, 22, opset=13)
+def body(t: Inference) -> str:
+    dtype = element_type(t)
+    return f"""(x) => (y) {{
+      zero = {scalar(0, dtype)}
+      half = {scalar(0.5, dtype)}
+      one = {scalar(1, dtype)}
+      six = {scalar(6, dtype)}
+      steep = Div(x, six)
+      line = Add(steep, half)
+      low = Min(line, one)
+      gate = Max(low, zero)
+      y = Mul(x, gate)
+    }}"""

@@ -1,0 +1,26 @@
+"""IsNaN: which elements are no numbers.
+
+Spec: ai.onnx IsNaN-9, -13, -20.  13 adds bfloat16, 20 the float types of 8 bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.arithmetic import widen
+from sardonyx._src.ops.math.comparison_steps import is_nan
+from sardonyx._src.ops.shapes import same_shape
+from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+
+op = Operator("IsNaN", elementwise=True)
+op.convert((20, 13))(widening(NARROW_FLOATS))
+op.convert((9, 0))(lambda c: is_nan(c, c.input(0), c.dtype(0)))
+op.infer(9, 13, 20)(same_shape(DataType.BOOL))
+
+
+@op.eval(9, 13, 20)
+def evaluate(X: Array) -> Array:
+    return np.isnan(widen(X))

@@ -1,0 +1,218 @@
+"""ReduceSum and its kin: sums, products, means, norms, logarithms of sums and extremes along axes.
+
+Spec: ai.onnx ReduceSum-1, -11, -13 and the other nine in 1, 11, 13 and 18 (ReduceMax and ReduceMin in 12 and 20,
+ReduceLogSum and ReduceLogSumExp in 28, too).  `axes`, an attribute at first, is an input from 18 on (ReduceSum: 13);
+where it is empty or absent all axes are meant, or none of them if `noop_with_empty_axes` is set.  11 says that
+negative axes count from the back, which they do here in all versions; the others differ in element types.
+
+Of an empty set the sum is 0, the product 1, an extreme the far end of the element type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import BodyFacet, Operator, Tolerance
+from sardonyx._src.ops.arithmetic import in_float32
+from sardonyx._src.ops.axes import all_from_the_front
+from sardonyx._src.ops.math import reduced_bodies as bodies
+from sardonyx._src.ops.math import reduced_shapes as shapes
+from sardonyx._src.ops.math import reduction_steps as steps
+from sardonyx._src.ops.shapes import axes_of
+
+Axes = tuple[int, ...]
+Reduce = Callable[
+    [Array, Axes, bool], Array
+]  # data, axes from the front, whether they stay as axes of size 1
+
+
+def total(x: Array, axes: Axes, keepdims: bool) -> Array:
+    return np.sum(x, axis=axes, dtype=x.dtype, keepdims=keepdims)
+
+
+def product(x: Array, axes: Axes, keepdims: bool) -> Array:
+    return np.prod(x, axis=axes, dtype=x.dtype, keepdims=keepdims)
+
+
+def mean(x: Array, axes: Axes, keepdims: bool) -> Array:
+    """Of integers: rounded towards zero, and never more than the elements: what wraps around on the way wraps back."""
+    count = math.prod(x.shape[axis] for axis in axes)
+    if x.dtype.kind == "f":
+        return total(x, axes, keepdims) / x.dtype.type(count)
+    if count == 0:
+        raise EvaluationError("there is no mean of no integers")
+    wide = x.astype(np.int64 if x.dtype.kind == "i" else np.uint64)
+    rest = total(wide % count, axes, keepdims)
+    floor = np.add(total(wide // count, axes, keepdims), rest // count)  # `+` of scalars would warn
+    return np.asarray(floor + ((floor < 0) & (rest % count != 0))).astype(x.dtype)
+
+
+def sum_of_magnitudes(x: Array, axes: Axes, keepdims: bool) -> Array:
+    return total(np.abs(x), axes, keepdims)
+
+
+def sum_of_squares(x: Array, axes: Axes, keepdims: bool) -> Array:
+    return total(x * x, axes, keepdims)
+
+
+def root_of_squares(x: Array, axes: Axes, keepdims: bool) -> Array:
+    """Of integers, whose squares wrap around like all their products: truncated."""
+    return into(np.sqrt(in_floats(sum_of_squares(x, axes, keepdims))), x)
+
+
+def log_of_sum(x: Array, axes: Axes, keepdims: bool) -> Array:
+    """Of integers: truncated."""
+    return into(np.log(in_floats(total(x, axes, keepdims))), x)
+
+
+def log_of_exponentials(x: Array, axes: Axes, keepdims: bool) -> Array:
+    """Of integers: truncated."""
+    wide = in_floats(x)
+    top = np.max(wide, axis=axes, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0).astype(wide.dtype)  # keeps exp below overflow
+    logs = np.log(np.sum(np.exp(wide - top), axis=axes, keepdims=keepdims))
+    return into(logs + top.reshape(logs.shape), x)
+
+
+def greatest(x: Array, axes: Axes, keepdims: bool) -> Array:
+    """A NaN among the elements is the result."""
+    return np.max(x, axis=axes, keepdims=keepdims, initial=ends(x.dtype)[0])
+
+
+def least(x: Array, axes: Axes, keepdims: bool) -> Array:
+    """A NaN among the elements is the result."""
+    return np.min(x, axis=axes, keepdims=keepdims, initial=ends(x.dtype)[1])
+
+
+def ends(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """What no element of this type is below, and what none is above."""
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return int(info.min), int(info.max)
+    return (False, True) if dtype.kind == "b" else (-np.inf, np.inf)
+
+
+def in_floats(x: Array) -> Array:
+    return x if x.dtype.kind == "f" else x.astype(np.float64)
+
+
+def into(result: Array, x: Array) -> Array:
+    """The result in the element type of x; raises EvaluationError where integers cannot hold it."""
+    if x.dtype.kind in "iu":
+        low, high = ends(x.dtype)
+        lost = ~((result > low - 1.0) & (result < high + 1.0))  # NaN is neither
+        if lost.any():
+            raise EvaluationError(
+                f"a result is {np.asarray(result)[lost].flat[0]}, which {x.dtype} cannot hold"
+            )
+    return np.asarray(result).astype(x.dtype, copy=False)
+
+
+# --- operators -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """One of the operators: its versions with an attribute `axes`, those with an input, and what it computes."""
+
+    name: str
+    by_attribute: tuple[int, ...]
+    by_input: tuple[int, ...]
+    reduce: Reduce
+    fold: shapes.Fold | None = None  # the same of known dims
+    tolerance: Tolerance = "rounding"
+
+
+TABLE = (
+    Reduction("ReduceSum", (1, 11), (13,), total, shapes.total),
+    Reduction("ReduceMean", (1, 11, 13), (18,), mean, shapes.mean),
+    Reduction("ReduceProd", (1, 11, 13), (18,), product, shapes.product),
+    Reduction("ReduceMax", (1, 11, 12, 13), (18, 20), greatest, shapes.greatest, "exact"),
+    Reduction("ReduceMin", (1, 11, 12, 13), (18, 20), least, shapes.least, "exact"),
+    Reduction("ReduceL1", (1, 11, 13), (18,), sum_of_magnitudes),
+    Reduction("ReduceL2", (1, 11, 13), (18,), root_of_squares),
+    Reduction("ReduceSumSquare", (1, 11, 13), (18,), sum_of_squares),
+    Reduction("ReduceLogSum", (1, 11, 13), (18, 28), log_of_sum),
+    Reduction("ReduceLogSumExp", (1, 11, 13), (18, 28), log_of_exponentials),
+)
+ABOUT = {
+    "ReduceSum": "the sum of the elements along axes.",
+    "ReduceMean": "the mean of the elements along axes.",
+    "ReduceProd": "the product of the elements along axes.",
+    "ReduceMax": "the greatest element along axes.",
+    "ReduceMin": "the least element along axes.",
+    "ReduceL1": "the sum of the elements' sizes along axes.",
+    "ReduceL2": "the root of the sum of squares along axes.",
+    "ReduceSumSquare": "the sum of squares along axes.",
+    "ReduceLogSum": "the logarithm of the sum along axes.",
+    "ReduceLogSumExp": "the logarithm of the sum of exponentials along axes.",
+}
+BODIES: dict[
+    str, tuple[BodyFacet, int]
+] = {  # of the versions with an input, and the operator set that they go by
+    "ReduceL1": (bodies.sum_of_magnitudes, 13),
+    "ReduceL2": (bodies.root_of_squares, 13),
+    "ReduceSumSquare": (bodies.sum_of_squares, 13),
+    "ReduceLogSum": (bodies.log_of_sum, 13),
+    "ReduceLogSumExp": (bodies.log_of_exponentials, 18),
+}
+
+
+def with_attribute(reduce: Reduce) -> Callable[..., Array]:
+    def evaluate(data: Array, *, axes: tuple[int, ...] = (), keepdims: int) -> Array:
+        chosen = axes_of(axes or range(data.ndim), data.ndim)
+        return reduce(data, chosen, bool(keepdims))
+
+    return evaluate
+
+
+def with_input(reduce: Reduce) -> Callable[..., Array]:
+    def evaluate(
+        data: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int
+    ) -> Array:
+        """axes: [n] int64; the elements themselves are still squared, or whatever the operator does with them."""
+        named = [] if axes is None else axes.reshape(-1).tolist()
+        if not named and not noop_with_empty_axes:
+            named = list(range(data.ndim))
+        return reduce(data, axes_of(named, data.ndim), bool(keepdims))
+
+    return evaluate
+
+
+def define_steps(op: Operator, reduction: Reduction) -> None:
+    attribute, input = reduction.by_attribute[-1], reduction.by_input[0]
+    op.convert((11, 1))(all_from_the_front)
+    op.convert((attribute, input))(steps.axes_as_input)
+    op.convert((input, attribute))(steps.axes_as_attribute)
+    if 12 in reduction.by_attribute:
+        op.convert((12, 11))(steps.bytes_as_floats)
+        op.convert((20, 18))(steps.truths_as_bytes)
+    if 28 in reduction.by_input:
+        op.convert((18, 28))(steps.integers_as_double)
+
+
+def define(reduction: Reduction) -> None:
+    op = Operator(reduction.name, tolerance=reduction.tolerance, about=ABOUT[reduction.name])
+    define_steps(op, reduction)
+    reduce = in_float32(reduction.reduce)
+    op.infer(*reduction.by_attribute, *reduction.by_input)(shapes.infer)
+    op.eval(*reduction.by_attribute)(with_attribute(reduce))
+    op.eval(*reduction.by_input)(with_input(reduce))
+    if reduction.fold is not None:
+        rounds = reduction.fold is shapes.mean  # which floats do not
+        value = shapes.folding(reduction.fold, only_integers=rounds)
+        op.value(*reduction.by_attribute, *reduction.by_input)(value)
+    if reduction.name in BODIES:
+        body, opset = BODIES[reduction.name]
+        op.body(*reduction.by_input, opset=opset)(body)
+
+
+for reduction in TABLE:
+    define(reduction)

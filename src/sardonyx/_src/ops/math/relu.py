@@ -1,0 +1,24 @@
+"""Relu: the positive part.
+
+Spec: ai.onnx Relu-1, -6, -13, -14.  13 adds bfloat16, 14 signed integers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.body_text import element_type, scalar
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.math.elementwise import function_of_one
+
+op = Operator("Relu", elementwise=True)
+function_of_one(op, (1, 6, 13, 14), lambda x: np.maximum(x, x.dtype.type(0)))
+
+
+@op.body(14, opset=13)
+def body(t: Inference) -> str:
+    return f"""(x) => (y) {{
+      zero = {scalar(0, element_type(t))}
+      y = Max(x, zero)
+    }}"""

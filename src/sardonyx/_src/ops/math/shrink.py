@@ -1,0 +1,64 @@
+"""Shrink: bias added below -lambd and subtracted above lambd; 0 in between.
+
+Spec: ai.onnx Shrink-9.  Where the elements are integers the bias is rounded toward zero to one of them first.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.body_text import element_type, real, scalar, wide_float
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.math.elementwise import in_own_type
+from sardonyx._src.ops.shapes import same_tensor
+
+op = Operator("Shrink", tolerance="rounding", elementwise=True)
+op.infer(9)(same_tensor)
+
+
+@op.eval(9)
+@in_own_type
+def evaluate(input: Array, *, bias: float, lambd: float) -> Array:
+    amount = bias if input.dtype.kind == "f" else whole(bias, input.dtype)
+    raised = np.where(input < -lambd, input + amount, input.dtype.type(0))
+    return np.where(input > lambd, input - amount, raised)
+
+
+def whole(bias: float, dtype: np.dtype[np.generic]) -> Array:
+    """The bias as an integer of that type, modulo 2 to its number of bits."""
+    if not math.isfinite(bias):
+        raise EvaluationError(f"bias is {bias} and the elements are {dtype}; a finite bias is wanted")
+    bits = 8 * dtype.itemsize
+    return np.array(int(bias) % (1 << bits), f"u{dtype.itemsize}").astype(dtype)
+
+
+@op.body(9, opset=9)
+def body(t: Inference) -> str:
+    """Integers of 8 and 16 bits, which Add does not take in this operator set, are computed in int64."""
+    dtype, lambd, bias = element_type(t), real(t, "lambd"), real(t, "bias")
+    compared = wide_float(dtype)
+    own = compared
+    if dtype.is_integer:
+        own = DataType.UINT64 if dtype is DataType.UINT64 else DataType.INT64
+    amount = bias if own.is_float else whole(bias, own.numpy).item()
+    return f"""(x) => (y) {{
+      zero = {scalar(0, own)}
+      bias = {scalar(amount, own)}
+      lower = {scalar(-lambd, compared)}
+      upper = {scalar(lambd, compared)}
+      number = Cast <to = {int(compared)}> (x)
+      is_below = Less(number, lower)
+      is_above = Greater(number, upper)
+      wide = Cast <to = {int(own)}> (x)
+      raised = Add(wide, bias)
+      lowered = Sub(wide, bias)
+      outside = Where(is_below, raised, zero)
+      shrunk = Where(is_above, lowered, outside)
+      y = Cast <to = {int(dtype)}> (shrunk)
+    }}"""

@@ -1,0 +1,67 @@
+"""Sum, Mean: the sum of the inputs, and that divided by their number.
+
+Spec: ai.onnx Sum-1, -6, -8, -13 and Mean of the same versions.  1 and 6 want inputs of one shape; 8 broadcasts them;
+13 adds bfloat16.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from sardonyx._src.ir.dims import dim_add
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.math.elementwise import in_own_type, require_same_shapes, same_shapes
+from sardonyx._src.ops.math.limited_broadcast_steps import alike
+from sardonyx._src.ops.math.symbolic import arithmetic
+from sardonyx._src.ops.shapes import broadcasting
+
+sum_ = Operator(
+    "Sum",
+    tolerance="rounding",
+    elementwise=True,
+    commutative=True,
+    about="the inputs added up, element by element.",
+)
+mean = Operator(
+    "Mean",
+    tolerance="rounding",
+    elementwise=True,
+    commutative=True,
+    about="the inputs added up, element by element, and divided by their number.",
+)
+sum_.value(1, 6, 8, 13)(arithmetic(dim_add))
+
+for op in (sum_, mean):
+    op.infer(1, 6)(same_shapes)
+    op.infer(8, 13)(broadcasting())
+    op.convert((6, 8))(lambda c: c.same())
+    op.convert((8, 6))(alike)
+
+
+@sum_.eval(8, 13)
+@in_own_type
+def sum_8(*data_0: Array) -> Array:
+    return reduce(np.add, data_0)
+
+
+@mean.eval(8, 13)
+@in_own_type
+def mean_8(*data_0: Array) -> Array:
+    return reduce(np.add, data_0) / len(data_0)
+
+
+@sum_.eval(6)
+@sum_.eval(1, ignores=("consumed_inputs",))
+def sum_1(*data_0: Array) -> Array:
+    require_same_shapes(data_0)
+    return sum_8(*data_0)
+
+
+@mean.eval(6)
+@mean.eval(1, ignores=("consumed_inputs",))
+def mean_1(*data_0: Array) -> Array:
+    require_same_shapes(data_0)
+    return mean_8(*data_0)

@@ -1,0 +1,34 @@
+"""SwiGLU: the gate A through Swish, times B.
+
+Spec: ai.onnx SwiGLU-28.  A and B are of one shape; nothing is broadcast.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.body_text import element_type, real, scalar
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.math.elementwise import in_own_type, require_same_shapes, same_shapes
+from sardonyx._src.ops.math.sigmoid import sigmoid
+
+op = Operator("SwiGLU", tolerance="rounding", elementwise=True)
+op.infer(28)(same_shapes)
+
+
+@op.eval(28)
+@in_own_type
+def evaluate(A: Array, B: Array, *, alpha: float) -> Array:
+    require_same_shapes((A, B))
+    return A * sigmoid(alpha * A) * B
+
+
+@op.body(28, opset=13)
+def body(t: Inference) -> str:
+    return f"""(a, b) => (y) {{
+      alpha = {scalar(real(t, "alpha"), element_type(t))}
+      scaled = Mul(alpha, a)
+      gate = Sigmoid(scaled)
+      swish = Mul(a, gate)
+      y = Mul(swish, b)
+    }}"""

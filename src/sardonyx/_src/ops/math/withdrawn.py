@@ -1,0 +1,56 @@
+"""Affine, ParametricSoftplus, Scale, ScaledTanh: activations of the first releases, withdrawn from the specification.
+
+Spec: ai.onnx Affine-1, ParametricSoftplus-1, Scale-1, ScaledTanh-1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.math.elementwise import in_own_type
+from sardonyx._src.ops.math.softplus import softplus
+from sardonyx._src.ops.shapes import same_tensor
+
+affine = Operator("Affine", tolerance="rounding", elementwise=True, about="alpha * x + beta.")
+parametric_softplus = Operator(
+    "ParametricSoftplus", tolerance="rounding", elementwise=True, about="alpha * log(exp(beta * x) + 1)."
+)
+scale_ = Operator("Scale", tolerance="rounding", elementwise=True, about="scale * x.")
+scaled_tanh = Operator("ScaledTanh", tolerance="rounding", elementwise=True, about="alpha * tanh(beta * x).")
+
+for op in (affine, parametric_softplus, scale_, scaled_tanh):
+    op.infer(1)(same_tensor)
+
+
+@affine.eval(1)
+@in_own_type
+def eval_affine(X: Array, *, alpha: float, beta: float) -> Array:
+    return alpha * X + beta
+
+
+@parametric_softplus.eval(1)
+@in_own_type
+def eval_parametric_softplus(X: Array, *, alpha: float | None = None, beta: float | None = None) -> Array:
+    return required(alpha, "alpha") * softplus(required(beta, "beta") * X)
+
+
+@scale_.eval(1)
+@in_own_type
+def eval_scale(input: Array, *, scale: float) -> Array:
+    return scale * input
+
+
+@scaled_tanh.eval(1)
+@in_own_type
+def eval_scaled_tanh(input: Array, *, alpha: float | None = None, beta: float | None = None) -> Array:
+    return required(alpha, "alpha") * np.tanh(required(beta, "beta") * input)
+
+
+def required(value: float | None, name: str) -> float:
+    """The attribute, which has no default although no signature calls it required."""
+    if value is None:
+        raise EvaluationError(f"{name} is missing; it has no default, so give it a value")
+    return value

@@ -1,0 +1,44 @@
+"""ArrayFeatureExtractor: entries of the last axis, by index.
+
+Spec: ai.onnx.ml ArrayFeatureExtractor-1.  A vector counts as one row: the result has two axes.  Indices count from the
+front only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.shapes import product
+
+op = Operator("ArrayFeatureExtractor", "ai.onnx.ml")
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    data, indices = t.tensor(0), t.shape(1)
+    if data is None or data.shape is None:
+        return data
+    if not data.shape:
+        t.fail("input 0 is a scalar, which has no axis to choose from")
+    size, known = data.shape[-1], t.constant(1)
+    if isinstance(size, int) and known is not None and ((known < 0) | (known >= size)).any():
+        t.fail(f"an index lies outside of an axis of size {size}")
+    count = None if indices is None else product(indices)
+    return TensorType(data.dtype, (*(data.shape[:-1] if len(data.shape) > 1 else (1,)), count))
+
+
+@op.eval(1)
+def evaluate(X: Array, Y: Array) -> Array:
+    """X: [..., C], Y: any shape, int64; result: [..., elements of Y], at least two axes."""
+    if X.ndim == 0:
+        raise EvaluationError("X is a scalar, which has no axis to choose from")
+    indices = Y.reshape(-1)
+    outside = (indices < 0) | (indices >= X.shape[-1])
+    if outside.any():
+        raise EvaluationError(f"index {indices[outside][0]} lies outside of an axis of size {X.shape[-1]}")
+    return np.take(X if X.ndim > 1 else X.reshape(1, -1), indices, axis=-1)

@@ -1,0 +1,53 @@
+"""DictVectorizer: the values of a map, each at the place that its key has in a vocabulary.
+
+Spec: ai.onnx.ml DictVectorizer-1.  The text calls the result 1-D; it is one row, [1, C], in every known runtime and so
+here.  Keys outside of the vocabulary are left out, as in scikit-learn; places without value hold zero or "".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import Operator, RuntimeValue
+from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.ml.maps import element_type, elements
+
+op = Operator("DictVectorizer", "ai.onnx.ml")
+
+
+@op.eval(1)
+def evaluate(
+    X: dict[int, RuntimeValue] | dict[str, RuntimeValue],
+    *,
+    int64_vocabulary: tuple[int, ...] | None = None,
+    string_vocabulary: tuple[str, ...] | None = None,
+) -> Array:
+    """X: a map with keys of the vocabulary's type, result: [1, C] of the type of its values."""
+    place = {key: i for i, key in enumerate(vocabulary(int64_vocabulary, string_vocabulary))}
+    values = elements(X)
+    result: Array = np.full((1, len(place)), "" if values.dtype.kind == "O" else 0, values.dtype)
+    known = [key in place for key in X]
+    result[0, [place[key] for key in X if key in place]] = values[known]
+    return result
+
+
+def vocabulary(int64s: object, strings: object) -> tuple[int | str, ...]:
+    given = [v for v in (int64s, strings) if isinstance(v, tuple)]
+    if len(given) != 1:
+        raise EvaluationError("exactly one of int64_vocabulary and string_vocabulary is wanted")
+    if len(set(given[0])) < len(given[0]):
+        raise EvaluationError("the vocabulary names a key twice, so that it has no one place")
+    return given[0]
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    dtype = element_type(t)
+    try:
+        words = vocabulary(*map(t.attributes.get, ("int64_vocabulary", "string_vocabulary")))
+    except EvaluationError as error:
+        t.fail(error.why)
+    return None if dtype is None else TensorType(dtype, (1, len(words)))

@@ -1,0 +1,128 @@
+"""TreeEnsemble (version 5) as a TreeEnsembleRegressor, whose nodes and leaves share their lists (version 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.ml.forest import LEAF, MEMBER, MODES, Forest
+from sardonyx._src.ops.ml.tree_conversion import ML, is_float
+from sardonyx._src.ops.ml.tree_ensemble import ensemble_forest
+from sardonyx._src.ops.ml.tree_ensemble import op as ensemble_op
+
+MOST_NODES = 1 << 24  # of trees whose parts are repeated
+
+
+@dataclass(slots=True)
+class Shared:
+    """The lists of a TreeEnsembleRegressor as they grow; trees of one id each."""
+
+    trees: list[int] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)
+    features: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    modes: list[str] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
+    children: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    votes: list[tuple[int, int, int, float]] = field(default_factory=list)  # tree, node, target, weight
+
+    def node(self, tree: int, mode: str, feature: int = 0, value: float = 0.0, missing: int = 0) -> int:
+        place = len(self.nodes)
+        if place >= MOST_NODES:
+            raise EvaluationError(f"its trees would have more than {MOST_NODES} nodes")
+        self.trees.append(tree)
+        self.nodes.append(place)
+        self.features.append(feature)
+        self.values.append(value)
+        self.modes.append(mode)
+        self.missing.append(missing)
+        for side in (0, 1):
+            self.children[side].append(0)
+        return place
+
+    def add(self, forest: Forest) -> None:
+        """Each tree with nodes of its own; what stands below two nodes is there twice."""
+        for tree, root in enumerate(forest.roots.tolist()):
+            pending: list[tuple[int, list[tuple[int, int]]]] = [(root, [])]  # a node, and who leads to it
+            while pending:
+                old, parents = pending.pop()
+                first, below = self.grow(forest, tree, old)
+                for parent, side in parents:
+                    self.children[side][parent] = first
+                pending.extend(below)
+
+    def grow(
+        self, forest: Forest, tree: int, old: int
+    ) -> tuple[int, list[tuple[int, list[tuple[int, int]]]]]:
+        """The new node for an old one, or several for one that asks for members of a set; and what goes below."""
+        feature, missing = int(forest.feature[old]), int(forest.missing_true[old])
+        if forest.mode[old] == LEAF:
+            place = self.node(tree, "LEAF")
+            for at in range(int(forest.starts[old]), int(forest.starts[old + 1])):
+                self.votes.append((tree, place, int(forest.vote_target[at]), float(forest.vote_weight[at])))
+            return place, []
+        if forest.mode[old] != MEMBER:
+            name = MODES[int(forest.mode[old])]
+            chain = [self.node(tree, name, feature, float(forest.threshold[old]), missing)]
+        else:
+            count = max(1, len(forest.members.values))
+            own = [p % count for p in forest.members.pairs.tolist() if p // count == old]
+            members = [float(forest.members.values[rank]) for rank in own] or [np.inf]
+            chain = [
+                self.node(tree, "BRANCH_EQ", feature, value, missing if i == 0 else 0)
+                for i, value in enumerate(members)
+            ]
+        for before, behind in pairwise(chain):
+            self.children[1][before] = behind
+        on_true, on_false = int(forest.on_true[old]), int(forest.on_false[old])
+        below = [(on_true, [(place, 0)]) for place in chain]
+        return chain[0], [*below, (on_false, [(chain[-1], 1)])]
+
+
+@ensemble_op.convert((5, 0))
+def ensemble_to_regressor(c: Change) -> Converted:
+    """The same trees; sets of members are chains of comparisons."""
+    if c.dtype(0) is DataType.DOUBLE:
+        c.refuse("results there are of float, and these of double")
+    x = c.input(0) if c.dtype(0) is DataType.FLOAT else c.Cast(c.input(0), to=DataType.FLOAT)
+    try:
+        forest, targets, function, post = ensemble_forest(c.t.attributes)
+        lists = Shared()
+        lists.add(forest)
+    except EvaluationError as error:
+        c.refuse(error.why)
+    result = c.op(
+        "TreeEnsembleRegressor",
+        x,
+        domain=ML,
+        aggregate_function=function,
+        n_targets=targets,
+        nodes_falsenodeids=lists.children[1],
+        nodes_featureids=lists.features,
+        nodes_missing_value_tracks_true=lists.missing,
+        nodes_modes=lists.modes,
+        nodes_nodeids=lists.nodes,
+        nodes_treeids=lists.trees,
+        nodes_truenodeids=lists.children[0],
+        nodes_values=floats(c, lists.values, "nodes_splits"),
+        post_transform=post,
+        target_ids=[v[2] for v in lists.votes],
+        target_nodeids=[v[1] for v in lists.votes],
+        target_treeids=[v[0] for v in lists.votes],
+        target_weights=floats(c, [v[3] for v in lists.votes], "leaf_weights"),
+    )
+    return result if x is c.input(0) else c.Cast(result, to=c.dtype(0))
+
+
+def floats(c: Change, values: Sequence[float], what: str) -> list[float]:
+    with np.errstate(over="ignore"):
+        wide = [v for v in values if not is_float(v)]
+    if wide:
+        c.refuse(f"{what} has {wide[0]}, which is no number of float")
+    return list(values)

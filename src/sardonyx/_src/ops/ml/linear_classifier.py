@@ -1,0 +1,62 @@
+"""LinearClassifier: one linear score for each class, and the class of the highest one.
+
+Spec: ai.onnx.ml LinearClassifier-1, whose text leaves most of it open.  A single score stands for the second of two
+classes, which wins where it is positive; the first one has the rest to 1.  Post transforms change no label.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.ml.batches import batch, rows
+from sardonyx._src.ops.ml.class_labels import count, label_type, labels_of
+from sardonyx._src.ops.ml.linear_models import linear_scores
+from sardonyx._src.ops.ml.post_transforms import both_classes, transformed
+
+op = Operator("LinearClassifier", "ai.onnx.ml", tolerance="rounding")
+
+
+@op.eval(1, ignores=("multi_class",))
+def evaluate(
+    X: Array,
+    *,
+    coefficients: tuple[float, ...],
+    intercepts: tuple[float, ...] | None = None,
+    classlabels_ints: tuple[int, ...] | None = None,
+    classlabels_strings: tuple[str, ...] | None = None,
+    post_transform: str,
+) -> tuple[Array, Array]:
+    """X: [N, C] or [C]; results: [N] labels, [N, E] float32; coefficients: E rows of C."""
+    labels = labels_of(classlabels_ints, classlabels_strings)
+    scores = linear_scores(rows(X), coefficients, intercepts, None)
+    if scores.shape[1] == 1 and len(labels) == 2:
+        both = both_classes(scores, post_transform, signed=False)
+        return labels[(scores[:, 0] > 0).astype(np.int64)], both.astype(np.float32)
+    if not 0 < scores.shape[1] <= len(labels):
+        raise EvaluationError(f"{len(labels)} class labels are given for {scores.shape[1]} scores")
+    return labels[scores.argmax(axis=1)], transformed(scores, post_transform).astype(np.float32)
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    dtype, labels = label_type(t, "classlabels_ints")
+    n, length = batch(t)
+    coefficients = t.attributes["coefficients"]
+    assert isinstance(coefficients, tuple), "coefficients are no list"
+    scores: Dim = None
+    if isinstance(length, int) and length > 0:
+        scores, rest = divmod(len(coefficients), length)
+        if rest or not 0 < scores <= labels:
+            t.fail(f"{len(coefficients)} coefficients are given for {labels} classes of {length} features")
+        intercepts = count(t.attributes, "intercepts")
+        if intercepts not in (0, scores):
+            t.fail(f"{intercepts} intercepts are given for {scores} scores")
+        scores = 2 if scores == 1 and labels == 2 else scores
+    return TensorType(dtype, (n,)), TensorType(DataType.FLOAT, (n, scores))

@@ -1,0 +1,49 @@
+"""Normalizer: rows divided by their largest element, by the sum of their sizes, or by their Euclidean length.
+
+Spec: ai.onnx.ml Normalizer-1.  The formulas of the text are meant with a sign: L1 sums up absolute values, and L2 keeps
+the sign of each element; MAX divides by the largest element, not by the largest size.  A row whose divisor is 0 stays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference, Result
+
+op = Operator("Normalizer", "ai.onnx.ml", tolerance="rounding")
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    shape = t.shape(0)
+    if shape is not None and len(shape) not in (1, 2):
+        t.fail(f"input 0 has rank {len(shape)}, where [N, C] or [C] is wanted")
+    return TensorType(DataType.FLOAT, shape)
+
+
+@op.eval(1)
+def evaluate(X: Array, *, norm: str) -> Array:
+    """X, result: [N, C] or [C]; the result is float32."""
+    if X.ndim not in (1, 2):
+        raise EvaluationError(f"X has shape {list(X.shape)}, where [N, C] or [C] is wanted")
+    x = X.astype(np.float64)
+    if X.shape[-1] == 0:
+        return x.astype(np.float32)
+    with np.errstate(all="ignore"):
+        divisor = length(x, norm)
+        return (x / np.where(divisor == 0, 1, divisor)).astype(np.float32)
+
+
+def length(x: Array, norm: str) -> Array:
+    if norm == "MAX":
+        return x.max(axis=-1, keepdims=True)
+    if norm == "L1":
+        return np.abs(x).sum(axis=-1, keepdims=True)
+    if norm == "L2":
+        return np.sqrt((x * x).sum(axis=-1, keepdims=True))
+    raise EvaluationError(f"norm is {norm!r}, where MAX, L1 and L2 are known")

@@ -1,0 +1,71 @@
+"""What classifiers and regressors make of their scores: the attribute `post_transform`.
+
+Spec: names alone stand in the specification.  What they do here is what converters count on (ONNX Runtime's way):
+softmax goes along the scores of a row, SOFTMAX_ZERO leaves scores of (nearly) 0 out of it, PROBIT is the quantile
+function of the normal distribution.  A row of one single score is changed by PROBIT alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx._src.errors import EvaluationError
+
+Scores = NDArray[np.float64]
+NAMES = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+NEARLY_ZERO = 1e-7
+
+
+def transformed(scores: Scores, name: str) -> Scores:
+    """scores, result: [N, E]."""
+    check(name)
+    with np.errstate(all="ignore"):
+        if name == "PROBIT":
+            return probit(scores)
+        if name == "NONE" or scores.shape[1] < 2:
+            return scores
+        return logistic(scores) if name == "LOGISTIC" else softmax(scores, leave_zeros=name == "SOFTMAX_ZERO")
+
+
+def both_classes(scores: Scores, name: str, *, signed: bool) -> Scores:
+    """The scores of two classes, [N, 2], from those of the second one, [N, 1].
+
+    signed: scores lie around 0 and the first class has the negative one; else they lie between 0 and 1 and it has the
+    rest.  Softmax leaves them alone.
+    """
+    check(name)
+    with np.errstate(all="ignore"):
+        if name == "LOGISTIC":
+            return np.hstack([logistic(-scores), logistic(scores)])
+        if name == "PROBIT":
+            scores = probit(scores)
+            return np.hstack([-scores, scores])
+        return np.hstack([-scores if signed else 1 - scores, scores])
+
+
+def check(name: str) -> None:
+    if name not in NAMES:
+        raise EvaluationError(f"post_transform is {name!r}, where {', '.join(NAMES)} are known")
+
+
+def logistic(x: Scores) -> Scores:
+    return 1 / (1 + np.exp(-x))
+
+
+def softmax(scores: Scores, *, leave_zeros: bool) -> Scores:
+    top = scores.max(axis=1, keepdims=True, initial=-np.inf)
+    weights = np.exp(scores - top)
+    if leave_zeros:
+        weights = np.where(np.abs(scores) > NEARLY_ZERO, weights, scores * np.exp(-top))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def probit(p: Scores) -> Scores:
+    """x with P(normal variable <= x) = p: infinite at 0 and 1, NaN outside."""
+    from statistics import NormalDist  # loads slowly, and is hardly ever needed
+
+    inside = (p > 0) & (p < 1)
+    result = np.where(p == 0, -np.inf, np.where(p == 1, np.inf, np.nan))
+    result[inside] = [NormalDist().inv_cdf(v) for v in p[inside].tolist()]
+    return result

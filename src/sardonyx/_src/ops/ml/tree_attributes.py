@@ -1,0 +1,189 @@
+"""The trees of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes and leaves share their lists.
+
+Spec: ai.onnx.ml TreeEnsembleClassifier-1, -3, -5, TreeEnsembleRegressor-1, -3, -5.  A node is named by the ids of its
+tree and itself; the root of a tree is the node that no other one leads to, the first of several.  Votes of nodes that
+are no leaves count for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.ml.forest import (
+    LEAF,
+    MEMBER,
+    MODES,
+    Forest,
+    Ints,
+    check_acyclic,
+    grouped,
+    parallel,
+    within,
+)
+from sardonyx._src.ops.ml.sameness import Same
+
+CODES = {name: code for code, name in enumerate(MODES[:MEMBER])} | {"LEAF": LEAF}
+Integers = tuple[int, ...]
+Numbers = tuple[float, ...] | Array
+
+
+class TreeAttributes(NamedTuple):
+    """The attributes `nodes_*` as they are, and those of the votes: `class_*` or `target_*`."""
+
+    treeids: Integers
+    nodeids: Integers
+    featureids: Integers
+    values: Numbers
+    modes: tuple[str, ...]
+    truenodeids: Integers
+    falsenodeids: Integers
+    missing: Integers
+    vote_treeids: Integers
+    vote_nodeids: Integers
+    vote_ids: Integers
+    vote_weights: Numbers
+
+
+def forest_of(attributes: TreeAttributes, targets: int) -> Forest:
+    """The trees, with votes for `targets` classes or targets; raises EvaluationError for what is no forest."""
+    return remembered(Same(attributes), targets)
+
+
+@lru_cache(maxsize=32)
+def remembered(same: Same[TreeAttributes], targets: int) -> Forest:
+    return built(same.attributes, targets)
+
+
+def built(a: TreeAttributes, targets: int) -> Forest:
+    mode = codes(a.modes)
+    trees, nodes = np.array(a.treeids, np.int64), np.array(a.nodeids, np.int64)
+    on_true, on_false = np.array(a.truenodeids, np.int64), np.array(a.falsenodeids, np.int64)
+    feature, threshold = np.array(a.featureids, np.int64), np.array(a.values, np.float64).reshape(-1)
+    missing = np.array(a.missing, np.bool_) if len(a.missing) else np.zeros(len(mode), np.bool_)
+    lists = {
+        "nodes_treeids": trees,
+        "nodes_nodeids": nodes,
+        "nodes_featureids": feature,
+        "nodes_values": threshold,
+    }
+    lists |= {"nodes_modes": mode, "nodes_truenodeids": on_true, "nodes_falsenodeids": on_false}
+    count = parallel(**lists, nodes_missing_value_tracks_true=missing)
+    names = Names(trees, nodes)
+    inner, own = mode != LEAF, np.arange(count)
+    on_true, on_false = (
+        np.where(inner, names.places(trees, np.where(inner, child, nodes)), own)
+        for child in (on_true, on_false)
+    )
+    check_acyclic(on_true, on_false, mode)
+    starts, target, weight = votes(a, names, mode, targets)
+    return Forest(
+        roots(trees, np.concatenate([on_true[inner], on_false[inner]])),
+        feature,
+        threshold,
+        mode,
+        missing,
+        on_true,
+        on_false,
+        starts,
+        target,
+        weight,
+    )
+
+
+def attributes_in(a: Mapping[str, object], votes: str) -> TreeAttributes:
+    """What the attributes of a node say; `votes` begins the names of the votes.  Raises EvaluationError."""
+    names = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")
+    lists = [numbers(a, "nodes_values") if n == "values" else a.get(f"nodes_{n}", ()) for n in names]
+    missing = a.get("nodes_missing_value_tracks_true", ())
+    voted = [a.get(f"{votes}_{name}", ()) for name in ("treeids", "nodeids", "ids")]
+    return TreeAttributes._make([*lists, missing, *voted, numbers(a, f"{votes}_weights")])
+
+
+def numbers(a: Mapping[str, object], name: str) -> Numbers:
+    """A list of numbers, which may be a tensor."""
+    return either(a.get(name, ()), a.get(f"{name}_as_tensor"))  # type: ignore[arg-type]
+
+
+def either(numbers: tuple[float, ...], tensor: Array | None) -> Numbers:
+    """The numbers of the list or of the tensor, whichever is given."""
+    if tensor is not None and len(numbers):
+        raise EvaluationError("numbers are given as a list and as a tensor, where one of them is wanted")
+    return numbers if tensor is None else tensor
+
+
+def check_forest(t: Inference, votes: str, targets: int) -> None:
+    """Raises InferenceError for trees that are none, and base values that do not fit."""
+    try:
+        built(attributes_in(t.attributes, votes), targets)
+    except EvaluationError as error:
+        t.fail(error.why)
+
+
+def codes(modes: tuple[str, ...]) -> Ints:
+    unknown = next((m for m in modes if m not in CODES), None)
+    if unknown is not None:
+        raise EvaluationError(f"nodes_modes has {unknown!r}, where {', '.join(CODES)} are known")
+    return np.array([CODES[m] for m in modes], np.int64)
+
+
+class Names:
+    """Nodes by the ids of their tree and themselves."""
+
+    def __init__(self, trees: Ints, nodes: Ints) -> None:
+        self.trees, self.nodes = np.unique(trees), np.unique(nodes)
+        keys = self.keys(trees, nodes)
+        self.order = np.argsort(keys, kind="stable")
+        self.sorted = keys[self.order]
+        twice = np.flatnonzero(self.sorted[1:] == self.sorted[:-1])
+        if len(twice):
+            place = self.order[twice[0]]
+            raise EvaluationError(f"node {nodes[place]} of tree {trees[place]} is there twice")
+
+    def keys(self, trees: Ints, nodes: Ints) -> Ints:
+        """One number for each pair, -1 for an id that no node has."""
+        tree, node = np.searchsorted(self.trees, trees), np.searchsorted(self.nodes, nodes)
+        known = np.append(self.trees, 0)[tree] == trees
+        known &= np.append(self.nodes, 0)[node] == nodes
+        known &= (tree < len(self.trees)) & (node < len(self.nodes))
+        return np.where(known, tree * len(self.nodes) + node, -1)
+
+    def places(self, trees: Ints, nodes: Ints) -> Ints:
+        """Where the named nodes stand in the lists; raises EvaluationError for one that is not there."""
+        keys = self.keys(trees, nodes)
+        place = np.searchsorted(self.sorted, keys)
+        unknown = np.append(self.sorted, -2)[place] != keys
+        if unknown.any():
+            i = int(np.flatnonzero(unknown)[0])
+            raise EvaluationError(f"there is no node {nodes[i]} in tree {trees[i]}")
+        return self.order[place]
+
+
+def roots(trees: Ints, children: Ints) -> Ints:
+    """The first node of each tree that is nobody's child."""
+    orphans = np.ones(len(trees), np.bool_)
+    orphans[children] = False
+    places = np.flatnonzero(orphans)
+    return places[np.sort(np.unique(trees[places], return_index=True)[1])]
+
+
+def votes(
+    a: TreeAttributes, names: Names, mode: Ints, targets: int
+) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    """Where the votes of each node start, what they are for, and their weights."""
+    trees, nodes = np.array(a.vote_treeids, np.int64), np.array(a.vote_nodeids, np.int64)
+    ids, weights = np.array(a.vote_ids, np.int64), np.array(a.vote_weights, np.float64).reshape(-1)
+    parallel(treeids=trees, nodeids=nodes, ids=ids, weights=weights)
+    within(ids, targets, "the ids of the votes")
+    places = names.places(trees, nodes)
+    of_leaves = mode[places] == LEAF
+    places, ids, weights = places[of_leaves], ids[of_leaves], weights[of_leaves]
+    order, starts = grouped(places, len(mode))
+    return starts, ids[order], weights[order]

@@ -1,0 +1,48 @@
+"""ZipMap: each row of a tensor as a map from class labels to its elements.
+
+Spec: ai.onnx.ml ZipMap-1.  A vector is one row; of several equal labels the last one's element counts.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import MapType, SequenceType, TensorType
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.ml.batches import batch, rows
+
+op = Operator("ZipMap", "ai.onnx.ml")
+LABELS = {"classlabels_int64s": DataType.INT64, "classlabels_strings": DataType.STRING}
+
+
+@op.eval(1)
+def evaluate(
+    X: Array,
+    *,
+    classlabels_int64s: tuple[int, ...] | None = None,
+    classlabels_strings: tuple[str, ...] | None = None,
+) -> list[dict[int, Array]] | list[dict[str, Array]]:
+    """X: [N, C] or [C] float32, result: N maps with C labels to scalars."""
+    batch = rows(X)
+    if (classlabels_int64s is None) == (classlabels_strings is None):
+        raise EvaluationError("exactly one of classlabels_int64s and classlabels_strings is wanted")
+    labels = classlabels_int64s if classlabels_strings is None else classlabels_strings
+    assert labels is not None, "one of the lists is given"
+    if len(labels) != batch.shape[1]:
+        raise EvaluationError(f"{len(labels)} class labels are given for rows of {batch.shape[1]} elements")
+    return [{label: row[i, ...] for i, label in enumerate(labels)} for row in batch]  # type: ignore[return-value]
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    given = [name for name in LABELS if t.attributes.get(name) is not None]
+    if len(given) != 1:
+        t.fail("exactly one of classlabels_int64s and classlabels_strings is wanted")
+    labels, length = t.attributes[given[0]], batch(t)[1]
+    assert isinstance(labels, tuple), f"{given[0]} is no list"
+    if isinstance(length, int) and length != len(labels):
+        t.fail(f"{len(labels)} class labels are given for rows of {length} elements")
+    # The specification names the element type alone, and files declare scalars as well as vectors of one.
+    return SequenceType(MapType(LABELS[given[0]], TensorType(DataType.FLOAT)))

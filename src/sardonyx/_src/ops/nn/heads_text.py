@@ -1,0 +1,68 @@
+"""Attention heads in the text of bodies, for sizes that only a run tells.
+
+The names of nodes begin with that of the tensor which they are about, so that a body can use each text several times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ops.body_text import vector, wide_float
+
+
+def unpacked(name: str, counts: Sequence[int]) -> str:
+    """The nodes of `{name}_heads`: `name`, [batch, length, heads * size], as [batch, length, *counts, size], where the
+    product of `counts` is the number of heads.  `{name}_tokens` is [batch, length], `{name}_size` [size]."""
+    return f"""
+      {name}_tokens = Shape <end = 2> ({name})
+      {name}_row = Shape <start = 2> ({name})
+      {name}_count = {vector([math.prod(counts)])}
+      {name}_size = Div({name}_row, {name}_count)
+      {name}_counts = {vector(counts)}
+      {name}_shape = Concat <axis = 0> ({name}_tokens, {name}_counts, {name}_size)
+      {name}_heads = Reshape <allowzero = 1> ({name}, {name}_shape)"""
+
+
+def packed(name: str, result: str) -> str:
+    """The nodes of `result`: `name`, [batch, heads, length, size], as [batch, length, heads * size]."""
+    return f"""
+      {name}_turned = Transpose <perm = [0, 2, 1, 3]> ({name})
+      {name}_tokens = Shape <end = 2> ({name}_turned)
+      {name}_inner = Shape <start = 2> ({name}_turned)
+      {name}_row = ReduceProd({name}_inner)
+      {name}_packed = Concat <axis = 0> ({name}_tokens, {name}_row)
+      {result} = Reshape <allowzero = 1> ({name}_turned, {name}_packed)"""
+
+
+def product(left: str, right: str, result: str, *, is_grouped: bool) -> str:
+    """The nodes of `result`: the matrix product of [batch, heads, n, m] and [batch, heads, m, k]; with `is_grouped`
+    several heads on the left, one after the other, can share one on the right."""
+    if not is_grouped:
+        return f"""
+      {result} = MatMul({left}, {right})"""
+    return f"""
+      {result}_batch = Shape <end = 1> ({left})
+      {result}_many = Shape <start = 1, end = 2> ({left})
+      {result}_few = Shape <start = 1, end = 2> ({right})
+      {result}_group = Div({result}_many, {result}_few)
+      {result}_matrix = Shape <start = 2> ({left})
+      {result}_by_group = Concat <axis = 0> ({result}_batch, {result}_few, {result}_group, {result}_matrix)
+      {result}_left = Reshape <allowzero = 1> ({left}, {result}_by_group)
+      {result}_axis = {vector([2])}
+      {result}_right = Unsqueeze({right}, {result}_axis)
+      {result}_groups = MatMul({result}_left, {result}_right)
+      {result}_rows = Shape <start = 2, end = 3> ({left})
+      {result}_columns = Shape <start = 3> ({right})
+      {result}_by_head = Concat <axis = 0> ({result}_batch, {result}_many, {result}_rows, {result}_columns)
+      {result} = Reshape <allowzero = 1> ({result}_groups, {result}_by_head)"""
+
+
+def softmax(scores: str, result: str, dtype: DataType) -> str:
+    """The nodes of `result`: Softmax along the last axis of scores rounded to `dtype`, and rounded to it once."""
+    return f"""
+      {result}_scores = Cast <to = {int(dtype)}> ({scores})
+      {result}_wide = Cast <to = {int(wide_float(dtype))}> ({result}_scores)
+      {result}_shares = Softmax <axis = -1> ({result}_wide)
+      {result} = Cast <to = {int(dtype)}> ({result}_shares)"""

@@ -1,0 +1,56 @@
+"""DynamicQuantizeLinear: x as uint8, with the scale and zero point that its own range asks for.
+
+Spec: ai.onnx DynamicQuantizeLinear-11.  The range is stretched to include 0; that of a tensor of zeros is empty, its
+scale 0, as the formula says.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.quantization.conversion import Rule
+from sardonyx._src.ops.quantization.quantize_linear import quantized
+
+op = Operator("DynamicQuantizeLinear", tolerance="rounding")
+
+
+@op.infer(11)
+def infer(t: Inference) -> Result:
+    shape = t.shape(0)
+    return [TensorType(DataType.UINT8, shape), TensorType(DataType.FLOAT, ()), TensorType(DataType.UINT8, ())]
+
+
+@op.eval(11)
+def evaluate(x: Array) -> tuple[Array, Array, Array]:
+    """x: float32; results: y of its shape, y_scale and y_zero_point: scalars."""
+    low = x.min(initial=0)
+    with np.errstate(all="ignore"):
+        scale = np.asarray((x.max(initial=0) - low) / np.float32(255))
+        zero_point = quantized(-low / scale, None, DataType.UINT8, Rule())
+        y = quantized(x / scale, zero_point, DataType.UINT8, Rule())
+    return y, scale, zero_point
+
+
+@op.body(11, opset=11)
+def body(t: Inference) -> str:
+    return """(x) => (y, scale, zero_point) {
+      zero = Constant <value = float {0.0}> ()
+      most = Constant <value = float {255.0}> ()
+      least = ReduceMin <keepdims = 0> (x)
+      greatest = ReduceMax <keepdims = 0> (x)
+      low = Min(least, zero)
+      high = Max(greatest, zero)
+      range = Sub(high, low)
+      scale = Div(range, most)
+      below = Neg(low)
+      place = Div(below, scale)
+      inside = Clip(place, zero, most)
+      nearest = Round(inside)
+      zero_point = Cast <to = 2> (nearest)
+      y = QuantizeLinear(x, scale, zero_point)
+    }"""

@@ -1,0 +1,73 @@
+"""QLinearMatMul: the matrix product of quantized tensors, quantized; the sums are exact and rounded once.
+
+Spec: ai.onnx QLinearMatMul-10, -21.  21 adds float8 and scales of narrow floats.  What the quantized numbers stand for is
+scale * (number - zero point).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.math.matmul import matmul_shape
+from sardonyx._src.ops.quantization.conversion import Rule
+from sardonyx._src.ops.quantization.matrix_products import (
+    by_column,
+    by_row,
+    check_columns,
+    check_rows,
+    product,
+)
+from sardonyx._src.ops.quantization.quantize_linear import quantized
+from sardonyx._src.ops.shapes import check_single
+
+op = Operator("QLinearMatMul", tolerance="rounding")
+
+
+@op.infer(10, 21)
+def infer(t: Inference) -> Result:
+    zero_point = t.dtype(7)
+    for i, name in ((1, "a_scale"), (2, "a_zero_point")):
+        check_rows(t, i, 0, name)
+    for i, name in ((4, "b_scale"), (5, "b_zero_point")):
+        check_columns(t, i, 3, name)
+    for i, name in ((6, "y_scale"), (7, "y_zero_point")):
+        check_single(t, i, name)
+    shape = matmul_shape(t, t.shape(0), t.shape(3))
+    return None if zero_point is None else TensorType(zero_point, shape)
+
+
+@op.eval(10, 21)
+def evaluate(
+    a: Array,
+    a_scale: Array,
+    a_zero_point: Array,
+    b: Array,
+    b_scale: Array,
+    b_zero_point: Array,
+    y_scale: Array,
+    y_zero_point: Array,
+) -> Array:
+    """a: [..., M, K], b: [..., K, N], result: [..., M, N] of the type of y_zero_point.
+
+    Scales and zero points: one; [M] or [..., M, 1] for those of a; [N] or [..., 1, N] for those of b.
+    """
+    for name, parameter in (("y_scale", y_scale), ("y_zero_point", y_zero_point)):
+        if parameter.size != 1:
+            raise EvaluationError(f"{name} has shape {list(parameter.shape)}, where a scalar is wanted")
+    sums = product(
+        a,
+        by_row(a_zero_point, a.shape, "a_zero_point"),
+        b,
+        by_column(b_zero_point, b.shape, "b_zero_point"),
+    )
+    rows = by_row(a_scale, a.shape, "a_scale").astype(np.float64)
+    columns = by_column(b_scale, b.shape, "b_scale").astype(np.float64)
+    with np.errstate(all="ignore"):
+        values = sums * (rows * columns / y_scale.astype(np.float64).reshape(()))
+    return quantized(np.asarray(values), y_zero_point.reshape(()), DataType.of(y_zero_point.dtype), Rule())

@@ -1,0 +1,29 @@
+"""SequenceConstruct: a sequence of the inputs.
+
+Spec: ai.onnx SequenceConstruct-11.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import SequenceType, Type
+from sardonyx._src.ops.api import Operator, RuntimeValue
+from sardonyx._src.ops.control.joins import join
+from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.sequence.positions import same_elements
+
+op = Operator("SequenceConstruct")
+
+
+@op.infer(11)
+def infer(t: Inference) -> Result:
+    elem: Type | None = t.tensor(0)
+    for i in range(1, len(t.inputs)):
+        elem = join(t, elem, t.tensor(i), "the inputs' type")
+    return SequenceType(elem)
+
+
+@op.eval(11)
+def evaluate(*inputs: Array) -> list[RuntimeValue]:
+    same_elements(inputs)
+    return list(inputs)

@@ -1,0 +1,51 @@
+"""Crop: images without their borders, or a window of them.
+
+Spec: ai.onnx Crop-1, an experiment of the first releases that later ones dropped.  `border` is (left, top, right,
+bottom); with `scale`, (height, width), the window of that size begins behind the left and the top border, and right
+and bottom say nothing.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.dims import dim_sub
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference, Result
+
+op = Operator("Crop")
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    data, border, scale = t.tensor(0), t.integers("border"), t.integers("scale")
+    if data is None or data.shape is None or len(data.shape) != 4:
+        return None if data is None else TensorType(data.dtype, (None,) * 4)
+    n, c, h, w = data.shape
+    if scale is not None and len(scale) == 2:
+        return TensorType(data.dtype, (n, c, *scale))
+    if border is None or len(border) != 4:
+        return TensorType(data.dtype, (n, c, None, None))
+    left, top, right, bottom = border
+    return TensorType(data.dtype, (n, c, dim_sub(h, top + bottom), dim_sub(w, left + right)))
+
+
+@op.eval(1)
+def evaluate(
+    input: Array, *, border: tuple[int, ...] | None = None, scale: tuple[int, ...] | None = None
+) -> Array:
+    """input: [N, C, H, W]; without `border` the window begins in the corner."""
+    if input.ndim != 4 or (border is None and scale is None):
+        raise EvaluationError(
+            f"input of rank {input.ndim}, where [N, C, H, W] and border or scale are wanted"
+        )
+    if len(border or (0,) * 4) != 4 or len(scale or (0,) * 2) != 2:
+        raise EvaluationError(f"border is {border} and scale {scale}, where four and two numbers are wanted")
+    left, top, right, bottom = border or (0,) * 4
+    height, width = scale or (input.shape[2] - top - bottom, input.shape[3] - left - right)
+    if min(left, top, height, width) < 0 or top + height > input.shape[2] or left + width > input.shape[3]:
+        raise EvaluationError(
+            f"border {border} and scale {scale} reach out of an image of {list(input.shape[2:])}"
+        )
+    return input[:, :, top : top + height, left : left + width]

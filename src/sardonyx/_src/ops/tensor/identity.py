@@ -1,0 +1,25 @@
+"""Identity: its input.
+
+Spec: ai.onnx Identity-1, -13, -14, -16, -19, -21, -23, -24, -25.  14 adds sequences, 16 optionals, the others element
+types.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.ops.api import Operator, RuntimeValue
+from sardonyx._src.ops.inference import Inference, Known
+from sardonyx._src.ops.shapes import same_type
+
+op = Operator("Identity", elementwise=True)
+VERSIONS = (1, 13, 14, 16, 19, 21, 23, 24, 25)
+op.infer(*VERSIONS)(same_type)
+
+
+@op.value(*VERSIONS)
+def value(t: Inference) -> Known | None:
+    return t.value(0)
+
+
+@op.eval(*VERSIONS)
+def evaluate(input: RuntimeValue) -> RuntimeValue:
+    return input

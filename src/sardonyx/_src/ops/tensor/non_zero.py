@@ -1,0 +1,54 @@
+"""NonZero: where a tensor is not zero.
+
+Spec: ai.onnx NonZero-9, -13, which differ in element types.  A string counts as zero when it is empty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Dim, Expr, bounds
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference, Known, Result
+from sardonyx._src.ops.tensor.elements import elements
+from sardonyx._src.ops.tensor.zeros import zero
+
+op = Operator("NonZero")
+
+
+@op.infer(9, 13)
+def infer(t: Inference) -> Result:
+    found = value(t)
+    count: Dim = t.new_dim() if found is None else found.shape[1]
+    return TensorType(DataType.INT64, (t.rank(0), count))
+
+
+@op.value(9, 13)
+def value(t: Inference) -> Known | None:
+    found = elements(t, 0)
+    if found is None or found.dtype != object:
+        return None if found is None else evaluate(found)
+    flags = [is_nonzero(dim) for dim in found.reshape(-1).tolist()]
+    known = [flag for flag in flags if flag is not None]
+    if len(known) < len(flags):
+        return None
+    return evaluate(np.array(known, np.bool_).reshape(found.shape))
+
+
+def is_nonzero(element: Dim | str) -> bool | None:
+    """Whether an element is not zero, where that is known."""
+    if not isinstance(element, Expr):
+        return None if element is None else element not in (0, "")
+    low, high = bounds(element)
+    return True if (low is not None and low > 0) or (high is not None and high < 0) else None
+
+
+@op.eval(9, 13)
+def evaluate(X: Array) -> Array:
+    """result: [rank of X, count] int64: the indices of each nonzero element, in row-major order; [0, count] for a scalar."""
+    flags = zero(X.dtype) != X
+    count = int(np.count_nonzero(flags))
+    return np.array(np.nonzero(flags), np.int64) if X.ndim else np.empty((0, count), np.int64)

@@ -1,0 +1,34 @@
+"""Adagrad: a step against the gradient, shorter for elements that have moved much.
+
+Spec: ai.onnx.preview.training Adagrad-1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.training.optimized import DOMAIN, by_kind, by_tensor, infer_optimizer, single
+
+op = Operator("Adagrad", DOMAIN, tolerance="rounding")
+
+
+@op.infer(1)
+def infer(t: Inference) -> Result:
+    return infer_optimizer(t, kinds=3)
+
+
+@op.eval(1)
+def evaluate(
+    R: Array, T: Array, *inputs: Array, decay_factor: float, epsilon: float, norm_coefficient: float
+) -> tuple[Array, ...]:
+    """inputs: tensors, gradients, accumulated squared gradients; results: new tensors, new squared gradients."""
+    rate = single(R, "R") / (1 + single(T, "T") * decay_factor)
+    results = []
+    for X, G, H in by_tensor(inputs, 3):
+        regularized = norm_coefficient * X + G
+        H_new = H + regularized * regularized
+        results.append((X - rate * regularized / (np.sqrt(H_new) + epsilon), H_new))
+    return by_kind(results)

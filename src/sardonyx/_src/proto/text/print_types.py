@@ -1,0 +1,109 @@
+"""Writes types, dimensions, value infos, and the entries of the two kinds of lists of pairs."""
+
+from __future__ import annotations
+
+from sardonyx._src.proto.messages import (
+    OperatorSetIdProto,
+    StringStringEntryProto,
+    TensorShapeProtoDimension,
+    TypeProto,
+    TypeProtoMap,
+    TypeProtoOpaque,
+    TypeProtoOptional,
+    TypeProtoSequence,
+    TypeProtoSparseTensor,
+    TypeProtoTensor,
+    ValueInfoProto,
+)
+from sardonyx._src.proto.record import Record
+from sardonyx._src.proto.text.print_records import Style, extras, only, write, writes
+from sardonyx._src.proto.text.words import DATA_TYPES, dotted, quotable, quoted
+
+
+@writes(TypeProto)
+def write_type(type_: TypeProto, style: Style) -> str | None:
+    kind = type_.which("value")
+    text = "?" if kind is None else write_kind(getattr(type_, kind), style)
+    return None if text is None else text + extras(type_, (kind or "",), style)
+
+
+def write_kind(kind: object, style: Style) -> str | None:
+    match kind:
+        case TypeProtoTensor():
+            return write_tensor_type(kind, style)
+        case TypeProtoSequence() if only(kind, "elem_type"):
+            return f"seq({write_inner(kind.elem_type, style)})"
+        case TypeProtoOptional() if only(kind, "elem_type"):
+            return f"optional({write_inner(kind.elem_type, style)})"
+        case TypeProtoSparseTensor():
+            text = write_tensor_type(kind, style)
+            return None if text is None else f"sparse_tensor({text})"
+        case TypeProtoMap() if only(kind, "key_type", "value_type"):
+            key = element_type(kind, "key_type") if kind.has("key_type") else ""
+            return None if key is None else f"map({key}, {write_inner(kind.value_type, style)})"
+        case TypeProtoOpaque() if only(kind, "domain", "name"):
+            return f"opaque({write_opaque(kind)})"
+    return None
+
+
+def write_inner(type_: TypeProto | None, style: Style) -> str:
+    return "" if type_ is None else write(type_, style)
+
+
+def write_opaque(kind: TypeProtoOpaque) -> str:
+    name = dotted(kind.name) if kind.has("name") else ""
+    if not kind.has("domain"):
+        return name
+    if kind.has("name"):
+        name = quotable(kind.name)
+    return f"{dotted(kind.domain)}, {name}" if name else f"{dotted(kind.domain)},"
+
+
+def element_type(kind: Record, field: str) -> str | None:
+    """The name of the element type that a field has, if it has one and that has a name."""
+    dtype = DATA_TYPES.get(getattr(kind, field)) if kind.has(field) else None
+    return None if dtype is None else dtype.text
+
+
+def write_tensor_type(kind: TypeProtoTensor | TypeProtoSparseTensor, style: Style) -> str | None:
+    """`float[N, 3]`; None where the element type has no name."""
+    name = element_type(kind, "elem_type")
+    if name is None or not only(kind, "elem_type", "shape"):
+        return None
+    if kind.shape is None:
+        return f"{name}[]"
+    if not only(kind.shape, "dim"):
+        return None
+    dims = kind.shape.dim if kind.shape.has("dim") else []
+    return f"{name}[{', '.join([write(dim, style) for dim in dims])}]" if dims else name
+
+
+@writes(TensorShapeProtoDimension)
+def write_dimension(dim: TensorShapeProtoDimension, style: Style) -> str:
+    if dim.has("dim_value"):
+        return f"{dim.dim_value}{extras(dim, ('dim_value',), style)}"
+    text = quotable(dim.dim_param) if dim.has("dim_param") else "?"
+    return text + extras(dim, ("dim_param",), style)
+
+
+@writes(ValueInfoProto)
+def write_value_info(info: ValueInfoProto, style: Style) -> str | None:
+    type_ = write_type(info.type, style) if info.type is not None else ""
+    if type_ is None or not info.has("name"):
+        return None
+    return " ".join(filter(None, (type_, quotable(info.name)))) + extras(info, ("type", "name"), style)
+
+
+@writes(StringStringEntryProto)
+def write_pair(pair: StringStringEntryProto, style: Style) -> str | None:
+    if not pair.has("key") or not pair.has("value"):
+        return None
+    return f"{quoted(pair.key)}: {quoted(pair.value)}{extras(pair, ('key', 'value'), style)}"
+
+
+@writes(OperatorSetIdProto)
+def write_opset(opset: OperatorSetIdProto, style: Style) -> str | None:
+    if not opset.has("version"):
+        return None
+    domain = f"{quoted(opset.domain)}: " if opset.has("domain") else ""
+    return f"{domain}{opset.version}{extras(opset, ('domain', 'version'), style)}"

@@ -1,0 +1,75 @@
+"""fuse-pad-into-max-pool: a border that no maximum is taken from becomes the padding of the pool that reads it.
+
+Spec:    Pad-2 -11 -13 -18 -19 -21 -23 -24 -25, MaxPool-1 -8 -10 -11 -12 -22, Relu-6 -13 -14, Sigmoid-6 -13,
+         Concat-4 -11 -13
+Before:  g (float[1,1,4] x) => (float[] y) <int64[6] p = {0, 0, 1, 0, 0, 1}> {
+           r = Relu(x)  a = Pad(r, p)  y = MaxPool<kernel_shape = [2]>(a)
+         }
+After:   g (float[1,1,4] x) => (float[] y) { r = Relu(x)  y = MaxPool<kernel_shape = [2], pads = [1, 1]>(r) }
+Keeps:   zeros around what may be negative; borders as wide as a window; every bit but the sign of zeros.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.rewrite.api import rewrite
+from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.paddings import padding_of
+
+FAR = 4  # nodes: how far it is looked for a Relu
+
+
+@rewrite(root="MaxPool", phase="fuse")
+def fuse_pad_into_max_pool(node: Node, edit: Edit) -> bool:
+    if not edit.is_a(node, "MaxPool") or len(node.outputs) != 1 or node.inputs[0] is None:
+        return False
+    pad = edit.producer(node.inputs[0], "Pad")
+    if pad is None or not edit.is_read_once(node.inputs[0]):
+        return False
+    found = padding_of(pad, edit)
+    if found is None or not is_below(found.number, pad.inputs[0], edit):
+        return False
+    rank = len(found.counts) // 2
+    begins, ends = found.counts[:rank], found.counts[rank:]
+    pads = added(node, (*begins[2:], *ends[2:]), edit)
+    if any(begins[:2]) or any(ends[:2]) or pads is None:
+        return False
+    edit.update(node, inputs=[pad.inputs[0]], pads=pads, auto_pad=None)
+    return True
+
+
+def added(node: Node, more: tuple[int, ...], edit: Edit) -> list[int] | None:
+    """The pool's padding with more of it; None where a window may then hold nothing else, or sizes are rounded up."""
+    attributes = edit.attributes(node)
+    kernel, dilations = attributes["kernel_shape"], attributes.get("dilations")
+    own = attributes.get("pads") or (0,) * len(more)
+    if attributes["auto_pad"] == "VALID":
+        own = (0,) * len(more)
+    elif attributes["auto_pad"] != "NOTSET":
+        return None
+    if attributes.get("ceil_mode") or not isinstance(kernel, tuple):
+        return None
+    if isinstance(dilations, tuple) and any(d != 1 for d in dilations):
+        return None
+    assert isinstance(own, tuple), "pads is a list"
+    pads = [a + b for a, b in zip(own, more, strict=True)]
+    return pads if all(n < size for n, size in zip(pads, kernel * 2, strict=True)) else None
+
+
+def is_below(number: float, value: Value | None, edit: Edit) -> bool:
+    """Whether no element of a value is below a number."""
+    return number == -math.inf or (number <= 0 and is_positive(value, edit, FAR))
+
+
+def is_positive(value: Value | None, edit: Edit, far: int) -> bool:
+    """Whether no element is negative."""
+    node = None if value is None else value.producer
+    if node is None or far == 0:
+        return False
+    if edit.is_a(node, "Relu") or edit.is_a(node, "Sigmoid"):
+        return True
+    if edit.is_a(node, "MaxPool"):
+        return node.outputs[0] is value and is_positive(node.inputs[0], edit, far - 1)
+    return edit.is_a(node, "Concat") and all(is_positive(v, edit, far - 1) for v in node.inputs)

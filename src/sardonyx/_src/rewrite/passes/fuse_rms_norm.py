@@ -1,0 +1,53 @@
+"""fuse-rms-norm: what is divided by its root mean square and scaled is RMSNormalization.
+
+Spec:    Pow-7 -12 -13 -15, Mul-7 -13 -14, ReduceMean-11 -13 -18, Add-7 -13 -14, Sqrt-6 -13, Div-7 -13 -14,
+         Reciprocal-6 -13, RMSNormalization-23
+Before:  k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) n = Div(x, s) y = Mul(n, scale)
+or
+         k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) r = Reciprocal(s) n = Mul(x, r) y = Mul(n, scale)
+or
+         k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) o = Constant<value_float = 1.0>() r = Div(o, s) n = Mul(x, r) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) n = Div(x, s) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) r = Reciprocal(s) n = Mul(x, r) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean<axes = @axes>(p) e = Add(v, epsilon) s = Sqrt(e) o = Constant<value_float = 1.0>() r = Div(o, s) n = Mul(x, r) y = Mul(n, scale)
+or
+         k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) n = Div(x, s) y = Mul(n, scale)
+or
+         k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) r = Reciprocal(s) n = Mul(x, r) y = Mul(n, scale)
+or
+         k = Constant<value_float = 2.0>() p = Pow(x, k) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) o = Constant<value_float = 1.0>() r = Div(o, s) n = Mul(x, r) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) n = Div(x, s) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) r = Reciprocal(s) n = Mul(x, r) y = Mul(n, scale)
+or
+         p = Mul(x, x) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) o = Constant<value_float = 1.0>() r = Div(o, s) n = Mul(x, r) y = Mul(n, scale)
+After:   y = RMSNormalization<axis = @axis, epsilon = @epsilon>(x, scale)
+Keeps:   values still read elsewhere; results up to rounding.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.rewrite.api import Bindings, pattern
+from sardonyx._src.rewrite.match import Match
+from sardonyx._src.rewrite.normalized import first_axis, fits
+
+
+@pattern(phase="fuse")
+def fuse_rms_norm(m: Match) -> Bindings | None:
+    axis, epsilon = first_axis(m), m.scalar("epsilon")
+    if axis is None or epsilon is None or not fits(m, "scale", axis) or is_layer_norm(m):
+        return None
+    return {"axis": axis, "epsilon": epsilon}
+
+
+def is_layer_norm(m: Match) -> bool:
+    """Whether x is centred and the result shifted: then both are one normalisation, with a pass of its own."""
+    centred, (result,) = m.value("x").producer, m.root.outputs[:1]
+    if centred is None or centred.op_type != "Sub" or [node.op_type for node, _ in result.uses] != ["Add"]:
+        return False
+    mean = centred.inputs[1]
+    return mean is not None and mean.producer is not None and mean.producer.op_type == "ReduceMean"

@@ -1,0 +1,87 @@
+"""Finding signatures: by opset version, by exact version, by listing."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+from sardonyx._src.schema.records import DATA, read_operator, read_withdrawn
+from sardonyx._src.schema.releases import canonical, domains, latest
+from sardonyx._src.schema.signature import OpSchema
+
+
+def lookup(domain: str, op_type: str, version: int) -> OpSchema | None:
+    """The version of an operator that opset `version` of `domain` means: the newest that is not newer than it.
+
+    None when the domain or operator is unknown, the operator is younger than `version`, or `version` is not
+    a known opset version.  Deprecated versions are found, and so are withdrawn experiments: which opset lost
+    them was never recorded, so they hold until the operator's next version.
+    """
+    domain = canonical(domain)
+    if domain not in domains() or version > latest(domain):
+        return None
+    found = None
+    for schema in _history(domain, op_type):
+        if schema.since_version > version:
+            break
+        found = schema
+    return found
+
+
+def exact(domain: str, op_type: str, since_version: int) -> OpSchema | None:
+    """The version of an operator that came with opset `since_version`, withdrawn ones included, or None."""
+    history = _history(canonical(domain), op_type)
+    return next((schema for schema in history if schema.since_version == since_version), None)
+
+
+def versions(domain: str, op_type: str) -> tuple[int, ...]:
+    """The since_version of every version from old to new, without withdrawn ones; () for an unknown operator."""
+    history = _history(canonical(domain), op_type)
+    return tuple(schema.since_version for schema in history if schema.status != "withdrawn")
+
+
+def operators(domain: str) -> tuple[str, ...]:
+    """The names of a domain's operators, sorted, without withdrawn ones; () for an unknown domain."""
+    return tuple(sorted(_names(canonical(domain))))
+
+
+@cache
+def withdrawn() -> tuple[OpSchema, ...]:
+    """The experimental operators of releases 1.0 to 1.4 that later releases dropped or redefined.
+
+    All are version 1 of ai.onnx.  Their signatures changed while they were published; these are the last ones.
+    """
+    return tuple(read_withdrawn())
+
+
+def _history(domain: str, op_type: str) -> tuple[OpSchema, ...]:
+    # Names come from models.  Only listed ones are cached or made into a path.
+    if op_type in _names(domain) or (domain == "" and op_type in _withdrawn_names()):
+        return _read(domain, op_type)
+    return ()
+
+
+@cache
+def _read(domain: str, op_type: str) -> tuple[OpSchema, ...]:
+    early = [schema for schema in withdrawn() if (schema.domain, schema.name) == (domain, op_type)]
+    listed = read_operator(domain, op_type) if op_type in _names(domain) else []
+    return (*early, *listed)
+
+
+def _names(domain: str) -> frozenset[str]:
+    return _listing(domain) if domain in domains() else frozenset()
+
+
+@cache
+def _listing(domain: str) -> frozenset[str]:
+    folder = DATA / (domain or "ai.onnx")
+    return (
+        frozenset(file.removesuffix(".json") for file in os.listdir(folder))
+        if folder.is_dir()
+        else frozenset()
+    )
+
+
+@cache
+def _withdrawn_names() -> frozenset[str]:
+    return frozenset(schema.name for schema in withdrawn())

@@ -1,0 +1,108 @@
+"""Operator records, the JSON under `data`, read into signatures.
+
+A record leaves out what is usual: `deprecated` false, no inputs, outputs, attributes, type constraints or bodies;
+a parameter that is single and homogeneous with a minimum of one value and about whose gradient nothing is said;
+an attribute that is not required or has no default.  `input_counts` and `output_counts` are [least, most],
+with null for no limit.  Each domain has a folder with a file an operator, versions from old to new;
+`withdrawn.json`, written by hand, maps names in ai.onnx to such records.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NotRequired, TypedDict, cast
+
+from sardonyx._src.schema.signature import (
+    AttributeSchema,
+    AttributeTypeName,
+    Default,
+    OpSchema,
+    Option,
+    Parameter,
+    Status,
+)
+
+DATA = Path(__file__).parent / "data"
+
+Scalar = int | float | str
+
+
+class ParameterRecord(TypedDict):
+    name: str
+    type: str
+    option: NotRequired[Option]
+    homogeneous: NotRequired[bool]
+    min_arity: NotRequired[int]
+    differentiable: NotRequired[bool]
+
+
+class AttributeRecord(TypedDict):
+    name: str
+    type: AttributeTypeName
+    required: NotRequired[Literal[True]]
+    default: NotRequired[Scalar | list[Scalar]]
+
+
+class VersionRecord(TypedDict):
+    since_version: int
+    status: Status
+    deprecated: NotRequired[Literal[True]]
+    inputs: NotRequired[list[ParameterRecord]]
+    outputs: NotRequired[list[ParameterRecord]]
+    attributes: NotRequired[list[AttributeRecord]]
+    type_constraints: NotRequired[dict[str, list[str]]]
+    input_counts: tuple[int, int | None]
+    output_counts: tuple[int, int | None]
+    bodies: NotRequired[list[int]]
+
+
+def read_operator(domain: str, name: str) -> list[OpSchema]:
+    """Every version of an operator that has a file, from old to new; `domain` is "" for ai.onnx."""
+    text = (DATA / (domain or "ai.onnx") / f"{name}.json").read_bytes()
+    return [_schema(domain, name, record) for record in cast(list[VersionRecord], json.loads(text))]
+
+
+def read_withdrawn() -> list[OpSchema]:
+    """The experiments of the first releases, by name."""
+    records = cast(dict[str, VersionRecord], json.loads((DATA / "withdrawn.json").read_bytes()))
+    return [_schema("", name, record) for name, record in records.items()]
+
+
+def _schema(domain: str, name: str, record: VersionRecord) -> OpSchema:
+    min_inputs, max_inputs = record["input_counts"]
+    min_outputs, max_outputs = record["output_counts"]
+    constraints = record.get("type_constraints", {})
+    return OpSchema(
+        domain=domain,
+        name=name,
+        since_version=record["since_version"],
+        deprecated=record.get("deprecated", False),
+        status=record["status"],
+        inputs=_parameters(record.get("inputs", ())),
+        outputs=_parameters(record.get("outputs", ())),
+        attributes={a["name"]: _attribute(a) for a in record.get("attributes", ())},
+        type_constraints={variable: tuple(types) for variable, types in constraints.items()},
+        min_inputs=min_inputs,
+        max_inputs=max_inputs,
+        min_outputs=min_outputs,
+        max_outputs=max_outputs,
+        bodies=tuple(record.get("bodies", ())),
+    )
+
+
+def _parameters(records: Sequence[ParameterRecord]) -> tuple[Parameter, ...]:
+    return tuple(Parameter(**record) for record in records)
+
+
+def _attribute(record: AttributeRecord) -> AttributeSchema:
+    default = _default(record["default"]) if "default" in record else None
+    return AttributeSchema(record["name"], record["type"], record.get("required", False), default)
+
+
+def _default(value: Scalar | list[Scalar]) -> Default:
+    if isinstance(value, list):
+        # one attribute type, so one element type; the list cannot say so
+        return cast(Default, tuple(_default(element) for element in value))
+    return value.encode() if isinstance(value, str) else value

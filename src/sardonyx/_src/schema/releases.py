@@ -1,0 +1,71 @@
+"""Domains and releases: which opset versions there are, and which release of ONNX brought them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TypedDict, cast
+
+from sardonyx._src.schema.records import DATA
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release of ONNX: its IR version and the newest opset version of each domain that it published."""
+
+    name: str
+    ir_version: int
+    opsets: Mapping[str, int] = field(hash=False)
+
+
+class ReleaseRecord(TypedDict):
+    release: str
+    ir_version: int
+    opsets: dict[str, int]
+
+
+class ReleasesFile(TypedDict):
+    domains: dict[str, tuple[int, int]]
+    releases: list[ReleaseRecord]
+
+
+def canonical(domain: str) -> str:
+    """The one spelling of a domain: "ai.onnx" is "", every other name stays."""
+    return "" if domain == "ai.onnx" else domain
+
+
+@cache
+def _file() -> ReleasesFile:
+    return cast(ReleasesFile, json.loads((DATA / "releases.json").read_bytes()))
+
+
+@cache
+def _newest() -> dict[str, int]:
+    return {canonical(domain): newest for domain, (_, newest) in _file()["domains"].items()}
+
+
+def domains() -> tuple[str, ...]:
+    """The domains that ONNX defines; "" is ai.onnx, and ai.onnx.training has a version but no operators."""
+    return tuple(_newest())
+
+
+def latest(domain: str) -> int:
+    """The newest opset version of a domain in `domains()`."""
+    newest = _newest().get(canonical(domain))
+    assert newest is not None, f"{domain!r} is not a domain of ONNX; ask domains() first"
+    return newest
+
+
+@cache
+def releases() -> tuple[Release, ...]:
+    """Every release, from old to new."""
+    return tuple(
+        Release(
+            record["release"],
+            record["ir_version"],
+            {canonical(domain): version for domain, version in record["opsets"].items()},
+        )
+        for record in _file()["releases"]
+    )

@@ -1,5 +1,0 @@
-"""Two models made into one: outputs of the first feed inputs of the second."""
-
-from sardonyx.rewrite.tools.merge.merging import merge
-
-__all__ = ["merge"]

@@ -1,7 +1,7 @@
-"""How near the processor's peak does attention come, beside NumPy's BLAS on one core?
+"""Which fraction of the processor's peak does attention reach on one core, compared with NumPy's BLAS?
 
-Heads are views of [batch, length, heads * depth], as models have them; a single query has its keys and values in a row,
-as caches have them, and is bound by memory.
+Heads are views of [batch, length, heads * depth], as in models.  With a single query, keys and values are contiguous per
+head, as in a cache, and the run is bound by memory.
 """
 
 from __future__ import annotations
@@ -13,93 +13,104 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from measure import Row, row
-from products import peak, timed
-from sardonyx._src.compile.attention.step import attention
-from sardonyx._src.compile.llvm.jit import host, load
-from sardonyx._src.compile.loops.runner import number
-from sardonyx._src.compile.step import Step
-from sardonyx._src.compile.tensor import Storage, Tensor, row_major
+from products import peak, time_call
+from sardonyx._src.compile.kernels.attention.attention import attention_steps
+from sardonyx._src.compile.llvm.jit import host_target, load
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.tensors import Array
 
 SIZES = [(12, 128, 128, 64), (12, 512, 512, 64), (8, 256, 256, 128), (12, 197, 197, 64), (12, 1, 1024, 64)]
 RUNS = 15
-LINE = 64  # bytes of a cache line
+CACHE_LINE_BYTES = 64
 
 
-def aligned(shape: tuple[int, ...]) -> Array:
-    """Random numbers that begin at a cache line."""
+def aligned_array(shape: tuple[int, ...]) -> Array:
+    """An array of random numbers, aligned to a cache line."""
     count = int(np.prod(shape))
-    room = np.empty(count * 4 + LINE, np.uint8)
-    start = -room.ctypes.data % LINE
-    found = room[start : start + count * 4].view(np.float32).reshape(shape)
-    found[...] = np.random.default_rng(1).normal(size=shape)
-    return found
+    memory = np.empty(count * 4 + CACHE_LINE_BYTES, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE_BYTES
+    array = memory[start : start + count * 4].view(np.float32).reshape(shape)
+    array[...] = np.random.default_rng(1).normal(size=shape)
+    return array
 
 
-def runner(steps: Sequence[Step], arrays: dict[Storage, Array]) -> Callable[[], object]:
-    """All units of some steps, one step after the other."""
-    calls = [call(step, arrays) for step in steps]
-    return lambda: [one() for one in calls]
+def known(dim: Known) -> int:
+    """A dim of these kernels, which are all numbers."""
+    assert isinstance(dim, int)
+    return dim
 
 
-def call(step: Step, arrays: dict[Storage, Array]) -> Callable[[], object]:
-    kernel = load(step.kernel.source("attention", host()), ["attention"])
+def make_runner(steps: Sequence[Step], arrays: dict[Buffer, Array]) -> Callable[[], object]:
+    """A function that runs all units of the steps, one step after the other."""
+    calls = [bind_step(step, arrays) for step in steps]
+    return lambda: [run() for run in calls]
+
+
+def bind_step(step: Step, arrays: dict[Buffer, Array]) -> Callable[[], object]:
+    kernel = load(step.kernel.source("attention", host_target()), ["attention_steps"])
     run = kernel.function("attention", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-    for one in (*step.reads, *step.writes):
-        if one.storage not in arrays:
-            arrays[one.storage] = aligned((number(one.storage.size, {}) // 4,))
-    words = [
-        arrays[arg.storage].ctypes.data if isinstance(arg, Tensor) else number(arg, {}) for arg in step.args
+    for operand in (*step.reads, *step.writes):
+        if operand.buffer not in arrays:
+            arrays[operand.buffer] = aligned_array((known(operand.buffer.size) // 4,))
+    addresses = [
+        arrays[arg.buffer].ctypes.data if isinstance(arg, TensorView) else known(arg) for arg in step.args
     ]
-    given, scratch = np.array(words, np.int64), aligned((number(step.scratch, {}) // 4,))
-    units = number(step.units, {})
-    return lambda: run(given.ctypes.data, 0, units, scratch.ctypes.data)
+    arguments, scratch = np.array(addresses, np.int64), aligned_array((known(step.scratch) // 4,))
+    units = known(step.units)
+    return lambda: run(arguments.ctypes.data, 0, units, scratch.ctypes.data)
 
 
-def compared(heads: int, queries: int, keys: int, depth: int, limit: float) -> list[Row]:
-    """Rows of both, in turn; the first turn warms up and does not count."""
+def compare(heads: int, queries: int, keys: int, depth: int, limit: float) -> list[Row]:
+    """Rows of both tools, run in turn; the first run warms up and is not counted."""
     order = (0, 1, 2, 3) if queries == 1 else (0, 2, 1, 3)
     arrays = [
-        aligned((1, heads, length, depth) if queries == 1 else (1, length, heads, depth))
+        aligned_array((1, heads, length, depth) if queries == 1 else (1, length, heads, depth))
         for length in (queries, keys, keys, queries)
     ]
-    storages = [Storage("arena", array.nbytes, "") for array in arrays]
+    buffers = [Buffer("arena", array.nbytes, "") for array in arrays]
     tensors = [
-        Tensor(DataType.FLOAT, a.shape, row_major(a.shape), s).permuted(order)
-        for a, s in zip(arrays, storages, strict=True)
+        TensorView(DataType.FLOAT, a.shape, row_major_strides(a.shape), s).permute(order)
+        for a, s in zip(arrays, buffers, strict=True)
     ]
     scale = depth**-0.5
     q, k, v, y = (array.transpose(order) for array in arrays)
-    ours = runner(attention(*tensors, scale=scale), dict(zip(storages, arrays, strict=True)))
-    tools: dict[str, Callable[[], object]] = {"sardonyx": ours, "numpy": lambda: by_numpy(q, k, v, scale)}
+    run_steps = make_runner(attention_steps(*tensors, scale=scale), dict(zip(buffers, arrays, strict=True)))
+    tools: dict[str, Callable[[], object]] = {
+        "sardonyx": run_steps,
+        "numpy": lambda: numpy_attention(q, k, v, scale),
+    }
     samples: dict[str, list[dict[str, float]]] = {tool: [] for tool in tools}
-    for turn in range(RUNS + 1):
+    for repetition in range(RUNS + 1):
         for tool, run in tools.items():
-            seconds = timed(run)
-            if turn:
+            seconds = time_call(run)
+            if repetition:
                 samples[tool].append({"seconds": seconds})
-    np.testing.assert_allclose(y, by_numpy(q, k, v, scale), 1e-3, 1e-5)
+    np.testing.assert_allclose(y, numpy_attention(q, k, v, scale), 1e-3, 1e-5)
     best = min(s["seconds"] for s in samples["sardonyx"])
     share = 4 * heads * queries * keys * depth / best / 1e9 / limit
-    what = f"attention {heads} x {queries} x {keys} x {depth}, at best {share:.0%} of {limit:.0f} GFLOP/s"
-    return [row(what, tool, found) for tool, found in samples.items()]
+    description = (
+        f"attention {heads} x {queries} x {keys} x {depth}, at best {share:.0%} of {limit:.0f} GFLOP/s"
+    )
+    return [row(description, tool, timings) for tool, timings in samples.items()]
 
 
-def by_numpy(q: Array, k: Array, v: Array, scale: float) -> Array:
+def numpy_attention(q: Array, k: Array, v: Array, scale: float) -> Array:
     scores = q @ k.swapaxes(2, 3) * np.float32(scale)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    found: Array = weights / weights.sum(axis=-1, keepdims=True) @ v
-    return found
+    result: Array = weights / weights.sum(axis=-1, keepdims=True) @ v
+    return result
 
 
 def rows() -> list[Row]:
     measured = peak()
-    return [one for size in SIZES for one in compared(*size, measured())]
+    return [row for size in SIZES for row in compare(*size, measured())]
 
 
 if __name__ == "__main__":
     assert os.environ.get("OPENBLAS_NUM_THREADS") == "1", (
-        "set OPENBLAS_NUM_THREADS=1: one core is asked about"
+        "OPENBLAS_NUM_THREADS must be 1: the question is about one core"
     )
     rows()

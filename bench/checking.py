@@ -1,8 +1,8 @@
-"""How long does a check take, and how much memory, beside onnx's checker?
+"""How long does a check take, and how much memory, compared with onnx's checker?
 
-Time in one process, in turn; added peak memory in fresh processes.  All are given the path of a file.  The checker of
-onnx looks at structure alone (plain), and infers types besides with `full_check`; so does ours, unless the rules that
-need types (SX7) are left out.
+Times are measured in one process, in turn; added peak memory in fresh processes.  All tools take the path of a file.
+onnx's checker checks the structure alone (plain), and with `full_check` also infers types; so does Sardonyx, unless the
+rules that need types (SX7) are ignored.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ IMPORTS = "from onnx.checker import check_model\nfrom sardonyx._src.check import
 
 def rows() -> list[Row]:
     return [
-        *compared("check encoder, 600 nodes, 366 MB of weights", typed(encoder()), runs=7),
-        *compared("check decoder, 290 nodes, 440 MB of weights", typed(decoder()), runs=7),
-        *compared("check chain, 20,000 nodes", chain(), runs=7),
+        *compare("check encoder, 600 nodes, 366 MB of weights", save_typed(encoder()), runs=7),
+        *compare("check decoder, 290 nodes, 440 MB of weights", save_typed(decoder()), runs=7),
+        *compare("check chain, 20,000 nodes", chain(), runs=7),
     ]
 
 
-def typed(path: Path) -> Path:
-    """The model with the types of its values and outputs, which the checkers want."""
+def save_typed(path: Path) -> Path:
+    """The path of the model with the types of its values and outputs added, which checkers verify."""
     import sardonyx as sx
 
     result = BUILD / f"typed_{path.name}"
@@ -42,8 +42,8 @@ def typed(path: Path) -> Path:
     return result
 
 
-def compared(what: str, path: Path, *, runs: int) -> list[Row]:
-    """Rows of all tools over one model; the first turn warms up and does not count."""
+def compare(what: str, path: Path, *, runs: int) -> list[Row]:
+    """Rows of all tools on one model, run in turn; the first run warms up and is not counted."""
     names: dict[str, object] = {"path": str(path)}
     exec(IMPORTS, names)
     tools = {tool: compile(code, tool, "exec") for tool, code in TOOLS.items()}
@@ -61,7 +61,7 @@ def compared(what: str, path: Path, *, runs: int) -> list[Row]:
 
 
 def memory(code: str, path: Path) -> float:
-    """The peak that a fresh process adds; a small model is checked before, so that nothing has to be imported."""
+    """Added peak memory in bytes of a fresh process; a tiny model is checked before, which imports all modules."""
     small = f"path = {str(tiny())!r}\n{code}\n"
     return run(f"{IMPORTS}{small}path = {str(path)!r}\nwith measured(): {code}")["bytes"]
 

@@ -1,8 +1,9 @@
-"""How long do networks take on one core and on two, beside onnxruntime and OpenVINO?
+"""How fast does the native engine run networks on one and on two cores, compared with onnxruntime and OpenVINO?
 
-All engines run the same file on the same inputs in one process, in turn, with float32 arithmetic and otherwise their own
-defaults (`sardonyx._src.cli.timing` says how).  Times are medians; a ratio is the time of the better peer over ours, so that
-more than 1 is faster than both.  The difference is that of our outputs from onnxruntime's, relative to the largest.
+All engines run the same file on the same inputs in one process, in turn, with float32 arithmetic and otherwise their
+defaults (see `sardonyx._src.cli.benchmark.timing`).  Times are medians.  A ratio is the time of the faster peer over
+ours: above 1, Sardonyx is faster than both.  The difference is the largest difference of our outputs from those of
+onnxruntime, relative to the largest number of an output.
 """
 
 from __future__ import annotations
@@ -16,75 +17,80 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from measure import commit, machine
-from peers import ENGINES, survives
-from sardonyx._src.cli.peers import OURS
-from sardonyx._src.cli.timing import Timed, timed
+from peers import ENGINES, can_run
+from sardonyx._src.cli.benchmark.engines import OURS
+from sardonyx._src.cli.benchmark.timing import EngineTiming, measure_engines
 from zoo.catalogue import ENTRIES
 
-JUDGE = "onnxruntime"  # of outputs, if it is there
+JUDGE = "onnxruntime"  # whose outputs are the reference, if it is installed
 
 
 @dataclass(frozen=True)
-class How:
-    """How to measure: times are medians by the wall clock, unless the machine is busy with other things."""
+class Method:
+    """How times are measured and summarized; by default medians of wall-clock times.
+
+    `least` and `cpu` are for machines that are busy with other work.
+    """
 
     turns: int = 11
-    least: bool = False  # the shortest run counts
-    cpu: bool = False  # the processor's time counts: for one thread only, since it is the sum over threads
+    least: bool = False  # the shortest run, not the median
+    cpu: bool = False  # processor time, which is the sum over all threads: meaningful for one thread only
 
-    def value(self, one: Timed) -> float:
-        return one.best if self.least else one.median
+    def value(self, timing: EngineTiming) -> float:
+        return timing.best if self.least else timing.median
 
 
 @dataclass(frozen=True)
 class Case:
-    """One network on so many threads: what was measured, by engine; an engine that fails is missing."""
+    """Timings of one network on a number of threads, by engine; engines that fail are missing."""
 
     name: str
     threads: int
-    timed: dict[str, Timed]
-    how: How
+    timed: dict[str, EngineTiming]
+    method: Method
 
     @property
     def ratio(self) -> float:
-        """The better peer's time over ours; NaN where one of them is missing."""
-        found = {engine: self.how.value(one) for engine, one in self.timed.items()}
-        ours = found.pop(OURS, math.nan)
-        return min(found.values(), default=math.nan) / ours
+        """The time of the faster peer over ours; NaN if either is missing."""
+        times = {engine: self.method.value(timing) for engine, timing in self.timed.items()}
+        ours = times.pop(OURS, math.nan)
+        return min(times.values(), default=math.nan) / ours
 
 
-def measured(names: Iterable[str], threads: Sequence[int], engines: Sequence[str], how: How) -> list[Case]:
-    """Every network on every number of threads; prints a line for each engine.
+def measure(
+    names: Iterable[str], threads: Sequence[int], engines: Sequence[str], method: Method
+) -> list[Case]:
+    """Measures every network on every number of threads; prints a line for each engine.
 
-    An engine that does not survive a process of its own has no turn with the others.
+    Engines that crash in a fresh process are left out.
     """
-    return [case(name, n, engines, how) for name in names for n in threads]
+    return [measure_case(name, n, engines, method) for name in names for n in threads]
 
 
-def case(name: str, threads: int, engines: Sequence[str], how: How) -> Case:
-    alive = [engine for engine in engines if survives(name, engine, threads)]
-    able = sorted(alive, key=lambda engine: engine != JUDGE)
+def measure_case(name: str, threads: int, engines: Sequence[str], method: Method) -> Case:
+    alive = [engine for engine in engines if can_run(name, engine, threads)]
+    supported = sorted(alive, key=lambda engine: engine != JUDGE)
     entry = ENTRIES[name]
-    clock = time.process_time if how.cpu else time.perf_counter
+    clock = time.process_time if method.cpu else time.perf_counter
     path, feeds = str(entry.path()), entry.feeds()
-    found = timed(path, able, threads, feeds, how.turns, clock=clock) if able else []
-    for each in found:
-        tell(name, each)
-    return Case(name, threads, {each.engine: each for each in found}, how)
+    timings = measure_engines(path, supported, threads, feeds, method.turns, clock=clock) if supported else []
+    for timing in timings:
+        print_timing(name, timing)
+    return Case(name, threads, {timing.engine: timing for timing in timings}, method)
 
 
-def tell(name: str, one: Timed, **more: str) -> None:
+def print_timing(name: str, timing: EngineTiming, **more: str) -> None:
     facts = {
         "what": name,
         **more,
-        "tool": one.engine,
-        "threads": one.threads,
-        "runs": len(one.runs),
-        "seconds": one.median,
-        "best": one.best,
-        "low": one.quantile(0.1),
-        "high": one.quantile(0.9),
-        "difference": one.difference if math.isfinite(one.difference) else str(one.difference),
+        "tool": timing.engine,
+        "threads": timing.threads,
+        "runs": len(timing.runs),
+        "seconds": timing.median,
+        "best": timing.best,
+        "low": timing.quantile(0.1),
+        "high": timing.quantile(0.9),
+        "difference": timing.difference if math.isfinite(timing.difference) else str(timing.difference),
         "commit": commit(),
         "machine": machine(),
     }
@@ -95,29 +101,29 @@ def tell(name: str, one: Timed, **more: str) -> None:
 
 
 def section(cases: Sequence[Case] | None = None, engines: Sequence[str] = ENGINES) -> str:
-    """The table for docs/generated/benchmarks.md, and its means."""
+    """The table for docs/generated/benchmarks.md, and the geometric means of its ratios."""
     if cases is None:
-        cases = measured(ENTRIES, [1, 2], engines, How())
-    return "\n\n".join([times(cases, engines), means(cases)])
+        cases = measure(ENTRIES, [1, 2], engines, Method())
+    return "\n\n".join([timing_table(cases, engines), geometric_means(cases)])
 
 
-def times(cases: Iterable[Case], engines: Sequence[str]) -> str:
-    """Milliseconds of a run: the median, and what 10 % and 90 % of the runs stay below; or else the least."""
+def timing_table(cases: Iterable[Case], engines: Sequence[str]) -> str:
+    """Milliseconds of a run: median with 10th and 90th percentile, or the minimum if the method says so."""
     lines = [header("model", "threads", *(f"{engine}, ms" for engine in engines), "ratio", "difference")]
-    for one in cases:
-        ours = one.timed.get(OURS)
-        off = "" if ours is None else f"{ours.difference:.1e}"
-        columns = (spread(one.timed.get(engine), one.how) for engine in engines)
-        lines.append(line(one.name, one.threads, *columns, ratio(one.ratio), off))
+    for case in cases:
+        ours = case.timed.get(OURS)
+        difference = "" if ours is None else f"{ours.difference:.1e}"
+        columns = (spread_text(case.timed.get(engine), case.method) for engine in engines)
+        lines.append(line(case.name, case.threads, *columns, ratio(case.ratio), difference))
     return "\n".join(lines)
 
 
-def spread(one: Timed | None, how: How) -> str:
-    if one is None:
+def spread_text(timing: EngineTiming | None, method: Method) -> str:
+    if timing is None:
         return "fails"
-    if how.least:
-        return f"{one.best * 1e3:.3g}"
-    median, low, high = (s * 1e3 for s in (one.median, one.quantile(0.1), one.quantile(0.9)))
+    if method.least:
+        return f"{timing.best * 1e3:.3g}"
+    median, low, high = (s * 1e3 for s in (timing.median, timing.quantile(0.1), timing.quantile(0.9)))
     return f"{median:.3g} ({low:.3g} to {high:.3g})"
 
 
@@ -125,15 +131,15 @@ def ratio(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.2f}"
 
 
-def means(cases: Sequence[Case]) -> str:
+def geometric_means(cases: Sequence[Case]) -> str:
     """The geometric mean of the ratios for each number of threads."""
     parts = []
-    for threads in sorted({one.threads for one in cases}):
-        found = [one.ratio for one in cases if one.threads == threads and not math.isnan(one.ratio)]
-        if found:
-            mean = math.exp(statistics.fmean(map(math.log, found)))
-            faster = sum(value > 1 for value in found)
-            parts.append(f"{threads} threads: {mean:.3f} over {len(found)} models, {faster} of them above 1")
+    for threads in sorted({case.threads for case in cases}):
+        ratios = [case.ratio for case in cases if case.threads == threads and not math.isnan(case.ratio)]
+        if ratios:
+            mean = math.exp(statistics.fmean(map(math.log, ratios)))
+            faster = sum(value > 1 for value in ratios)
+            parts.append(f"{threads} threads: {mean:.3f} over {len(ratios)} models, {faster} of them above 1")
     return (
         f"Geometric means of the ratios: {'; '.join(parts)}."
         if parts
@@ -149,24 +155,24 @@ def line(*columns: object) -> str:
     return f"| {' | '.join(map(str, columns))} |"
 
 
-def arguments() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--only", default=",".join(ENTRIES), help="these networks, by commas")
-    parser.add_argument("--threads", default="1,2", help="these numbers of threads (%(default)s)")
-    parser.add_argument("--engines", default=",".join(ENGINES), help="these engines (%(default)s)")
-    parser.add_argument("--turns", type=int, default=How.turns, help="turns of each engine (%(default)s)")
-    parser.add_argument("--least", action="store_true", help="ratios of the shortest runs, not of medians")
+    parser.add_argument("--only", default=",".join(ENTRIES), help="comma-separated names of networks")
+    parser.add_argument("--threads", default="1,2", help="comma-separated numbers of threads (%(default)s)")
+    parser.add_argument("--engines", default=",".join(ENGINES), help="comma-separated engines (%(default)s)")
+    parser.add_argument("--turns", type=int, default=Method.turns, help="runs of each engine (%(default)s)")
+    parser.add_argument("--least", action="store_true", help="compare the shortest runs, not the medians")
     parser.add_argument(
-        "--cpu", action="store_true", help="the processor's time, which is right for one thread"
+        "--cpu", action="store_true", help="measure processor time, not wall-clock time; for one thread"
     )
     return parser.parse_args()
 
 
 def main() -> None:
-    args = arguments()
+    args = parse_arguments()
     engines, threads = args.engines.split(","), [int(n) for n in args.threads.split(",")]
-    how = How(args.turns, args.least, args.cpu)
-    print(section(measured(args.only.split(","), threads, engines, how), engines))
+    method = Method(args.turns, args.least, args.cpu)
+    print(section(measure(args.only.split(","), threads, engines, method), engines))
 
 
 if __name__ == "__main__":

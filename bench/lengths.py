@@ -1,8 +1,9 @@
-"""How much longer does the first run at a length take that a session has never seen, than the second?
+"""How much slower than the next run is the first run of a session with an input length that it has not seen before?
 
-Lengths are drawn at random, and all of them are new.  Each has four runs, then the length before it has two: the first run
-over the second is what a new length costs, the third over the fourth is the control, and the fifth over the sixth is what
-it costs to come back to a length.  The table has medians over all lengths, and what 10 % and 90 % of them stay below.
+Lengths are drawn at random without repetition.  Four runs at a new length are followed by two at the previous length: the
+first run over the second is the cost of a new length, the third over the fourth is the control, and the fifth over the
+sixth is the cost of returning to an earlier length.  The table gives medians over all lengths with the 10th and 90th
+percentiles.
 """
 
 from __future__ import annotations
@@ -19,34 +20,42 @@ import numpy as np
 
 from latency import header, line
 from measure import commit, machine
-from sardonyx._src.cli.peers import OURS, Run, opened
-from sardonyx._src.cli.timing import settle
+from sardonyx._src.cli.benchmark.engines import OURS, Run, open_engine
+from sardonyx._src.cli.benchmark.timing import wait_until_idle
 from sardonyx._src.ir.tensors import Array
 from zoo.catalogue import ENTRIES, Entry, Feeds
 from zoo.segmentation import unet
 
 ENGINES = (OURS, "onnxruntime")
 COUNT = 60  # lengths
-ORDER = (0, 1, 1, 1, 1, 0, 0)  # of runs at the length before (0) and at the new one; the first does not count
+ORDER = (
+    0,
+    1,
+    1,
+    1,
+    1,
+    0,
+    0,
+)  # of runs at the previous (0) and at the new (1) length; the first is not counted
 SEED = 3
 Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network, and the least and the greatest length that each of its variables has."""
+    """A network with the range (inclusive) of each of its dimension variables."""
 
     entry: Entry
     lengths: Mapping[str, tuple[int, int]]
 
-    def drawn(self, count: int) -> Iterator[Feeds]:
-        """Feeds of so many lengths, no two of them alike."""
-        draw, seen = np.random.default_rng(SEED), set[tuple[int, ...]]()
+    def draw_feeds(self, count: int) -> Iterator[Feeds]:
+        """Feeds of `count` distinct lengths."""
+        generator, seen = np.random.default_rng(SEED), set[tuple[int, ...]]()
         while len(seen) < count:
-            found = tuple(int(draw.integers(low, high + 1)) for low, high in self.lengths.values())
-            if found not in seen:
-                seen.add(found)
-                yield replace(self.entry, sizes=dict(zip(self.lengths, found, strict=True))).feeds()
+            lengths = tuple(int(generator.integers(low, high + 1)) for low, high in self.lengths.values())
+            if lengths not in seen:
+                seen.add(lengths)
+                yield replace(self.entry, sizes=dict(zip(self.lengths, lengths, strict=True))).feeds()
 
 
 NETWORKS: dict[str, Network] = {
@@ -60,8 +69,8 @@ NETWORKS: dict[str, Network] = {
 
 
 @dataclass(frozen=True)
-class Found:
-    """Seconds of the runs of one engine [lengths, runs]."""
+class LengthTimings:
+    """Times of the runs of one engine; seconds: [lengths, runs]."""
 
     what: str
     engine: str
@@ -69,34 +78,34 @@ class Found:
     seconds: Array
 
     def ratio(self, run: int) -> Array:
-        """A run over the next one, for each length; they count from 0."""
+        """Time of a run over that of the next run, for each length; runs count from 0."""
         return self.seconds[:, run] / self.seconds[:, run + 1]
 
 
-def measured(names: Iterable[str], threads: Iterable[int], count: int = COUNT) -> Iterator[Found]:
+def measure(names: Iterable[str], threads: Iterable[int], count: int = COUNT) -> Iterator[LengthTimings]:
     for name in names:
-        fed = list(NETWORKS[name].drawn(count))
+        feeds = list(NETWORKS[name].draw_feeds(count))
         for n in threads:
-            runs = {engine: opened(engine, str(NETWORKS[name].entry.path()), n) for engine in ENGINES}
-            for engine, seconds in in_turn(runs, fed).items():
-                found = Found(name, engine, n, seconds)
-                tell(found)
-                yield found
+            runs = {engine: open_engine(engine, str(NETWORKS[name].entry.path()), n) for engine in ENGINES}
+            for engine, seconds in interleave_engines(runs, feeds).items():
+                timings = LengthTimings(name, engine, n, seconds)
+                print_timings(timings)
+                yield timings
 
 
-def in_turn(runs: Mapping[str, Run], fed: list[Feeds]) -> dict[str, Array]:
-    """Seconds of every run, by engine [lengths - 1, runs]."""
-    found: dict[str, list[list[float]]] = {engine: [] for engine in runs}
+def interleave_engines(runs: Mapping[str, Run], feeds: list[Feeds]) -> dict[str, Array]:
+    """Seconds of every run by engine: [lengths - 1, runs]."""
+    samples: dict[str, list[list[float]]] = {engine: [] for engine in runs}
     gc.collect()
     gc.disable()
     try:
-        for pair in pairwise(fed):
+        for pair in pairwise(feeds):
             for engine, run in runs.items():
-                settle()
-                found[engine].append([seconds(run, pair[which]) for which in ORDER])
+                wait_until_idle()
+                samples[engine].append([seconds(run, pair[which]) for which in ORDER])
     finally:
         gc.enable()
-    return {engine: np.array(each)[:, 1:] for engine, each in found.items()}
+    return {engine: np.array(values)[:, 1:] for engine, values in samples.items()}
 
 
 def seconds(run: Run, feeds: Feeds) -> float:
@@ -105,44 +114,46 @@ def seconds(run: Run, feeds: Feeds) -> float:
     return time.perf_counter() - start
 
 
-def tell(one: Found) -> None:
+def print_timings(timings: LengthTimings) -> None:
     facts = {
-        "what": one.what,
-        "tool": one.engine,
-        "threads": one.threads,
-        "lengths": len(one.seconds),
-        "seconds": float(np.median(one.seconds[:, 1])),
-        "first": float(np.median(one.ratio(0))),
-        "control": float(np.median(one.ratio(2))),
-        "back": float(np.median(one.ratio(4))),
+        "what": timings.what,
+        "tool": timings.engine,
+        "threads": timings.threads,
+        "lengths": len(timings.seconds),
+        "seconds": float(np.median(timings.seconds[:, 1])),
+        "first": float(np.median(timings.ratio(0))),
+        "control": float(np.median(timings.ratio(2))),
+        "back": float(np.median(timings.ratio(4))),
         "commit": commit(),
         "machine": machine(),
     }
     print(json.dumps(facts), flush=True)
 
 
-def section(found: Iterable[Found] | None = None) -> str:
+def section(results: Iterable[LengthTimings] | None = None) -> str:
     """The table for docs/generated/benchmarks.md."""
     ratios = ("first over second", "third over fourth", "fifth over sixth")
     lines = [header("network", "tool", "threads", "lengths", "second run, ms", *ratios)]
-    for one in measured(NETWORKS, [1, 2]) if found is None else found:
-        median = f"{np.median(one.seconds[:, 1]) * 1e3:.3g}"
-        spreads = (spread(one.ratio(run)) for run in (0, 2, 4))
-        lines.append(line(one.what, one.engine, one.threads, len(one.seconds), median, *spreads))
+    for timings in measure(NETWORKS, [1, 2]) if results is None else results:
+        median = f"{np.median(timings.seconds[:, 1]) * 1e3:.3g}"
+        spreads = (spread_text(timings.ratio(run)) for run in (0, 2, 4))
+        lines.append(
+            line(timings.what, timings.engine, timings.threads, len(timings.seconds), median, *spreads)
+        )
     return "\n".join(lines)
 
 
-def spread(ratios: Array) -> str:
+def spread_text(ratios: Array) -> str:
     low, median, high = np.quantile(ratios, [0.1, 0.5, 0.9])
     return f"{median:.3f} ({low:.2f} to {high:.2f})"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--threads", default="1,2", help="these numbers of threads (%(default)s)")
+    parser.add_argument("--threads", default="1,2", help="comma-separated numbers of threads (%(default)s)")
     parser.add_argument("--count", type=int, default=COUNT, help="lengths of each network (%(default)s)")
     args = parser.parse_args()
-    print(section(measured(NETWORKS, [int(n) for n in args.threads.split(",")], args.count)))
+    print(section(measure(NETWORKS, [int(n) for n in args.threads.split(",")], args.count)))
 
 
 if __name__ == "__main__":

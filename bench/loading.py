@@ -1,4 +1,4 @@
-"""How fast are models loaded and saved, and with how much memory, beside onnx and onnx-ir?"""
+"""How fast are models loaded and saved, and with how much memory, compared with onnx and onnx-ir?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def loading(what: str, path: str) -> list[Row]:
 
 
 def saving(what: str, path: str) -> Iterable[Row]:
-    """Saving with external data; the bytes that reach the disk are the process's own count of writes."""
+    """Rows for saving with external data; bytes written are those that the system counts for the process."""
     out = str(BUILD / "saved.onnx")
     data = str(BUILD / "saved.onnx.data")
     save = f"import os\nwith measured(): sx.save(model, {out!r}, external=True)"
@@ -57,12 +57,12 @@ def importing() -> list[Row]:
 
 
 def rows() -> list[Row]:
-    found = importing()
+    table_rows = importing()
     big, many = str(decoder()), str(chain())
-    found += loading(f"load decoder ({os.path.getsize(big) / 1e6:.0f} MB inline)", big)
-    found += loading("load chain (20,000 nodes)", many)
-    found += saving("save decoder with external data", big)
-    return found
+    table_rows += loading(f"load decoder ({os.path.getsize(big) / 1e6:.0f} MB inline)", big)
+    table_rows += loading("load chain (20,000 nodes)", many)
+    table_rows += saving("save decoder with external data", big)
+    return table_rows
 
 
 if __name__ == "__main__":

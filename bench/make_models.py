@@ -1,4 +1,4 @@
-"""Models to measure with, made from their architectures with random weights (seeded)."""
+"""Benchmark models, built from their architectures with seeded random weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Model, Value
 
 sys.path.append(str(FOLDER.parent / "tests"))
-from infer.encoder import Encoder  # it stands with the tests, which infer it too
+from infer.encoder import Encoder  # shared with the tests
 
 WIDTH, LAYERS, VOCABULARY = 768, 12, 32000
 
@@ -63,7 +63,7 @@ def encoder() -> Path:
 
 
 def detector() -> Path:
-    """A detector of 1,604 nodes beside the project, or else a network of as many nodes made for the purpose."""
+    """The shared detector of 1,604 nodes, or if it is missing, a generated network with as many nodes."""
     given = FOLDER.parent.parent / "shared/models/picodet_s_320/model.onnx"
     path = BUILD / "detector.onnx"
     if given.exists() or path.exists():

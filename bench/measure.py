@@ -1,4 +1,4 @@
-"""Measuring in fresh processes: several programs in turn, several times, medians."""
+"""Measurement of programs in fresh processes: several programs in turn, several runs each, medians."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-BUILD = FOLDER.parent / ".bench"  # models made for measuring
+BUILD = FOLDER.parent / ".bench"  # generated models
 
-# What every measured program begins with: `measured(name)` times a block and its added peak of resident memory.
+# The beginning of every measured program: `measured()` measures time, added peak memory and written bytes of a block.
 PRELUDE = """
 import contextlib, json, time
 
@@ -30,7 +30,7 @@ def written():
 @contextlib.contextmanager
 def measured():
     with open("/proc/self/clear_refs", "w") as clear:
-        clear.write("5")  # the peak starts anew
+        clear.write("5")  # resets the peak
     before, wrote, start = resident("VmRSS"), written(), time.perf_counter()
     yield
     seconds = time.perf_counter() - start
@@ -53,18 +53,18 @@ class Row:
 
 
 def compare(what: str, programs: Mapping[str, str], *, runs: int = 9) -> list[Row]:
-    """Runs the programs in turn, each `runs` times after one that warms the files up; prints a line for each."""
+    """Runs the programs in turn, each `runs` times after one run that warms the page cache; prints a line for each."""
     samples: dict[str, list[dict[str, float]]] = {tool: [] for tool in programs}
     for turn in range(runs + 1):
         for tool, code in programs.items():
             sample = run(code)
             if turn:
                 samples[tool].append(sample)
-    return [row(what, tool, found) for tool, found in samples.items()]
+    return [row(what, tool, timings) for tool, timings in samples.items()]
 
 
 def run(code: str, settings: Mapping[str, str] | None = None) -> dict[str, float]:
-    """What a program prints last, run in a fresh process; settings: of its environment."""
+    """Runs a program in a fresh process and returns the JSON of its last line; settings: environment variables."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | dict(
         settings or {}
     )

@@ -1,7 +1,7 @@
-"""How long do the nine stored networks of the onnx wheel take on the reference engine, beside the wheel's own?
+"""How fast does the reference engine run the nine networks in the onnx wheel, compared with onnx's reference evaluator?
 
-Both multiply matrices with NumPy's BLAS.  Run with OPENBLAS_NUM_THREADS=1, as `make bench` does: BLAS threads wait
-for each other where cores are shared, and that noise is larger than what is measured.
+Both multiply matrices with NumPy's BLAS.  Run with OPENBLAS_NUM_THREADS=1, as `make bench` does: BLAS threads wait for
+one another on shared cores, and that noise exceeds the differences.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import numpy as np
 from measure import Row, row
 
 RUNS = 3
-Feed = dict[str, np.ndarray]  # type: ignore[type-arg]
 
 
 def paths() -> list[Path]:
@@ -29,22 +28,22 @@ def paths() -> list[Path]:
 
 
 def rows() -> list[Row]:
-    """Both engines in one process, run in turn."""
-    found: list[Row] = []
+    """Rows of both engines on every network, run in turn in one process."""
+    table_rows: list[Row] = []
     ratios = []
     for path in paths():
-        ours, theirs = one_network(path)
-        found += [ours, theirs]
+        ours, theirs = compare_engines(path)
+        table_rows += [ours, theirs]
         ratios.append(theirs.seconds / ours.seconds)
     print(
         json.dumps(
             {"what": "geometric mean of ratios", "value": math.exp(statistics.fmean(map(math.log, ratios)))}
         )
     )
-    return found
+    return table_rows
 
 
-def one_network(path: Path) -> tuple[Row, Row]:
+def compare_engines(path: Path) -> tuple[Row, Row]:
     from onnx.reference import ReferenceEvaluator
 
     import sardonyx as sx

@@ -1,9 +1,9 @@
-"""How many nodes do `sx.optimize` and onnxslim leave of real models, and how long do they take?
+"""How many nodes remain of real models after `sx.optimize` and after onnxslim, and how long do both take?
 
-Nodes of subgraphs and functions are counted, too.  Both get the model loaded and hand back a model; neither proves its
-result meanwhile.  Weights of the networks of the wheel are made by ConstantOfShape nodes; onnxslim computes them however much
-the file grows, and so do we here, with `growth` to match.  Results of ours are compared with those of the original on
-generated inputs outside of the timing.
+Nodes of subgraphs and functions are counted, too.  Both tools take a loaded model and return a model; verification is
+not part of the time.  The weights of the networks in the onnx wheel are made by ConstantOfShape nodes; onnxslim folds
+them regardless of how much the file grows, and so does Sardonyx here, with `growth` set accordingly.  The outputs of its
+optimized models are compared with those of the originals on generated inputs, outside of the timed part.
 """
 
 from __future__ import annotations
@@ -13,18 +13,25 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from measure import FOLDER, Row, row
 from networks import paths
 
+if TYPE_CHECKING:
+    from onnx import FunctionProto, GraphProto, ModelProto
+
 RUNS = 3
-GROWTH = 1 << 40  # bytes: without bound
+UNLIMITED_GROWTH_BYTES = 1 << 40
 MODELS = FOLDER.parent.parent / "shared" / "models"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is left of one model: nodes by tool, ours proved on so many sets of inputs (None: not provable)."""
+    """Numbers of nodes of one model: before, and after each tool (`theirs`: None if it fails).
+
+    proved: the number of sets of inputs on which our result was verified; None if it cannot be.
+    """
 
     name: str
     before: int
@@ -34,7 +41,7 @@ class Outcome:
 
 
 def models() -> Iterator[tuple[str, Path]]:
-    """The networks of the onnx wheel, and the models that stand beside the project."""
+    """Names and paths of the networks of the onnx wheel and of the shared models."""
     for path in paths():
         yield path.stem, path
     for path in sorted(MODELS.glob("*/model.onnx")):
@@ -43,82 +50,82 @@ def models() -> Iterator[tuple[str, Path]]:
 
 def outcomes() -> Iterator[tuple[Outcome, list[Row]]]:
     for name, path in models():
-        yield outcome(name, path), timed(name, path)
+        yield measure_outcome(name, path), time_tools(name, path)
 
 
-def outcome(name: str, path: Path) -> Outcome:
+def measure_outcome(name: str, path: Path) -> Outcome:
     import onnx
 
     import sardonyx as sx
     from sardonyx._src.rewrite.report import OptimizationReport
 
     report = OptimizationReport()
-    result = sx.optimize(sx.load(path), verify=True, growth=GROWTH, report=report)
+    result = sx.optimize(sx.load(path), verify=True, growth=UNLIMITED_GROWTH_BYTES, report=report)
     again = OptimizationReport()
-    sx.optimize(result, growth=GROWTH, report=again)
-    assert not again.edits, f"{name}: a second run goes on with {again.edits[0]}"
-    slim = slimmed(onnx.load(path))
-    theirs = None if slim is None else count(slim.graph) + sum(count(f) for f in slim.functions)
+    sx.optimize(result, growth=UNLIMITED_GROWTH_BYTES, report=again)
+    assert not again.edits, f"{name}: a second run must change nothing; got {again.edits[0]}"
+    slim = run_onnxslim(onnx.load(path))
+    theirs = None if slim is None else count_nodes(slim.graph) + sum(count_nodes(f) for f in slim.functions)
     return Outcome(name, report.nodes_before, report.nodes_after, theirs, report.proved or None)
 
 
-def timed(name: str, path: Path) -> list[Row]:
-    """Rows of both tools, in turn; the first turn warms up and does not count."""
+def time_tools(name: str, path: Path) -> list[Row]:
+    """Rows of both tools, run in turn; the first run warms up and is not counted."""
     import onnx
 
     import sardonyx as sx
 
     model = sx.load(path)
     tools: dict[str, Callable[[], object]] = {
-        "sardonyx": lambda: sx.optimize(model, growth=GROWTH),
-        "onnxslim": lambda: slimmed(onnx.load(path)),
+        "sardonyx": lambda: sx.optimize(model, growth=UNLIMITED_GROWTH_BYTES),
+        "onnxslim": lambda: run_onnxslim(onnx.load(path)),
     }
-    loading = min(seconds(lambda: onnx.load(path)) for _ in range(RUNS))
+    loading = min(time_call(lambda: onnx.load(path)) for _ in range(RUNS))
     samples: dict[str, list[dict[str, float]]] = {tool: [] for tool in tools}
     for turn in range(RUNS + 1):
         for tool, run in tools.items():
-            took = seconds(run) - (loading if tool == "onnxslim" else 0)
+            took = time_call(run) - (loading if tool == "onnxslim" else 0)
             if turn:
                 samples[tool].append({"seconds": max(took, 0), "bytes": 0})
-    return [row(f"optimising {name}", tool, found) for tool, found in samples.items()]
+    return [row(f"optimising {name}", tool, timings) for tool, timings in samples.items()]
 
 
-def seconds(run: Callable[[], object]) -> float:
+def time_call(run: Callable[[], object]) -> float:
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
 
 
-def slimmed(model):  # type: ignore[no-untyped-def]  # messages of another package
-    """What onnxslim makes of a model, which it changes in place; None where it fails."""
+def run_onnxslim(model: ModelProto) -> ModelProto | None:
+    """The result of onnxslim, which changes the model in place; None if it fails."""
     import onnxslim
 
     logging.disable(logging.CRITICAL)
     try:
         return onnxslim.slim(model)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # of another tool: whatever it is, it is a row
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # any failure of the other tool is a row
         print(f"onnxslim fails: {error}")
         return None
     finally:
         logging.disable(logging.NOTSET)
 
 
-def count(graph) -> int:  # type: ignore[no-untyped-def]  # a message of another package
+def count_nodes(graph: GraphProto | FunctionProto) -> int:
     inner = [a for node in graph.node for a in node.attribute]
     return len(graph.node) + sum(
-        count(g) for a in inner for g in (*([a.g] if a.HasField("g") else []), *a.graphs)
+        count_nodes(g) for a in inner for g in (*([a.g] if a.HasField("g") else []), *a.graphs)
     )
 
 
-def table(found: list[tuple[Outcome, list[Row]]]) -> str:
+def table(results: list[tuple[Outcome, list[Row]]]) -> str:
     lines = [
         "| model | nodes | sardonyx | onnxslim | sardonyx, ms | onnxslim, ms | proved on |",
         "|---|---|---|---|---|---|---|",
     ]
-    for one, (ours, theirs) in found:
-        proved = f"{one.proved} sets of inputs" if one.proved else "not provable"
+    for outcome, (ours, theirs) in results:
+        proved = f"{outcome.proved} sets of inputs" if outcome.proved else "not provable"
         lines.append(
-            f"| {one.name} | {one.before} | {one.ours} | {'fails' if one.theirs is None else one.theirs} "
+            f"| {outcome.name} | {outcome.before} | {outcome.ours} | {'fails' if outcome.theirs is None else outcome.theirs} "
             f"| {ours.seconds * 1e3:.0f} | {theirs.seconds * 1e3:.0f} | {proved} |"
         )
     return "\n".join(lines)

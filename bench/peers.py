@@ -1,4 +1,4 @@
-"""The engines that are compared, and one start of one of them in a process of its own."""
+"""The engines that are compared, and the start of one engine in a fresh process."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ ENGINES = ("sardonyx", "onnxruntime", "openvino")
 PROGRAM = """
 import gc, importlib, resource
 import numpy as np
-from sardonyx._src.cli.peers import opened
+from sardonyx._src.cli.benchmark.engines import open_engine
 engine, path, threads, archive = {engine!r}, {path!r}, {threads}, {archive!r}
 importlib.import_module(engine)
-with np.load(archive) as found:
-    feeds = dict(found)
-gc.collect()  # what imports have left
+with np.load(archive) as arrays:
+    feeds = dict(arrays)
+gc.collect()  # garbage of the imports
 with open("/proc/self/clear_refs", "w") as clear:
-    clear.write("5")  # the peak starts anew
+    clear.write("5")  # resets the peak
 before, start = resident("VmRSS"), time.perf_counter()
-call = opened(engine, path, threads)
+call = open_engine(engine, path, threads)
 ready = time.perf_counter()
 list(call(feeds))
 end = time.perf_counter()
@@ -34,23 +34,25 @@ print(json.dumps({{
     "ready": ready - start,
     "first": end - ready,
     "bytes": max(0, resident("VmHWM") - before),
-    "children": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
+    "workers": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
 }}))
 """
 
 
-def archived(name: str, folder: Path) -> Path:
-    """The feeds of a network of the zoo, in a file."""
-    found = folder / "feeds.npz"
-    np.savez(found, allow_pickle=False, **ENTRIES[name].feeds())
-    return found
+def save_feeds(name: str, folder: Path) -> Path:
+    """Saves the feeds of a network of the zoo to a file."""
+    archive = folder / "feeds.npz"
+    np.savez(archive, allow_pickle=False, **ENTRIES[name].feeds())
+    return archive
 
 
-def started(
+def measure_start(
     name: str, engine: str, threads: int, feeds: Path, settings: Mapping[str, str] | None = None
 ) -> dict[str, float] | None:
-    """Seconds until an engine is ready with a network (`ready`) and of its first run (`first`), the bytes that it has
-    at its peak beside those of the imports, and those of its largest child; None, and a line that says why, where it fails.
+    """Starts an engine in a fresh process: seconds until it is ready (`ready`) and of its first run (`first`), peak
+    memory minus that of the imports (`bytes`), peak memory of its largest child process (`workers`).
+
+    If the engine fails, prints a line with the reason and returns None.
     """
     code = PROGRAM.format(engine=engine, path=str(ENTRIES[name].path()), threads=threads, archive=str(feeds))
     try:
@@ -61,7 +63,7 @@ def started(
         return None
 
 
-def survives(name: str, engine: str, threads: int) -> bool:
-    """Whether an engine runs a network in a process of its own."""
+def can_run(name: str, engine: str, threads: int) -> bool:
+    """Whether an engine runs a network, tried in a fresh process."""
     with TemporaryDirectory() as folder:
-        return started(name, engine, threads, archived(name, Path(folder))) is not None
+        return measure_start(name, engine, threads, save_feeds(name, Path(folder))) is not None

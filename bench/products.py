@@ -1,7 +1,7 @@
-"""How near the processor's peak do the convolutions of ResNet-50 come, at batch 1 on one core, beside NumPy's BLAS?
+"""How close do the convolutions of ResNet-50 come to the peak of one core at batch 1, compared with NumPy's BLAS?
 
-The peak is measured beside each layer: independent multiply-adds on registers.  NumPy multiplies matrices of the same
-sizes, without bias, ReLU and the gathering of windows; weights are packed beforehand.
+The peak is measured with each layer: independent multiply-adds on registers.  NumPy multiplies matrices of the same
+sizes, without bias, ReLU and im2col; weights are packed in advance.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from measure import Row, row
-from sardonyx._src.compile.blocks import I64, Blocks
-from sardonyx._src.compile.llvm.jit import host, load
-from sardonyx._src.compile.loops.ir import Local, Number, Select
-from sardonyx._src.compile.products.convolution import convolution
-from sardonyx._src.compile.products.weights import Window, packed_weights
-from sardonyx._src.compile.step import Kernel, Step
-from sardonyx._src.compile.tail import RESULT, Tail
-from sardonyx._src.compile.tensor import Storage, Tensor, row_major
-from sardonyx._src.compile.text import Kind, Value
+from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.expressions import Local, Number, Select
+from sardonyx._src.compile.kernels.conv.convolution import convolution_step
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
+from sardonyx._src.compile.llvm.jit import host_target, load
+from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 
-CHAINS = 20  # of multiply-adds that do not wait for one another
+CHAINS = 20  # independent dependency chains of multiply-adds
 STEPS = 50_000
 RUNS = 15
-RELU = Tail(Select("lt", Local("x"), Number(0.0), Number(0.0), RESULT))
+RELU = Epilogue(Select("lt", Local("x"), Number(0.0), Number(0.0), RESULT))
 POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
-Layer = tuple[int, int, int, int, int]  # size of the image, channels, columns, size of the window, stride
+Layer = tuple[int, int, int, int, int]  # image size, input channels, output channels, kernel size, stride
 KERNELS: dict[Kernel, Callable[..., None]] = {}
 
 
@@ -52,123 +52,127 @@ def layers() -> Iterator[Layer]:
 
 
 def peak() -> Callable[[], float]:
-    """Measures GFLOP/s of one core that only multiplies and adds."""
-    target = host()
-    kind = Kind("float", target.lanes)
-    code = Blocks(target.fused)
-    slots = [code.new_slot("chain", kind) for _ in range(CHAINS)]
+    """Measures the peak GFLOP/s of one core: multiply-adds on registers."""
+    target = host_target()
+    vector_type = LLVMType("float", target.lanes)
+    emitter = BlockBuilder(target.has_fma)
+    slots = [emitter.new_slot("chain", vector_type) for _ in range(CHAINS)]
     for slot in slots:
-        code.write(slot, code.constant(1.0, kind))
+        emitter.store(slot, emitter.constant(1.0, vector_type))
 
-    def step(_: Value) -> None:
+    def step(_: LLVMValue) -> None:
         for slot in slots:
-            found = code.read(slot)
-            code.write(slot, code.fma(found, found, found))
+            accumulator = emitter.load(slot)
+            emitter.store(slot, emitter.fma(accumulator, accumulator, accumulator))
 
-    code.counted(code.constant(0, I64), Value(code, I64, "%n"), 1, step)
-    total = code.read(slots[0])
+    emitter.loop(emitter.constant(0, I64), LLVMValue(emitter, I64, "%n"), 1, step)
+    total = emitter.load(slots[0])
     for slot in slots[1:]:
-        total = total + code.read(slot)
+        total = total + emitter.load(slot)
     head = "define void @peak(ptr %p, i64 %n) {"
-    text = "\n".join((*code.declarations, head, "entry:", *code.slots, *code.lines))
+    text = "\n".join((*emitter.declarations, head, "entry:", *emitter.allocas, *emitter.lines))
     call = load(text + f"\n store {total}, ptr %p, align 4\n ret void\n}}", ["peak"]).function(
         "peak", POINTER, COUNT
     )
     scratch = np.zeros(64, np.float32)
 
-    def measured() -> float:
-        seconds = min(timed(lambda: call(scratch.ctypes.data, STEPS)) for _ in range(20))
+    def measure() -> float:
+        seconds = min(time_call(lambda: call(scratch.ctypes.data, STEPS)) for _ in range(20))
         return STEPS * CHAINS * target.lanes * 2 / seconds / 1e9
 
-    return measured
+    return measure
 
 
-def timed(call: Callable[[], object]) -> float:
+def time_call(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
 
 
-def prepared(step: Step) -> Callable[[], None]:
-    """A call of all units of a step, over memory of its own."""
-    words = np.zeros(len(step.args), np.int64)
-    memory: dict[Storage, Array] = {}
+def prepare_step(step: Step) -> Callable[[], None]:
+    """A call of all units of a step, with memory of its own."""
+    slots = np.zeros(len(step.args), np.int64)
+    memory: dict[Buffer, Array] = {}
     for i, arg in enumerate(step.args):
-        if isinstance(arg, Tensor):
-            if arg.storage not in memory:
-                memory[arg.storage] = filled(arg.storage)
-            words[i] = memory[arg.storage].ctypes.data
+        if isinstance(arg, TensorView):
+            if arg.buffer not in memory:
+                memory[arg.buffer] = allocate_filled(arg.buffer)
+            slots[i] = memory[arg.buffer].ctypes.data
         else:
             assert isinstance(arg, int)
-            words[i] = arg
+            slots[i] = arg
     if step.kernel not in KERNELS:
-        library = load(step.kernel.source("kernel", host()), ["kernel"])
+        library = load(step.kernel.source("kernel", host_target()), ["kernel"])
         KERNELS[step.kernel] = library.function("kernel", POINTER, COUNT, COUNT, POINTER)
-    call, scratch = KERNELS[step.kernel], aligned(step.scratch)
-    return lambda held=memory: call(words.ctypes.data, 0, step.units, scratch.ctypes.data)  # type: ignore[misc]
+    call, scratch = KERNELS[step.kernel], aligned_bytes(step.scratch)
+
+    def run(held: dict[Buffer, Array] = memory) -> None:
+        call(slots.ctypes.data, 0, step.units, scratch.ctypes.data)
+
+    return run
 
 
-def filled(storage: Storage) -> Array:
-    """Memory of a storage: its data, or any numbers."""
-    place = aligned(storage.size).view(np.float32)
-    place[:] = 0.5 if storage.data is None else storage.data.reshape(-1)
-    return place
+def allocate_filled(buffer: Buffer) -> Array:
+    """Memory for a buffer: its data, or arbitrary numbers."""
+    memory = aligned_bytes(buffer.size).view(np.float32)
+    memory[:] = 0.5 if buffer.data is None else buffer.data.reshape(-1)
+    return memory
 
 
-def aligned(size: object) -> Array:
-    """Bytes from the beginning of a cache line."""
+def aligned_bytes(size: object) -> Array:
+    """Memory aligned to a cache line."""
     assert isinstance(size, int)
-    place = np.zeros(size + 64, np.uint8)
-    start = -place.ctypes.data % 64
-    return place[start : start + size]
+    memory = np.zeros(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size]
 
 
-def tensor(*shape: int) -> Tensor:
+def tensor(*shape: int) -> TensorView:
     size = int(np.prod(shape)) * 4
-    return Tensor(DataType.FLOAT, shape, row_major(shape), Storage("arena", size, ""))
+    return TensorView(DataType.FLOAT, shape, row_major_strides(shape), Buffer("arena", size, ""))
 
 
-def step_of(layer: Layer) -> Step:
-    """A layer with its bias and a ReLU; the first one reads channels first, as images come."""
+def layer_step(layer: Layer) -> Step:
+    """A layer with bias and ReLU; the first one reads a channels-first image."""
     size, channels, columns, kernel, stride = layer
     draw = np.random.default_rng(1)
     weights = draw.normal(size=(columns, channels, kernel, kernel)).astype(np.float32)
-    window = Window((kernel, kernel), (stride, stride), pads=(kernel // 2, kernel // 2))
-    packed = packed_weights(weights, np.zeros(columns, np.float32), window, host())
+    window = ConvWindow((kernel, kernel), (stride, stride), pads=(kernel // 2, kernel // 2))
+    packed = pack_conv_weights(weights, np.zeros(columns, np.float32), window, host_target())
     x = (
-        tensor(1, channels, size, size).permuted((0, 2, 3, 1))
+        tensor(1, channels, size, size).permute((0, 2, 3, 1))
         if channels < 4
         else tensor(1, size, size, channels)
     )
-    return convolution(x, packed, tensor(1, size // stride, size // stride, columns), RELU)
+    return convolution_step(x, packed, tensor(1, size // stride, size // stride, columns), RELU)
 
 
 def rows() -> list[Row]:
     limit = peak()
-    found, total, ideal = [], 0.0, 0.0
+    table_rows, total, ideal = [], 0.0, 0.0
     for layer, count in Counter(layers()).items():
-        pair, best, bound = compared(layer, count, limit)
-        found += pair
+        pair, best, bound = compare(layer, count, limit)
+        table_rows += pair
         total, ideal = total + count * best, ideal + count * bound
     print(
         f"all convolutions of ResNet-50: {total * 1e3:.2f} ms, at the peak {ideal * 1e3:.2f} ms: {total / ideal:.3f}"
     )
-    return found
+    return table_rows
 
 
-def compared(layer: Layer, count: int, limit: Callable[[], float]) -> tuple[list[Row], float, float]:
-    """Rows of both tools, in turn; the first turn warms up and does not count.  Least seconds, and those at the peak."""
-    step = step_of(layer)
+def compare(layer: Layer, count: int, limit: Callable[[], float]) -> tuple[list[Row], float, float]:
+    """Rows of both tools, measured alternately after a warm-up; the least seconds, and the seconds at the peak."""
+    step = layer_step(layer)
     size, channels, columns, kernel, stride = layer
     a = np.ones(((size // stride) ** 2, channels * kernel**2), np.float32)
     b = np.ones((a.shape[1], columns), np.float32)
-    tools: dict[str, Callable[[], object]] = {"sardonyx": prepared(step), "numpy": lambda: a @ b}
+    tools: dict[str, Callable[[], object]] = {"sardonyx": prepare_step(step), "numpy": lambda: a @ b}
     samples: dict[str, list[dict[str, float]]] = {tool: [] for tool in tools}
     before = limit()
     for turn in range(RUNS + 1):
         for tool, run in tools.items():
-            run()  # what the other tool has in the caches goes
-            seconds = timed(run)
+            run()  # evict the other tool's data from the caches
+            seconds = time_call(run)
             if turn:
                 samples[tool].append({"seconds": seconds, "bytes": 0, "written": 0})
     top = max(before, limit())
@@ -176,11 +180,9 @@ def compared(layer: Layer, count: int, limit: Callable[[], float]) -> tuple[list
     best, bound = min(s["seconds"] for s in samples["sardonyx"]), step.flops / top / 1e9
     name = f"{count} x {kernel}x{kernel}/{stride}, {size}x{size}x{channels} to {columns}"
     what = f"convolution {name}: at best {best * 1e3:.3f} ms, {bound / best:.0%} of {top:.0f} GFLOP/s"
-    return [row(what, tool, found) for tool, found in samples.items()], best, bound
+    return [row(what, tool, timings) for tool, timings in samples.items()], best, bound
 
 
 if __name__ == "__main__":
-    assert os.environ.get("OPENBLAS_NUM_THREADS") == "1", (
-        "set OPENBLAS_NUM_THREADS=1: one core is asked about"
-    )
+    assert os.environ.get("OPENBLAS_NUM_THREADS") == "1", "set OPENBLAS_NUM_THREADS=1: one core is measured"
     rows()

@@ -1,4 +1,4 @@
-"""Answer every question of this folder, and write the answers into docs/generated/benchmarks.md."""
+"""Run all benchmarks of this folder and write their tables to docs/generated/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TARGET = Path(__file__).resolve().parent.parent / "docs/generated/benchmarks.md"
 
 
 def table(rows: Iterable[Row]) -> str:
-    """A Markdown table of the rows, grouped by question; the ratio is that of the first tool to this one."""
+    """A Markdown table of the rows, grouped by question; the last column is the time over that of the first tool."""
     lines = [
         "| question | tool | median | lowest to highest | added peak memory | written | times the first |",
         "|---|---|---|---|---|---|---|",
@@ -63,18 +63,18 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
 
 
 def section(title: str) -> str | None:
-    """One question answered: when and where it was measured, the question, the answer; None where it cannot be."""
+    """The section of one benchmark: time and place, question, table; None if the benchmark cannot run here."""
     module, answer = SECTIONS[title]
-    found = answer()
-    if found is None:
+    answer_text = answer()
+    if answer_text is None:
         return None
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     stamp = f"Measured on {day} at {commit()}: {machine()}, BLAS threads: {threads}. Medians; tools in turn."
-    return f"## {title}\n\n{stamp}\n\n{(module.__doc__ or '').strip()}\n\n{found}\n"
+    return f"## {title}\n\n{stamp}\n\n{(module.__doc__ or '').strip()}\n\n{answer_text}\n"
 
 
-def kept(page: str) -> dict[str, str]:
+def read_sections(page: str) -> dict[str, str]:
     """The sections of a page by title."""
     parts = page.split("\n## ")[1:]
     return {part.partition("\n")[0]: f"## {part.rstrip()}\n" for part in parts}
@@ -83,14 +83,14 @@ def kept(page: str) -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--only", action="append", help="the beginning of a title: other sections stay as they are"
+        "--only", action="append", help="prefix of a section's title; sections without it stay unchanged"
     )
-    wanted = parser.parse_args().only or [""]
-    found = kept(TARGET.read_text()) if TARGET.exists() else {}
+    titles = parser.parse_args().only or [""]
+    sections = read_sections(TARGET.read_text()) if TARGET.exists() else {}
     for title in SECTIONS:
-        if title.startswith(tuple(wanted)):
-            found |= {title: text} if (text := section(title)) is not None else {}
-    parts = ["# Benchmarks\n\nWritten by `make bench`.\n", *(found[t] for t in SECTIONS if t in found)]
+        if title.startswith(tuple(titles)):
+            sections |= {title: text} if (text := section(title)) is not None else {}
+    parts = ["# Benchmarks\n\nWritten by `make bench`.\n", *(sections[t] for t in SECTIONS if t in sections)]
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     TARGET.write_text("\n".join(parts))
     print(f"written: {TARGET}")

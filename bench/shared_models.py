@@ -1,9 +1,9 @@
-"""How long do real models take that others have made, beside onnxruntime?
+"""How fast are models of other projects, compared with onnxruntime?
 
-They stand in ../shared/models, with inputs and what onnxruntime 1.31.1 has answered to them.  Both engines run the same
-file on the same inputs in one process, in turn, ours as a session does that is told nothing (`engine="auto"`).  Times
-are medians, and what 10 % and 90 % of the runs stay below; a ratio is onnxruntime's time over ours, so that more than 1
-is faster.  Differences are those from the stored answers, relative to the largest number of an output.
+The models are in ../shared/models, with inputs and the outputs of onnxruntime 1.31.1.  Both engines run the same file on
+the same inputs in one process, in turn; Sardonyx with default options (`engine="auto"`).  Times are medians with the
+10th and 90th percentiles; a ratio is onnxruntime's time over ours: above 1, Sardonyx is faster.  Differences are those
+from the stored outputs, relative to the largest number of an output.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 import sardonyx as sx
-from latency import header, line, ratio, tell
+from latency import header, line, print_timing, ratio
 from optimizing import MODELS
-from sardonyx._src.cli.peers import OURS, opened
-from sardonyx._src.cli.timing import Timed, distance, in_turn
+from sardonyx._src.cli.benchmark.engines import OURS, open_engine
+from sardonyx._src.cli.benchmark.timing import EngineTiming, interleave_calls, max_relative_difference
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
@@ -37,44 +37,50 @@ Call = Callable[[], Sequence[RuntimeValue]]
 
 @dataclass(frozen=True)
 class Case:
-    """A model on so many threads: times by engine, or why an engine does not run it, and which of our engines ran."""
+    """Results of one model on a number of threads.
+
+    engine: which engine of Sardonyx ran it; timed: timings by tool; why: the error by tool that does not run it.
+    """
 
     name: str
     threads: int
     engine: str
-    timed: Mapping[str, Timed]
+    timed: Mapping[str, EngineTiming]
     why: Mapping[str, str]
 
     @property
     def ratio(self) -> float:
-        """The peer's time over ours; NaN where one of them is missing."""
+        """The peer's time over ours; NaN if either is missing."""
         ours, theirs = self.timed.get(OURS), self.timed.get(PEER)
         return math.nan if ours is None or theirs is None else theirs.median / ours.median
 
 
-def names() -> list[str]:
-    """The models; none where the folder is not there."""
+def model_names() -> list[str]:
+    """Names of the shared models; none if their folder is missing."""
     return sorted(path.parent.name for path in MODELS.glob("*/model.onnx"))
 
 
-def measured(wanted: Iterable[str], threads: Sequence[int], turns: int = TURNS) -> list[Case]:
-    """Every model on every number of threads; prints a line for each engine."""
-    return [case(name, n, turns) for name in wanted for n in threads]
+def measure(models: Iterable[str], threads: Sequence[int], turns: int = TURNS) -> list[Case]:
+    """Measures every model on every number of threads; prints a line for each engine."""
+    return [measure_case(name, n, turns) for name in models for n in threads]
 
 
-def case(name: str, threads: int, turns: int) -> Case:
-    found = Begun(MODELS / name / "model.onnx", threads, feeds_of(MODELS / name))
-    outputs, answers = {tool: call() for tool, call in found.calls.items()}, answers_of(MODELS / name)
-    samples = in_turn(found.calls, turns, lambda: None)
-    timed = {tool: Timed(tool, threads, runs, off(outputs[tool], answers)) for tool, runs in samples.items()}
-    made = Case(name, threads, found.engine, timed, found.why)
-    for each in timed.values():
-        tell(name, each, engine=made.engine if each.engine == OURS else PEER)
-    return made
+def measure_case(name: str, threads: int, turns: int) -> Case:
+    engines = OpenEngines(MODELS / name / "model.onnx", threads, feeds_of(MODELS / name))
+    outputs, answers = {tool: call() for tool, call in engines.calls.items()}, answers_of(MODELS / name)
+    samples = interleave_calls(engines.calls, turns, lambda: None)
+    timed = {
+        tool: EngineTiming(tool, threads, runs, max_difference(outputs[tool], answers))
+        for tool, runs in samples.items()
+    }
+    case = Case(name, threads, engines.engine, timed, engines.why)
+    for timing in timed.values():
+        print_timing(name, timing, engine=case.engine if timing.engine == OURS else PEER)
+    return case
 
 
-class Begun:
-    """Engines that are ready: calls by engine, why others do not run the model, and which of our engines it is."""
+class OpenEngines:
+    """A model opened in both tools: calls by tool, errors by tool that does not run it, and our engine."""
 
     def __init__(self, path: Path, threads: int, feeds: Feeds) -> None:
         self.calls: dict[str, Call] = {}
@@ -82,7 +88,7 @@ class Begun:
         self.engine = ""
         for tool in ENGINES:
             try:
-                call = self.ours(path, threads, feeds) if tool == OURS else peer(path, threads, feeds)
+                call = self.ours(path, threads, feeds) if tool == OURS else open_peer(path, threads, feeds)
                 call()
                 self.calls[tool] = call
             except SardonyxError as error:
@@ -94,111 +100,114 @@ class Begun:
         return lambda: list(session.run(feeds).values())
 
 
-def peer(path: Path, threads: int, feeds: Feeds) -> Call:
-    run = opened(PEER, str(path), threads)
+def open_peer(path: Path, threads: int, feeds: Feeds) -> Call:
+    run = open_engine(PEER, str(path), threads)
     return lambda: list(run(feeds))
 
 
-# --- what is stored beside a model ----------------------------------------------------------
+# --- stored inputs and outputs --------------------------------------------------------------
 
 
 def feeds_of(folder: Path) -> Feeds:
     """Inputs by name."""
-    return {name: text(one) if isinstance(one, dict) else one for name, one in recorded(folder, "in:")}
+    return {
+        name: string_array(value) if isinstance(value, dict) else value
+        for name, value in read_recorded(folder, "in:")
+    }
 
 
 def answers_of(folder: Path) -> list[RuntimeValue]:
     """Outputs in the model's order; strings are arrays, and maps are dicts."""
-    found = dict(recorded(folder, "out:"))
-    each = [found[value.name] for value in sx.load(folder / "model.onnx").graph.outputs]
-    return [text(one) if isinstance(one, dict) and "strings" in one else one for one in each]
+    outputs = dict(read_recorded(folder, "out:"))
+    values = [outputs[value.name] for value in sx.load(folder / "model.onnx").graph.outputs]
+    return [string_array(v) if isinstance(v, dict) and "strings" in v else v for v in values]
 
 
-def recorded(folder: Path, kind: str) -> list[tuple[str, Any]]:
-    """Names and values of one kind, `in:` or `out:`, of both files that a folder may have."""
+def read_recorded(folder: Path, kind: str) -> list[tuple[str, Any]]:
+    """Names and values of one kind, `in:` or `out:`, from ref.npz and, if there is one, ref.json."""
     with np.load(folder / "ref.npz") as archive:
-        found: dict[str, Any] = dict(archive)
+        values: dict[str, Any] = dict(archive)
     other = folder / "ref.json"
     if other.exists():
-        found |= json.loads(other.read_text())
-    return [(name.removeprefix(kind), one) for name, one in found.items() if name.startswith(kind)]
+        values |= json.loads(other.read_text())
+    return [(name.removeprefix(kind), value) for name, value in values.items() if name.startswith(kind)]
 
 
-def text(found: Mapping[str, Any]) -> Array:
+def string_array(document: Mapping[str, Any]) -> Array:
     """An array of strings."""
-    strings: Array = np.array(found["strings"], object)
-    return strings.reshape(found["shape"])
+    strings: Array = np.array(document["strings"], object)
+    return strings.reshape(document["shape"])
 
 
-def off(outputs: Sequence[RuntimeValue], answers: Sequence[RuntimeValue]) -> float:
-    """The largest difference of outputs from the stored answers; infinite where strings or keys are others."""
-    assert len(outputs) == len(answers), "an output has no stored answer"
-    return max(map(one_off, outputs, answers))
+def max_difference(outputs: Sequence[RuntimeValue], answers: Sequence[RuntimeValue]) -> float:
+    """The largest difference of outputs from the stored ones; infinite if strings differ, NaN if keys of maps do."""
+    assert len(outputs) == len(answers), "an output has no stored counterpart"
+    return max(map(output_difference, outputs, answers))
 
 
-def one_off(found: RuntimeValue, answer: RuntimeValue) -> float:
-    match found, answer:
-        case [list(), list()] if len(found) == len(answer):
-            return max(map(one_off, found, answer), default=0.0)
-        case [dict(), dict()] if found.keys() == answer.keys():
-            return distance([numbers(found, answer)], [numbers(answer, answer)])
+def output_difference(output: RuntimeValue, answer: RuntimeValue) -> float:
+    match output, answer:
+        case [list(), list()] if len(output) == len(answer):
+            return max(map(output_difference, output, answer), default=0.0)
+        case [dict(), dict()] if output.keys() == answer.keys():
+            return max_relative_difference([numbers(output, answer)], [numbers(answer, answer)])
         case [np.ndarray(), np.ndarray()] if answer.dtype.kind == "O":
-            return 0.0 if np.array_equal(found, answer) else math.inf
-    return distance([found], [answer])
+            return 0.0 if np.array_equal(output, answer) else math.inf
+    return max_relative_difference([output], [answer])
 
 
-def numbers(found: Mapping[Any, Any], keys: Iterable[Any]) -> Array:
-    return np.array([found[key] for key in keys], np.float32)
+def numbers(mapping: Mapping[Any, Any], keys: Iterable[Any]) -> Array:
+    return np.array([mapping[key] for key in keys], np.float32)
 
 
 # --- the table ------------------------------------------------------------------------------
 
 
 def section(cases: Sequence[Case] | None = None) -> str | None:
-    """The table for docs/generated/benchmarks.md; None where the models are not there."""
+    """The table for docs/generated/benchmarks.md; None if the models are missing."""
     if cases is None:
-        cases = measured(names(), [1, 2])
-    return "\n\n".join([table(cases), means(cases)]) if cases else None
+        cases = measure(model_names(), [1, 2])
+    return "\n\n".join([table(cases), geometric_means(cases)]) if cases else None
 
 
 def table(cases: Iterable[Case]) -> str:
     columns = [f"{tool}, {what}" for tool in ENGINES for what in ("ms", "difference")]
     lines = [header("model", "engine", "threads", *columns, "ratio")]
-    for one in cases:
-        found = [part for tool in ENGINES for part in parts(one, tool)]
-        lines.append(line(one.name, one.engine, one.threads, *found, ratio(one.ratio)))
+    for case in cases:
+        columns_of_case = [part for tool in ENGINES for part in cells(case, tool)]
+        lines.append(line(case.name, case.engine, case.threads, *columns_of_case, ratio(case.ratio)))
     return "\n".join(lines)
 
 
-def parts(one: Case, tool: str) -> tuple[str, str]:
-    """Milliseconds of a run and the difference; or why there are none."""
-    found = one.timed.get(tool)
-    if found is None:
-        return one.why[tool], ""
-    median, low, high = (s * 1e3 for s in (found.median, found.quantile(0.1), found.quantile(0.9)))
-    return f"{median:.3g} ({low:.3g} to {high:.3g})", f"{found.difference:.1e}"
+def cells(case: Case, tool: str) -> tuple[str, str]:
+    """Milliseconds of a run and the difference, or the reason why the tool does not run the model."""
+    timing = case.timed.get(tool)
+    if timing is None:
+        return case.why[tool], ""
+    median, low, high = (s * 1e3 for s in (timing.median, timing.quantile(0.1), timing.quantile(0.9)))
+    return f"{median:.3g} ({low:.3g} to {high:.3g})", f"{timing.difference:.1e}"
 
 
-def means(cases: Sequence[Case]) -> str:
-    """The geometric mean of the ratios for each number of threads, and how many are above 1."""
-    told = []
-    for threads in sorted({one.threads for one in cases}):
-        found = [one.ratio for one in cases if one.threads == threads and not math.isnan(one.ratio)]
-        if found:
-            mean = statistics.geometric_mean(found)
-            faster = sum(value > 1 for value in found)
-            told.append(f"{threads} threads: {mean:.2f} over {len(found)} models, {faster} of them above 1")
-    return f"Geometric means of the ratios: {'; '.join(told)}."
+def geometric_means(cases: Sequence[Case]) -> str:
+    """The geometric mean of the ratios for each number of threads, and the number of ratios above 1."""
+    parts = []
+    for threads in sorted({case.threads for case in cases}):
+        ratios = [case.ratio for case in cases if case.threads == threads and not math.isnan(case.ratio)]
+        if ratios:
+            mean = statistics.geometric_mean(ratios)
+            faster = sum(value > 1 for value in ratios)
+            parts.append(f"{threads} threads: {mean:.2f} over {len(ratios)} models, {faster} of them above 1")
+    return f"Geometric means of the ratios: {'; '.join(parts)}."
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--only", help="these models, by commas")
-    parser.add_argument("--threads", default="1,2", help="these numbers of threads (%(default)s)")
-    parser.add_argument("--turns", type=int, default=TURNS, help="turns of each engine (%(default)s)")
+    parser.add_argument("--only", help="comma-separated names of models")
+    parser.add_argument("--threads", default="1,2", help="comma-separated numbers of threads (%(default)s)")
+    parser.add_argument("--turns", type=int, default=TURNS, help="runs of each engine (%(default)s)")
     args = parser.parse_args()
-    wanted = args.only.split(",") if args.only else names()
-    print(section(measured(wanted, [int(n) for n in args.threads.split(",")], args.turns)))
+    models = args.only.split(",") if args.only else model_names()
+    print(section(measure(models, [int(n) for n in args.threads.split(",")], args.turns)))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How long until an engine is ready, how long is the first run, and how much memory do both take?
+"""How long does an engine take to become ready and to run for the first time, and how much memory does that need?
 
-Each start has a process of its own, with everything imported and the model's file in the system's cache; Sardonyx is
-installed as users have it.  Ours are of three kinds: *cold*, with an empty cache folder; *kernels kept*, as behind
-sessions of other models with the same kernels; *program kept*, behind a session of the same file.  Times are medians.
-Memory is what resident memory at its peak is above what it was after the imports, pages mapped from files included;
-behind a plus is that of the largest of the processes that compile for ours.  The last column is onnxruntime's time over
-ours with the program kept: until ready, and until the first result.
+Each start has its own process, with everything imported and the model file in the page cache; Sardonyx is installed by
+pip.  There are three kinds of starts of Sardonyx: *cold*, with an empty cache folder; *kernels kept*, with the kernels
+cached, as after sessions of other models with the same kernels; *program kept*, with the whole program cached, as after
+a session of the same file.  Times are medians.  Memory is the peak of resident memory minus that after the imports,
+pages mapped from files included; the number after a plus is that of the largest compile worker.  The last column is
+onnxruntime's time over that of Sardonyx with the program cached: until ready, and until the first result.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tempfile import TemporaryDirectory
 
 from latency import header, line
 from measure import BUILD, FOLDER, commit, machine
-from peers import archived, started
-from sardonyx._src.cli.peers import OURS
+from peers import measure_start, save_feeds
+from sardonyx._src.cli.benchmark.engines import OURS
 from zoo.catalogue import ENTRIES
 
 COLD, WARM, KEPT = "cold", "kernels kept", "program kept"
@@ -36,56 +36,56 @@ RUNS = 3
 
 
 @dataclass(frozen=True)
-class Begun:
+class StartCost:
     """Medians over fresh processes: seconds until ready, of the first run, and of both; bytes at the peak."""
 
     ready: float
     first: float
     both: float
     bytes: float
-    children: float  # bytes of the largest of them
+    workers: float  # bytes of the largest compile worker
 
     @classmethod
-    def of(cls, found: Sequence[Mapping[str, float]]) -> Begun:
-        whole = [{**one, "both": one["ready"] + one["first"]} for one in found]
-        names = ("ready", "first", "both", "bytes", "children")
-        return cls(*(statistics.median(one[name] for one in whole) for name in names))
+    def of(cls, samples: Sequence[Mapping[str, float]]) -> StartCost:
+        samples_with_total = [{**sample, "both": sample["ready"] + sample["first"]} for sample in samples]
+        names = ("ready", "first", "both", "bytes", "workers")
+        return cls(*(statistics.median(sample[name] for sample in samples_with_total) for name in names))
 
 
-Starts = Mapping[str, Begun]  # by kind; those that fail are missing
+Starts = Mapping[str, StartCost]  # by kind; those that fail are missing
 
 
-def measured(names: Iterable[str], threads: int, runs: int = RUNS) -> dict[str, Starts]:
-    """Every kind of start of every network; prints a line for each."""
-    return {name: starts(name, threads, runs) for name in names}
+def measure(names: Iterable[str], threads: int, runs: int = RUNS) -> dict[str, Starts]:
+    """The costs of every kind of start of every network; prints a line for each."""
+    return {name: measure_starts(name, threads, runs) for name in names}
 
 
-def starts(name: str, threads: int, runs: int) -> Starts:
+def measure_starts(name: str, threads: int, runs: int) -> Starts:
     BUILD.mkdir(exist_ok=True)
     with TemporaryDirectory(dir=BUILD) as folder:
-        feeds = archived(name, Path(folder))
-        found: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
+        feeds = save_feeds(name, Path(folder))
+        samples: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
         for _ in range(runs):
             for kind in KINDS:
-                found[kind] += begun(name, kind, threads, feeds)
-        return {kind: tell(name, kind, threads, each) for kind, each in found.items() if each}
+                samples[kind] += measure_kind(name, kind, threads, feeds)
+        return {kind: print_cost(name, kind, threads, costs) for kind, costs in samples.items() if costs}
 
 
-def begun(name: str, kind: str, threads: int, feeds: Path) -> list[dict[str, float]]:
-    """One start of a kind, which come in the order of `KINDS`; none where it fails."""
-    kept = feeds.with_name("cache")
-    gone = {COLD: kept, WARM: kept / "programs"}.get(kind)
-    if gone is not None:
-        shutil.rmtree(gone, ignore_errors=True)
+def measure_kind(name: str, kind: str, threads: int, feeds: Path) -> list[dict[str, float]]:
+    """The sample of one start, or none if it fails.  Kinds must come in the order of `KINDS`: each leaves its cache."""
+    cache_folder = feeds.with_name("cache")
+    removed = {COLD: cache_folder, WARM: cache_folder / "programs"}.get(kind)
+    if removed is not None:
+        shutil.rmtree(removed, ignore_errors=True)
     engine = kind if kind in PEERS else OURS
-    settings = {"SARDONYX_CACHE": str(kept), "PYTHONPATH": str(installed())}
-    found = started(name, engine, threads, feeds, settings)
-    return [] if found is None else [found]
+    settings = {"SARDONYX_CACHE": str(cache_folder), "PYTHONPATH": str(install())}
+    sample = measure_start(name, engine, threads, feeds, settings)
+    return [] if sample is None else [sample]
 
 
 @cache
-def installed() -> Path:
-    """The folder of a copy that pip has installed as it does for users, who do not run a folder of sources."""
+def install() -> Path:
+    """Installs the package with pip, as users do, and returns the folder of the copy."""
     target = BUILD / "installed"
     shutil.rmtree(target, ignore_errors=True)
     command = [
@@ -96,29 +96,31 @@ def installed() -> Path:
         "--quiet",
         "--no-deps",
         "--target",
-        target,
-        FOLDER.parent,
+        str(target),
+        str(FOLDER.parent),
     ]
     subprocess.run(command, check=True)
     return target
 
 
-def tell(name: str, kind: str, threads: int, found: Sequence[Mapping[str, float]]) -> Begun:
-    one = Begun.of(found)
-    facts = {"what": name, "tool": kind, "threads": threads, "runs": len(found), **vars(one)}
+def print_cost(name: str, kind: str, threads: int, samples: Sequence[Mapping[str, float]]) -> StartCost:
+    cost = StartCost.of(samples)
+    facts = {"what": name, "tool": kind, "threads": threads, "runs": len(samples), **vars(cost)}
     print(json.dumps({**facts, "commit": commit(), "machine": machine()}), flush=True)
-    return one
+    return cost
 
 
-def section(found: Mapping[str, Starts] | None = None) -> str:
+def section(costs: Mapping[str, Starts] | None = None) -> str:
     """The table for docs/generated/benchmarks.md."""
-    if found is None:
-        found = measured(files(), os.cpu_count() or 1)
+    if costs is None:
+        costs = measure(files(), os.cpu_count() or 1)
     lines = [
         header("model", *(f"{kind}: ready, first run, memory" for kind in KINDS), "onnxruntime over ours")
     ]
-    for name, each in found.items():
-        lines.append(line(name, *(described(kind, each.get(kind)) for kind in KINDS), ratios(each)))
+    for name, network_costs in costs.items():
+        lines.append(
+            line(name, *(cost_text(kind, network_costs.get(kind)) for kind in KINDS), ratios(network_costs))
+        )
     return "\n".join(lines)
 
 
@@ -127,20 +129,20 @@ def files() -> list[str]:
     return list({entry.file: name for name, entry in reversed(ENTRIES.items())}.values())[::-1]
 
 
-def described(kind: str, one: Begun | None) -> str:
-    if one is None:
+def cost_text(kind: str, cost: StartCost | None) -> str:
+    if cost is None:
         return "fails"
-    beside = f" + {one.children / 1e6:.0f}" if one.children and kind not in PEERS else ""
-    return f"{milliseconds(one.ready)}, {milliseconds(one.first)}, {one.bytes / 1e6:.0f}{beside} MB"
+    helpers = f" + {cost.workers / 1e6:.0f}" if cost.workers and kind not in PEERS else ""
+    return f"{milliseconds(cost.ready)}, {milliseconds(cost.first)}, {cost.bytes / 1e6:.0f}{helpers} MB"
 
 
 def milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds * 1e3:.0f} ms"
 
 
-def ratios(each: Starts) -> str:
-    """How many times sooner ours is ready, and has the first result, than the peer that matters."""
-    ours, theirs = each.get(KEPT), each.get(PEERS[0])
+def ratios(costs: Starts) -> str:
+    """onnxruntime's time over ours with the program cached: until ready, and until the first result."""
+    ours, theirs = costs.get(KEPT), costs.get(PEERS[0])
     if ours is None or theirs is None:
         return ""
     return f"{theirs.ready / ours.ready:.2f}, {theirs.both / ours.both:.2f}"
@@ -148,11 +150,11 @@ def ratios(each: Starts) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--only", default=",".join(files()), help="these networks, by commas")
+    parser.add_argument("--only", default=",".join(files()), help="comma-separated names of networks")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads (%(default)s)")
     parser.add_argument("--runs", type=int, default=RUNS, help="fresh processes of each kind (%(default)s)")
     args = parser.parse_args()
-    print(section(measured(args.only.split(","), args.threads, args.runs)))
+    print(section(measure(args.only.split(","), args.threads, args.runs)))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How fast are the vector functions of the native engine, and how far from exact over all floats?
+"""How fast are the vector math functions of the native engine, and how large is their error over all floats?
 
-    python bench/vector_math.py [NAME ...]            # elements per nanosecond of one core, beside NumPy and PyTorch
-    python bench/vector_math.py --errors [NAME ...]   # the largest error over all 2^32 floats, a minute a function
-    python bench/vector_math.py --errors --unfused    # the same of the text for processors without fused arithmetic
+    python bench/vector_math.py [NAME ...]            # elements per ns on one core, compared with NumPy and PyTorch
+    python bench/vector_math.py --errors [NAME ...]   # the largest error over all 2^32 floats, a minute per function
+    python bench/vector_math.py --errors --unfused    # the same for the code for processors without FMA
 
-The judge of errors is the C library in double precision, called in a native loop.  Beside the error stands how often
-a function that should rise from each float to the next falls.
+Errors are relative to the C library in double precision, called in a native loop.  For functions that are monotonic,
+the report also counts the neighbouring floats at which the result falls.
 """
 
 from __future__ import annotations
@@ -23,49 +23,51 @@ from pathlib import Path
 import numpy as np
 
 from measure import commit, machine
-from sardonyx._src.compile.llvm.jit import host, load
-from sardonyx._src.compile.text import Code, Kind, Value
+from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
+from sardonyx._src.compile.llvm.jit import host_target, load
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from compile.vector_runs import functions, runner
 
 CHUNK = 1 << 18
-DOUBLE = Kind("double")
+DOUBLE = LLVMType("double")
 Pointer, Count = ctypes.c_void_p, ctypes.c_int64
 
 
-def libm(name: str, *operands: Value) -> Value:
+def libm(name: str, *operands: LLVMValue) -> LLVMValue:
     """A call of the C library's function of doubles."""
-    code = operands[0].code
+    code = operands[0].builder
     code.declarations[f"declare double @{name}({', '.join(['double'] * len(operands))})"] = None
     return code.emit(DOUBLE, f"call double @{name}({', '.join(map(str, operands))})")
 
 
-def sigmoid(x: Value) -> Value:
-    small = libm("exp", -x.code.absolute(x))
-    return x.code.select(x < 0, small, x.code.constant(1, DOUBLE)) / (small + 1)
+def sigmoid(x: LLVMValue) -> LLVMValue:
+    small = libm("exp", -x.builder.fabs(x))
+    return x.builder.select(x < 0, small, x.builder.constant(1, DOUBLE)) / (small + 1)
 
 
-def softplus(x: Value) -> Value:
-    return libm("log1p", libm("exp", -x.code.absolute(x))) + x.at_least(0)
+def softplus(x: LLVMValue) -> LLVMValue:
+    return libm("log1p", libm("exp", -x.builder.fabs(x))) + x.clamp_min(0)
 
 
-def mish(x: Value) -> Value:
-    w = libm("exp", x.at_most(100))
+def mish(x: LLVMValue) -> LLVMValue:
+    w = libm("exp", x.clamp_max(100))
     return x * (w * (w + 2) / (w * (w + 2) + 2))
 
 
-def gelu(x: Value) -> Value:
-    found = x * 0.5 * libm("erfc", x * -(0.5**0.5))
-    return x.code.select(x.equals(np.inf), x, found)
+def gelu(x: LLVMValue) -> LLVMValue:
+    product = x * 0.5 * libm("erfc", x * -(0.5**0.5))
+    return x.builder.select(x.eq(np.inf), x, product)
 
 
-EXACT: dict[str, Callable[[Value], Value]] = {
-    **{
-        name: lambda x, name=name: libm(name, x)
-        for name in "exp exp2 expm1 log log1p tanh erf sin cos sqrt".split()
-    },
+def libm_function(name: str) -> Callable[[LLVMValue], LLVMValue]:
+    """A function of the C library, as a function of a double."""
+    return lambda x: libm(name, x)
+
+
+EXACT: dict[str, Callable[[LLVMValue], LLVMValue]] = {
+    **{name: libm_function(name) for name in "exp exp2 expm1 log log1p tanh erf sin cos sqrt".split()},
     "sigmoid": sigmoid,
     "silu": lambda x: x * sigmoid(x),
     "softplus": softplus,
@@ -90,9 +92,9 @@ NUMPY = {
 
 def exact_loop(name: str) -> str:
     """`void exact(i32 first, i64 n, ptr x, ptr y)`: the floats whose bits count up from `first`, and f of them."""
-    code = Code(fused=True)
-    x = Value(code, Kind("float"), "%x")
-    result = EXACT[name](x.converted("fpext", "double"))
+    code = FunctionBuilder(has_fma=True)
+    x = LLVMValue(code, LLVMType("float"), "%x")
+    result = EXACT[name](x.convert("fpext", "double"))
     body = "\n".join(code.lines)
     return (
         "\n".join(code.declarations)
@@ -119,24 +121,24 @@ done:
     )
 
 
-def ulps(got: Value, want: Value) -> Value:
-    """The error in units of the last place of the exact result; NaN is right where NaN is wanted."""
-    code = got.code
+def ulps(got: LLVMValue, want: LLVMValue) -> LLVMValue:
+    """The error in units of the last place of the exact result; 0 where both are NaN."""
+    code = got.builder
     top = 2.0**128
-    exponent = ((want.bits() >> 52) & 2047) - 1023
-    lowest, highest = (code.constant(number, exponent.kind) for number in (-126, 127))
-    exponent = code.intrinsic("smin", code.intrinsic("smax", exponent, lowest), highest)
-    per_unit = ((1023 + 23 - exponent) << 52).bits()
-    error = code.absolute(got.at_most(top).at_least(-top) - want.at_most(top).at_least(-top)) * per_unit
-    error = code.select(error.equals(error), error, code.constant(np.inf, error.kind))
-    return code.select(got.differs(got) & want.differs(want), 0, error)
+    exponent = ((want.bitcast() >> 52) & 2047) - 1023
+    lowest, highest = (code.constant(number, exponent.type) for number in (-126, 127))
+    exponent = code.call_intrinsic("smin", code.call_intrinsic("smax", exponent, lowest), highest)
+    per_unit = ((1023 + 23 - exponent) << 52).bitcast()
+    error = code.fabs(got.clamp_max(top).clamp_min(-top) - want.clamp_max(top).clamp_min(-top)) * per_unit
+    error = code.select(error.eq(error), error, code.constant(np.inf, error.type))
+    return code.select(got.ne(got) & want.ne(want), 0, error)
 
 
 def error_loop() -> str:
     """`void errors(i64 n, ptr got, ptr want, ptr error)`: in ulp, for n elements, a multiple of 8."""
-    code = Code(fused=True)
-    got = Value(code, Kind("float", 8), "%got").converted("fpext", "double")
-    result = ulps(got, Value(code, Kind("double", 8), "%want"))
+    code = FunctionBuilder(has_fma=True)
+    got = LLVMValue(code, LLVMType("float", 8), "%got").convert("fpext", "double")
+    result = ulps(got, LLVMValue(code, LLVMType("double", 8), "%want"))
     body = "\n".join(code.lines)
     return (
         "\n".join(code.declarations)
@@ -162,14 +164,14 @@ done:
     )
 
 
-def largest_error(name: str, fused: bool) -> dict[str, object]:
-    """The largest error over all floats, where it is, and how often neighbours are in the wrong order."""
+def largest_error(name: str, has_fma: bool) -> dict[str, object]:
+    """The largest error over all floats, its argument, and the number of neighbours in the wrong order."""
     exact = load(exact_loop(name), ["exact"]).function("exact", ctypes.c_uint32, Count, Pointer, Pointer)
     errors = load(error_loop(), ["errors"]).function("errors", Count, Pointer, Pointer, Pointer)
-    run = runner(name, host().lanes, fused)
+    run = runner(name, host_target().lanes, has_fma)
     x, got = np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float32)
     want, error = np.empty(CHUNK), np.empty(CHUNK)
-    worst, at, falls = -1.0, np.float32(0), 0
+    worst, argument, falls = -1.0, np.float32(0), 0
     start = time.perf_counter()
     for first in range(0, 1 << 32, CHUNK):
         exact(first, CHUNK, x.ctypes.data, want.ctypes.data)
@@ -177,24 +179,29 @@ def largest_error(name: str, fused: bool) -> dict[str, object]:
         errors(CHUNK, got.ctypes.data, want.ctypes.data, error.ctypes.data)
         place = int(error.argmax())
         if error[place] > worst:
-            worst, at = float(error[place]), x[place]
+            worst, argument = float(error[place]), x[place]
         if name in RISING:
             steps = (got[1:] < got[:-1]) if first < 1 << 31 else (got[1:] > got[:-1])
             falls += int(np.count_nonzero(steps))
-    found: dict[str, object] = {"what": name, "fused": fused, "ulp": round(worst, 4), "at": float(at)}
+    report: dict[str, object] = {
+        "what": name,
+        "fused": has_fma,
+        "ulp": round(worst, 4),
+        "at": float(argument),
+    }
     if name in RISING:
-        found["falls"] = falls
-    return {**found, "seconds": round(time.perf_counter() - start, 1)}
+        report["falls"] = falls
+    return {**report, "seconds": round(time.perf_counter() - start, 1)}
 
 
 def speeds(name: str, size: int = 4096, turns: int = 200) -> dict[str, object]:
-    """Elements per nanosecond on data that stays in the first cache, the tools in turn: medians."""
+    """Median elements per nanosecond on data in the L1 cache, the tools run in turn."""
     rng = np.random.default_rng(0)
     operands = [rng.uniform(0.1, 8, size).astype(np.float32) for _ in range(functions()[name].arity)]
     if name not in ("log", "log1p", "sqrt", "rsqrt", "pow"):
         operands[0] = rng.normal(0, 2, size).astype(np.float32)
     out = np.empty(size, np.float32)
-    call = runner(name, host().lanes, host().fused)
+    call = runner(name, host_target().lanes, host_target().has_fma)
     addresses = [out.ctypes.data, size, *(x.ctypes.data for x in operands)]
     tools: dict[str, Callable[[], object]] = {"sardonyx": lambda: call(*addresses)}
     ufunc = NUMPY.get(name)
@@ -218,18 +225,18 @@ def torch_tool(name: str, operands: list[np.ndarray], out: np.ndarray) -> dict[s
     import torch
 
     torch.set_num_threads(1)
-    found = getattr(torch, name, None) or getattr(torch.nn.functional, name, None)
-    if found is None:
+    function = getattr(torch, name, None) or getattr(torch.nn.functional, name, None)
+    if function is None:
         return {}
-    given = [torch.from_numpy(x) for x in operands]
-    return {"torch": lambda: found(*given)}
+    tensors = [torch.from_numpy(x) for x in operands]
+    return {"torch": lambda: function(*tensors)}
 
 
 def chosen(names: list[str], known: Iterable[str]) -> list[str]:
     everything = list(known)
     unknown = [name for name in names if name not in everything]
     if unknown:
-        sys.exit(f"{unknown[0]} is none of: {' '.join(everything)}")
+        sys.exit(f"NAME must be one of {' '.join(everything)}; got {unknown[0]}")
     return names or everything
 
 
@@ -240,10 +247,10 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--errors", action="store_true")
     parser.add_argument("--unfused", action="store_true")
-    given = parser.parse_args()
-    fused = host().fused and not given.unfused
-    for name in chosen(given.names, EXACT if given.errors else functions()):
-        row = largest_error(name, fused) if given.errors else speeds(name)
+    options = parser.parse_args()
+    has_fma = host_target().has_fma and not options.unfused
+    for name in chosen(options.names, EXACT if options.errors else functions()):
+        row = largest_error(name, has_fma) if options.errors else speeds(name)
         print(json.dumps({**row, "commit": commit(), "machine": machine()}), flush=True)
 
 

@@ -1,7 +1,7 @@
-"""Cases: an operator, a version, attributes, inputs and what comes out; written once, used for every proof.
+"""Operator test cases: operator, version, attributes, inputs and expected outputs, shared by all checks.
 
-`check` runs one: the schema accepts it, the interpreter gives the expected values, and inference says nothing that
-the result contradicts.
+`assert_case` asserts that the schema accepts a case, the interpreter computes the expected values, and inference does not
+contradict the results.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTe
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.bind import attributes_of, schema_of
-from sardonyx._src.ops.bodies import body_of
+from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.registry import find
 from sardonyx._src.schema import OpSchema, latest, lookup
@@ -37,9 +37,9 @@ class Case:
     """One call of an operator.
 
     version: the operator set that the model imports; it means the operator's newest version up to it.
-    inputs: None for an optional input left out.  expected: one entry for each output; `...` leaves an output unchecked
-    (random values); an omitted tail is not asked for.  types: of inputs whose values do not tell (empty sequences,
-    optionals).  label: what is peculiar, for the test's name.
+    inputs: None for an omitted optional input.  expected: one entry for each output; `...` leaves an output unchecked
+    (random values); omitted trailing outputs are not requested.  types: of inputs whose values do not determine them
+    (empty sequences, optionals).  label: what the case is about, for the test's name.
     """
 
     op: str
@@ -55,8 +55,8 @@ class Case:
         return f"{self.op}-{self.version}" + (f" {self.label}" if self.label else "")
 
 
-def check(case: Case) -> None:
-    """Proves one case."""
+def assert_case(case: Case) -> None:
+    """Asserts the expected outputs of a case, and that inference, body and conversions agree with them."""
     model = model_of(case)
     feeds = {f"x{i}": value for i, value in enumerate(case.inputs) if value is not None or i in case.types}
     results = list(Interpreter(model, seed=1).run(feeds).values())
@@ -65,22 +65,22 @@ def check(case: Case) -> None:
     for i, (result, expected) in enumerate(zip(results, case.expected, strict=True)):
         if expected is not ...:
             assert_same(result, expected, exact=op.tolerance == "exact", where=f"{case} output {i}")
-    check_inference(case, model, results)
-    check_body(case, model, feeds, results)
-    check_conversions(case, feeds, results)
+    assert_inference_fits(case, model, results)
+    assert_body_agrees(case, model, feeds, results)
+    assert_conversions_agree(case, feeds, results)
 
 
-def check_body(
+def assert_body_agrees(
     case: Case, model: Model, feeds: Mapping[str, RuntimeValue], results: Sequence[RuntimeValue]
 ) -> None:
-    """An operator with a body computes by it what its kernel does."""
+    """Asserts that the operator's body, if it has one, computes what its kernel does."""
     (node,) = model.graph.nodes
     schema = schema_of(node, model.opset_imports)
     op = find(case.domain, case.op)
     assert op is not None
     if schema.since_version not in op.bodies or op.is_random:
         return
-    infer(model)  # what subgraphs result in can decide the body
+    infer(model)  # types of subgraphs can determine the body
     function = body_of(op, inference_of(case, node, schema, model, known=True))
     assert function is not None
     expanded = model_of(case)
@@ -91,10 +91,12 @@ def check_body(
             assert_same(body, mine, exact=False, where=f"{case}: body, output {i}")
 
 
-def check_conversions(case: Case, feeds: Mapping[str, RuntimeValue], results: Sequence[RuntimeValue]) -> None:
-    """Converted to the newest operator set, and over one step back, the case computes the same.
+def assert_conversions_agree(
+    case: Case, feeds: Mapping[str, RuntimeValue], results: Sequence[RuntimeValue]
+) -> None:
+    """Asserts that the case computes the same when converted to the newest opset, and to the version before its own.
 
-    The way back may be refused; the way up only where `refusals` says why.
+    A downward conversion may be refused; an upward one only if it is listed in `refusals`.
     """
     op = find(case.domain, case.op)
     assert op is not None
@@ -105,18 +107,18 @@ def check_conversions(case: Case, feeds: Mapping[str, RuntimeValue], results: Se
     if schema.since_version > 1:
         targets.append(schema.since_version - 1)
     for target in targets:
-        other = under(case, target)
+        other = convert_case(case, target)
         if other is None:
             continue
         verify(other)
-        for i, (mine, found) in enumerate(zip(results, Interpreter(other).run(feeds).values(), strict=True)):
+        for i, (mine, actual) in enumerate(zip(results, Interpreter(other).run(feeds).values(), strict=True)):
             if case.expected[i] is not ...:
                 exact = op.tolerance == "exact" and target > case.version
-                assert_same(found, mine, exact=exact, where=f"{case} under {target}, output {i}")
+                assert_same(actual, mine, exact=exact, where=f"{case} under {target}, output {i}")
 
 
-def under(case: Case, target: int) -> Model | None:
-    """The case's model under another operator set; None where that cannot express it, which upwards has to be known."""
+def convert_case(case: Case, target: int) -> Model | None:
+    """The case's model under another operator set; None if that cannot express it; upwards only if listed in REFUSALS."""
     try:
         return convert(model_of(case), sets={case.domain: target})
     except ConversionError as error:
@@ -144,12 +146,12 @@ def model_of(case: Case) -> Model:
 
 
 def attribute(name: str, value: object) -> Attribute:
-    """An attribute of the kind that the Python value suggests; a value that is an Attribute stays as it is."""
+    """An attribute of the type that the Python value suggests; an Attribute is returned unchanged."""
     if isinstance(value, Attribute):
         return value
     converted, kind = scalar(value[0] if isinstance(value, list | tuple) and value else value)
     if isinstance(value, list | tuple):
-        assert value, f"an empty list says nothing of its kind: pass {name} as an Attribute"
+        assert value, f"an empty list has no element type: pass {name} as an Attribute"
         return Attribute(name, AttributeType[kind.name + "S"], tuple(scalar(v)[0] for v in value))
     return Attribute(name, kind, converted)
 
@@ -176,21 +178,21 @@ def scalar(value: object) -> tuple[AttributeScalar, AttributeType]:
 
 
 def type_of(value: RuntimeValue) -> Type:
-    """The type of a value, sizes included; a sequence's elements keep the sizes in which they agree."""
+    """The type of a value, with dims; elements of a sequence keep the dims that they share."""
     if isinstance(value, np.ndarray):
         return TensorType(DataType.of(value.dtype), value.shape)
     if isinstance(value, SparseTensor):
         return SparseTensorType(value.dtype, value.shape)
     if isinstance(value, list):
-        assert value, "an empty sequence says nothing of its type: give it in `types`"
-        return SequenceType(common(list(map(type_of, value))))
+        assert value, "an empty sequence has no element type: give it in `types`"
+        return SequenceType(common_type(list(map(type_of, value))))
     if isinstance(value, dict):
         key = DataType.STRING if any(isinstance(k, str) for k in value) else DataType.INT64
         return MapType(key, type_of(next(iter(value.values()))))
-    raise AssertionError(f"{value!r} says nothing of its type: give it in `types`")
+    raise AssertionError(f"{value!r} does not determine its type: give it in `types`")
 
 
-def common(types: Sequence[Type]) -> Type:
+def common_type(types: Sequence[Type]) -> Type:
     first = types[0]
     if not isinstance(first, TensorType) or all(t == first for t in types):
         return first
@@ -212,7 +214,7 @@ def assert_same(actual: object, expected: object, *, exact: bool, where: str) ->
         assert isinstance(actual, np.ndarray), f"{where}: {type(actual).__name__}, not a tensor"
         assert actual.dtype == expected.dtype, f"{where}: {actual.dtype}, not {expected.dtype}"
         assert actual.shape == expected.shape, f"{where}: shape {actual.shape}, not {expected.shape}"
-        compare(actual, expected, exact, where)
+        assert_elements_equal(actual, expected, exact, where)
     elif isinstance(expected, list):
         assert isinstance(actual, list) and len(actual) == len(expected), (
             f"{where}: {actual!r}, not {expected!r}"
@@ -236,14 +238,14 @@ def bits(x: Array) -> Array:
     return np.frombuffer(np.ascontiguousarray(x).tobytes(), np.uint8)
 
 
-def compare(actual: Array, expected: Array, exact: bool, where: str) -> None:
+def assert_elements_equal(actual: Array, expected: Array, exact: bool, where: str) -> None:
     if actual.dtype.kind in "OUSbiu" or exact:
         same = bits(actual) if actual.dtype.kind == "V" else actual
-        wanted = bits(expected) if actual.dtype.kind == "V" else expected
+        reference = bits(expected) if actual.dtype.kind == "V" else expected
         equal = (
-            same == wanted
+            same == reference
             if same.dtype.kind in "OUSbiu"
-            else (same == wanted) | ((same != same) & (wanted != wanted))
+            else (same == reference) | ((same != same) & (reference != reference))
         )
         assert np.all(equal), f"{where}:\n{actual}\nis not\n{expected}"
         return
@@ -255,8 +257,8 @@ def compare(actual: Array, expected: Array, exact: bool, where: str) -> None:
 # --- inference -------------------------------------------------------------------------------
 
 
-def check_inference(case: Case, model: Model, results: Sequence[RuntimeValue]) -> None:
-    """The infer facet, asked with full types and again with known values, says nothing that the results contradict."""
+def assert_inference_fits(case: Case, model: Model, results: Sequence[RuntimeValue]) -> None:
+    """Asserts that inference with full types, and again with known values, does not contradict the results."""
     (node,) = model.graph.nodes
     schema = schema_of(node, model.opset_imports)
     for known in (False, True):
@@ -265,9 +267,9 @@ def check_inference(case: Case, model: Model, results: Sequence[RuntimeValue]) -
         assert op is not None and schema.since_version in op.infers, f"{case} has no infer facet"
         answer = op.infers[schema.since_version](inference)
         types = list(answer) if isinstance(answer, Sequence) else [answer]
-        for i, (found, result) in enumerate(zip(types, results, strict=False)):
-            if found is not None:
-                assert_fits(found, result, f"{case}: inference of output {i}")
+        for i, (type, result) in enumerate(zip(types, results, strict=False)):
+            if type is not None:
+                assert_fits(type, result, f"{case}: inference of output {i}")
         if known and schema.since_version in op.values:
             value = op.values[schema.since_version](inference)
             if value is not None and isinstance(results[0], np.ndarray):
@@ -275,7 +277,7 @@ def check_inference(case: Case, model: Model, results: Sequence[RuntimeValue]) -
                     v is None or v == r or (v != v and r != r)
                     for v, r in zip(value.reshape(-1), results[0].reshape(-1), strict=True)
                 ]
-                assert all(fits), f"{case}: value facet says {value}, the result is {results[0]}"
+                assert all(fits), f"{case}: the value facet gives {value}; got {results[0]}"
 
 
 def inference_of(case: Case, node: Node, schema: OpSchema, model: Model, known: bool) -> Inference:
@@ -292,22 +294,24 @@ def inference_of(case: Case, node: Node, schema: OpSchema, model: Model, known: 
     )
 
 
-def assert_fits(found: Type, result: RuntimeValue, where: str) -> None:
-    """Asserts that a value is of an inferred type; sizes that are not numbers fit any."""
-    if isinstance(found, TensorType):
-        assert isinstance(result, np.ndarray), f"{where}: {found} for {type(result).__name__}"
-        assert found.dtype.numpy == result.dtype, f"{where}: {found} for {result.dtype}"
-        if found.shape is not None:
-            assert len(found.shape) == result.ndim, f"{where}: {found} for shape {result.shape}"
-            fits = [not isinstance(d, int) or d == n for d, n in zip(found.shape, result.shape, strict=True)]
-            assert all(fits), f"{where}: {found} for shape {result.shape}"
-    elif isinstance(found, SequenceType):
-        assert isinstance(result, list), f"{where}: {found} for {type(result).__name__}"
-        for i, one in enumerate(result):
-            if found.elem is not None:
-                assert_fits(found.elem, one, f"{where}[{i}]")
-    elif isinstance(found, OptionalType):
-        if result is not None and found.elem is not None:
-            assert_fits(found.elem, result, where)
-    elif isinstance(found, MapType):
-        assert isinstance(result, dict), f"{where}: {found} for {type(result).__name__}"
+def assert_fits(declared: Type, result: RuntimeValue, where: str) -> None:
+    """Asserts that a value is of an inferred type; dims that are not numbers fit any size."""
+    if isinstance(declared, TensorType):
+        assert isinstance(result, np.ndarray), f"{where}: {declared} for {type(result).__name__}"
+        assert declared.dtype.numpy == result.dtype, f"{where}: {declared} for {result.dtype}"
+        if declared.shape is not None:
+            assert len(declared.shape) == result.ndim, f"{where}: {declared} for shape {result.shape}"
+            fits = [
+                not isinstance(d, int) or d == n for d, n in zip(declared.shape, result.shape, strict=True)
+            ]
+            assert all(fits), f"{where}: {declared} for shape {result.shape}"
+    elif isinstance(declared, SequenceType):
+        assert isinstance(result, list), f"{where}: {declared} for {type(result).__name__}"
+        for i, element in enumerate(result):
+            if declared.elem is not None:
+                assert_fits(declared.elem, element, f"{where}[{i}]")
+    elif isinstance(declared, OptionalType):
+        if result is not None and declared.elem is not None:
+            assert_fits(declared.elem, result, where)
+    elif isinstance(declared, MapType):
+        assert isinstance(result, dict), f"{where}: {declared} for {type(result).__name__}"

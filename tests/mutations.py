@@ -1,4 +1,4 @@
-"""Models made wrong by chance, in their bytes or in their records; seeded."""
+"""Seeded random mutations of models, in their bytes or in their records."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ def mutated_bytes(data: bytes, rng: random.Random) -> bytes:
     """The data with some bytes changed, cut out, put in or copied from elsewhere."""
     result = bytearray(data)
     for _ in range(rng.choice([1, 1, 2, 5])):
-        at, size = rng.randrange(len(result)), rng.randrange(1, 9)
+        start, size = rng.randrange(len(result)), rng.randrange(1, 9)
         match rng.randrange(5):
             case 0:
-                result[at] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+                result[start] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
             case 1:
-                result[at] ^= 1 << rng.randrange(8)
+                result[start] ^= 1 << rng.randrange(8)
             case 2:
-                del result[at : at + size]
+                del result[start : start + size]
             case 3:
-                result[at:at] = rng.randbytes(size)
+                result[start:start] = rng.randbytes(size)
             case 4:
                 source = rng.randrange(len(result))
-                result[at : at + size] = result[source : source + size]
+                result[start : start + size] = result[source : source + size]
         result = result or bytearray(1)
     return bytes(result)
 
@@ -79,7 +79,9 @@ def mutated_records(data: bytes, rng: random.Random) -> bytes:
     model = decode(data, m.ModelProto)
     for _ in range(rng.choice([1, 1, 2, 4])):
         everything = list(messages(model))
-        targets = [one for one in everything if isinstance(one, TARGETS)] if rng.random() < 0.7 else []
+        targets = (
+            [record for record in everything if isinstance(record, TARGETS)] if rng.random() < 0.7 else []
+        )
         target = rng.choice(targets or everything)
         present = [field for field, _ in target.present()]
         field = rng.choice(present) if present and rng.random() < 0.75 else rng.choice(type(target).FIELDS)
@@ -91,9 +93,9 @@ def messages(record: Record) -> Iterator[Record]:
     yield record
     for field, value in record.present():
         if field.message is not None:
-            for one in value if isinstance(value, list) else [value]:
-                assert isinstance(one, Record)
-                yield from messages(one)
+            for item in value if isinstance(value, list) else [value]:
+                assert isinstance(item, Record)
+                yield from messages(item)
 
 
 def mutate(target: Record, field: Field, everything: list[Record], rng: random.Random) -> None:
@@ -104,14 +106,14 @@ def mutate(target: Record, field: Field, everything: list[Record], rng: random.R
             target.set(field.name, value_for(field, everything, rng))
         return
     values = list(getattr(target, field.name))
-    at = rng.randrange(len(values) + 1)
+    index = rng.randrange(len(values) + 1)
     match rng.randrange(4):
         case 0:
-            values[at : at + 1] = []
+            values[index : index + 1] = []
         case 1:
-            values.insert(at, value_for(field, everything, rng))
+            values.insert(index, value_for(field, everything, rng))
         case 2:
-            values[at : at + 1] = [value_for(field, everything, rng)]
+            values[index : index + 1] = [value_for(field, everything, rng)]
         case 3:
             rng.shuffle(values)
     target.set(field.name, values)
@@ -119,7 +121,7 @@ def mutate(target: Record, field: Field, everything: list[Record], rng: random.R
 
 def value_for(field: Field, everything: list[Record], rng: random.Random) -> object:
     if field.message is not None:
-        alike = [one for one in everything if type(one) is field.message]
+        alike = [record for record in everything if type(record) is field.message]
         return (
             decode(encode(rng.choice(alike)), field.message)
             if alike and rng.random() < 0.7
@@ -127,7 +129,10 @@ def value_for(field: Field, everything: list[Record], rng: random.Random) -> obj
         )
     if field.kind == "string":
         names = [
-            name for one in everything if isinstance(one, m.NodeProto) for name in (*one.input, *one.output)
+            name
+            for record in everything
+            if isinstance(record, m.NodeProto)
+            for name in (*record.input, *record.output)
         ]
         return rng.choice([*TEXTS, *OPERATORS, *names])
     if field.kind == "bytes":

@@ -1,29 +1,52 @@
-"""The layering law: a room imports only from rooms to its left, imports inside functions included."""
+"""The layering law: a package imports only from packages to its left, imports inside functions included."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 import sardonyx._src
+from sardonyx._src import schema
 
 ORDER = (
-    "errors dtypes ir schema proto io ops infer interp convert grad check rewrite compile runtime train view cli"
+    "errors suggestions docpages dtypes ir schema proto io ops infer interp convert grad check rewrite tools "
+    "compile runtime train view cli"
 ).split()
-STRANGERS = {"ir", "schema", "proto"}  # which ignore one another
+INDEPENDENT = {"ir", "schema", "proto"}  # do not import one another
 SRC = Path(sardonyx._src.__path__[0])
 NOT_AT_RUN_TIME = {"onnx", "google", "torch", "onnxruntime"}
+# Where operators have names: their own files, and modules that are each about a pattern, a lowering, a rule or a verb.
+NAMED_OPERATORS = ("ops/", "rewrite/passes/", "compile/lower/operators/", "check/rules/", "cli/")
+IR_OPERATORS = {"Constant", "Identity"}  # a literal and a copy: part of the graph representation
+NODE_BUILDERS = {"Node", "make", "emit_node", "with_axes"}  # called with the operator of a new node
+FILES_THAT_NAME_OPERATORS = {
+    "compile/kernels/elementwise/operators.py": "the table of native elementwise operators, one line each",
+    "compile/layouts/concat_elision.py": "elides one operator, Concat",
+    "compile/layouts/dequantized_constants.py": "recognizes one pattern, dequantized weights",
+    "compile/partition/fusion.py": "operands per channel or axis of BatchNormalization and quantization",
+    "compile/prepare/decompose.py": "decomposes one operator, BatchNormalization",
+    "compile/prepare/keep_scores_wide.py": "recognizes one pattern, attention scores",
+    "compile/prepare/promote_half.py": "inserts Casts, and gives bounds to Clip",
+    "rewrite/support/splits.py": "emits Splits",
+    "runtime/native_subgraphs.py": "runs the bodies of one operator, Loop",
+    "tools/set_dims/reshape_rule.py": "looks for the constant parts of a shape in a Concat",
+}
 
 
 def imports(path: Path) -> Iterator[str]:
     """The dotted names that a file imports, at any depth."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            assert node.level == 0, f"{path}: relative import of {node.module}"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        yield from imported_names(node)
+
+
+def imported_names(node: ast.AST) -> Iterator[str]:
+    """The dotted names that a statement imports."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        assert node.level == 0, f"line {node.lineno}: relative import of {node.module}"
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def room_of(path: Path) -> str:
@@ -31,9 +54,7 @@ def room_of(path: Path) -> str:
 
 
 def sources() -> list[Path]:
-    return [
-        p for p in sorted(SRC.rglob("*.py")) if p.parent != SRC or p.name == "errors.py"
-    ]  # less the facade
+    return [p for p in sorted(SRC.rglob("*.py")) if p.parent != SRC or p.name != "__init__.py"]
 
 
 def test_every_folder_is_a_room_of_the_order() -> None:
@@ -51,10 +72,12 @@ def test_rooms_import_only_leftwards() -> None:
                 f"{path} imports {name}: internal modules never import the public package"
             )
             other = parts[2]
-            assert other in ORDER, f"{path} imports {name}, which is no package of the order"
-            assert ORDER.index(other) <= ORDER.index(room), f"{path} reaches up to {name}"
-            assert other == room or not {room, other} <= STRANGERS, (
-                f"{path}: {room} and {other} ignore one another"
+            assert other in ORDER, f"{path} imports {name}, which is not in ORDER"
+            assert ORDER.index(other) <= ORDER.index(room), (
+                f"{path} must import only packages to its left; got {name}"
+            )
+            assert other == room or not {room, other} <= INDEPENDENT, (
+                f"{path}: {room} and {other} must not import one another"
             )
 
 
@@ -69,3 +92,104 @@ def test_only_one_file_knows_llvmlite() -> None:
         p.relative_to(SRC).as_posix() for p in sources() if any(n.startswith("llvmlite") for n in imports(p))
     }
     assert users <= {"compile/llvm/compiler.py"}
+
+
+def test_no_import_cycle_inside_a_package() -> None:
+    """Modules of a cycle cannot be read, tested or imported one by one."""
+    cycles = [sorted(cycle) for cycle in import_cycles(module_graph())]
+    assert cycles == [], f"modules import each other: {cycles}"
+
+
+def module_graph() -> dict[str, set[str]]:
+    """The modules that each module imports, by dotted names below the internal package."""
+    files = {".".join(p.relative_to(SRC).with_suffix("").parts): p for p in SRC.rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): p for name, p in files.items() if name != "__init__"}
+    return {
+        name: {resolve_module(n, modules) for n in run_time_imports(p)} - {name, ""}
+        for name, p in modules.items()
+    }
+
+
+def resolve_module(name: str, modules: Container[str]) -> str:
+    """The module that an imported name is, or is defined in; "" for one of another package."""
+    inner = name.removeprefix("sardonyx._src.")
+    if inner == name:
+        return ""
+    return inner if inner in modules else inner.rpartition(".")[0]
+
+
+def run_time_imports(path: Path) -> Iterator[str]:
+    """The dotted names that a file imports, without those that only type checkers see."""
+    pending: list[ast.AST] = [ast.parse(path.read_text())]
+    while pending:
+        node = pending.pop()
+        yield from imported_names(node)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            pending.extend(node.orelse)
+        else:
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def import_cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The strongly connected components of more than one module (Tarjan's algorithm)."""
+    indices: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    cycles: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        indices[module] = low[module] = len(indices)
+        stack.append(module)
+        for other in graph.get(module, ()):
+            if other not in indices:
+                visit(other)
+                low[module] = min(low[module], low[other])
+            elif other in stack:
+                low[module] = min(low[module], indices[other])
+        if low[module] == indices[module]:
+            start = stack.index(module)
+            component = stack[start:]
+            del stack[start:]
+            if len(component) > 1:
+                cycles.append(component)
+
+    for module in graph:
+        if module not in indices:
+            visit(module)
+    return cycles
+
+
+def test_operator_names_stay_in_ops() -> None:
+    """Whatever holds for several operators is a trait (`sardonyx._src.ops.traits`), which each declares in its file."""
+    names = {name for domain in schema.domains() for name in schema.operators(domain)} - IR_OPERATORS
+    files = {path.relative_to(SRC).as_posix(): path for path in sources()}
+    naming = {
+        name
+        for name, path in files.items()
+        if not name.startswith(NAMED_OPERATORS)
+        and any(set(text.split()) <= names for text in string_literals(path) if text.strip())
+    }
+    assert naming - FILES_THAT_NAME_OPERATORS.keys() == set(), "declare a trait of the operators instead"
+    assert FILES_THAT_NAME_OPERATORS.keys() - naming == set(), "remove the exception"
+
+
+def string_literals(path: Path) -> Iterator[str]:
+    """The string literals of a file, without docstrings and the operators of nodes that it builds."""
+    pending: list[ast.AST] = [ast.parse(path.read_text())]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        children = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.Call) and called_name(node.func) in NODE_BUILDERS and node.args:
+            children.remove(node.args[0])
+        pending += children
+
+
+def called_name(function: ast.expr) -> str:
+    """The last part of the name of a called function or method."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""

@@ -1,4 +1,4 @@
-"""What benchmarks tell of models that others have made, and of lengths that are new."""
+"""Benchmark reports: differences of outputs, and tables of shared models, new lengths and starts."""
 
 from __future__ import annotations
 
@@ -6,55 +6,57 @@ import math
 
 import numpy as np
 
-from sardonyx._src.cli.timing import Timed
-from test_zoo import measuring
+from sardonyx._src.cli.benchmark.timing import EngineTiming
+from test_zoo import import_benchmark
 
 
 def test_numbers_differ_relative_to_the_largest() -> None:
-    off = measuring("shared_models").off
-    found, answer = np.array([1.0, 4.0], np.float32), np.array([1.0, 2.0], np.float32)
-    assert off([found, answer], [answer, answer]) == 1.0
+    max_difference = import_benchmark("shared_models").max_difference
+    outputs, expected = np.array([1.0, 4.0], np.float32), np.array([1.0, 2.0], np.float32)
+    assert max_difference([outputs, expected], [expected, expected]) == 1.0
 
 
 def test_strings_are_the_same_or_not() -> None:
-    off = measuring("shared_models").off
-    one, other = np.array([["a"]], object), np.array([["b"]], object)
-    assert off([one], [one.copy()]) == 0 and off([one], [other]) == math.inf
+    max_difference = import_benchmark("shared_models").max_difference
+    first, second = np.array([["a"]], object), np.array([["b"]], object)
+    assert max_difference([first], [first.copy()]) == 0 and max_difference([first], [second]) == math.inf
 
 
 def test_maps_differ_by_what_they_map_to() -> None:
-    off = measuring("shared_models").off
-    assert off([[{"a": 1.0, "b": 3.0}]], [[{"b": 4.0, "a": 1.0}]]) == 0.25
-    assert math.isnan(off([[{"a": 1.0}]], [[{"b": 1.0}]]))
+    max_difference = import_benchmark("shared_models").max_difference
+    assert max_difference([[{"a": 1.0, "b": 3.0}]], [[{"b": 4.0, "a": 1.0}]]) == 0.25
+    assert math.isnan(max_difference([[{"a": 1.0}]], [[{"b": 1.0}]]))
 
 
-def test_a_model_that_an_engine_refuses_says_why() -> None:
-    shared = measuring("shared_models")
+def test_the_reason_why_an_engine_rejects_a_model_is_in_the_table() -> None:
+    shared = import_benchmark("shared_models")
     case = shared.Case(
-        "m", 1, "native", {"sardonyx": Timed("sardonyx", 1, [2.0], 0.0)}, {"onnxruntime": "no"}
+        "m", 1, "native", {"sardonyx": EngineTiming("sardonyx", 1, [2.0], 0.0)}, {"onnxruntime": "no"}
     )
     assert math.isnan(case.ratio) and "| no |" in shared.table([case]).splitlines()[-1]
 
 
 def test_there_is_no_section_without_models() -> None:
-    assert measuring("shared_models").section([]) is None
+    assert import_benchmark("shared_models").section([]) is None
 
 
 def test_lengths_are_new_each_time() -> None:
-    lengths = measuring("lengths")
-    entry = measuring("zoo.catalogue").ENTRIES["mlp_1"]
-    feeds = list(lengths.Network(entry, {"N": (1, 5)}).drawn(5))
-    assert sorted(len(one["features"]) for one in feeds) == [1, 2, 3, 4, 5]
+    lengths = import_benchmark("lengths")
+    entry = import_benchmark("zoo.catalogue").ENTRIES["mlp_1"]
+    feeds = list(lengths.Network(entry, {"N": (1, 5)}).draw_feeds(5))
+    assert sorted(len(feed["features"]) for feed in feeds) == [1, 2, 3, 4, 5]
 
 
 def test_a_run_is_compared_with_the_next() -> None:
-    found = measuring("lengths").Found("m", "sardonyx", 1, np.array([[3.0, 2.0, 2.0, 2.0, 1.0, 2.0]]))
-    assert [found.ratio(run).tolist() for run in (0, 2, 4)] == [[1.5], [1.0], [0.5]]
+    timings = import_benchmark("lengths").LengthTimings(
+        "m", "sardonyx", 1, np.array([[3.0, 2.0, 2.0, 2.0, 1.0, 2.0]])
+    )
+    assert [timings.ratio(run).tolist() for run in (0, 2, 4)] == [[1.5], [1.0], [0.5]]
 
 
-def test_the_memory_of_a_start_is_told_with_that_of_its_helpers() -> None:
-    starts = measuring("starts")
-    begun = starts.Begun(0.0021, 0.01, 0.0121, 30e6, 99e6)
-    assert starts.described(starts.COLD, begun) == "2.1 ms, 10 ms, 30 + 99 MB"
-    assert starts.described("openvino", begun) == "2.1 ms, 10 ms, 30 MB"
-    assert starts.described(starts.KEPT, None) == "fails"
+def test_the_memory_of_compile_workers_follows_that_of_the_engine() -> None:
+    starts = import_benchmark("starts")
+    cost = starts.StartCost(0.0021, 0.01, 0.0121, 30e6, 99e6)
+    assert starts.cost_text(starts.COLD, cost) == "2.1 ms, 10 ms, 30 + 99 MB"
+    assert starts.cost_text("openvino", cost) == "2.1 ms, 10 ms, 30 MB"
+    assert starts.cost_text(starts.KEPT, None) == "fails"

@@ -1,4 +1,4 @@
-"""The example that newcomers see runs, and is as good as the README says."""
+"""The digits example runs, with the accuracy that the README promises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public face: which names there are, and that the stub says the same as the package."""
+"""The public API: the list of its names, and that the stub declares the same names as the package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import sardonyx.ir as public_ir
 
 NAMES = """
     Builder ConversionError DataType DecodeError Diagnostic EvaluationError ExternalDataError InferenceError InputError InvalidModel
-    JsonError LimitError Limits Model OperatorSet OptimizationError OptimizationReport OutputError Policy Report RunLimits SardonyxError Session SparseTensor Tensor TextError UnsupportedOperator UnsupportedProcessor
+    JsonError LimitError Limits MissingPackage Model OperatorSet OptimizationError OptimizationReport OutputError Policy Report RunLimits SardonyxError Session SessionStats SparseTensor Tensor TextError UnsupportedOperator UnsupportedProcessor
     check convert from_json from_text infer load load_operator_set optimize save save_operator_set to_json to_text
 """.split()
 

@@ -1,4 +1,4 @@
-"""README.md: its Python runs, and its verbs are there."""
+"""README.md: its Python code runs, and its table lists the verbs of the command line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import record
-from sardonyx._src.cli.main import names
+from models import parse_record
+from sardonyx._src.cli.main import verb_names
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text()
@@ -23,13 +23,13 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", TEXT, re.S)
 
 
-def test_the_python_runs_as_it_stands(tmp_path: Path) -> None:
+def test_the_python_runs_unchanged(tmp_path: Path) -> None:
     (tmp_path / "examples/digits").mkdir(parents=True)
     for name in ("digits.onnx", "test.npz"):
         shutil.copy(ROOT / "examples/digits" / name, tmp_path / "examples/digits" / name)
-    found = blocks("python")
-    assert found
-    for block in found:
+    python_blocks = blocks("python")
+    assert python_blocks
+    for block in python_blocks:
         command = [sys.executable, "-W", "error", "-c", block]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -41,7 +41,7 @@ def test_the_python_runs_as_it_stands(tmp_path: Path) -> None:
 
 def test_the_verbs_of_the_table_are_the_verbs() -> None:
     table = re.findall(r"^\| `sardonyx ([\w-]+)", TEXT, re.M)
-    assert sorted(table) == sorted(names())
+    assert sorted(table) == sorted(verb_names())
 
 
 def test_the_options_of_the_table_exist() -> None:
@@ -54,14 +54,14 @@ def test_the_options_of_the_table_exist() -> None:
             assert option in done.stdout, f"{verb} has no {option}"
 
 
-def test_the_pages_that_it_names_are_there() -> None:
+def test_the_pages_that_it_names_exist() -> None:
     for page in re.findall(r"\]\(([^)#:]+)\)", TEXT):
         assert (ROOT / page).exists(), page
 
 
 def test_the_message_that_it_shows_is_the_message() -> None:
     shown = re.findall(r"InputError: (.*)", TEXT)[0]
-    found = sx.Session(record("g (float[N] x, float[N] y) => (float[N] z) { z = Add(x, y) }"))
+    session = sx.Session(parse_record("g (float[N] x, float[N] y) => (float[N] z) { z = Add(x, y) }"))
     with pytest.raises(sx.InputError) as caught:
-        found.run({"x": np.zeros(2, np.float32), "y": np.zeros(3, np.float32)})
+        session.run({"x": np.zeros(2, np.float32), "y": np.zeros(3, np.float32)})
     assert str(caught.value) == shown

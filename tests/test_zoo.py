@@ -1,4 +1,4 @@
-"""The networks that benchmarks run: seeded, finite, and worth comparing; and what is told of their times."""
+"""Benchmark networks are seeded, finite and worth comparing; latency reports compare with the faster peer."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx._src.cli.timing import Timed
+from sardonyx._src.cli.benchmark.timing import EngineTiming
 from sardonyx._src.ir.tensors import Tensor
 
 BENCH = Path(__file__).resolve().parent.parent / "bench"
 
 
-def measuring(name: str) -> Any:
-    """A module of the folder of benchmarks."""
+def import_benchmark(name: str) -> Any:
+    """Imports a module of the bench folder."""
     sys.path.append(str(BENCH))
     try:
         return importlib.import_module(name)
@@ -29,12 +29,12 @@ def measuring(name: str) -> Any:
 
 @pytest.fixture(scope="module")
 def entries() -> Any:
-    return measuring("zoo.catalogue").ENTRIES
+    return import_benchmark("zoo.catalogue").ENTRIES
 
 
 def test_a_file_is_the_same_whenever_it_is_made(entries: Any, tmp_path: Path) -> None:
-    one, other = (entries["mlp_1"].path(tmp_path / name).read_bytes() for name in "ab")
-    assert one == other
+    first, second = (entries["mlp_1"].path(tmp_path / name).read_bytes() for name in "ab")
+    assert first == second
 
 
 def test_sizes_of_an_entry_are_sizes_of_its_feeds(entries: Any, tmp_path: Path) -> None:
@@ -60,37 +60,39 @@ def test_a_perceptron_keeps_the_size_of_its_activations(entries: Any, tmp_path: 
     np.testing.assert_allclose(session.run(feeds)["logits"], x, rtol=1e-5, atol=1e-5)  # type: ignore[arg-type]
 
 
-def test_a_stored_network_gets_weights_that_tell_classes_apart(entries: Any, tmp_path: Path) -> None:
+def test_a_stored_network_gets_weights_that_distinguish_classes(entries: Any, tmp_path: Path) -> None:
     entry = entries["shufflenet"]
     path = entry.path(tmp_path)
     graph = sx.load(path).graph
     assert not any(node.op_type == "ConstantOfShape" for node in graph.nodes)
     assert [v.name for v in graph.inputs] == ["gpu_0/data_0"]
-    (found,) = sx.Session(path, engine="reference").run(entry.feeds(tmp_path)).values()
-    assert isinstance(found, np.ndarray) and np.isfinite(found).all()
-    assert found.max() < 0.5 and found.std() > 1e-4  # of 1,000 classes, none is certain and not all are alike
+    (scores,) = sx.Session(path, engine="reference").run(entry.feeds(tmp_path)).values()
+    assert isinstance(scores, np.ndarray) and np.isfinite(scores).all()
+    assert (
+        scores.max() < 0.5 and scores.std() > 1e-4
+    )  # of 1,000 classes, none is certain and not all are equal
 
 
 def test_a_ratio_is_of_the_better_peer() -> None:
-    latency = measuring("latency")
+    latency = import_benchmark("latency")
     times = {"sardonyx": [2.0, 1.0, 4.0], "onnxruntime": [3.0, 4.0, 5.0], "openvino": [9.0, 3.0, 3.0]}
-    found = {e: Timed(e, 1, runs, 0.0) for e, runs in times.items()}
-    assert latency.Case("m", 1, found, latency.How()).ratio == 3 / 2
-    assert latency.Case("m", 1, found, latency.How(least=True)).ratio == 3 / 1
-    alone = latency.Case("m", 1, {"sardonyx": found["sardonyx"]}, latency.How())
+    timings = {e: EngineTiming(e, 1, runs, 0.0) for e, runs in times.items()}
+    assert latency.Case("m", 1, timings, latency.Method()).ratio == 3 / 2
+    assert latency.Case("m", 1, timings, latency.Method(least=True)).ratio == 3 / 1
+    alone = latency.Case("m", 1, {"sardonyx": timings["sardonyx"]}, latency.Method())
     assert math.isnan(alone.ratio)
-    assert "fails" in latency.times([alone], ["sardonyx", "openvino"]).splitlines()[-1]
+    assert "fails" in latency.timing_table([alone], ["sardonyx", "openvino"]).splitlines()[-1]
 
 
 def test_a_mean_of_ratios_is_geometric() -> None:
-    latency = measuring("latency")
+    latency = import_benchmark("latency")
     cases = [
         latency.Case(
             "m",
             1,
-            {"sardonyx": Timed("sardonyx", 1, [1.0], 0.0), "b": Timed("b", 1, [r], 0.0)},
-            latency.How(),
+            {"sardonyx": EngineTiming("sardonyx", 1, [1.0], 0.0), "b": EngineTiming("b", 1, [r], 0.0)},
+            latency.Method(),
         )
         for r in (0.5, 8.0)
     ]
-    assert "1 threads: 2.000 over 2 models, 1 of them above 1" in latency.means(cases)
+    assert "1 threads: 2.000 over 2 models, 1 of them above 1" in latency.geometric_means(cases)

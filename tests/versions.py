@@ -1,4 +1,4 @@
-"""One model under two operator sets: it gives the same, and these are its nodes there."""
+"""Conversion of a model between opsets, asserting equal results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from cases import assert_same
-from models import model
+from models import parse_model
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.graph import Model
@@ -16,37 +16,39 @@ from sardonyx._src.ir.verify import verify
 from sardonyx._src.ir.walk import nodes
 
 
-def agree(text: str, opset: int, target: int, /, **feeds: object) -> Model:
-    """The model of a graph's text under operator set `target`, which gives what it gives under `opset`.
+def convert_exactly(text: str, opset: int, target: int, /, **feeds: object) -> Model:
+    """Converts the model of a graph's text from `opset` to `target`, and asserts that the outputs have the same bits.
 
     Array-likes of floats are fed as float32, those of integers as int64.
     """
-    return compared(text, opset, target, feeds, exact=True)
+    return convert_and_compare(text, opset, target, feeds, exact=True)
 
 
-def nearly_agree(text: str, opset: int, target: int, /, **feeds: object) -> Model:
-    """As `agree`, up to rounding."""
-    return compared(text, opset, target, feeds, exact=False)
+def convert_closely(text: str, opset: int, target: int, /, **feeds: object) -> Model:
+    """Like `convert_exactly`, with outputs equal up to rounding."""
+    return convert_and_compare(text, opset, target, feeds, exact=False)
 
 
-def compared(text: str, opset: int, target: int, feeds: Mapping[str, object], *, exact: bool) -> Model:
-    original = model(text, opset=opset)
+def convert_and_compare(
+    text: str, opset: int, target: int, feeds: Mapping[str, object], *, exact: bool
+) -> Model:
+    original = parse_model(text, opset=opset)
     result = convert(original, target)
     verify(result)
-    arrays = {name: fed(value) for name, value in feeds.items()}
+    arrays = {name: to_feed(value) for name, value in feeds.items()}
     before, after = (list(Interpreter(m).run(arrays).values()) for m in (original, result))
     for i, (old, new) in enumerate(zip(before, after, strict=True)):
         assert_same(new, old, exact=exact, where=f"output {i} under {target}")
     return result
 
 
-def fed(value: object) -> Array:
+def to_feed(value: object) -> Array:
     array = np.asarray(value)
     return (
         array.astype(np.float32) if not isinstance(value, np.ndarray) and array.dtype.kind == "f" else array
     )
 
 
-def op_types(found: Model) -> list[str]:
-    """What the nodes of a model are, Constants left out."""
-    return [node.op_type for node in nodes(found.graph) if node.op_type != "Constant"]
+def op_types(model: Model) -> list[str]:
+    """Operator types of the nodes of a model, without Constants."""
+    return [node.op_type for node in nodes(model.graph) if node.op_type != "Constant"]

@@ -1,9 +1,9 @@
-"""Damage documents by chance and check them, for as long as one likes.
+"""Fuzz the checker with randomly damaged documents.
 
     python tools/fuzz_checker.py [COUNT] [--seed N] [--seconds 1] [--gigabytes 2]
 
-Each of COUNT documents has to be reported within the time and the memory.  The first that is not ends the run with
-its seed, from which `--seed N` makes it again.
+Each of COUNT documents must be checked within the limits on time and memory.  The first failure ends the run and prints
+its seed; `--seed N` reproduces it.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from check.damage import check_bytes, check_fields, seeds
+from check.damage import assert_bytes_checked, assert_fields_checked, seeds
 
 
 class TooSlow(BaseException):
-    """The time for one document has passed; no Exception, so that nothing on the way takes it for a fault."""
+    """The time limit for one document was exceeded; not an Exception, so that no handler catches it."""
 
 
-def expired(_signal: int, _frame: types.FrameType | None) -> None:
+def raise_too_slow(_signal: int, _frame: types.FrameType | None) -> None:
     raise TooSlow
 
 
 def main(count: int, first: int, seconds: float, gigabytes: float) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (int(gigabytes * (1 << 30)),) * 2)
-    signal.signal(signal.SIGALRM, expired)
+    signal.signal(signal.SIGALRM, raise_too_slow)
     documents = list(seeds())
     start = time.perf_counter()
     for number in range(first, first + count):
         chance = random.Random(number)
-        run = check_bytes if chance.random() < 0.5 else check_fields
+        run = assert_bytes_checked if chance.random() < 0.5 else assert_fields_checked
         signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
             run(chance.choice(documents), chance)
@@ -58,5 +58,5 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--gigabytes", type=float, default=2.0)
-    words = parser.parse_args()
-    main(words.count, words.seed, words.seconds, words.gigabytes)
+    arguments = parser.parse_args()
+    main(arguments.count, arguments.seed, arguments.seconds, arguments.gigabytes)

@@ -18,7 +18,7 @@ from onnx import defs, helper
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path("src/sardonyx/_src/schema/data")
-NO_LIMIT = 2**31 - 1  # how the wheel says that a variadic parameter sets no limit
+NO_LIMIT = 2**31 - 1  # the wheel's encoding of an unlimited variadic parameter
 
 Json = int | float | str | bool | None | list["Json"] | dict[str, "Json"]
 
@@ -90,7 +90,7 @@ def default(proto: onnx.AttributeProto) -> Json:
 
 
 def scalar(value: int | float | bytes) -> Json:
-    assert isinstance(value, int | float | bytes), f"records have no form for a default of {type(value)}"
+    assert isinstance(value, int | float | bytes), f"no representation for a default of {type(value)}"
     if isinstance(value, float):
         return float(str(np.float32(value)))  # the shortest decimal that is this float32
     return value.decode() if isinstance(value, bytes) else value
@@ -128,7 +128,7 @@ def dumps(value: object) -> str:
 
 
 def strays(expected: Iterable[Path]) -> list[Path]:
-    """Files in the folders of domains that this tool would not write, as of an operator that was renamed."""
+    """Stale files in the folders of domains, which this tool would not write."""
     present = {path.relative_to(ROOT) for path in (ROOT / DATA).glob("*/*")}
     return sorted(present.difference(expected))
 

@@ -1,11 +1,11 @@
-"""Print the coefficients of the polynomials in `sardonyx/_src/compile/math`; needs mpmath.
+"""Print the coefficients of the polynomials in `sardonyx/_src/compile/codegen/math`; needs mpmath.
 
     python tools/minimax.py [NAME ...]
 
-Each is the polynomial of its degree whose largest weighted error over an interval is least (Remez: errors of equal
-size and alternating sign at one point more than there are coefficients).  Coefficients are rounded to the element
-type one after the other from the lowest, and the others are fitted anew after each, so that they make good for the
-rounding.  The error printed is that of the rounded polynomial in exact arithmetic, as a power of two.
+Each is the minimax polynomial of its degree: it minimizes the largest weighted error over an interval (Remez: errors of
+equal size and alternating sign at one more point than there are coefficients).  Coefficients are rounded to the element
+type one after the other from the lowest, and the others are refitted after each to compensate for the rounding.  The
+printed error is that of the rounded polynomial in exact arithmetic, as a power of two.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 from mpmath import mp, mpf
 
 Real = Callable[[mpf], mpf]
-POINTS = 600  # where the error is looked at
+GRID_POINTS = 600
 mp.prec = 160
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A function over [low, high] and the weight of its error; `element` is what coefficients are rounded to."""
+class Target:
+    """A function to approximate over [low, high], the weight of its error, and the element type of coefficients."""
 
     of: Real
     weight: Real
@@ -33,25 +33,25 @@ class Wanted:
     high: float
     degree: int
     element: type[np.float32 | np.float64] = np.float32
-    first: tuple[float, ...] = ()  # coefficients that are given
-    refitted: bool = True  # whether the other coefficients make good for the rounding of each
+    first: tuple[float, ...] = ()  # fixed lowest coefficients
+    refitted: bool = True  # whether each rounding is compensated by the remaining coefficients
 
 
-def rounded(wanted: Wanted) -> tuple[list[float], float]:
-    """The coefficients from the lowest up, and the largest weighted error."""
+def fit(target: Target) -> tuple[list[float], float]:
+    """The rounded coefficients from the lowest up, and the largest weighted error."""
     grid = [
-        (mpf(wanted.low) + wanted.high) / 2
-        + (mpf(wanted.high) - wanted.low) / 2 * mp.cos(mp.pi * (k + mpf(0.5)) / POINTS)
-        for k in range(POINTS)
+        (mpf(target.low) + target.high) / 2
+        + (mpf(target.high) - target.low) / 2 * mp.cos(mp.pi * (k + mpf(0.5)) / GRID_POINTS)
+        for k in range(GRID_POINTS)
     ]
-    values = [wanted.of(x) for x in grid]
-    weights = [wanted.weight(x) for x in grid]
-    fixed = list(wanted.first)
-    while len(fixed) <= wanted.degree:
+    values = [target.of(x) for x in grid]
+    weights = [target.weight(x) for x in grid]
+    fixed = list(target.first)
+    while len(fixed) <= target.degree:
         rest = [v - mp.polyval(fixed[::-1], x) if fixed else v for x, v in zip(grid, values, strict=True)]
-        found = remez(grid, rest, weights, range(len(fixed), wanted.degree + 1))
-        certain = found[:1] if wanted.refitted else found
-        fixed.extend(float(wanted.element(float(c))) for c in certain)
+        coefficients = remez(grid, rest, weights, range(len(fixed), target.degree + 1))
+        certain = coefficients[:1] if target.refitted else coefficients
+        fixed.extend(float(target.element(float(c))) for c in certain)
     errors = [
         abs(w * (mp.polyval(fixed[::-1], x) - v)) for x, v, w in zip(grid, values, weights, strict=True)
     ]
@@ -59,7 +59,7 @@ def rounded(wanted: Wanted) -> tuple[list[float], float]:
 
 
 def remez(grid: list[mpf], values: list[mpf], weights: list[mpf], powers: range) -> list[mpf]:
-    """The coefficients of these powers whose largest weighted error on the grid is least."""
+    """The coefficients of these powers that minimize the largest weighted error on the grid."""
     count = len(powers) + 1
     chosen = [round(k * (len(grid) - 1) / (count - 1)) for k in range(count)]
     for _ in range(60):
@@ -77,9 +77,9 @@ def remez(grid: list[mpf], values: list[mpf], weights: list[mpf], powers: range)
 
 
 def alternating(errors: list[mpf], count: int) -> list[int]:
-    """The places of the extrema of alternating sign, `count` of them, the least dropped from the ends.
+    """Indices of `count` extrema of alternating sign; surplus ones are dropped from the ends, smallest first.
 
-    Two that are next to nothing go first: where a weight is zero, what is left there may change its sign, too.
+    A pair of negligible extrema is dropped before: rounding errors change sign where a weight is zero.
     """
     runs: list[int] = []
     for i, e in enumerate(errors):
@@ -88,7 +88,7 @@ def alternating(errors: list[mpf], count: int) -> list[int]:
                 runs[-1] = i
         else:
             runs.append(i)
-    assert len(runs) >= count, f"{len(runs)} extrema where {count} are wanted"
+    assert len(runs) >= count, f"the errors must have {count} extrema; got {len(runs)}"
     sizes = [abs(errors[i]) for i in runs]
     least = min(range(len(runs) - 1), key=lambda i: max(sizes[i : i + 2]))
     if len(runs) > count + 1 and max(sizes[least : least + 2]) < max(sizes) / 50:
@@ -149,18 +149,18 @@ def log2_ratio(q: mpf) -> mpf:
 
 
 APPROXIMATIONS = {
-    "exponential.REST": Wanted(
+    "exponential.REST": Target(
         exp_rest, lambda r: abs(r * r / mp.expm1(r)), -HALF_LN2, HALF_LN2, 5, first=(0.5,)
     ),
-    "logarithm.REST": Wanted(log_rest, lambda f: abs(f**3 / mp.log1p(f)), LOG_LOW, LOG_HIGH, 8),
-    "erf.NEAR": Wanted(erf_rest, lambda s: 1 / (1 + erf_rest(s)), 1e-9, 1, 6),
-    "erf.FAR": Wanted(lambda a: mp.log(mp.erfc(a)), lambda a: mp.erfc(a) / mp.erf(a), 1, 3.95, 6),
-    "tanh.NEAR": Wanted(tanh_rest, lambda s: s / (1 + s * tanh_rest(s)), 1e-9, 0.5625**2, 4),
-    "gelu.HALF": Wanted(half_rest, lambda r: r * r / mp.exp(-r / 2), -0.703, 0.703, 4),
-    "double.LOG2": Wanted(log2_ratio, lambda q: 1 / log2_ratio(q), 1e-12, 0.02945, 5, np.float64),
-    "double.EXP2": Wanted(exp2_whole, lambda r: 1 / mp.power(2, r), -0.5001, 0.5001, 6, np.float64),
-    "circle.SIN": Wanted(sin_rest, lambda s: s**1.5 / mp.sin(mp.sqrt(s)), 1e-9, EIGHTH**2, 2),
-    "circle.COS": Wanted(cos_rest, lambda s: s**2 / mp.cos(mp.sqrt(s)), 1e-9, EIGHTH**2, 2),
+    "logarithm.REST": Target(log_rest, lambda f: abs(f**3 / mp.log1p(f)), LOG_LOW, LOG_HIGH, 8),
+    "erf.NEAR": Target(erf_rest, lambda s: 1 / (1 + erf_rest(s)), 1e-9, 1, 6),
+    "erf.FAR": Target(lambda a: mp.log(mp.erfc(a)), lambda a: mp.erfc(a) / mp.erf(a), 1, 3.95, 6),
+    "tanh.NEAR": Target(tanh_rest, lambda s: s / (1 + s * tanh_rest(s)), 1e-9, 0.5625**2, 4),
+    "gelu.HALF": Target(half_rest, lambda r: r * r / mp.exp(-r / 2), -0.703, 0.703, 4),
+    "double.LOG2": Target(log2_ratio, lambda q: 1 / log2_ratio(q), 1e-12, 0.02945, 5, np.float64),
+    "double.EXP2": Target(exp2_whole, lambda r: 1 / mp.power(2, r), -0.5001, 0.5001, 6, np.float64),
+    "circle.SIN": Target(sin_rest, lambda s: s**1.5 / mp.sin(mp.sqrt(s)), 1e-9, EIGHTH**2, 2),
+    "circle.COS": Target(cos_rest, lambda s: s**2 / mp.cos(mp.sqrt(s)), 1e-9, EIGHTH**2, 2),
 }
 
 
@@ -168,7 +168,7 @@ Column = tuple[list[float], float]  # a center and the coefficients around it, a
 
 
 def gelu_pieces() -> Iterator[Column]:
-    """Of each piece of gelu `beyond_square`, around where it is almost a multiple of 2^-12."""
+    """The column of each piece of `beyond_square` in gelu, centered where its value is nearly a multiple of 2^-12."""
     starts = [2 + mpf(k) / 4 for k in range(8)] + [4 + mpf(k) / 2 for k in range(9)]
     edges = [(start - 2) / mpf(GELU_STEP) for start in starts]
     for low, high in pairwise(edges):
@@ -190,7 +190,7 @@ def column(center: float, first: float, low: mpf, high: mpf) -> Column:
 
     The other coefficients are rounded without a new fit of the rest, which is small where its error would matter.
     """
-    wanted = Wanted(
+    target = Target(
         lambda d: (beyond_square(center + d) - first) / d,
         lambda d: abs(d) / 2,
         float(low - center),
@@ -198,12 +198,12 @@ def column(center: float, first: float, low: mpf, high: mpf) -> Column:
         4,
         refitted=False,
     )
-    others, error = rounded(wanted)
+    others, error = fit(target)
     return [center, first, *others], error
 
 
 def print_pieces() -> None:
-    """The columns of `gelu.PIECES`, turned into its rows."""
+    """Prints `gelu.PIECES` row by row, from its columns."""
     columns, errors = zip(*gelu_pieces(), strict=True)
     print(f"gelu.PIECES: errors {' '.join(f'2^{np.log2(e):.1f}' for e in errors)}")
     for row in zip(*columns, strict=True):
@@ -215,7 +215,7 @@ def main() -> None:
         if name == "gelu.PIECES":
             print_pieces()
             continue
-        coefficients, error = rounded(APPROXIMATIONS[name])
+        coefficients, error = fit(APPROXIMATIONS[name])
         print(f"{name}: error 2^{np.log2(error):.1f}")
         for c in coefficients:
             print(f"    {APPROXIMATIONS[name].element(c)!s},")

@@ -46,10 +46,10 @@ def about(op: Operator) -> str:
 
 
 def facets(op: Operator, domain: str, known: tuple[int, ...]) -> str:
-    wanted = [v for v in known if (s := exact(domain, op.name, v)) is not None and s.is_function]
+    function_versions = [v for v in known if (s := exact(domain, op.name, v)) is not None and s.is_function]
     letters = {
         "i": set(known) <= op.infers.keys(),
         "v": bool(op.values) and set(known) <= op.values.keys(),
-        "b": bool(wanted) and set(wanted) <= op.bodies.keys(),
+        "b": bool(function_versions) and set(function_versions) <= op.bodies.keys(),
     }
     return " ".join(letter for letter, present in letters.items() if present)

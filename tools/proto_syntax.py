@@ -1,6 +1,6 @@
-"""Messages and enums as a .proto text declares them, and as Python annotates them.
+"""Parser for the subset of the .proto language that `onnx.proto` uses, with Python annotations for the fields.
 
-Reads the part of the language that `onnx.proto` uses: messages and enums (nested too), labels, oneofs, packed.
+The subset: messages and enums, which may be nested, field labels, oneofs and the `packed` option.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class FieldDecl:
         return "message" if self.message else self.type
 
     def python(self, module: str = "") -> str:
-        """Annotation of the repeated field; long packed ones may be arrays."""
-        one = module + self.message if self.message else PYTHON.get(self.type, "int")
-        return f"Numbers[{one}]" if self.packed else f"list[{one}]"
+        """Annotation of a repeated field; long packed fields may be arrays."""
+        annotation = module + self.message if self.message else PYTHON.get(self.type, "int")
+        return f"Numbers[{annotation}]" if self.packed else f"list[{annotation}]"
 
     @property
     def declaration(self) -> str:
-        """Annotation and default in the class; values of the class serve the fields that are absent."""
+        """Annotation and default in the class body; the class attribute is the value of an absent field."""
         if self.repeated:
-            return f"Repeated[{self.python()}] = Repeated()"
-        one = f"{self.message} | None" if self.message else PYTHON.get(self.type, "int")
-        return f"{one} = {DEFAULT.get(self.kind, '0')}"
+            return f"RepeatedField[{self.python()}] = RepeatedField()"
+        annotation = f"{self.message} | None" if self.message else PYTHON.get(self.type, "int")
+        return f"{annotation} = {DEFAULT.get(self.kind, '0')}"
 
 
 @dataclass
@@ -59,7 +59,7 @@ class EnumDecl:
 
 
 def parse(text: str) -> tuple[list[MessageDecl], list[EnumDecl]]:
-    """The messages and enums of `text`; nested names are joined, as `TensorProtoSegment`."""
+    """The messages and enums of `text`; nested names are concatenated: `TensorProtoSegment`."""
     text = re.sub(r"//[^\n]*", "", text)
     tokens = iter(re.findall(r'"[^"]*"|[\w.]+|[{}=;\[\]]', text))
     messages: list[MessageDecl] = []
@@ -116,13 +116,13 @@ def parse_enum(tokens: Iterator[str], outer: str) -> EnumDecl:
 
 
 def resolve(messages: list[MessageDecl], enums: list[EnumDecl]) -> None:
-    """Tells messages and enums among the types of fields."""
+    """Marks the fields whose type is a message or an enum."""
     names = {m.name for m in messages}
     enum_names = {e.name for e in enums}
     for message in messages:
         for decl in message.fields:
-            joined = decl.type.replace(".", "")
-            if joined in names:
-                decl.message = joined
-            elif joined in enum_names:
-                decl.type, decl.enum = "enum", joined
+            name = decl.type.replace(".", "")
+            if name in names:
+                decl.message = name
+            elif name in enum_names:
+                decl.type, decl.enum = "enum", name

@@ -1,4 +1,4 @@
-"""Write every generated file of the project anew, or with `--check` say which are out of date."""
+"""Regenerate every generated file of the project, or with `--check` list those that are out of date."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import rules_pages
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def generated() -> dict[Path, str]:
+def generated_files() -> dict[Path, str]:
     writers = (make_records, import_schemas, indexes, operators_page, conversions_page, rules_pages)
     return {path: content for writer in writers for path, content in writer.files().items()}
 
 
 def main(check: bool) -> int:
     stale = []
-    for path, content in generated().items():
+    for path, content in generated_files().items():
         target = ROOT / path
         if target.exists() and target.read_text() == content:
             continue

@@ -1,4 +1,4 @@
-"""The official suite on an engine: what fails, why, and the score.
+"""Run the official suite on an engine; prints failures with their reasons, and the score.
 
     python tools/score.py [PATTERN] [--data FOLDER] [--engine native]
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from conformance.official import Engine, matching, run_case
+from conformance.official import Engine, assert_case_passes, matching
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.runtime.engine import NativeEngine
@@ -31,7 +31,7 @@ def main(pattern: str, folder: Path | None, engine: Engine) -> int:
     start = time.perf_counter()
     for case in cases:
         try:
-            run_case(case, engine=engine)
+            assert_case_passes(case, engine=engine)
         except (SardonyxError, AssertionError) as error:
             failed[type(error).__name__] += 1
             print(f"{case.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")

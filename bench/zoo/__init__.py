@@ -1,1 +1,1 @@
-"""Networks to measure with, made from their architectures with seeded random weights; `catalogue` lists them."""
+"""Benchmark networks, built from their architectures with seeded random weights; `catalogue` lists them."""

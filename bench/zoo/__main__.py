@@ -1,4 +1,4 @@
-"""Make the networks: `python -m zoo`, or some of them: `python -m zoo resnet50 unet`."""
+"""Build all networks: `python -m zoo`, or some of them: `python -m zoo resnet50 unet`."""
 
 from __future__ import annotations
 

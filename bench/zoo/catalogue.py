@@ -19,7 +19,7 @@ from sardonyx._src.ir.graph import Model, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from zoo import decoders, encoders, mobile, perceptron, residual, segmentation
-from zoo.stored import stored
+from zoo.stored import load_stored
 
 FOLDER = BUILD / "zoo"
 SEED = 1
@@ -36,13 +36,13 @@ class Entry:
     tops: Mapping[str, int] = field(default_factory=dict)  # integer inputs are below these; others are 1
 
     def path(self, folder: Path = FOLDER) -> Path:
-        """The network's file, which is made if it is not there."""
-        found = folder / f"{self.file}.onnx"
-        if not found.exists():
+        """The path of the network's file, which is built if it is missing."""
+        path = folder / f"{self.file}.onnx"
+        if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            sx.save(self.make(), part := found.with_suffix(".part.onnx"), external=False)
-            part.rename(found)
-        return found
+            sx.save(self.make(), part := path.with_suffix(".part.onnx"), external=False)
+            part.rename(path)
+        return path
 
     def feeds(self, folder: Path = FOLDER) -> Feeds:
         """Random values for all inputs, the same in every run."""
@@ -82,6 +82,9 @@ ENTRIES: dict[str, Entry] = {
         {"batch": 1, "past": 64},
         {"input_ids": decoders.VOCABULARY, "position_ids": decoders.POSITIONS},
     ),
-    "resnet50_stored": Entry("resnet50_stored", partial(stored, "resnet50")),
-    **{name: Entry(name, partial(stored, name if name != "alexnet" else "bvlc_alexnet")) for name in STORED},
+    "resnet50_stored": Entry("resnet50_stored", partial(load_stored, "resnet50")),
+    **{
+        name: Entry(name, partial(load_stored, name if name != "alexnet" else "bvlc_alexnet"))
+        for name in STORED
+    },
 }

@@ -1,4 +1,4 @@
-"""One step of GPT-2: a token behind those whose keys and values are kept from steps before."""
+"""One decode step of GPT-2: a token after those whose keys and values are in the cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EACH = WIDTH // HEADS
 
 
 class Decoder:
-    """Builds the step as exporters write it: fused projections split apart, the hyperbolic GELU spelt out."""
+    """Builds the step as exporters write it: fused projections that are split, the tanh GELU decomposed."""
 
     def __init__(self) -> None:
         self.b = sx.Builder(17, name="gpt2_step")
@@ -31,11 +31,11 @@ class Decoder:
         )
         present: dict[str, Value] = {}
         for i, (keys, values) in enumerate(past):
-            mixed, *now = self.attention(self.normalized(x, f"{i}.norm1"), keys, values, f"{i}")
+            mixed, *now = self.attention(self.normalize(x, f"{i}.norm1"), keys, values, f"{i}")
             present |= {f"present.{i}.{part}": v for part, v in zip(("key", "value"), now, strict=True)}
             x = b.Add(x, mixed)
-            x = b.Add(x, self.feed_forward(self.normalized(x, f"{i}.norm2"), f"{i}"))
-        logits = b.MatMul(self.normalized(x, "norm"), self.weight("head", WIDTH, VOCABULARY))
+            x = b.Add(x, self.feed_forward(self.normalize(x, f"{i}.norm2"), f"{i}"))
+        logits = b.MatMul(self.normalize(x, "norm"), self.weight("head", WIDTH, VOCABULARY))
         for name, value in {"logits": logits, **present}.items():
             b.output(value, name)
         return sx.infer(b.model())
@@ -44,7 +44,7 @@ class Decoder:
         return self.b.input(name, DataType.FLOAT, ["batch", HEADS, "past", EACH])
 
     def attention(self, x: Value, keys: Value, values: Value, name: str) -> tuple[Value, Value, Value]:
-        """What attention adds, and all keys and values there are now."""
+        """The output of attention, and the keys and values with those of the new token."""
         b = self.b
         joined = self.linear(x, f"{name}.qkv", WIDTH, 3 * WIDTH)
         parts = b.node("Split", [joined, self.constant([WIDTH] * 3)], 3, axis=2).outputs
@@ -56,7 +56,7 @@ class Decoder:
         return self.linear(mixed, f"{name}.out", WIDTH, WIDTH, gain=0.5), k, v
 
     def split(self, x: Value) -> Value:
-        """[batch, heads, 1, width of a head]."""
+        """x: [batch, 1, heads * width]; result: [batch, heads, 1, width]."""
         return self.b.Transpose(self.b.Reshape(x, self.constant([0, 0, HEADS, EACH])), perm=[0, 2, 1, 3])
 
     def feed_forward(self, x: Value, name: str) -> Value:
@@ -73,7 +73,7 @@ class Decoder:
         product = self.b.MatMul(x, self.weight(f"{name}.weight", before, after, gain=gain))
         return self.b.Add(product, self.vector(f"{name}.bias", after, 0.0))
 
-    def normalized(self, x: Value, name: str) -> Value:
+    def normalize(self, x: Value, name: str) -> Value:
         scale, shift = self.vector(f"{name}.scale", WIDTH, 1.0), self.vector(f"{name}.shift", WIDTH, 0.0)
         return self.b.LayerNormalization(x, scale, shift, axis=-1, epsilon=1e-5)
 
@@ -89,11 +89,11 @@ class Decoder:
         return self.b.constant(name, values)
 
     def constant(self, value: float | list[int]) -> Value:
-        """A small constant, which all its readers share."""
+        """A small constant, shared by all its uses."""
         name = f"constant {value}"
-        found = self.b.graph.initializers.get(name)
+        existing = self.b.graph.initializers.get(name)
         dtype = np.float32 if isinstance(value, float) else np.int64
-        return found if found is not None else self.b.constant(name, np.array(value, dtype))
+        return existing if existing is not None else self.b.constant(name, np.array(value, dtype))
 
 
 def gpt2_step() -> Model:

@@ -1,4 +1,4 @@
-"""Layers of convolutional networks with random weights under which activations keep their size."""
+"""Layers of convolutional networks with random weights that preserve the variance of activations."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import sardonyx as sx
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Model, Value
 
-GAIN = math.sqrt(2)  # what a ReLU takes from the size of activations
+GAIN = math.sqrt(2)  # compensates a ReLU, which halves the variance
 SEED = 20
 
 
 class Draft:
-    """A network being built; every value of it knows how many channels it has."""
+    """A network being built, which knows the number of channels of each value."""
 
     def __init__(self, name: str, *, opset: int = 17) -> None:
         self.b = sx.Builder(opset, name=name)
@@ -38,11 +38,11 @@ class Draft:
         gain: float = GAIN,
         bias: bool = True,
     ) -> Value:
-        """A convolution that keeps the size but for its stride."""
+        """A convolution with padding that keeps the image size, divided by the stride."""
         name, each = self.layer("conv"), self.channels[x] // groups
         weight = self.weight(f"{name}.weight", (channels, each, kernel, kernel), each * kernel**2, gain)
         operands = [x, weight, *([self.shift(f"{name}.bias", channels)] if bias else [])]
-        found = self.b.Conv(
+        result = self.b.Conv(
             *operands,
             kernel_shape=[kernel, kernel],
             pads=[kernel // 2] * 4,
@@ -51,10 +51,10 @@ class Draft:
             group=groups,
             name=name,
         )
-        return self.known(found, channels)
+        return self.known(result, channels)
 
     def norm(self, x: Value) -> Value:
-        """A batch normalization as training leaves it."""
+        """A batch normalization with statistics as after training."""
         name, n = self.layer("norm"), self.channels[x]
         scale, variance = (self.around_one(f"{name}.{part}", n) for part in ("scale", "variance"))
         shift, mean = (self.shift(f"{name}.{part}", n) for part in ("shift", "mean"))
@@ -73,12 +73,12 @@ class Draft:
         weight = self.weight(f"{name}.weight", (after, before), before, gain)
         return self.b.Gemm(x, weight, self.shift(f"{name}.bias", after), transB=1, name=name)
 
-    def classified(self, x: Value, classes: int = 1000) -> Model:
-        """The network with the mean over all places and a dense layer behind x."""
+    def add_classifier(self, x: Value, classes: int = 1000) -> Model:
+        """The network that ends with global average pooling of x and a dense layer."""
         pooled = self.b.Flatten(self.b.GlobalAveragePool(x), axis=1)
-        return self.finished(logits=self.dense(pooled, self.channels[x], classes))
+        return self.finish(logits=self.dense(pooled, self.channels[x], classes))
 
-    def finished(self, **outputs: Value) -> Model:
+    def finish(self, **outputs: Value) -> Model:
         """The network, with a type on every value."""
         for name, value in outputs.items():
             self.b.output(value, name)

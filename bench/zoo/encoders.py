@@ -1,4 +1,4 @@
-"""Encoders of text: BERT with norms as operators, and a small one with everything spelt out."""
+"""Text encoders: BERT with LayerNormalization operators, and a small one with all operators decomposed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sardonyx._src.ir.graph import Model, Value
 from sardonyx._src.ir.tensors import Array
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
-from infer.encoder import Encoder  # it stands with the tests, which infer it too
+from infer.encoder import Encoder  # shared with the tests
 
 VOCABULARY = 30_522
 
 
 class Weighted(Encoder):
-    """An encoder whose weights keep the size of what passes through, so that attention attends to something."""
+    """An encoder whose weights preserve the variance of activations, so that attention weights are not uniform."""
 
     def weight(self, name: str, *shape: int) -> Value:
         values: Array = self.rng.standard_normal(shape, np.float32)
@@ -30,9 +30,9 @@ class Weighted(Encoder):
 
 
 class Normed(Weighted):
-    """The same with LayerNormalization for each norm, as exporters write it since operator set 17."""
+    """The same with LayerNormalization operators, as exporters write since operator set 17."""
 
-    def normalized(self, x: Value, name: str) -> Value:
+    def normalize(self, x: Value, name: str) -> Value:
         scale, shift = (self.weight(f"{name}.{part}", self.width) for part in ("scale", "shift"))
         return self.b.LayerNormalization(x, scale, shift, axis=-1, epsilon=1e-12)
 

@@ -30,7 +30,7 @@ EFFICIENTNET: Plan = [
     (6, 320, 1, 1, 3),
 ]
 HEAD = 1280
-SQUEEZED = 4  # how many times fewer channels than the block's input has the middle of squeeze-and-excite
+SQUEEZED = 4  # channels of a block's input over those of the middle of squeeze-and-excite
 
 Step = Callable[[Value], Value]
 
@@ -42,7 +42,7 @@ def mobilenet_v2() -> Model:
     def relu6(x: Value) -> Value:
         return d.known(d.b.Clip(x, low, high), d.channels[x])
 
-    return inverted(d, MOBILENET, relu6, lambda x, _: x)
+    return inverted_bottlenecks(d, MOBILENET, relu6, lambda x, _: x)
 
 
 def efficientnet_b0() -> Model:
@@ -51,15 +51,15 @@ def efficientnet_b0() -> Model:
     def silu(x: Value) -> Value:
         return d.known(d.b.Mul(x, d.b.Sigmoid(x)), d.channels[x])
 
-    def excited(x: Value, before: int) -> Value:
+    def squeeze_excite(x: Value, before: int) -> Value:
         squeezed = d.unary("GlobalAveragePool", x)
         weighed = d.conv(silu(d.conv(squeezed, before // SQUEEZED, 1)), d.channels[x], 1)
         return d.known(d.b.Mul(x, d.b.Sigmoid(weighed)), d.channels[x])
 
-    return inverted(d, EFFICIENTNET, silu, excited)
+    return inverted_bottlenecks(d, EFFICIENTNET, silu, squeeze_excite)
 
 
-def inverted(d: Draft, plan: Plan, act: Step, gate: Callable[[Value, int], Value]) -> Model:
+def inverted_bottlenecks(d: Draft, plan: Plan, act: Step, gate: Callable[[Value, int], Value]) -> Model:
     """A network of inverted bottlenecks; `gate` gets a block's middle, and the channels before the block."""
     x = act(d.conv(d.image(3, 224, 224), 32, 3, stride=2))
     for expansion, channels, blocks, stride, kernel in plan:
@@ -70,4 +70,4 @@ def inverted(d: Draft, plan: Plan, act: Step, gate: Callable[[Value, int], Value
             y = act(d.conv(y, wide, kernel, stride=1 if i else stride, groups=wide))
             y = d.conv(gate(y, before), channels, 1, gain=1.0)
             x = d.add(x, y) if i else y
-    return d.classified(act(d.conv(x, HEAD, 1)))
+    return d.add_classifier(act(d.conv(x, HEAD, 1)))

@@ -16,4 +16,4 @@ def mlp() -> Model:
     x = d.b.input("features", DataType.FLOAT, ["N", WIDTHS[0]])
     for before, after in pairwise(WIDTHS[:-1]):
         x = d.b.Relu(d.dense(x, before, after, gain=GAIN))
-    return d.finished(logits=d.dense(x, WIDTHS[-2], WIDTHS[-1]))
+    return d.finish(logits=d.dense(x, WIDTHS[-2], WIDTHS[-1]))

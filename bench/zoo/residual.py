@@ -6,7 +6,7 @@ from sardonyx._src.ir.graph import Model, Value
 from zoo.draft import Draft
 
 STAGES = [(64, 3), (128, 4), (256, 6), (512, 3)]  # width and blocks
-WIDER = 4  # how much wider the ends of a block are than its middle
+EXPANSION = 4  # channels of a block's output over those of its middle
 
 
 def resnet50() -> Model:
@@ -16,13 +16,13 @@ def resnet50() -> Model:
     for stage, (width, blocks) in enumerate(STAGES):
         for i in range(blocks):
             x = bottleneck(d, x, width, stride=2 if stage and i == 0 else 1)
-    return d.classified(x)
+    return d.add_classifier(x)
 
 
 def bottleneck(d: Draft, x: Value, width: int, *, stride: int) -> Value:
-    """Narrow, 3x3, wide, beside a way that leaves x as it is wherever it fits."""
+    """1x1, 3x3 and 1x1 convolution plus a shortcut, which is the identity where shapes allow."""
     h = d.unary("Relu", d.conv(x, width, 1))
     h = d.unary("Relu", d.conv(h, width, 3, stride=stride))
-    h = d.conv(h, WIDER * width, 1, gain=0.5)
-    fits = stride == 1 and d.channels[x] == WIDER * width
-    return d.unary("Relu", d.add(h, x if fits else d.conv(x, WIDER * width, 1, stride=stride, gain=1.0)))
+    h = d.conv(h, EXPANSION * width, 1, gain=0.5)
+    fits = stride == 1 and d.channels[x] == EXPANSION * width
+    return d.unary("Relu", d.add(h, x if fits else d.conv(x, EXPANSION * width, 1, stride=stride, gain=1.0)))

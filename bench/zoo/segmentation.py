@@ -1,4 +1,4 @@
-"""A U-Net over 256 x 256 pixels: 18 billion operations, norms apart from their convolutions."""
+"""A U-Net on 256 x 256 pixels: 18 billion operations, batch normalizations not folded into convolutions."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ def unet(height: int | str = 256, width: int | str = 256) -> Model:
     d = Draft("unet")
     x, kept = d.image(3, height, width), []
     for width in WIDTHS[:-1]:
-        x = twice(d, x, width)
+        x = double_conv(d, x, width)
         kept.append(x)
         x = d.unary("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
-    x = twice(d, x, WIDTHS[-1])
+    x = double_conv(d, x, WIDTHS[-1])
     for skip in reversed(kept):
         width = d.channels[skip]
-        both = d.b.Concat(skip, doubled(d, x, width), axis=1)
-        x = twice(d, d.known(both, 2 * width), width)
-    return d.finished(mask=d.b.Sigmoid(d.conv(x, CLASSES, 1, gain=1.0)))
+        both = d.b.Concat(skip, upsample(d, x, width), axis=1)
+        x = double_conv(d, d.known(both, 2 * width), width)
+    return d.finish(mask=d.b.Sigmoid(d.conv(x, CLASSES, 1, gain=1.0)))
 
 
-def twice(d: Draft, x: Value, channels: int) -> Value:
+def double_conv(d: Draft, x: Value, channels: int) -> Value:
     for _ in range(2):
         x = d.unary("Relu", d.norm(d.conv(x, channels, 3, bias=False)))
     return x
 
 
-def doubled(d: Draft, x: Value, channels: int) -> Value:
+def upsample(d: Draft, x: Value, channels: int) -> Value:
     """x over twice as many rows and columns, by a transposed convolution."""
     name, before = d.layer("up"), d.channels[x]
     weight = d.weight(f"{name}.weight", (before, channels, 2, 2), before, gain=1.0)

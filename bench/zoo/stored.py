@@ -1,4 +1,4 @@
-"""The stored networks of the onnx wheel, with random weights where they have one number over and over."""
+"""The networks in the onnx wheel, with random weights in place of their constant fills."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SEED = 7
 IR = 8  # the files are of a version in which every initializer has to be an input
 
 
-def stored(name: str) -> Model:
-    """The network `light_<name>.onnx`; its weights are initializers and no inputs."""
+def load_stored(name: str) -> Model:
+    """The network `light_<name>.onnx`, whose weights become initializers that are not inputs."""
     (path,) = (p for p in paths() if p.stem == f"light_{name}")
     model = sx.load(path)
     draw = np.random.default_rng(SEED)
     for value in [v for v in model.graph.inputs if v.initializer is not None]:
-        model.graph.remove_input(value)  # a constant, which nobody may feed
+        model.graph.remove_input(value)  # makes it a constant, which cannot be fed
     for node in [node for node in model.graph.nodes if node.op_type == "ConstantOfShape"]:
-        settle(model.graph, node)
+        replace_constant(model.graph, node)
     for value in list(model.graph.initializers.values()):
         if not value.uses:
             model.graph.remove_initializer(value)
@@ -35,10 +35,10 @@ def stored(name: str) -> Model:
     return sx.infer(model)
 
 
-def settle(graph: Graph, node: Node) -> None:
-    """Puts an initializer in place of a node that repeats one number."""
+def replace_constant(graph: Graph, node: Node) -> None:
+    """Replaces a node that repeats one number by a random initializer."""
     (size,), (out,) = node.inputs, node.outputs
-    assert size is not None and isinstance(size.initializer, Tensor), f"{out.name}: of no known size"
+    assert size is not None and isinstance(size.initializer, Tensor), f"{out.name} must have a known size"
     tensor = Tensor.of(np.zeros(size.initializer.numpy(), np.float32), name=out.name)
     constant = Value(out.name, TensorType(tensor.dtype, tensor.shape), tensor)
     out.replace_by(graph.add_initializer(constant))
@@ -46,8 +46,8 @@ def settle(graph: Graph, node: Node) -> None:
 
 
 def weights(value: Value, draw: np.random.Generator) -> Array:
-    """Random numbers as the reader of the value has use for: activations behind it keep their size."""
-    assert isinstance(value.initializer, Tensor), f"{value.name} should be dense"
+    """Random weights that preserve the variance of activations through the consumer of the value."""
+    assert isinstance(value.initializer, Tensor), f"{value.name} must be dense"
     shape = value.initializer.shape
     reader, slot = value.uses[0]
     if reader.op_type in ("Unsqueeze", "Reshape"):
@@ -65,8 +65,8 @@ def weights(value: Value, draw: np.random.Generator) -> Array:
 
 
 def variance_gain(node: Node) -> float:
-    """What a product has to make of the variance: twice as much behind a ReLU, little before a Softmax, which would
-    otherwise choose one class and hide what the others are."""
+    """The factor of a product on the variance: 2 if a ReLU follows; small before a Softmax, which would otherwise
+    saturate and hide differences in the other classes."""
     if next_of(node).op_type == "Softmax":
         return 0.05
     before = node.inputs[0].producer if node.inputs[0] is not None else None
@@ -74,7 +74,7 @@ def variance_gain(node: Node) -> float:
 
 
 def next_of(node: Node) -> Node:
-    """The first reader of a node's result, Reshapes left out; the node itself where nobody reads it."""
+    """The first consumer of a node's output, skipping Reshapes; the node itself if there is none."""
     for reader, _ in node.outputs[0].uses:
         return next_of(reader) if reader.op_type == "Reshape" else reader
     return node

@@ -1,4 +1,4 @@
-"""Classify handwritten digits with `sardonyx run`: a few as text pictures, the accuracy, the latency."""
+"""Classify handwritten digits with `sardonyx run`: prints some images as text, the accuracy and the latency."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN = (0, 2, 3, 4, 7, 9)  # digits of which the first image is drawn
 
 
 def picture(image: NDArray[np.float32]) -> list[str]:
-    """An image of [64] values from 0 to 16 as eight lines, two characters a pixel."""
+    """An image of [64] values from 0 to 16 as eight lines, two characters per pixel."""
     return [
         "".join(SHADES[min(int(v * len(SHADES) / 17), 9)] * 2 for v in row) for row in image.reshape(8, 8)
     ]
@@ -31,15 +31,15 @@ def main() -> int:
     done = subprocess.run([sys.executable, "-m", "sardonyx", *command], cwd=HERE.parent.parent, check=False)
     if done.returncode:
         return done.returncode
-    found, wanted = np.load(RESULT / "digits.npz")["digit"], test["digit"]
-    shown = [int(np.flatnonzero(wanted == digit)[0]) for digit in SHOWN]
+    predicted, labels = np.load(RESULT / "digits.npz")["digit"], test["digit"]
+    shown = [int(np.flatnonzero(labels == digit)[0]) for digit in SHOWN]
     print()
     for lines in zip(*(picture(test["image"][i]) for i in shown), strict=True):
         print("  " + "   ".join(lines))
-    print("  " + "   ".join(f"seen as {found[i]}, is {wanted[i]}".ljust(16) for i in shown))
-    right = int((found == wanted).sum())
+    print("  " + "   ".join(f"seen as {predicted[i]}, is {labels[i]}".ljust(16) for i in shown))
+    right = int((predicted == labels).sum())
     print(
-        f"\n{right} of {len(found)} digits right ({right / len(found):.1%}); each run above took all of them at once"
+        f"\n{right} of {len(predicted)} digits right ({right / len(predicted):.1%}); each run above took all of them at once"
     )
     return 0
 

@@ -1,11 +1,11 @@
-"""Make the digits example: train a small network on the UCI optical digits, write the model and the test split.
+"""Build the digits example: train a small network on the UCI optical digits, write the model and the test split.
 
 The data are the 1,797 images of 8 by 8 pixels, values 0 to 16, that scikit-learn carries (UCI "Optical Recognition
 of Handwritten Digits", CC BY 4.0).  Run once with scikit-learn installed:
 
     python examples/digits/make.py
 
-writes `digits.onnx` and `test.npz` beside this file.  Everything is seeded; training takes a few seconds.
+writes `digits.onnx` and `test.npz` to the folder of this file.  Everything is seeded; training takes a few seconds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sardonyx as sx
 
 HERE = Path(__file__).parent
 HIDDEN = (128, 64)
-TEST = 360  # images held out
+TEST = 360  # images in the test split
 EPOCHS = 120
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -36,8 +36,8 @@ def data() -> tuple[Floats, Ints, Floats, Ints]:
     return images[TEST:], labels[TEST:], images[:TEST], labels[:TEST]
 
 
-def shifted(images: Floats, rng: np.random.Generator) -> Floats:
-    """Every image moved by up to one pixel each way, so that the network learns shapes and not places."""
+def shift(images: Floats, rng: np.random.Generator) -> Floats:
+    """Every image shifted by up to one pixel in each direction, so that the network learns shapes, not positions."""
     square = np.pad(images.reshape(-1, 8, 8), ((0, 0), (1, 1), (1, 1)))
     result = np.empty((len(images), 8, 8), np.float32)
     down, right = rng.integers(0, 3, (2, len(images)))
@@ -56,7 +56,7 @@ def forward(x: Floats, weights: list[Floats]) -> list[Floats]:
 
 
 def gradients(x: Floats, labels: Ints, weights: list[Floats]) -> list[Floats]:
-    """The gradient of the mean cross entropy by every weight."""
+    """The gradient of the mean cross entropy with respect to every weight."""
     layers = forward(x, weights)
     odds = np.exp(layers[-1] - layers[-1].max(axis=1, keepdims=True))
     delta = odds / odds.sum(axis=1, keepdims=True)
@@ -70,7 +70,7 @@ def gradients(x: Floats, labels: Ints, weights: list[Floats]) -> list[Floats]:
 
 
 def train(images: Floats, labels: Ints) -> list[Floats]:
-    """Weights and biases by Adam with a falling step."""
+    """Weights and biases trained by Adam with a decaying learning rate."""
     rng = np.random.default_rng(1)
     sizes = (64, *HIDDEN, 10)
     weights: list[Floats] = []
@@ -85,7 +85,7 @@ def train(images: Floats, labels: Ints) -> list[Floats]:
     step = 0
     for epoch in range(EPOCHS):
         rate = 3e-3 * (1 - epoch / EPOCHS) + 1e-5
-        moved, order = shifted(images, rng), rng.permutation(len(images))
+        moved, order = shift(images, rng), rng.permutation(len(images))
         for start in range(0, len(order), 64):
             batch = order[start : start + 64]
             step += 1

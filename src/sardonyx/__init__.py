@@ -9,7 +9,7 @@ little more than `import numpy`.  `__init__.pyi` declares the same names for typ
 
 import importlib
 
-from sardonyx._src.io.load import load
+from sardonyx._src.io.loading.load import load
 
 __version__ = "0.1.0"
 
@@ -25,32 +25,34 @@ _HOMES = {
     "InvalidModel": "sardonyx._src.errors",
     "JsonError": "sardonyx._src.errors",
     "LimitError": "sardonyx._src.errors",
-    "Diagnostic": "sardonyx._src.check.api",
+    "Diagnostic": "sardonyx._src.check.engine.api",
     "Limits": "sardonyx._src.proto.wire",
+    "MissingPackage": "sardonyx._src.errors",
     "Model": "sardonyx._src.ir.graph",
     "OperatorSet": "sardonyx._src.ir.operator_set",
     "OptimizationError": "sardonyx._src.errors",
     "OptimizationReport": "sardonyx._src.rewrite.report",
     "OutputError": "sardonyx._src.errors",
-    "Report": "sardonyx._src.check.api",
+    "Report": "sardonyx._src.check.engine.api",
     "Policy": "sardonyx._src.io.external",
     "RunLimits": "sardonyx._src.ops.api",
     "SardonyxError": "sardonyx._src.errors",
     "Session": "sardonyx._src.runtime.session",
+    "SessionStats": "sardonyx._src.runtime.stats",
     "SparseTensor": "sardonyx._src.ir.tensors",
     "Tensor": "sardonyx._src.ir.tensors",
     "TextError": "sardonyx._src.errors",
     "UnsupportedOperator": "sardonyx._src.errors",
     "UnsupportedProcessor": "sardonyx._src.errors",
-    "check": "sardonyx._src.check.checking",
+    "check": "sardonyx._src.check.driver.checking",
     "convert": "sardonyx._src.convert.converter",
     "from_json": "sardonyx._src.io.text",
     "from_text": "sardonyx._src.io.text",
     "infer": "sardonyx._src.infer.walk",
-    "load_operator_set": "sardonyx._src.io.operator_sets",
+    "load_operator_set": "sardonyx._src.io.loading.operator_sets",
     "optimize": "sardonyx._src.rewrite.optimize",
-    "save": "sardonyx._src.io.save",
-    "save_operator_set": "sardonyx._src.io.publish",
+    "save": "sardonyx._src.io.saving.save",
+    "save_operator_set": "sardonyx._src.io.saving.operator_sets",
     "to_json": "sardonyx._src.io.text",
     "to_text": "sardonyx._src.io.text",
 }

@@ -1,6 +1,6 @@
-from sardonyx._src.check.api import Diagnostic as Diagnostic
-from sardonyx._src.check.api import Report as Report
-from sardonyx._src.check.checking import check as check
+from sardonyx._src.check.driver.checking import check as check
+from sardonyx._src.check.engine.api import Diagnostic as Diagnostic
+from sardonyx._src.check.engine.api import Report as Report
 from sardonyx._src.convert.converter import convert as convert
 from sardonyx._src.dtypes import DataType as DataType
 from sardonyx._src.errors import ConversionError as ConversionError
@@ -12,6 +12,7 @@ from sardonyx._src.errors import InputError as InputError
 from sardonyx._src.errors import InvalidModel as InvalidModel
 from sardonyx._src.errors import JsonError as JsonError
 from sardonyx._src.errors import LimitError as LimitError
+from sardonyx._src.errors import MissingPackage as MissingPackage
 from sardonyx._src.errors import OptimizationError as OptimizationError
 from sardonyx._src.errors import OutputError as OutputError
 from sardonyx._src.errors import SardonyxError as SardonyxError
@@ -20,10 +21,10 @@ from sardonyx._src.errors import UnsupportedOperator as UnsupportedOperator
 from sardonyx._src.errors import UnsupportedProcessor as UnsupportedProcessor
 from sardonyx._src.infer.walk import infer as infer
 from sardonyx._src.io.external import Policy as Policy
-from sardonyx._src.io.load import load as load
-from sardonyx._src.io.operator_sets import load_operator_set as load_operator_set
-from sardonyx._src.io.publish import save_operator_set as save_operator_set
-from sardonyx._src.io.save import save as save
+from sardonyx._src.io.loading.load import load as load
+from sardonyx._src.io.loading.operator_sets import load_operator_set as load_operator_set
+from sardonyx._src.io.saving.operator_sets import save_operator_set as save_operator_set
+from sardonyx._src.io.saving.save import save as save
 from sardonyx._src.io.text import from_json as from_json
 from sardonyx._src.io.text import from_text as from_text
 from sardonyx._src.io.text import to_json as to_json
@@ -38,6 +39,7 @@ from sardonyx._src.proto.wire import Limits as Limits
 from sardonyx._src.rewrite.optimize import optimize as optimize
 from sardonyx._src.rewrite.report import OptimizationReport as OptimizationReport
 from sardonyx._src.runtime.session import Session as Session
+from sardonyx._src.runtime.stats import SessionStats as SessionStats
 
 __version__: str
 __all__: list[str]

@@ -10,6 +10,7 @@ from sardonyx._src.errors import InvalidModel as InvalidModel
 from sardonyx._src.errors import JsonError as JsonError
 from sardonyx._src.errors import LimitError as LimitError
 from sardonyx._src.errors import Located as Located
+from sardonyx._src.errors import MissingPackage as MissingPackage
 from sardonyx._src.errors import OptimizationError as OptimizationError
 from sardonyx._src.errors import OutputError as OutputError
 from sardonyx._src.errors import SardonyxError as SardonyxError
@@ -28,6 +29,7 @@ __all__ = [
     "JsonError",
     "LimitError",
     "Located",
+    "MissingPackage",
     "OptimizationError",
     "OutputError",
     "SardonyxError",

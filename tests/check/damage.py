@@ -1,4 +1,4 @@
-"""Documents made wrong by chance, for a checker that has to survive them; seeded."""
+"""Randomly damaged documents (seeded), on which the checker must not fail."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from collections.abc import Iterator
 from check.examples import model
 from mutations import messages, mutate, mutated_bytes
 from sardonyx._src.check import check
-from sardonyx._src.check.context import Document
-from sardonyx._src.check.engine import Located, Walk, by_class
-from sardonyx._src.check.pages import page, rules
-from sardonyx._src.check.sources import KINDS, DocumentKind
+from sardonyx._src.check.driver.pages import page
+from sardonyx._src.check.driver.sources import RECORD_CLASSES, DocumentKind
+from sardonyx._src.check.engine.document import Document
+from sardonyx._src.check.engine.findings import LocatedFinding
+from sardonyx._src.check.engine.registry import rules
+from sardonyx._src.check.engine.walk import Walk, group_by_class
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 from sardonyx._src.proto.record import Record
 from sardonyx._src.proto.text import from_text
 
-NO_TEXT = ("hex", "deep", "json", "text", "file", "link", "hard")  # examples that are no document in text
+NO_TEXT = ("hex", "deep", "json", "text", "file", "link", "hard")  # examples that are not a document in text
 TARGETS = (m.NodeProto, m.AttributeProto, m.TensorProto, m.ValueInfoProto, m.TypeProto, m.GraphProto)
 Seed = tuple[DocumentKind, bytes]
-Faults = list[tuple[str, str]]  # rule and place
+Faults = list[tuple[str, str]]  # rule and location
 
 
 def seeds() -> Iterator[Seed]:
-    """Every document in text that the rules' pages show, good and bad, and small graphs of all kinds of bodies."""
+    """The good and bad text documents of all rule pages, and small graphs with all kinds of bodies."""
     for code in rules():
         for example in (page(code).bad, page(code).good):
             word, _, rest = example.partition(" ")
-            kind = next((kind for kind in KINDS if kind == word), None)
+            kind = next((kind for kind in RECORD_CLASSES if kind == word), None)
             if kind is not None:
-                yield kind, encode(from_text(rest, KINDS[kind]))
+                yield kind, encode(from_text(rest, RECORD_CLASSES[kind]))
             elif word not in NO_TEXT:
                 yield "model", encode(model(example))
     yield from (("model", encode(model(text))) for text in BODIES)
@@ -60,13 +62,13 @@ BODIES = (
 )
 
 
-def damaged(seed: Seed, chance: random.Random) -> Record:
-    """The document with some fields set to something else, cleared, doubled or shuffled, and perhaps nodes repeated."""
+def damage(seed: Seed, chance: random.Random) -> Record:
+    """The document with some fields changed, cleared, duplicated or shuffled, and possibly nodes repeated."""
     kind, data = seed
-    record = decode(data, KINDS[kind])
+    record = decode(data, RECORD_CLASSES[kind])
     for _ in range(chance.choice([1, 1, 2, 4])):
         everything = list(messages(record))
-        likely = [one for one in everything if isinstance(one, TARGETS)] if chance.random() < 0.7 else []
+        likely = [r for r in everything if isinstance(r, TARGETS)] if chance.random() < 0.7 else []
         target = chance.choice(likely or everything)
         present = [field for field, _ in target.present()]
         field = chance.choice(present) if present and chance.random() < 0.75 else chance.choice(target.FIELDS)
@@ -79,7 +81,7 @@ def damaged(seed: Seed, chance: random.Random) -> Record:
 def repeat_nodes(
     body: m.GraphProto | m.FunctionProto, everything: list[Record], chance: random.Random
 ) -> None:
-    """Adds copies of the nodes; something is done to one of them."""
+    """Adds copies of the nodes, one of them damaged."""
     copies = [decode(encode(node), m.NodeProto) for node in body.node]
     if copies:
         victim = chance.choice(list(messages(chance.choice(copies))))
@@ -87,23 +89,25 @@ def repeat_nodes(
         body.node = [*body.node, *copies]
 
 
-def check_fields(seed: Seed, chance: random.Random) -> None:
-    """A damaged record: reported, the same as its bytes are, and the same without a thought for forms."""
-    record = damaged(seed, chance)
-    faults = [(d.rule, d.location) for d in check(record, kind=seed[0]).diagnostics]
-    again = [(d.rule, d.location) for d in check(encode(record), kind=seed[0]).diagnostics]
-    assert faults == again, "a record and its bytes have the same faults"
-    assert walked(record, forms=True) == walked(record, forms=False), "forms hide no fault"
+def assert_fields_checked(seed: Seed, chance: random.Random) -> None:
+    """Checks a damaged record, its bytes, and the record without the clean cache: the findings must be equal."""
+    record = damage(seed, chance)
+    findings = [(d.rule, d.location) for d in check(record, kind=seed[0]).diagnostics]
+    findings_of_bytes = [(d.rule, d.location) for d in check(encode(record), kind=seed[0]).diagnostics]
+    assert findings == findings_of_bytes, "a record and its bytes must have the same findings"
+    cached, uncached = (walk(record, use_clean_cache=cache) for cache in (True, False))
+    assert cached == uncached, "the clean cache must not hide findings"
 
 
-def walked(record: Record, *, forms: bool) -> list[tuple[str, object, str]]:
+def walk(record: Record, *, use_clean_cache: bool) -> list[tuple[str, object, str]]:
     document = Document(record)
-    found: list[Located] = Walk(document, by_class(rules().values(), document.ir_version), forms=forms).run()
-    return [(one.rule.code, one.steps, one.finding.says.partition("; did you mean")[0]) for one in found]
+    by_class = group_by_class(rules().values(), document.ir_version)
+    findings: list[LocatedFinding] = Walk(document, by_class, use_clean_cache=use_clean_cache).run()
+    return [(f.rule.code, f.steps, f.finding.message.partition("; did you mean")[0]) for f in findings]
 
 
-def check_bytes(seed: Seed, chance: random.Random) -> None:
-    """Damaged bytes: reported, as a document or as what does not decode."""
+def assert_bytes_checked(seed: Seed, chance: random.Random) -> None:
+    """Checks damaged bytes: every diagnostic must be complete."""
     kind, data = seed
-    for one in check(mutated_bytes(data, chance), kind=kind).diagnostics:
-        assert one.message and one.help and one.clause
+    for diagnostic in check(mutated_bytes(data, chance), kind=kind).diagnostics:
+        assert diagnostic.message and diagnostic.help and diagnostic.clause

@@ -1,6 +1,6 @@
 """The examples in the docstrings of rules, as documents that can be checked.
 
-An example may begin with lines that make files beside it: `file NAME SIZE` (zero bytes), `link NAME TARGET` (a symbolic
+An example may begin with lines that create files next to it: `file NAME SIZE` (zero bytes), `link NAME TARGET` (a symbolic
 link), `hard NAME TARGET` (a hard link).  What follows is `hex …` (the bytes of a file; `hex` alone is an empty one),
 `deep N` (a model with sequences nested N deep), `json …` or `text …` (a file of that form), `KIND {…}` (another document, in text), `{…}` (a model with these fields and
 no others), `<…> graph …` (a model whose header gets what it lacks), or a graph alone.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sardonyx._src.check.sources import KINDS
+from sardonyx._src.check.driver.sources import RECORD_CLASSES
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
 from sardonyx._src.proto.text import from_text
@@ -25,26 +25,26 @@ HEADER = m.ModelProto(
 
 
 def write(example: str, folder: Path) -> tuple[Path, str]:
-    """Makes the files of an example; returns that to check, and its kind."""
+    """Writes the files of an example; returns the path of the document and its kind."""
     lines = example.splitlines()
     while lines and lines[0].split(maxsplit=1)[:1] in (["file"], ["link"], ["hard"]):
         make(*lines.pop(0).split(), folder=folder)
     text = "\n".join(lines)
     word, _, rest = text.partition(" ")
     if word == "hex":
-        return written(folder / "m.onnx", bytes.fromhex(rest)), "model"
+        return write_file(folder / "m.onnx", bytes.fromhex(rest)), "model"
     if word == "deep":
-        return written(folder / "m.onnx", encode(nested(int(rest)))), "model"
+        return write_file(folder / "m.onnx", encode(nested_sequences(int(rest)))), "model"
     if word in ("json", "text"):
         suffix = {"json": "json", "text": "onnxtxt"}[word]
-        return written(folder / f"m.{suffix}", rest.encode()), "model"
-    if word in KINDS:
-        return written(folder / "d.bin", encode(from_text(rest, KINDS[word]))), word
-    return written(folder / "m.onnx", encode(model(text))), "model"
+        return write_file(folder / f"m.{suffix}", rest.encode()), "model"
+    if word in RECORD_CLASSES:
+        return write_file(folder / "d.bin", encode(from_text(rest, RECORD_CLASSES[word]))), word
+    return write_file(folder / "m.onnx", encode(model(text))), "model"
 
 
-def nested(depth: int) -> m.ModelProto:
-    """A model whose input is a sequence of sequences, so many deep."""
+def nested_sequences(depth: int) -> m.ModelProto:
+    """A model whose input is a sequence type nested `depth` deep."""
     record = model("g (seq(float[2]) x) => (seq(float[2]) x) { }")
     assert record.graph is not None, "the text has one"
     inner = record.graph.input[0].type
@@ -65,7 +65,7 @@ def make(word: str, name: str, what: str, *, folder: Path) -> None:
         path.hardlink_to(folder / what)
 
 
-def written(path: Path, content: bytes) -> Path:
+def write_file(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
 

@@ -1,4 +1,4 @@
-"""What fixes make of faults: the code, a document that has the fault, and the same document mended.
+"""Cases for fixes: the code, a document with the violation, and the same document fixed.
 
 Both are written like the examples of rules (`check/examples.py`).
 """
@@ -23,7 +23,7 @@ UNTYPED = """json {"irVersion": "10", "domain": "com.example", "producerName": "
     "valueInfo": [{"name": "a"%s}]}}"""
 
 
-def raised(old: int, new: int, rest: str) -> tuple[str, str]:
+def raise_version_case(old: int, new: int, rest: str) -> tuple[str, str]:
     """A model that needs a later version, before and after."""
     return f"<ir_version: {old}, {rest}", f"<ir_version: {new}, {rest}"
 
@@ -81,7 +81,7 @@ CASES: list[tuple[str, str, str]] = [
         '<opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (float[2] y) { y = Abs(x) }',
         '<opset_import: ["": 21]> g (float[2] x) => (float[2] y) { y = Abs(x) }',
     ),
-    # --- what a version of the format lacks ------------------------------------------------------
+    # --- features that an IR version lacks ------------------------------------------------------
     (
         "SX038",
         IR.format(
@@ -93,31 +93,37 @@ CASES: list[tuple[str, str, str]] = [
     ),
     (
         "SX050",
-        *raised(9, 10, 'opset_import: ["": 21]> g (int4[2] x) => (float[2] y) { y = Cast <to = 1> (x) }'),
+        *raise_version_case(
+            9, 10, 'opset_import: ["": 21]> g (int4[2] x) => (float[2] y) { y = Cast <to = 1> (x) }'
+        ),
     ),
     (
         "SX051",
-        *raised(5, 6, 'opset_import: ["": 11]> g (seq(float[2]) x) => (int64 y) { y = SequenceLength(x) }'),
+        *raise_version_case(
+            5, 6, 'opset_import: ["": 11]> g (seq(float[2]) x) => (int64 y) { y = SequenceLength(x) }'
+        ),
     ),
     (
         "SX052",
-        *raised(
+        *raise_version_case(
             5, 6, 'opset_import: ["": 11]> ' + SPARSE.format(values="float[0] {}", indices="int64[0] {}")
         ),
     ),
     (
         "SX053",
-        *raised(7, 8, 'opset_import: ["": 15]> g (float[2] x) => (optional(float[2]) y) { y = Optional(x) }'),
+        *raise_version_case(
+            7, 8, 'opset_import: ["": 15]> g (float[2] x) => (optional(float[2]) y) { y = Optional(x) }'
+        ),
     ),
     (
         "SX054",
-        *raised(
+        *raise_version_case(
             6, 7, 'opset_import: ["": 12], training_info: [{}]> g (float[2] x) => (float[2] y) { y = Abs(x) }'
         ),
     ),
     (
         "SX055",
-        *raised(
+        *raise_version_case(
             7,
             8,
             'opset_import: ["": 15, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F(x) }'
@@ -126,7 +132,7 @@ CASES: list[tuple[str, str, str]] = [
     ),
     (
         "SX056",
-        *raised(
+        *raise_version_case(
             8,
             9,
             'opset_import: ["": 18, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F(x) }'
@@ -135,7 +141,7 @@ CASES: list[tuple[str, str, str]] = [
     ),
     (
         "SX057",
-        *raised(
+        *raise_version_case(
             9,
             10,
             'opset_import: ["": 18, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F:two(x) }'
@@ -144,7 +150,7 @@ CASES: list[tuple[str, str, str]] = [
     ),
     (
         "SX058",
-        *raised(
+        *raise_version_case(
             9,
             10,
             'opset_import: ["": 18, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F(x) }'
@@ -153,7 +159,7 @@ CASES: list[tuple[str, str, str]] = [
     ),
     (
         "SX059",
-        *raised(
+        *raise_version_case(
             9,
             10,
             'opset_import: ["": 18]> g (float[2] x) => (float[2] y) { y = Abs(x) @{metadata_props: ["a.b": "1"]} }',
@@ -161,7 +167,7 @@ CASES: list[tuple[str, str, str]] = [
     ),
     (
         "SX060",
-        *raised(
+        *raise_version_case(
             4,
             5,
             'opset_import: ["": 9]> g @{quantization_annotation: [{tensor_name: "x"}]} (float[2] x) => (float[2] y) { y = Abs(x) }',
@@ -169,7 +175,7 @@ CASES: list[tuple[str, str, str]] = [
     ),
     (
         "SX061",
-        *raised(
+        *raise_version_case(
             10,
             11,
             'opset_import: ["": 18], configuration: [{name: "c", num_devices: 1}]> g (float[2] x) => (float[2] y) { y = Abs(x) }',
@@ -177,7 +183,7 @@ CASES: list[tuple[str, str, str]] = [
     ),
     (
         "SX062",
-        *raised(
+        *raise_version_case(
             9,
             10,
             'opset_import: ["": 21]> g (float[2] x) => (float[2] y) { a = Cast <to = 22> (x) y = Cast <to = 1> (a) }',

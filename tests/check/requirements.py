@@ -1,4 +1,4 @@
-"""The requirements of the specification that a file alone can break, by group: how many each group has."""
+"""The number of requirements of the specification that a file can violate, by group."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COUNTS = {
     "DAT": 6,
 }
 STATIC = {f"{group}-{i:02}" for group, count in COUNTS.items() for i in range(1, count + 1)}
-# What breaks a SHOULD, or is read in two ways; the others are errors, and STY is reported by request.
+# Violations of a SHOULD, or of an ambiguous requirement; all others are errors, and STY is opt-in.
 WARNINGS = frozenset(
     """
     MOD-04 MOD-05 MOD-06 MET-02 MET-03 MET-04 OPS-02 OPS-06 OPS-07 OPS-08 GRA-05 GRA-16 GRA-17 GRA-21 NAM-01 NAM-02

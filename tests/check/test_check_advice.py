@@ -1,4 +1,4 @@
-"""Advice: what is legal and of no use, what is asked for by request, and what is not said."""
+"""Advice: legal but useless parts of models, opt-in style rules, and cases that are not reported."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ IF = "If <then_branch = t () => (float[2] p) {{ {then} }}, else_branch = e () =>
 
 
 def advice(text: str, **options: object) -> list[str]:
-    found = check(model(text), **options).diagnostics  # type: ignore[arg-type]
-    return [f"{d.severity} {d.rule} {d.location}" for d in found]
+    diagnostics = check(model(text), **options).diagnostics  # type: ignore[arg-type]
+    return [f"{d.severity} {d.rule} {d.location}" for d in diagnostics]
 
 
 def branch(then: str, more: str = "") -> str:
@@ -41,7 +41,7 @@ def test_what_an_annotation_names_is_used() -> None:
     assert advice(text) == []
 
 
-def test_a_misspelt_name_makes_nothing_unused() -> None:
+def test_a_misspelled_name_makes_nothing_unused() -> None:
     text = "g (float[2] weights) => (float[2] y) { y = Abs(weight) }"
     assert advice(text) == ["error SX113 graph.node[0] (Abs).input[0]"]
 
@@ -56,24 +56,26 @@ def test_a_large_initializer_that_is_unused_is_a_warning() -> None:
     assert advice(text) == ['warning SX901 graph.initializer[0] "w"']
 
 
-def test_a_chain_that_leads_nowhere_is_told_once() -> None:
-    (found,) = check(model("g (float[2] x) => (float[2] y) { a = Exp(x) b = Abs(a) y = Neg(x) }")).diagnostics
-    assert (found.rule, found.location) == ("SX902", "graph.node[0] (Exp)")
-    assert "nor do 1 other nodes" in found.message
+def test_a_chain_that_leads_nowhere_is_reported_once() -> None:
+    (diagnostic,) = check(
+        model("g (float[2] x) => (float[2] y) { a = Exp(x) b = Abs(a) y = Neg(x) }")
+    ).diagnostics
+    assert (diagnostic.rule, diagnostic.location) == ("SX902", "graph.node[0] (Exp)")
+    assert "nor on 1 other nodes" in diagnostic.message
 
 
-def test_an_unknown_operator_may_do_something_besides() -> None:
+def test_an_unknown_operator_may_have_side_effects() -> None:
     text = '<opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (float[2] y) { z = com.example.Print(x) y = Abs(x) }'
     assert advice(text) == ["warning SX202 graph.node[0] (Print)"]
 
 
-def test_inputs_that_an_operator_hands_over_need_not_be_read() -> None:
+def test_inputs_that_an_operator_passes_need_not_be_read() -> None:
     text = """g (int64 n, bool c, float[2] x) => (float[2] y) {
         y = Loop <body = b (int64 i, bool k, float[2] v) => (bool k2, float[2] w) { k2 = Identity(k) w = Abs(v) }> (n, c, x) }"""
     assert advice(text) == []
 
 
-def test_equal_initializers_are_told_whatever_field_they_stand_in() -> None:
+def test_equal_initializers_are_reported_whatever_field_holds_them() -> None:
     lists = f"g (float[64] x) => (float[64] y) <float[64] v = {ZEROS}, float[64] w = {ZEROS}> {{ a = Add(x, v) y = Add(a, w) }}"
     assert advice(lists) == ['info SX906 graph.initializer[1] "w"']
     raw = lists.replace(" = {0", " = raw_data: {0")
@@ -87,12 +89,16 @@ def test_large_equal_initializers_are_a_warning() -> None:
     record.graph.initializer = [
         m.TensorProto(name=name, dims=[512, 512], data_type=1, raw_data=b"\1" * (1 << 20)) for name in "vw"
     ]
-    (found,) = check(record).diagnostics
-    assert (found.rule, found.severity, found.location) == ("SX906", "warning", 'graph.initializer[1] "w"')
+    (diagnostic,) = check(record).diagnostics
+    assert (diagnostic.rule, diagnostic.severity, diagnostic.location) == (
+        "SX906",
+        "warning",
+        'graph.initializer[1] "w"',
+    )
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "is_told"),
+    ("first", "second", "is_reported"),
     [
         ("Softmax <axis = 0> (x)", "Softmax <axis = 0> (x)", True),
         ("Softmax <axis = 0> (x)", "Softmax <axis = -1> (x)", False),
@@ -100,9 +106,13 @@ def test_large_equal_initializers_are_a_warning() -> None:
         ("Abs(x)", "Neg(x)", False),
     ],
 )
-def test_nodes_are_equal_by_operator_attributes_and_inputs(first: str, second: str, is_told: bool) -> None:
+def test_nodes_are_equal_by_operator_attributes_and_inputs(
+    first: str, second: str, is_reported: bool
+) -> None:
     text = f"g (float[2] x) => (float[2] y) {{ a = {first} b = {second} y = Add(a, b) }}"
-    assert advice(text) == (["info SX907 graph.node[1] (" + first.partition(" ")[0] + ")"] if is_told else [])
+    assert advice(text) == (
+        ["info SX907 graph.node[1] (" + first.partition(" ")[0] + ")"] if is_reported else []
+    )
 
 
 def test_a_dropout_that_does_not_train_needs_no_seed() -> None:
@@ -111,7 +121,7 @@ def test_a_dropout_that_does_not_train_needs_no_seed() -> None:
     assert advice(training) == ["info SX908 graph.node[0] (Dropout).attribute"]
 
 
-def located(lines: str, folder: Path) -> list[str]:
+def diagnose_files(lines: str, folder: Path) -> list[str]:
     path, _ = write(lines, folder)
     return [f"{d.severity} {d.rule}" for d in check(path).diagnostics]
 
@@ -123,21 +133,21 @@ def external(*tensors: str) -> str:
 
 def test_tensors_may_lie_on_the_same_bytes_or_inside_others(tmp_path: Path) -> None:
     same = external('float[2] v = ["location": "w.bin"]', 'float[2] w = ["location": "w.bin"]')
-    assert located(f"file w.bin 8\n{same}", tmp_path) == []
+    assert diagnose_files(f"file w.bin 8\n{same}", tmp_path) == []
     inside = external('float[2] v = ["location": "w.bin"]', 'float[4] w = ["location": "w.bin"]')
-    assert located(f"file w.bin 16\n{inside}", tmp_path) == ["info SX909"]
+    assert diagnose_files(f"file w.bin 16\n{inside}", tmp_path) == ["info SX909"]
 
 
-def test_padding_in_front_of_an_aligned_offset_is_claimed(tmp_path: Path) -> None:
+def test_padding_before_an_aligned_offset_is_claimed(tmp_path: Path) -> None:
     both = external(
         'float[2] v = ["location": "w.bin"]', 'float[2] w = ["location": "w.bin", "offset": "4096"]'
     )
-    assert located(f"file w.bin 4104\n{both}", tmp_path) == []
-    one = external('float[2] w = ["location": "w.bin", "offset": "8192"]')
-    assert located(f"file w.bin 8200\n{one}", tmp_path) == ["info SX910"]
+    assert diagnose_files(f"file w.bin 4104\n{both}", tmp_path) == []
+    tensor = external('float[2] w = ["location": "w.bin", "offset": "8192"]')
+    assert diagnose_files(f"file w.bin 8200\n{tensor}", tmp_path) == ["info SX910"]
 
 
-def test_style_is_told_by_request() -> None:
+def test_style_is_reported_on_request() -> None:
     text = '<doc_string: "<b>Cats</b>"> g (float[2] x) => (float[2] y) { y = Softmax <axis = 0> (x) }'
     assert advice(text) == advice(text, select=["SX9"]) == []
     assert advice(text, select=["style"]) == [

@@ -1,4 +1,4 @@
-"""Bytes that are not those of a message, or of another one than was meant: the model beside them is sound."""
+"""Damaged and unexpected bytes in an otherwise sound model."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def scalar(field: int, number: int) -> bytes:
     return varint(field << 3) + varint(number)
 
 
-def fixed(field: int, data: bytes) -> bytes:
-    """Four or eight bytes."""
+def fixed_width_field(field: int, data: bytes) -> bytes:
+    """The encoding of a field of four or eight bytes."""
     return varint(field << 3 | {4: 5, 8: 1}[len(data)]) + data
 
 
@@ -43,11 +43,11 @@ def model(
     return version + ORIGIN + body + imports + more
 
 
-def faults(data: bytes) -> list[Diagnostic]:
+def diagnose(data: bytes) -> list[Diagnostic]:
     return [d for d in check(data).diagnostics if d.severity != "info"]
 
 
-def test_the_model_beside_is_sound() -> None:
+def test_the_surrounding_model_is_sound() -> None:
     assert check(model()).diagnostics == ()
 
 
@@ -75,8 +75,8 @@ DAMAGE = {
 @pytest.mark.parametrize("what", DAMAGE)
 def test_damage_is_refused_in_the_model_and_in_its_graph(what: str) -> None:
     for data in (model(more=DAMAGE[what]), DAMAGE[what] + model(), model(body=graph(more=DAMAGE[what]))):
-        (found,) = check(data).diagnostics
-        assert (found.rule, found.severity) == ("SX001", "error")
+        (diagnostic,) = check(data).diagnostics
+        assert (diagnostic.rule, diagnostic.severity) == ("SX001", "error")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_unknown_fields_are_an_info(more: bytes) -> None:
 
 
 WRONG = {
-    "ir_version as eight bytes": model(version=fixed(1, b"\x0a" + bytes(7))),
+    "ir_version as eight bytes": model(version=fixed_width_field(1, b"\x0a" + bytes(7))),
     "ir_version as a block": model(version=block(1, b"\x0a")),
     "graph as a number": model(body=scalar(7, 1)),
     "opset_import as a number": model(imports=scalar(8, 21)),
@@ -98,13 +98,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_field_in_the_encoding_of_another_is_told_once(what: str) -> None:
-    (found,) = faults(WRONG[what])
-    assert (found.rule, found.severity) == ("SX003", "error")
+def test_a_field_in_the_encoding_of_another_is_reported_once(what: str) -> None:
+    (diagnostic,) = diagnose(WRONG[what])
+    assert (diagnostic.rule, diagnostic.severity) == ("SX003", "error")
 
 
 def test_a_field_in_both_encodings_is_an_info() -> None:
-    data = model(more=fixed(1, b"\x0b" + bytes(7)))
+    data = model(more=fixed_width_field(1, b"\x0b" + bytes(7)))
     assert [(d.rule, d.severity) for d in check(data).diagnostics] == [("SX004", "info")]
 
 
@@ -120,6 +120,6 @@ LATIN = {
 
 
 @pytest.mark.parametrize("what", LATIN)
-def test_text_that_is_not_utf8_is_told_once(what: str) -> None:
-    (found,) = faults(LATIN[what])
-    assert (found.rule, found.severity) == ("SX002", "error")
+def test_text_that_is_not_utf8_is_reported_once(what: str) -> None:
+    (diagnostic,) = diagnose(LATIN[what])
+    assert (diagnostic.rule, diagnostic.severity) == ("SX002", "error")

@@ -1,4 +1,4 @@
-"""Fixes: each fault mended as a person would, nothing else touched, and nothing guessed."""
+"""Fixes: each violation is fixed as intended, nothing else is changed, and nothing is guessed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from check.damage import damaged, seeds
+from check.damage import damage, seeds
 from check.examples import model, write
 from check.fix_cases import CASES
 from conformance.test_shared_models import FOLDERS, MODELS, reference
 from sardonyx._src.check import check, fix
-from sardonyx._src.check.mends import fixes, mendable
-from sardonyx._src.check.pages import page, rules
-from sardonyx._src.check.reading import bodies_of
-from sardonyx._src.check.sources import DocumentKind, read
-from sardonyx._src.cli.random_feeds import random_feeds
+from sardonyx._src.check.analysis.reads import bodies_of
+from sardonyx._src.check.driver.pages import page
+from sardonyx._src.check.driver.sources import DocumentKind, read
+from sardonyx._src.check.engine.registry import rules
+from sardonyx._src.check.fixing.api import fixes, fixes_by_code
+from sardonyx._src.cli.inputs.random_feeds import random_feeds
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 from sardonyx._src.proto.record import Record
@@ -27,54 +28,54 @@ from sardonyx._src.proto.record import Record
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits"
 
 
-def written(example: str, folder: Path) -> tuple[Path, DocumentKind]:
+def write_example(example: str, folder: Path) -> tuple[Path, DocumentKind]:
     folder.mkdir()
     path, kind = write(example, folder)
     return path, kind  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize(("code", "bad", "good"), CASES, ids=[code for code, _, _ in CASES])
-def test_a_fault_is_mended(code: str, bad: str, good: str, tmp_path: Path) -> None:
-    path, kind = written(bad, tmp_path / "bad")
+def test_a_violation_is_fixed(code: str, bad: str, good: str, tmp_path: Path) -> None:
+    path, kind = write_example(bad, tmp_path / "bad")
     assert code in [d.rule for d in check(path, kind=kind).diagnostics]
-    record, mends = fix(path, kind=kind)
-    assert code in [mend.rule for mend in mends]
-    assert all(mend.did and mend.name == page(mend.rule).name for mend in mends)
-    wanted, _ = read(*written(good, tmp_path / "good"), None)
-    assert record == wanted
+    record, applied = fix(path, kind=kind)
+    assert code in [applied_fix.rule for applied_fix in applied]
+    assert all(applied_fix.did and applied_fix.name == page(applied_fix.rule).name for applied_fix in applied)
+    expected, _ = read(*write_example(good, tmp_path / "good"), None)
+    assert record == expected
     assert code not in [d.rule for d in check(record, kind=kind, base=path.parent).diagnostics]
     assert fix(record, kind=kind, base=path.parent)[1] == []
 
 
 def test_every_code_with_a_fix_has_a_case() -> None:
-    assert sorted(mendable()) == sorted(code for code, _, _ in CASES)
-    assert mendable().keys() <= rules().keys()
+    assert sorted(fixes_by_code()) == sorted(code for code, _, _ in CASES)
+    assert fixes_by_code().keys() <= rules().keys()
 
 
 def test_every_fix_has_a_title_that_the_pages_of_its_rules_show() -> None:
-    for one in fixes():
-        assert all(f"Fix: {one.title}" in page(code).text() for code in one.codes)
+    for fix_ in fixes():
+        assert all(f"Fix: {fix_.title}" in page(code).text() for code in fix_.codes)
 
 
 @pytest.mark.parametrize("code", list(rules()))
-def test_fixes_of_any_fault_come_to_an_end(code: str, tmp_path: Path) -> None:
-    path, kind = written(page(code).bad, tmp_path / "bad")
+def test_fixes_of_any_violation_come_to_an_end(code: str, tmp_path: Path) -> None:
+    path, kind = write_example(page(code).bad, tmp_path / "bad")
     try:
         record, _ = fix(path, kind=kind)
     except sx.SardonyxError:
-        return  # what does not decode cannot be mended
+        return  # documents that do not decode cannot be fixed
     assert fix(record, kind=kind, base=path.parent)[1] == []
 
 
-# --- what is left alone ----------------------------------------------------------------------------
+# --- unchanged ---------------------------------------------------------------------------------------
 
 
 def left(text: str) -> list[str]:
-    """The codes of the faults that stay in a model which no fix changes."""
+    """The codes of the violations in a model that no fix changes."""
     record = model(text)
-    mended, mends = fix(record)
-    assert mends == []
-    assert mended == record
+    fixed, applied = fix(record)
+    assert applied == []
+    assert fixed == record
     return [d.rule for d in check(record).diagnostics if d.severity != "info"]
 
 
@@ -106,7 +107,7 @@ def test_an_import_is_not_guessed() -> None:
     assert [d.rule for d in check(record).of("error")] == ["SX030"]
 
 
-def test_names_that_callers_go_by_are_kept() -> None:
+def test_names_that_callers_use_are_kept() -> None:
     text = '<float[2] "w.0" = {1, 2}> { "a/b" = Add("x:0", "w.0") "y/out" = Abs("a/b") }'
     record, _ = fix(model(f'g (float[2] "x:0") => (float[2] "y/out") {text}'))
     assert isinstance(record, m.ModelProto) and record.graph is not None
@@ -118,8 +119,8 @@ def test_names_that_callers_go_by_are_kept() -> None:
 def test_names_in_training_are_kept() -> None:
     text = """<training_info: [{algorithm: a () => (float[2] n) { n = Neg("h/0") }, update_binding: ["w": "n"]}]>
         g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { "h/0" = Abs(w) y = Add(x, "h/0") }"""
-    record, mends = fix(model(text))
-    assert mends == []
+    record, applied = fix(model(text))
+    assert applied == []
     assert isinstance(record, m.ModelProto)
     assert sx.load(record).training[0].algorithm is not None
 
@@ -139,18 +140,18 @@ def test_a_version_is_not_raised_where_that_changes_what_a_model_means(text: str
     assert record.ir_version == 3
 
 
-def test_what_is_not_selected_is_not_mended() -> None:
+def test_what_is_not_selected_is_not_fixed() -> None:
     text = 'g (float[2] x) => (float[2] y) { [n] "a/b" = Abs(x) [n] y = Neg("a/b") }'
-    assert [mend.rule for mend in fix(model(text), select=["SX119"])[1]] == ["SX119"]
-    assert [mend.rule for mend in fix(model(text), ignore=["node-name-twice"])[1]] == ["SX130"]
+    assert [applied_fix.rule for applied_fix in fix(model(text), select=["SX119"])[1]] == ["SX119"]
+    assert [applied_fix.rule for applied_fix in fix(model(text), ignore=["node-name-twice"])[1]] == ["SX130"]
 
 
 def test_the_source_stays_as_it_is() -> None:
     record = model("g (float[2] x) => (float[2] y) { y = Neg(a) a = Abs(x) }")
     before = encode(record)
-    mended, mends = fix(record)
-    assert len(mends) == 1
-    assert encode(record) == before != encode(mended)
+    fixed, applied = fix(record)
+    assert len(applied) == 1
+    assert encode(record) == before != encode(fixed)
 
 
 def test_data_are_not_copied() -> None:
@@ -159,19 +160,19 @@ def test_data_are_not_copied() -> None:
     record.graph.initializer[0] = m.TensorProto(
         name="w", dims=[2], data_type=1, raw_data=memoryview(bytes(8))
     )
-    mended, _ = fix(record)
-    assert isinstance(mended, m.ModelProto) and mended.graph is not None
-    assert mended.graph.initializer[0].raw_data is record.graph.initializer[0].raw_data
+    fixed, _ = fix(record)
+    assert isinstance(fixed, m.ModelProto) and fixed.graph is not None
+    assert fixed.graph.initializer[0].raw_data is record.graph.initializer[0].raw_data
 
 
-def test_a_mend_says_what_was_done_where() -> None:
-    _, (mend,) = fix(model("g (float[2] x) => (float[2] y) { [n] a = Abs(x) [n] y = Neg(a) }"))
-    assert str(mend) == (
-        """graph.node[1] "n" (Neg).name: mended: SX119 node-name-twice: renamed the node from 'n' to 'n_1'"""
+def test_an_applied_fix_states_its_effect_and_location() -> None:
+    _, (applied_fix,) = fix(model("g (float[2] x) => (float[2] y) { [n] a = Abs(x) [n] y = Neg(a) }"))
+    assert str(applied_fix) == (
+        """graph.node[1] "n" (Neg).name: fixed: SX119 node-name-twice: renamed the node from 'n' to 'n_1'"""
     )
 
 
-# --- the mended model computes the same --------------------------------------------------------------
+# --- the fixed model computes the same ---------------------------------------------------------------
 
 
 def shuffle_nodes(record: m.ModelProto, chance: random.Random) -> None:
@@ -208,9 +209,9 @@ def import_twice(record: m.ModelProto, chance: random.Random) -> None:
 def take_types_of_attributes(record: m.ModelProto, chance: random.Random) -> None:
     for _, body in bodies_of(record):
         for node in body.node:
-            for one in node.attribute:
-                if one.has("i") or one.has("ints") or one.has("t") or one.has("g"):
-                    one.type = chance.choice((0, 99))
+            for attribute in node.attribute:
+                if any(map(attribute.has, ("i", "ints", "t", "g"))):
+                    attribute.type = chance.choice((0, 99))
 
 
 def misspell_values(record: m.ModelProto, chance: random.Random) -> None:
@@ -224,9 +225,9 @@ def rename_everywhere(graph: m.GraphProto, names: dict[str, str]) -> None:
     for node in graph.node:
         node.input = [names.get(name, name) for name in node.input]
         node.output = [names.get(name, name) for name in node.output]
-        for one in node.attribute:
-            if one.g is not None:
-                rename_everywhere(one.g, names)
+        for attribute in node.attribute:
+            if attribute.g is not None:
+                rename_everywhere(attribute.g, names)
     for value in (*graph.value_info, *graph.output):
         value.name = names.get(value.name, value.name)
 
@@ -274,27 +275,27 @@ def answers(record: Record | bytes, feeds: dict[str, object]) -> dict[str, np.nd
 
 
 @pytest.mark.parametrize("name", list(sources()))
-def test_a_damaged_model_that_is_mended_computes_what_it_did(name: str) -> None:
+def test_a_damaged_model_that_is_fixed_computes_the_same(name: str) -> None:
     data, feeds = source(name)
-    wanted = answers(data, feeds)
+    expected = answers(data, feeds)
     record = decode(data, m.ModelProto)
     sound = {d.rule for d in check(record).of("error")}
     chance = random.Random(5)
-    for damage in DAMAGES:
-        damage(record, chance)
+    for inflict in DAMAGES:
+        inflict(record, chance)
     damaged = {d.rule for d in check(record).of("error")}
     assert damaged - sound >= {"SX111", "SX119", "SX231"}
-    mended, mends = fix(record)
-    assert mends
-    assert {d.rule for d in check(mended).of("error")} <= sound
-    found = answers(mended, feeds)
-    assert found.keys() == wanted.keys()
-    for output, value in wanted.items():
-        np.testing.assert_array_equal(found[output], value)
+    fixed, applied = fix(record)
+    assert applied
+    assert {d.rule for d in check(fixed).of("error")} <= sound
+    actual = answers(fixed, feeds)
+    assert actual.keys() == expected.keys()
+    for output, value in expected.items():
+        np.testing.assert_array_equal(actual[output], value)
 
 
 def outcome(record: Record) -> object:
-    """What a model answers to seeded feeds, or that it cannot be loaded or run."""
+    """The outputs of a model for seeded feeds, or the error if it cannot be loaded or run."""
     assert isinstance(record, m.ModelProto)
     try:
         session = sx.Session(sx.load(record))
@@ -310,21 +311,21 @@ DAMAGED = [seed for seed in seeds() if seed[0] == "model"]
 def test_whatever_is_damaged_fixes_end_and_change_no_answer(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(40):
-        record = damaged(chance.choice(DAMAGED), chance)
-        mended, mends = fix(record)
-        assert fix(mended)[1] == []
+        record = damage(chance.choice(DAMAGED), chance)
+        fixed, applied = fix(record)
+        assert fix(fixed)[1] == []
         answer = outcome(record)
-        if mends and answer is not None and answer == outcome(record):  # not of numbers drawn by chance
-            assert outcome(mended) == answer, [str(mend) for mend in mends]
+        if applied and answer is not None and answer == outcome(record):  # not for random operators
+            assert outcome(fixed) == answer, [str(applied_fix) for applied_fix in applied]
 
 
-def test_faults_by_the_thousand_are_mended() -> None:
+def test_violations_by_the_thousand_are_fixed() -> None:
     record = model("g (float[2] x) => (float[2] v0) { v0 = Abs(x) }")
     assert record.graph is not None
     record.graph.node = [
         m.NodeProto(op_type="Abs", name="n", input=["x"], output=[f"v{i}"]) for i in range(3000)
     ]
     record.graph.value_info = [m.ValueInfoProto(name=f"v{1 + i % 2999}") for i in range(5998)]
-    mended, mends = fix(record)
-    assert len(mends) == 2999 + 2999
-    assert check(mended).of("error") == []
+    fixed, applied = fix(record)
+    assert len(applied) == 2999 + 2999
+    assert check(fixed).of("error") == []

@@ -1,4 +1,4 @@
-"""What a hostile document cannot do: flood the report, block, or pass a value that is none."""
+"""Hostile documents: the report is bounded, nothing blocks, and invalid values are refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from check.examples import model
 from sardonyx._src.check import check
-from sardonyx._src.check.engine import MOST_FAULTS
+from sardonyx._src.check.engine.walk import MAX_FINDINGS
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
@@ -17,10 +17,12 @@ from sardonyx._src.proto.binary import encode
 GRAPH = "g (float[2] x) => (float[2] y) { y = Abs(x) }"
 
 
-def test_a_check_ends_where_nobody_wants_to_know_of_more_faults() -> None:
-    record = m.ModelProto(ir_version=10, graph=m.GraphProto(node=[m.NodeProto() for _ in range(MOST_FAULTS)]))
-    *told, last = check(encode(record)).diagnostics
-    assert len(told) == MOST_FAULTS
+def test_a_check_stops_at_the_limit_of_violations() -> None:
+    record = m.ModelProto(
+        ir_version=10, graph=m.GraphProto(node=[m.NodeProto() for _ in range(MAX_FINDINGS)])
+    )
+    *reported, last = check(encode(record)).diagnostics
+    assert len(reported) == MAX_FINDINGS
     assert (last.rule, last.severity) == ("SX008", "error")
 
 
@@ -29,7 +31,7 @@ def test_too_many_notes_leave_a_model_without_error() -> None:
     assert record.graph is not None, "the text has one"
     record.graph.initializer = [
         m.TensorProto(name=f"w{i}", dims=[1], data_type=1, float_data=[float(i)])
-        for i in range(MOST_FAULTS + 5)
+        for i in range(MAX_FINDINGS + 5)
     ]
     report = check(record)
     assert report.ok
@@ -54,18 +56,18 @@ def test_what_is_set_to_none_counts_as_not_set() -> None:
     assert check(record).diagnostics == ()
 
 
-def test_a_circle_through_a_subgraph_is_found() -> None:
+def test_a_cycle_through_a_subgraph_is_found() -> None:
     branch = "If <then_branch = t () => (float[2] p) { p = Abs(a) }, else_branch = e () => (float[2] q) { q = Neg(x) }> (c)"
     text = f"g (float[2] x, bool c) => (float[2] y) {{ b = {branch} a = Neg(b) y = Abs(b) }}"
     assert [d.rule for d in check(model(text)).diagnostics] == ["SX112"]
 
 
 @pytest.mark.parametrize("location", ["pipe", "folder", "null"])
-def test_external_data_are_read_from_plain_files_alone(location: str, tmp_path: Path) -> None:
+def test_external_data_are_read_from_plain_files_only(location: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "null").symlink_to("/dev/null")
     entries = f'["location": "{location}", "checksum": "00"]'
     (tmp_path / "m.onnx").write_bytes(encode(model(f"g () => (float[2] w) <float[2] w = {entries}> {{}}")))
-    found = {d.rule for d in check(tmp_path / "m.onnx").of("error")}
-    assert found & {"SX350", "SX354"}
+    codes = {d.rule for d in check(tmp_path / "m.onnx").of("error")}
+    assert codes & {"SX350", "SX354"}

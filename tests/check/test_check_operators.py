@@ -1,6 +1,6 @@
-"""What operators want of shapes, attributes and constants beyond their signatures.
+"""Requirements of operators on shapes, attributes and constants beyond their schemas.
 
-A block of `refusals.txt` has a part of the message, and a model with `«what fits|what does not»`.
+A block of `refusals.txt` has a part of the message, and a model with `«valid|invalid»`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ BLOCKS = (Path(__file__).parent / "refusals.txt").read_text(encoding="utf-8").st
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.partition("\n")[0])
 def test_an_operator_refuses_what_does_not_fit(block: str, tmp_path: Path) -> None:
-    says, _, text = block.replace("%ML", ML).partition("\n")
+    message, _, text = block.replace("%ML", ML).partition("\n")
     good, bad = (errors(EDIT.sub(which, text), tmp_path) for which in (r"\1", r"\2"))
     assert good == []
-    assert len(bad) == 1 and says in bad[0], "\n".join(bad)
+    assert len(bad) == 1 and message in bad[0], "\n".join(bad)
 
 
 def errors(text: str, folder: Path) -> list[str]:

@@ -1,8 +1,8 @@
-"""Pairs of a bad document and its mended twin: the bad one breaks one requirement, the twin none.
+"""Pairs of a bad document and its fixed twin: the bad one violates one requirement, the twin none.
 
 A file of `pairs/` has blocks between blank lines.  The first line of a block names the requirement, or several where
-one is a case of another, the severity where it is not the usual one, and the variant; the rest is an example as
-`examples.py` reads them, with `«what is right|what is wrong»` where the two differ.
+one is a case of another, the severity if it is not the usual one, and the variant; the rest is an example as
+`examples.py` reads them, with `«good|bad»` where the two differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 from check.examples import write
 from check.requirements import STATIC, WARNINGS
 from sardonyx._src.check import Diagnostic, check
-from sardonyx._src.check.pages import page
+from sardonyx._src.check.driver.pages import page
 
 FOLDER = Path(__file__).parent / "pairs"
 EDIT = re.compile(r"«([^|»]*)\|([^»]*)»")
@@ -28,7 +28,7 @@ SHORT = {
 
 
 class Pair(NamedTuple):
-    """`requirements` are those of which one is broken."""
+    """A pair of documents; the bad one violates one of `requirements`."""
 
     requirements: tuple[str, ...]
     severity: str
@@ -55,7 +55,7 @@ PAIRS = [
 ]
 
 
-def faults(example: str, folder: Path) -> list[Diagnostic]:
+def diagnose(example: str, folder: Path) -> list[Diagnostic]:
     path, kind = write(example, folder)
     return [d for d in check(path, kind=kind).diagnostics if d.severity != "info"]  # type: ignore[arg-type]
 
@@ -65,12 +65,12 @@ def test_pairs_differ_and_are_of_known_severities() -> None:
     assert [p for p in PAIRS if p.good == p.bad or p.severity not in ("error", "warning")] == []
 
 
-@pytest.mark.parametrize("one", PAIRS, ids=lambda p: f"{p.requirements[0]}-{p.variant.replace(' ', '-')}")
-def test_the_bad_document_breaks_its_requirement_alone_and_the_twin_none(one: Pair, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", PAIRS, ids=lambda p: f"{p.requirements[0]}-{p.variant.replace(' ', '-')}")
+def test_the_bad_document_violates_only_its_requirement_and_the_twin_none(case: Pair, tmp_path: Path) -> None:
     for name in ("good", "bad"):
         (tmp_path / name).mkdir()
-    assert [str(d) for d in faults(one.good, tmp_path / "good")] == []
-    found = faults(one.bad, tmp_path / "bad")
-    assert {d.severity for d in found} == {one.severity}, "\n".join(map(str, found))
-    (rule,) = {d.rule for d in found}
-    assert set(one.requirements) & set(page(rule).catalogue), "\n".join(map(str, found))
+    assert [str(d) for d in diagnose(case.good, tmp_path / "good")] == []
+    diagnostics = diagnose(case.bad, tmp_path / "bad")
+    assert {d.severity for d in diagnostics} == {case.severity}, "\n".join(map(str, diagnostics))
+    (rule,) = {d.rule for d in diagnostics}
+    assert set(case.requirements) & set(page(rule).catalogue), "\n".join(map(str, diagnostics))

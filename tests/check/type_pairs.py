@@ -1,8 +1,8 @@
-"""Models with faults of types, each with its mended twin; models that an operator refuses; and models that are right."""
+"""Models with type errors, each with its corrected twin; models that an operator rejects; and valid models."""
 
 from __future__ import annotations
 
-# Code of the rule -> pairs of a bad model and its twin.
+# Code of the rule -> pairs of a bad model and its corrected twin.
 PAIRS: dict[str, list[tuple[str, str]]] = {
     "SX062": [
         (

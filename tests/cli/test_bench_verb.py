@@ -1,4 +1,4 @@
-"""`sardonyx bench`: engines in turn, ours first, others as they are installed."""
+"""`sardonyx bench`: alternating engines, ours first, and others if they are installed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import model
-from sardonyx._src.cli import peers
+from models import parse_model
+from sardonyx._src.cli.benchmark import engines
+from sardonyx._src.cli.benchmark.engines import Feeds, Run
+from sardonyx._src.cli.benchmark.timing import interleave_calls, max_relative_difference
 from sardonyx._src.cli.main import main
-from sardonyx._src.cli.peers import Feeds, Run
-from sardonyx._src.cli.timing import distance, in_turn
 
 TEXT = "g (float[N,2] x, int64[1] i) => (float[1,2] y) { y = Gather(x, i) }"
 Opened = Callable[[object, str, int], Run]
@@ -27,13 +27,13 @@ Streams = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    sx.save(model(TEXT), tmp_path / "m.onnx")
+    sx.save(parse_model(TEXT), tmp_path / "m.onnx")
     return str(tmp_path / "m.onnx")
 
 
-def other(monkeypatch: pytest.MonkeyPatch, opened: Opened) -> None:
-    """Lets a package that is always there stand for another engine."""
-    monkeypatch.setattr(peers, "OTHERS", {"json": opened})
+def other(monkeypatch: pytest.MonkeyPatch, open_engine: Opened) -> None:
+    """Replaces another engine by a package that is always installed."""
+    monkeypatch.setattr(engines, "OTHERS", {"json": open_engine})
 
 
 def off_by_a_quarter(package: object, path: str, threads: int) -> Run:
@@ -47,26 +47,26 @@ def off_by_a_quarter(package: object, path: str, threads: int) -> Run:
     return run
 
 
-def refused(package: object, path: str, threads: int) -> Run:
+def reject(package: object, path: str, threads: int) -> Run:
     raise ValueError("no such operator")
 
 
-def test_a_line_tells_each_number_of_threads(path: str, capsys: Streams) -> None:
+def test_each_number_of_threads_has_a_line(path: str, capsys: Streams) -> None:
     assert main(["bench", path, "--dim", "N=3", "--threads", "1,2", "--turns", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["x: float[3,2]", "i: int64[1]"]
     assert [line.split()[:2] for line in lines[3:]] == [["1", "sardonyx"], ["2", "sardonyx"]]
 
 
-def test_another_engine_is_held_against_ours(
+def test_another_engine_is_compared_with_ours(
     path: str, capsys: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other(monkeypatch, off_by_a_quarter)
     words = ["bench", path, "--dim", "N=2", "--against", "json", "--threads", "1", "--turns", "2", "--json"]
     assert main(words) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["inputs"] == {"x": "float[2,2]", "i": "int64[1]"}
-    ours, theirs = told["measured"]
+    report = json.loads(capsys.readouterr().out)
+    assert report["inputs"] == {"x": "float[2,2]", "i": "int64[1]"}
+    ours, theirs = report["measured"]
     assert (ours["engine"], ours["ratio"], ours["difference"]) == ("sardonyx", 1, 0)
     assert theirs["ratio"] == pytest.approx(theirs["median"] / ours["median"])
     assert theirs["difference"] == pytest.approx(0.25, rel=1e-6)  # float32 rounds the sum once
@@ -84,11 +84,11 @@ def test_another_engine_gets_a_binary_file_whatever_the_form(
 ) -> None:
     seen = []
 
-    def opened(package: object, path: str, threads: int) -> Run:
+    def open_engine(package: object, path: str, threads: int) -> Run:
         seen.append((Path(path).suffix, len(sx.load(path).graph.nodes)))
         return off_by_a_quarter(package, path, threads)
 
-    other(monkeypatch, opened)
+    other(monkeypatch, open_engine)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path(path).read_bytes())))
     text = Path(path).with_suffix(".onnxtxt")
     text.write_text(sx.to_text(sx.load(path)))
@@ -97,12 +97,12 @@ def test_another_engine_gets_a_binary_file_whatever_the_form(
     assert seen == [(".onnx", 1)]
 
 
-def test_a_model_that_another_engine_refuses_is_a_finding(
+def test_a_model_that_another_engine_rejects_is_a_finding(
     path: str, capsys: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other(monkeypatch, refused)
+    other(monkeypatch, reject)
     assert main(["bench", path, "--dim", "N=2", "--against", "json", "--turns", "1"]) == 1
-    assert "json refuses the model: no such operator" in capsys.readouterr().err
+    assert "json rejects the model: no such operator" in capsys.readouterr().err
 
 
 def test_an_engine_that_is_missing_comes_with_the_line_that_installs_it(
@@ -110,7 +110,7 @@ def test_an_engine_that_is_missing_comes_with_the_line_that_installs_it(
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert main(["bench", path, "--against", "openvino"]) == 2
-    assert capsys.readouterr().err == "sardonyx: openvino is not installed: pip install openvino\n"
+    assert capsys.readouterr().err == "sardonyx: openvino must be installed; run: pip install openvino\n"
 
 
 @pytest.mark.parametrize(
@@ -120,18 +120,20 @@ def test_wrong_words_are_wrong_use(path: str, words: list[str]) -> None:
     assert main(["bench", path, *words]) == 2
 
 
-def test_engines_take_turns_and_the_first_call_of_a_burst_does_not_count() -> None:
+def test_engines_alternate_and_the_first_call_of_a_burst_is_not_counted() -> None:
     ticks = itertools.count()
     called: list[str] = []
     calls = {name: (lambda name=name: called.append(name)) for name in "ab"}
-    samples = in_turn(calls, 2, lambda: None, lambda: next(ticks) * 0.004)
-    assert "".join(called) == "aaabbb" + "aaabbb" * 2  # three that tell how long one is, then bursts of 10 ms
+    samples = interleave_calls(calls, 2, lambda: None, lambda: next(ticks) * 0.004)
+    assert (
+        "".join(called) == "aaabbb" + "aaabbb" * 2
+    )  # three calls to estimate the time of one, then bursts of 10 ms
     assert samples == {name: [pytest.approx(0.004)] * 4 for name in "ab"}
 
 
 def test_a_difference_is_relative_to_the_largest_number() -> None:
     judge = np.array([1.0, -4.0, np.inf, np.nan], np.float32)
-    found = np.array([1.5, -4.0, np.inf, np.nan], np.float32)
-    assert distance([found], [judge]) == 0.125
-    assert distance([judge[:2]], [np.array([1.0, np.nan], np.float32)]) == math.inf
-    assert math.isnan(distance([judge, judge[:2]], [judge, judge[:3]]))
+    outputs = np.array([1.5, -4.0, np.inf, np.nan], np.float32)
+    assert max_relative_difference([outputs], [judge]) == 0.125
+    assert max_relative_difference([judge[:2]], [np.array([1.0, np.nan], np.float32)]) == math.inf
+    assert math.isnan(max_relative_difference([judge, judge[:2]], [judge, judge[:3]]))

@@ -27,16 +27,16 @@ OUTSIDE = 'g (float[2] x) => (float[2] y) <float[2] w = ["location": "d/w.bin"]>
 Streams = pytest.CaptureFixture[str]
 
 
-def saved(text: str, path: Path) -> str:
+def save_text(text: str, path: Path) -> str:
     path.write_bytes(encode(model(text)))
     return str(path)
 
 
 def with_data(folder: Path) -> str:
-    """An unsorted model with a weight in a file of its own."""
+    """An unsorted model with a weight in an external data file."""
     (folder / "d").mkdir(parents=True)
     (folder / "d/w.bin").write_bytes(bytes(range(8)))
-    return saved(OUTSIDE, folder / "m.onnx")
+    return save_text(OUTSIDE, folder / "m.onnx")
 
 
 def call(*words: object) -> int:
@@ -61,12 +61,12 @@ def nodes(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("words", ["SX2", "sx201", "operator-unknown", "SX0,operator-unknown", "SX113 SX201"])
 def test_select_takes_codes_names_and_beginnings(words: str, tmp_path: Path) -> None:
-    assert call(saved(BAD, tmp_path / "m.onnx"), "--select", words) == 1
-    assert call(saved(BAD, tmp_path / "m.onnx"), "--ignore", words) == 0
+    assert call(save_text(BAD, tmp_path / "m.onnx"), "--select", words) == 1
+    assert call(save_text(BAD, tmp_path / "m.onnx"), "--ignore", words) == 0
 
 
 def test_options_add_up(tmp_path: Path) -> None:
-    path = saved(BAD, tmp_path / "m.onnx")
+    path = save_text(BAD, tmp_path / "m.onnx")
     assert call(path, "--select", "SX0", "--select", "SX2") == 1
     assert call(path, "--select", "SX2", "--ignore", "SX201") == 0
 
@@ -82,7 +82,7 @@ def test_options_add_up(tmp_path: Path) -> None:
 def test_a_word_that_means_no_rule_is_wrong_use(
     words: list[str], near: str, tmp_path: Path, capsys: Streams
 ) -> None:
-    assert call(saved(GOOD, tmp_path / "m.onnx"), *words) == 2
+    assert call(save_text(GOOD, tmp_path / "m.onnx"), *words) == 2
     assert near in capsys.readouterr().err
 
 
@@ -97,15 +97,15 @@ def test_explain_takes_a_name_in_any_case(capsys: Streams) -> None:
 
 
 def test_many_files_are_summed_up(tmp_path: Path, capsys: Streams) -> None:
-    good, bad = saved(GOOD, tmp_path / "a.onnx"), saved(BAD, tmp_path / "b.onnx")
+    good, bad = save_text(GOOD, tmp_path / "a.onnx"), save_text(BAD, tmp_path / "b.onnx")
     assert call(good, bad, bad) == 1
     out = capsys.readouterr().out
-    assert f"{good}: no fault found\n" in out
+    assert f"{good}: no issues found\n" in out
     assert out.endswith("3 files: 2 errors\n")
 
 
 def test_a_file_that_is_not_there_hides_nothing_of_the_others(tmp_path: Path, capsys: Streams) -> None:
-    assert call(tmp_path / "none.onnx", saved(BAD, tmp_path / "m.onnx")) == 2
+    assert call(tmp_path / "none.onnx", save_text(BAD, tmp_path / "m.onnx")) == 2
     streams = capsys.readouterr()
     assert "SX201" in streams.out
     assert streams.err == f"sardonyx: {tmp_path}/none.onnx: No such file or directory\n"
@@ -117,10 +117,10 @@ def test_standard_input_is_checked(capsys: Streams, monkeypatch: pytest.MonkeyPa
     assert capsys.readouterr().out.startswith("-: graph.node[0] (Abz): error: SX201 ")
 
 
-def test_quiet_leaves_the_faults_alone(tmp_path: Path, capsys: Streams) -> None:
-    assert call(saved(GOOD, tmp_path / "m.onnx"), "--quiet") == 0
+def test_quiet_prints_only_violations(tmp_path: Path, capsys: Streams) -> None:
+    assert call(save_text(GOOD, tmp_path / "m.onnx"), "--quiet") == 0
     assert capsys.readouterr().out == ""
-    assert call(saved(BAD, tmp_path / "m.onnx"), "-q") == 1
+    assert call(save_text(BAD, tmp_path / "m.onnx"), "-q") == 1
     (line,) = capsys.readouterr().out.splitlines()
     assert ": error: SX201 operator-unknown: " in line
 
@@ -129,7 +129,7 @@ def test_a_reader_that_has_seen_enough_changes_no_exit_code(tmp_path: Path) -> N
     for text, code in ((MANY, 1), (GOOD, 0)):
         reading, writing = os.pipe()
         os.close(reading)
-        done = program(saved(text, tmp_path / "m.onnx"), stdout=writing, stderr=subprocess.PIPE)
+        done = program(save_text(text, tmp_path / "m.onnx"), stdout=writing, stderr=subprocess.PIPE)
         os.close(writing)
         assert (done.returncode, done.stderr) == (code, "")
 
@@ -145,7 +145,7 @@ def on_terminal(path: str, env: Mapping[str, str]) -> str:
 
 
 def test_colour_is_for_terminals_that_want_it(tmp_path: Path) -> None:
-    path = saved(BAD, tmp_path / "m.onnx")
+    path = save_text(BAD, tmp_path / "m.onnx")
     plain = {"TERM": "xterm", "NO_COLOR": ""}
     assert "\x1b[1;31merror\x1b[0m: SX201" in on_terminal(path, plain)
     assert "\x1b" not in on_terminal(path, {**plain, "NO_COLOR": "1"})
@@ -154,7 +154,7 @@ def test_colour_is_for_terminals_that_want_it(tmp_path: Path) -> None:
 
 
 def test_a_name_steers_no_terminal(tmp_path: Path, capsys: Streams) -> None:
-    path = saved(BAD, tmp_path / "m\x1b[31m.onnx")
+    path = save_text(BAD, tmp_path / "m\x1b[31m.onnx")
     assert call(path) == 1
     assert "\x1b" not in capsys.readouterr().out
 
@@ -164,44 +164,44 @@ def test_a_name_steers_no_terminal(tmp_path: Path, capsys: Streams) -> None:
 
 def test_fix_replaces_the_file_and_lists_what_was_done(tmp_path: Path, capsys: Streams) -> None:
     path = tmp_path / "m.onnx"
-    saved(UNSORTED, path)
+    save_text(UNSORTED, path)
     assert call(path, "--fix") == 0
     assert nodes(path) == ["Abs", "Neg"]
-    mend, count = capsys.readouterr().out.splitlines()
-    assert mend.startswith(f"{path}: graph.node[0] (Neg).input[0]: mended: SX111 node-before-producer: ")
-    assert count == f"{path}: mended 1 fault, written to {path}; then no fault found"
+    fix, count = capsys.readouterr().out.splitlines()
+    assert fix.startswith(f"{path}: graph.node[0] (Neg).input[0]: fixed: SX111 node-before-producer: ")
+    assert count == f"{path}: fixed 1 issue, written to {path}; remaining: no issues found"
 
 
-def test_a_file_without_faults_is_not_written(tmp_path: Path, capsys: Streams) -> None:
+def test_a_file_without_violations_is_not_written(tmp_path: Path, capsys: Streams) -> None:
     path = tmp_path / "m.onnx"
-    saved(GOOD, path)
+    save_text(GOOD, path)
     before = path.stat()
     assert call(path, "--fix") == 0
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    assert capsys.readouterr().out == f"{path}: no fault found\n"
+    assert capsys.readouterr().out == f"{path}: no issues found\n"
 
 
 def test_fixing_twice_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
-    saved(UNSORTED, path)
+    save_text(UNSORTED, path)
     assert call(path, "--fix") == 0
     once = path.read_bytes()
     assert call(path, "--fix", "-o", tmp_path / "again.onnx") == 0
     assert (tmp_path / "again.onnx").read_bytes() == once
 
 
-def test_what_cannot_be_mended_fails(tmp_path: Path, capsys: Streams) -> None:
-    path = saved("g (float[2] x) => (float[2] y) { y = Abz(a) a = Abs(x) }", tmp_path / "m.onnx")
+def test_what_cannot_be_fixed_fails(tmp_path: Path, capsys: Streams) -> None:
+    path = save_text("g (float[2] x) => (float[2] y) { y = Abz(a) a = Abs(x) }", tmp_path / "m.onnx")
     assert call(path, "--fix") == 1
     out = capsys.readouterr().out
-    assert "mended: SX111" in out
+    assert "fixed: SX111" in out
     assert "error: SX201" in out
-    assert out.endswith("; then 1 error\n")
+    assert out.endswith("; remaining: 1 error\n")
 
 
 def test_out_leaves_the_file_alone(tmp_path: Path) -> None:
     path, out = tmp_path / "m.onnx", tmp_path / "out.onnxtxt"
-    saved(UNSORTED, path)
+    save_text(UNSORTED, path)
     before = path.read_bytes()
     assert call(path, "--fix", "-o", out) == 0
     assert path.read_bytes() == before
@@ -210,40 +210,40 @@ def test_out_leaves_the_file_alone(tmp_path: Path) -> None:
 
 def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: Streams) -> None:
     path = tmp_path / "m.onnx"
-    saved(UNSORTED, path)
+    save_text(UNSORTED, path)
     before = path.read_bytes()
     assert call(path, "--fix", "--dry-run", "-o", tmp_path / "out.onnx") == 0
     assert path.read_bytes() == before
     assert not (tmp_path / "out.onnx").exists()
-    assert "can be mended: SX111" in capsys.readouterr().out
+    assert "fixable: SX111" in capsys.readouterr().out
 
 
-def test_json_lists_mends(tmp_path: Path, capsys: Streams) -> None:
-    path = saved(UNSORTED, tmp_path / "m.onnx")
+def test_json_lists_fixes(tmp_path: Path, capsys: Streams) -> None:
+    path = save_text(UNSORTED, tmp_path / "m.onnx")
     assert call(path, "--fix", "--json") == 0
     (document,) = json.loads(capsys.readouterr().out)
     assert document["written"] == path
-    (mend,) = document["mends"]
-    assert (mend["rule"], mend["location"]) == ("SX111", "graph.node[0] (Neg).input[0]")
-    assert mend["did"] == "sorted the nodes: 2 stand elsewhere now"
+    (applied_fix,) = document["fixes"]
+    assert (applied_fix["rule"], applied_fix["location"]) == ("SX111", "graph.node[0] (Neg).input[0]")
+    assert applied_fix["did"] == "sorted the nodes: 2 moved"
     assert document["diagnostics"] == []
 
 
-def test_standard_input_is_mended_into_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_fixed_into_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(encode(model(UNSORTED)))))
     assert call("-", "--fix") == 2
     assert call("-", "--fix", "-o", tmp_path / "out.onnx") == 0
     assert nodes(tmp_path / "out.onnx") == ["Abs", "Neg"]
 
 
-def test_standard_output_takes_the_mended_model(tmp_path: Path) -> None:
-    path = saved(UNSORTED, tmp_path / "m.onnx")
+def test_standard_output_takes_the_fixed_model(tmp_path: Path) -> None:
+    path = save_text(UNSORTED, tmp_path / "m.onnx")
     command = [sys.executable, "-m", "sardonyx", "check", path, "--fix", "-o", "-"]
     done = subprocess.run(command, capture_output=True, check=True)
     graph = decode(done.stdout, m.ModelProto).graph
     assert graph is not None
     assert [node.op_type for node in graph.node] == ["Abs", "Neg"]
-    assert b"mended: SX111" in done.stderr
+    assert b"fixed: SX111" in done.stderr
     assert call(tmp_path / "m.onnx", "--fix", "-o", "-", "--json") == 2
 
 
@@ -258,26 +258,26 @@ def test_a_document_that_does_not_decode_is_reported_and_left(tmp_path: Path, ca
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["-o", "x.onnx"], "--out goes with --fix"),
-        (["--dry-run"], "--dry-run goes with --fix"),
-        (["m.onnx", "--fix", "-o", "x.onnx"], "--out takes one model"),
-        (["--fix", "-o", "x.pbtxt"], "is not written"),
+        (["-o", "x.onnx"], "--out requires --fix"),
+        (["--dry-run"], "--dry-run requires --fix"),
+        (["m.onnx", "--fix", "-o", "x.onnx"], "--out requires a single input"),
+        (["--fix", "-o", "x.pbtxt"], "the suffix must be that of a supported format"),
     ],
 )
 def test_contradicting_options_are_wrong_use(
     words: list[str], why: str, tmp_path: Path, capsys: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert call(saved(UNSORTED, tmp_path / "m.onnx"), *words) == 2
+    assert call(save_text(UNSORTED, tmp_path / "m.onnx"), *words) == 2
     assert why in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["m.onnx"]
 
 
 def test_a_link_is_not_replaced(tmp_path: Path, capsys: Streams) -> None:
-    saved(UNSORTED, tmp_path / "blob")
+    save_text(UNSORTED, tmp_path / "blob")
     (tmp_path / "m.onnx").symlink_to("blob")
     assert call(tmp_path / "m.onnx", "--fix") == 2
-    assert "is a link" in capsys.readouterr().err
+    assert "must not be a symbolic link" in capsys.readouterr().err
     assert nodes(tmp_path / "blob") == ["Neg", "Abs"]
 
 
@@ -293,7 +293,7 @@ def test_data_files_come_along_to_another_directory(tmp_path: Path, capsys: Stre
     path = with_data(tmp_path / "a")
     (tmp_path / "b").mkdir()
     assert call(path, "--fix", "-o", tmp_path / "b/out.onnx") == 0
-    assert "d/w.bin was copied beside" in capsys.readouterr().out
+    assert "copied d/w.bin to the directory of" in capsys.readouterr().out
     assert (tmp_path / "b/d/w.bin").read_bytes() == bytes(range(8))
     assert call(tmp_path / "b/out.onnx", "--ignore", "SX352") == 0
     assert call(path, "--fix", "-o", tmp_path / "b/again.onnx") == 0  # the same data are there already
@@ -304,12 +304,12 @@ def test_data_of_others_are_not_overwritten(tmp_path: Path, capsys: Streams) -> 
     (tmp_path / "b/d").mkdir(parents=True)
     (tmp_path / "b/d/w.bin").write_bytes(b"others")
     assert call(path, "--fix", "-o", tmp_path / "b/out.onnx") == 2
-    assert "another file stands where the data would go" in capsys.readouterr().err
+    assert "another file exists at the path of the data file" in capsys.readouterr().err
     assert sorted(p.name for p in (tmp_path / "b").rglob("*")) == ["d", "w.bin"]
     assert (tmp_path / "b/d/w.bin").read_bytes() == b"others"
 
 
-def test_operator_sets_and_stored_data_are_mended(tmp_path: Path) -> None:
+def test_operator_sets_and_stored_data_are_fixed(tmp_path: Path) -> None:
     document = m.OperatorSetProto(magic="ONNX", ir_version=10, domain="com.example", opset_version=1)
     (tmp_path / "s.onnxopset").write_bytes(encode(document))
     assert call(tmp_path / "s.onnxopset", "--kind", "operator-set", "--fix") == 0

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import model, record
-from sardonyx._src.cli.main import main, names
+from models import parse_model, parse_record
+from sardonyx._src.cli.main import main, verb_names
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 
@@ -23,9 +23,9 @@ Streams = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    found = tmp_path / "m.onnx"
-    sx.save(model(TEXT), found)
-    return found
+    model_path = tmp_path / "m.onnx"
+    sx.save(parse_model(TEXT), model_path)
+    return model_path
 
 
 def call(*words: object) -> int:
@@ -35,10 +35,10 @@ def call(*words: object) -> int:
 def test_without_a_verb_the_verbs_are_listed(capsys: Streams) -> None:
     assert call() == 2
     listed = capsys.readouterr().out
-    assert all(name in listed for name in names())
+    assert all(name in listed for name in verb_names())
 
 
-@pytest.mark.parametrize("name", list(names()))
+@pytest.mark.parametrize("name", list(verb_names()))
 def test_every_verb_explains_itself(name: str, capsys: Streams) -> None:
     assert call(name, "--help") == 0
     assert "usage: sardonyx" in capsys.readouterr().out
@@ -49,7 +49,7 @@ def test_an_unknown_verb_is_wrong_use(capsys: Streams) -> None:
     assert "invalid choice" in capsys.readouterr().err
 
 
-def test_the_version_is_told(capsys: Streams) -> None:
+def test_the_version_is_printed(capsys: Streams) -> None:
     assert call("--version") == 0
     assert capsys.readouterr().out == f"sardonyx {sx.__version__}\n"
 
@@ -77,7 +77,7 @@ def test_the_module_runs_as_a_program(path: Path) -> None:
 # --- show ------------------------------------------------------------------------------------
 
 
-def test_show_tells_what_a_model_is(path: Path, capsys: Streams) -> None:
+def test_show_describes_a_model(path: Path, capsys: Streams) -> None:
     assert call("show", path) == 0
     out = capsys.readouterr().out
     for fact in (
@@ -110,9 +110,9 @@ def test_show_reads_standard_input(path: Path, capsys: Streams, monkeypatch: pyt
     assert "float[N,2]" in capsys.readouterr().out
 
 
-def test_show_lists_what_was_mended(tmp_path: Path, capsys: Streams) -> None:
+def test_show_lists_what_was_repaired(tmp_path: Path, capsys: Streams) -> None:
     (tmp_path / "m.onnx").write_bytes(
-        encode(record("g (float[2] x) => (float[2] y) { y = Neg(a)  a = Abs(x) }"))
+        encode(parse_record("g (float[2] x) => (float[2] y) { y = Neg(a)  a = Abs(x) }"))
     )
     assert call("show", tmp_path / "m.onnx") == 0
     assert "sorted" in capsys.readouterr().out
@@ -147,13 +147,13 @@ def test_run_takes_an_archive_and_saves_one(path: Path, tmp_path: Path) -> None:
     assert np.load(tmp_path / "out.npz")["y"].tolist() == [[1, 2]]
 
 
-def test_run_takes_and_makes_a_folder_of_messages(path: Path, tmp_path: Path) -> None:
+def test_run_reads_and_writes_a_folder_of_messages(path: Path, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     record_ = m.TensorProto(dims=[1, 2], data_type=1, float_data=[1.0, 2.0])
     (tmp_path / "data/input_0.pb").write_bytes(encode(record_))
     assert call("run", path, tmp_path / "data", "-o", tmp_path / "out") == 0
-    found = decode((tmp_path / "out/output_0.pb").read_bytes(), m.TensorProto)
-    assert (found.name, found.dims, bytes(found.raw_data)) == (
+    tensor = decode((tmp_path / "out/output_0.pb").read_bytes(), m.TensorProto)
+    assert (tensor.name, tensor.dims, bytes(tensor.raw_data)) == (
         "y",
         [1, 2],
         np.array([1, 2], np.float32).tobytes(),
@@ -169,7 +169,7 @@ def test_run_makes_random_inputs_that_repeat(path: Path, capsys: Streams) -> Non
     assert len(outs[0]) == 3
 
 
-def test_run_tells_the_latency(path: Path, capsys: Streams) -> None:
+def test_run_reports_the_latency(path: Path, capsys: Streams) -> None:
     assert call("run", path, "--random", 0, "--repeat", 3) == 0
     assert capsys.readouterr().err.startswith("3 runs: median ")
 
@@ -180,9 +180,9 @@ def test_run_tells_the_latency(path: Path, capsys: Streams) -> None:
         (["y=1"], "no input 'y'"),
         ([], "no value for input 'x'"),
         (["x=[1"], "a literal such as"),
-        (["x=[[1, 2, 3]]"], "has length 3"),
-        (["--random", "0", "--dim", "N"], "NAME=N is wanted"),
-        (["--random", "0", "--repeat", "0"], "at least one run"),
+        (["x=[[1, 2, 3]]"], "must have length 2 (float[N,2]); got 3"),
+        (["--random", "0", "--dim", "N"], "--dim must be NAME=N"),
+        (["--random", "0", "--repeat", "0"], "--repeat must be >= 1"),
     ],
 )
 def test_wrong_inputs_are_wrong_use(path: Path, capsys: Streams, words: list[str], match: str) -> None:
@@ -209,7 +209,7 @@ def test_ops_shows_a_signature_by_version(capsys: Streams) -> None:
 
 def test_ops_suggests(capsys: Streams) -> None:
     assert call("ops", "Sofmax") == 2
-    assert "did you mean Softmax" in capsys.readouterr().err
+    assert "did you mean 'Softmax'" in capsys.readouterr().err
 
 
 def test_ops_exports_a_set(tmp_path: Path, capsys: Streams) -> None:

@@ -1,4 +1,4 @@
-"""`sardonyx compile`: a model into a file that runs."""
+"""`sardonyx compile`: models compiled to files that run."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import model
+from models import parse_model
 from sardonyx._src.cli.main import main
-from sardonyx._src.compile.saved import features
+from sardonyx._src.compile.linker import features
 
-pytestmark = pytest.mark.skipif(features.machine() is None, reason="programs are not saved here")
+pytestmark = pytest.mark.skipif(
+    features.saved_program_machine() is None, reason="programs are not saved here"
+)
 TEXT = "g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }"
 Streams = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    sx.save(model(TEXT), tmp_path / "m.onnx")
+    sx.save(parse_model(TEXT), tmp_path / "m.onnx")
     return tmp_path / "m.onnx"
 
 
@@ -43,7 +45,7 @@ def test_the_file_takes_the_name_of_the_model(path: Path) -> None:
 
 
 def test_a_model_that_cannot_be_run_is_a_finding(path: Path, capsys: Streams) -> None:
-    sx.save(model("g (float[2] x) => (float[2] y) { y = Nowhere(x) }"), path)
+    sx.save(parse_model("g (float[2] x) => (float[2] y) { y = Nowhere(x) }"), path)
     assert main(["compile", str(path)]) == 1
     assert "Nowhere" in capsys.readouterr().err
     assert not path.with_suffix(".sdx").exists()

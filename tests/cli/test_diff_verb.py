@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sardonyx as sx
-from models import model
+from models import parse_model
 from sardonyx._src.cli.main import main
 
 TEXT = "g (float[2] x) => (float[2] y) <float[2] k = {1, 2}> { a = Neg(x)  y = Mul(a, k) }"
@@ -16,8 +16,8 @@ TEXT = "g (float[2] x) => (float[2] y) <float[2] k = {1, 2}> { a = Neg(x)  y = M
 
 @pytest.fixture
 def paths(tmp_path: Path) -> list[str]:
-    sx.save(model(TEXT), tmp_path / "a.onnx")
-    sx.save(model(TEXT.replace("{1, 2}", "{1, 2.25}")), tmp_path / "b.onnx")
+    sx.save(parse_model(TEXT), tmp_path / "a.onnx")
+    sx.save(parse_model(TEXT.replace("{1, 2}", "{1, 2.25}")), tmp_path / "b.onnx")
     return [str(tmp_path / "a.onnx"), str(tmp_path / "b.onnx")]
 
 
@@ -40,7 +40,7 @@ def test_tolerance_and_kinds_are_the_callers(paths: list[str]) -> None:
 
 
 def test_an_infinite_error_is_text_in_json(paths: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    sx.save(model(TEXT.replace("{1, 2}", "{1, nan}")), paths[1])
+    sx.save(parse_model(TEXT.replace("{1, 2}", "{1, nan}")), paths[1])
     assert main(["diff", *paths, "--json"]) == 1
     (change,) = json.loads(capsys.readouterr().out)["changes"]
     assert change["distance"]["max_abs"] == "inf"
@@ -48,10 +48,10 @@ def test_an_infinite_error_is_text_in_json(paths: list[str], capsys: pytest.Capt
 
 def test_a_negative_tolerance_is_wrong_use(paths: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", *paths, "--weights-tolerance", "nan"]) == 2
-    assert "not negative" in capsys.readouterr().err
+    assert "must be >= 0" in capsys.readouterr().err
 
 
-def test_a_fault_of_the_second_model_is_told_under_its_name(
+def test_an_error_in_the_second_model_is_reported_under_its_name(
     paths: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (Path(paths[1])).write_bytes(b"\x08")

@@ -16,29 +16,29 @@ from sardonyx._src.cli.main import main
 def path(tmp_path: Path) -> Path:
     b = sx.Builder(opset=21)
     x = b.input("x", sx.DataType.FLOAT, [1000])
-    found = tmp_path / "m.onnx"
-    sx.save(b.model(y=b.Add(x, b.constant("w", np.ones(1000, np.float32)))), found)
-    return found
+    model_path = tmp_path / "m.onnx"
+    sx.save(b.model(y=b.Add(x, b.constant("w", np.ones(1000, np.float32)))), model_path)
+    return model_path
 
 
 def test_out_and_in_again(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, back = path.with_name("out.onnx"), path.with_name("back.onnx")
     assert main(["externalise", str(path), "-o", str(out), "--location", "w.bin", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told == {"files": [{"location": "w.bin", "tensors": 1, "bytes": 4000}]}
+    report = json.loads(capsys.readouterr().out)
+    assert report == {"files": [{"location": "w.bin", "tensors": 1, "bytes": 4000}]}
     assert main(["internalise", str(out), "-o", str(back)]) == 0
-    assert capsys.readouterr().out.startswith("1 tensors taken in: 4.1 kB")
+    assert capsys.readouterr().out.startswith("1 tensors moved into the model: 4.1 kB")
 
 
 def test_nothing_to_move_is_said(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(path.with_name("out.onnx"))
     assert main(["externalise", str(path), "-o", out, "--threshold", "5000"]) == 0
-    assert capsys.readouterr().out == "no tensor has 5000 bytes: all stay in the model\n"
+    assert capsys.readouterr().out == "no tensor has 5000 bytes or more: all remain in the model\n"
 
 
 def test_options_out_of_range_are_wrong_use(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["externalise", str(path), "-o", str(path.with_name("o.onnx")), "--align", "0"]) == 2
-    assert "the alignment at least 1" in capsys.readouterr().err
+    assert "--align >= 1" in capsys.readouterr().err
 
 
 def test_a_model_beyond_the_limit_is_a_finding(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sardonyx as sx
-from models import model
+from models import parse_model
 from sardonyx._src.cli.main import main
 
 TEXT = "g (float[2] x) => (float[2] y) { a = Neg(x)  b = Abs(a)  y = Exp(b) }"
@@ -16,22 +16,22 @@ TEXT = "g (float[2] x) => (float[2] y) { a = Neg(x)  b = Abs(a)  y = Exp(b) }"
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    found = tmp_path / "m.onnx"
-    sx.save(model(TEXT), found)
-    return found
+    model_path = tmp_path / "m.onnx"
+    sx.save(parse_model(TEXT), model_path)
+    return model_path
 
 
 def test_the_part_is_written(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = path.with_name("part.onnx")
     words = ["extract", str(path), "--input", "a", "--output", "b", "-o", str(out), "--json"]
     assert main(words) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["inputs"] == [{"name": "a", "type": "float[2]"}]
-    assert (told["nodes"], told["nodes_before"]) == (1, 3)
+    report = json.loads(capsys.readouterr().out)
+    assert report["inputs"] == [{"name": "a", "type": "float[2]"}]
+    assert (report["nodes"], report["nodes_before"]) == (1, 3)
     assert [n.op_type for n in sx.load(out).graph.nodes] == ["Abs"]
 
 
-def test_notes_are_told(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_are_reported(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = path.with_name("part.onnx")
     assert main(["extract", str(path), "--input", "b", "--input", "x", "-o", str(out)]) == 0
     assert capsys.readouterr().err == "sardonyx: note: graph.input: 'x' reaches none of the outputs\n"

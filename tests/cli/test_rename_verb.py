@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 import sardonyx as sx
-from models import model, record
+from models import parse_model, parse_record
 from sardonyx._src.cli.main import main
 from sardonyx._src.proto.binary import encode
 
 TEXT = 'g (float[N] x) => (float[N] y) { ["n/a"] a = Neg(x)  ["n/b"] y = Abs(a) }'
 
 
-def test_names_are_changed_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sx.save(model(TEXT), tmp_path / "m.onnx")
+def test_names_are_changed_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sx.save(parse_model(TEXT), tmp_path / "m.onnx")
     words = [
         "--input",
         "x=image",
@@ -31,13 +31,13 @@ def test_names_are_changed_and_told(tmp_path: Path, capsys: pytest.CaptureFixtur
         "--json",
     ]
     assert main(["rename", str(tmp_path / "m.onnx"), *words]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["inputs"] == [{"name": "image", "type": "float[batch]"}]
+    report = json.loads(capsys.readouterr().out)
+    assert report["inputs"] == [{"name": "image", "type": "float[batch]"}]
     assert sx.load(tmp_path / "o.onnx").graph.name == "net"
 
 
 def test_a_model_goes_from_stream_to_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    stdin, stdout = io.BytesIO(encode(record(TEXT))), io.BytesIO()
+    stdin, stdout = io.BytesIO(encode(parse_record(TEXT))), io.BytesIO()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stdin))
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(stdout))
     assert main(["rename", "-", "--regex", "--node", r"n/(.*)=\1", "-o", "-"]) == 0
@@ -45,6 +45,6 @@ def test_a_model_goes_from_stream_to_stream(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_says_no_renaming_is_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sx.save(model(TEXT), tmp_path / "m.onnx")
+    sx.save(parse_model(TEXT), tmp_path / "m.onnx")
     assert main(["rename", str(tmp_path / "m.onnx"), "--input", "x", "-o", str(tmp_path / "o.onnx")]) == 2
-    assert "--input x: A=B is wanted" in capsys.readouterr().err
+    assert "--input must be A=B" in capsys.readouterr().err

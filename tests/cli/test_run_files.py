@@ -1,4 +1,4 @@
-"""`sardonyx run`: every kind of input and output file, and what is said of files that are none."""
+"""`sardonyx run`: every kind of input and output file, and errors for invalid files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import function, record
+from models import parse_function, parse_record
 from sardonyx._src.cli.main import main
-from sardonyx._src.cli.progress import progress
+from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 
@@ -26,7 +26,7 @@ Streams = pytest.CaptureFixture[str]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name, text in (("one", ONE), ("two", TWO)):
-        (tmp_path / f"{name}.onnx").write_bytes(encode(record(text)))
+        (tmp_path / f"{name}.onnx").write_bytes(encode(parse_record(text)))
     return tmp_path
 
 
@@ -66,10 +66,10 @@ def test_what_is_printed_as_json_can_be_fed_again(folder: Path, capsys: Streams)
         ("x.npy", b"nothing of NumPy's", "x.npy: "),
         ("x.npy", b"", "x.npy: "),
         ("in.npz", b"PK\x03\x04 but no archive", "in.npz: "),
-        ("in.npz", npy([1.0]), "in.npz holds one array"),
-        ("in.json", b'{"x": [1', "in.json is no JSON document"),
-        ("in.json", b"\xff", "in.json is no JSON document"),
-        ("in.json", b"[" * 100_000, "in.json is no JSON document"),
+        ("in.npz", npy([1.0]), "in.npz must be an archive of named arrays"),
+        ("in.json", b'{"x": [1', "in.json must be a JSON document"),
+        ("in.json", b"\xff", "in.json must be a JSON document"),
+        ("in.json", b"[" * 100_000, "in.json must be a JSON document"),
     ],
 )
 def test_a_broken_input_file_is_wrong_use(
@@ -93,9 +93,9 @@ def test_a_broken_message_is_a_finding(folder: Path, capsys: Streams) -> None:
     ("names", "match"),
     [
         ([], "no input_0.pb"),
-        (["input_x.pb"], "input_x.pb, where input_0.pb"),
-        (["input_0.pb", "input_2.pb"], "input_2.pb, where input_0.pb"),
-        (["input_0.pb", "input_1.pb"], "2 input files, and the model has 1 inputs"),
+        (["input_x.pb"], "without gaps; got input_x.pb"),
+        (["input_0.pb", "input_2.pb"], "without gaps; got input_2.pb"),
+        (["input_0.pb", "input_1.pb"], "must have at most 1 input files, one per input; got 2"),
     ],
 )
 def test_a_folder_holds_the_inputs_in_order(
@@ -110,7 +110,9 @@ def test_a_folder_holds_the_inputs_in_order(
 
 def test_ten_and_more_files_are_in_the_order_of_their_numbers(tmp_path: Path, capsys: Streams) -> None:
     inputs = ", ".join(f"float[1] x{i}" for i in range(11))
-    (tmp_path / "m.onnx").write_bytes(encode(record(f"g ({inputs}) => (float[1] y) {{ y = Identity(x10) }}")))
+    (tmp_path / "m.onnx").write_bytes(
+        encode(parse_record(f"g ({inputs}) => (float[1] y) {{ y = Identity(x10) }}"))
+    )
     (tmp_path / "data").mkdir()
     for i in range(11):
         (tmp_path / f"data/input_{i}.pb").write_bytes(tensor([float(i)]))
@@ -124,10 +126,10 @@ def test_ten_and_more_files_are_in_the_order_of_their_numbers(tmp_path: Path, ca
 @pytest.mark.parametrize(
     ("words", "match"),
     [
-        (["--random", 0, "--dim", "K=2"], "no input has a dimension 'K'; they have 'N'"),
+        (["--random", 0, "--dim", "K=2"], "a dimension variable must be one of 'N'; got 'K'"),
         (["x=[1]", "--dim", "N=2"], "add --random SEED"),
-        (["--random", 0, "--dim", "N=99999999999"], "has more than 1073741824 elements"),
-        (["--random", 0, "--output", "z"], "no output 'z'"),
+        (["--random", 0, "--dim", "N=99999999999"], "must have at most 1073741824 elements"),
+        (["--random", 0, "--output", "z"], "must be an output of the model; got 'z'"),
     ],
 )
 def test_what_cannot_be_made_is_wrong_use(
@@ -137,9 +139,9 @@ def test_what_cannot_be_made_is_wrong_use(
     assert match in capsys.readouterr().err
 
 
-def test_a_name_that_looks_like_an_expression_has_a_size_of_its_own(tmp_path: Path, capsys: Streams) -> None:
+def test_a_name_like_an_expression_has_its_own_size(tmp_path: Path, capsys: Streams) -> None:
     text = 'g (float["batch-size"] x, float[N] a, float["2*N"] b) => (float["batch-size"] y, float["2*N"] c) { y = Neg(x)  c = Neg(b) }'
-    (tmp_path / "m.onnx").write_bytes(encode(record(text)))
+    (tmp_path / "m.onnx").write_bytes(encode(parse_record(text)))
     assert (
         call("run", tmp_path / "m.onnx", "--random", 0, "--dim", "batch-size=3", "--dim", "N=2", "--json")
         == 0
@@ -155,37 +157,42 @@ def test_a_name_that_looks_like_an_expression_has_a_size_of_its_own(tmp_path: Pa
 
 def test_one_output_is_saved_as_a_message(folder: Path) -> None:
     assert call("run", folder / "one.onnx", "x=[1, 2]", "-o", folder / "y.pb") == 0
-    found = decode((folder / "y.pb").read_bytes(), m.TensorProto)
-    assert (found.name, found.dims) == ("y", [2])
+    tensor = decode((folder / "y.pb").read_bytes(), m.TensorProto)
+    assert (tensor.name, tensor.dims) == ("y", [2])
 
 
 @pytest.mark.parametrize("name", ["y.npy", "y.pb"])
 def test_two_outputs_do_not_fit_a_file_of_one(folder: Path, capsys: Streams, name: str) -> None:
     assert call("run", folder / "two.onnx", "--random", 0, "-o", folder / name) == 2
-    assert "there are 2 outputs" in capsys.readouterr().err
+    assert "must have one output; got 2" in capsys.readouterr().err
 
 
 def test_an_element_type_that_numpy_cannot_store_is_refused(tmp_path: Path, capsys: Streams) -> None:
     text = "g (bfloat16[1] x) => (bfloat16[1] y) { y = Identity(x) }"
-    (tmp_path / "m.onnx").write_bytes(encode(record(text)))
+    (tmp_path / "m.onnx").write_bytes(encode(parse_record(text)))
     assert call("run", tmp_path / "m.onnx", "--random", 0, "-o", tmp_path / "y.npz") == 2
-    assert "output 'y' is bfloat16, which .npz cannot hold: name a folder" in capsys.readouterr().err
+    assert (
+        "output 'y' must have a NumPy type to be saved as .npz; got bfloat16; save to a directory"
+        in capsys.readouterr().err
+    )
     assert call("run", tmp_path / "m.onnx", "x=[1.5]", "-o", tmp_path / "out") == 0
-    found = decode((tmp_path / "out/output_0.pb").read_bytes(), m.TensorProto)
-    assert bytes(found.raw_data) == np.array([1.5], ml_dtypes.bfloat16).tobytes()
+    tensor = decode((tmp_path / "out/output_0.pb").read_bytes(), m.TensorProto)
+    assert bytes(tensor.raw_data) == np.array([1.5], ml_dtypes.bfloat16).tobytes()
 
 
 def test_a_result_that_breaks_the_model_s_own_word_is_a_finding(tmp_path: Path, capsys: Streams) -> None:
-    (tmp_path / "m.onnx").write_bytes(encode(record("g (float[2] x) => (float[3] y) { y = Neg(x) }")))
+    (tmp_path / "m.onnx").write_bytes(encode(parse_record("g (float[2] x) => (float[3] y) { y = Neg(x) }")))
     assert call("run", tmp_path / "m.onnx", "--random", 0) == 1
-    assert capsys.readouterr().err.startswith(f"sardonyx: {tmp_path}/m.onnx: output 'y' axis 0 is declared 3")
+    assert capsys.readouterr().err.startswith(
+        f"sardonyx: {tmp_path}/m.onnx: output 'y' axis 0 must have length 3"
+    )
 
 
 def test_every_kind_of_element_is_printed(tmp_path: Path, capsys: Streams) -> None:
     text = """g () => (float[3] f, string[1] s, int4[2] i, complex64[1] c, bool b) <int4[2] i = {33}, complex64[1] c = {1, 2}> {
       f = Constant <value = float[3] {nan, inf, -1.5}> ()  s = Constant <value_strings = ["a"]> ()  b = Constant <value = bool {1}> ()
     }"""
-    (tmp_path / "m.onnx").write_bytes(encode(record(text)))
+    (tmp_path / "m.onnx").write_bytes(encode(parse_record(text)))
     assert call("run", tmp_path / "m.onnx", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {
         "f": ["NaN", "Infinity", -1.5],
@@ -204,7 +211,7 @@ def test_every_kind_of_element_is_printed(tmp_path: Path, capsys: Streams) -> No
 
 
 def test_progress_is_shown_to_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, capsys: Streams) -> None:
-    monkeypatch.setattr("sardonyx._src.cli.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("sardonyx._src.cli.output.progress.BAR_DELAY", 0.0)
     with progress(2) as advance:
         advance()
     assert capsys.readouterr().err == ""
@@ -220,13 +227,13 @@ def test_progress_is_shown_to_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_operator_sets_serve_a_model(tmp_path: Path, capsys: Streams) -> None:
-    square = function('<domain: "com.x", opset_import: ["": 21]> Square (x) => (y) { y = Mul(x, x) }')
+    square = parse_function('<domain: "com.x", opset_import: ["": 21]> Square (x) => (y) { y = Mul(x, x) }')
     document = m.OperatorSetProto(magic="ONNXOPSET", ir_version=10, domain="com.x", opset_version=3)
     document.operator = [m.OperatorProto(op_type="Square", since_version=1)]
     document.functions = [square]
     (tmp_path / "set.onnxopset").write_bytes(encode(document))
     sx.save_operator_set(sx.load_operator_set(tmp_path / "set.onnxopset"), tmp_path / "set.onnxtxt")
-    model = record("g (float[N] x) => (float[N] y) { y = com.x.Square(x) }", more='"com.x": 3')
+    model = parse_record("g (float[N] x) => (float[N] y) { y = com.x.Square(x) }", more='"com.x": 3')
     (tmp_path / "m.onnx").write_bytes(encode(model))
     assert call("run", tmp_path / "m.onnx", "x=[3]") == 1
     assert "com.x.Square" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`sardonyx run --show`: what the native engine makes of a model."""
+"""`sardonyx run --show`: stages of the compilation of a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sardonyx as sx
-from models import model
+from models import parse_model
 from sardonyx._src.cli.main import main
 
 TEXT = """g (float[N,3] x) => (float[N,4] y, int64[2,?] i) <float[3,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}>
@@ -17,46 +17,46 @@ Streams = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    sx.save(model(TEXT), tmp_path / "m.onnx")
+    sx.save(parse_model(TEXT), tmp_path / "m.onnx")
     return str(tmp_path / "m.onnx")
 
 
-def shown(path: str, stage: str, capsys: Streams, *words: str) -> str:
+def show_stage(path: str, stage: str, capsys: Streams, *words: str) -> str:
     assert main(["run", path, "--show", stage, *words]) == 0
     return capsys.readouterr().out
 
 
-def test_a_step_is_a_line_that_tells_its_kernel_nodes_tensors_and_size(path: str, capsys: Streams) -> None:
-    (line,) = (one for one in shown(path, "steps", capsys).splitlines() if "product" in one)
+def test_a_step_is_a_line_with_kernel_nodes_tensors_and_size(path: str, capsys: Streams) -> None:
+    (line,) = (text for text in show_stage(path, "steps", capsys).splitlines() if "product" in text)
     assert "mat" in line.split()[1]
     assert "x[N,3]" in line and "[N,4]" in line
     assert "FLOP" in line
 
 
-def test_dims_that_are_given_stand_for_their_names(path: str, capsys: Streams) -> None:
-    text = shown(path, "steps", capsys, "--dim", "N=1000")
+def test_given_dims_replace_their_names(path: str, capsys: Streams) -> None:
+    text = show_stage(path, "steps", capsys, "--dim", "N=1000")
     assert "x[1000,3]" in text and "24.0 kFLOP" in text
     assert "N" not in text.split("product:")[1].splitlines()[0].replace("NonZero", "")
 
 
-def test_a_node_of_the_host_says_why(path: str, capsys: Streams) -> None:
-    (line,) = (one for one in shown(path, "steps", capsys).splitlines() if "host NonZero" in one)
+def test_a_fallback_node_states_the_reason(path: str, capsys: Streams) -> None:
+    (line,) = (text for text in show_stage(path, "steps", capsys).splitlines() if "fallback NonZero" in text)
     assert line.endswith("places: no native NonZero-13")
 
 
 def test_elementwise_steps_have_their_statements_in_order(path: str, capsys: Streams) -> None:
-    lines = [line.strip() for line in shown(path, "loops", capsys).splitlines()]
-    at = next(i for i, line in enumerate(lines) if line.startswith("for each of [N,4]"))
-    assert "exp(" in " ".join(lines[at:]) and any(line.startswith("o0 = t") for line in lines[at:])
+    lines = [line.strip() for line in show_stage(path, "loops", capsys).splitlines()]
+    start = next(i for i, line in enumerate(lines) if line.startswith("for each of [N,4]"))
+    assert "exp(" in " ".join(lines[start:]) and any(line.startswith("o0 = t") for line in lines[start:])
 
 
 def test_other_steps_have_their_kernel_and_its_arguments(path: str, capsys: Streams) -> None:
-    text = shown(path, "loops", capsys)
+    text = show_stage(path, "loops", capsys)
     assert "(x[N,3], " in text.replace("status[1], ", "")
 
 
 def test_the_plan_has_a_line_for_each_storage(path: str, capsys: Streams) -> None:
-    first, *lines = shown(path, "plan", capsys, "--dim", "N=64").splitlines()
+    first, *lines = show_stage(path, "plan", capsys, "--dim", "N=64").splitlines()
     assert first.startswith("arena: ")
     assert all(" to " in line and "slot" in line for line in lines)
     assert any(line.endswith("1.0 kB  a") for line in lines)
@@ -64,25 +64,25 @@ def test_the_plan_has_a_line_for_each_storage(path: str, capsys: Streams) -> Non
 
 def test_a_plan_of_known_sizes_has_offsets(tmp_path: Path, capsys: Streams) -> None:
     text = "g (float[2,8] x) => (float[2,8] y) { a = Softmax(x)  b = LogSoftmax(a)  y = Softmax(b) }"
-    sx.save(model(text), tmp_path / "m.onnx")
-    _, *lines = shown(str(tmp_path / "m.onnx"), "plan", capsys).splitlines()
+    sx.save(parse_model(text), tmp_path / "m.onnx")
+    _, *lines = show_stage(str(tmp_path / "m.onnx"), "plan", capsys).splitlines()
     assert lines and all("at 0" in line or "at 64" in line for line in lines)
 
 
 def test_every_kernel_is_written_once(path: str, capsys: Streams) -> None:
-    text = shown(path, "llvm", capsys)
+    text = show_stage(path, "llvm", capsys)
     names = [line for line in text.splitlines() if line.startswith("define void @kernel_")]
     assert names and len(set(names)) == len(names)
 
 
 def test_names_of_a_model_steer_no_terminal(tmp_path: Path, capsys: Streams) -> None:
-    found = model("g (float[N] x) => (float[N] y) { y = Exp(x) }")
-    next(iter(found.graph.nodes)).name = "a\x1b[31m"
-    sx.save(found, tmp_path / "m.onnx")
-    assert "\x1b" not in shown(str(tmp_path / "m.onnx"), "steps", capsys)
+    model = parse_model("g (float[N] x) => (float[N] y) { y = Exp(x) }")
+    next(iter(model.graph.nodes)).name = "a\x1b[31m"
+    sx.save(model, tmp_path / "m.onnx")
+    assert "\x1b" not in show_stage(str(tmp_path / "m.onnx"), "steps", capsys)
 
 
 def test_a_model_that_cannot_be_run_is_a_finding(tmp_path: Path, capsys: Streams) -> None:
-    sx.save(model("g (float[2] x) => (float[2] y) { y = Nowhere(x) }"), tmp_path / "m.onnx")
+    sx.save(parse_model("g (float[2] x) => (float[2] y) { y = Nowhere(x) }"), tmp_path / "m.onnx")
     assert main(["run", str(tmp_path / "m.onnx"), "--show", "steps"]) == 1
     assert "Nowhere" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What goes where, and with which exit code: streams that are closed, full, cut off or of another encoding."""
+"""Streams and exit codes: streams that are closed, full, truncated or in another encoding."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from models import record
-from sardonyx._src.cli.streams import printable
+from models import parse_record
+from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.proto.binary import encode
 
 LOOP = """g (bool c, float[1] x) => (y) { n = Constant <value_int = 4611686018427387904> ()
@@ -24,13 +24,13 @@ LOOP = """g (bool c, float[1] x) => (y) { n = Constant <value_int = 461168601842
 
 @pytest.fixture
 def odd(tmp_path: Path) -> Path:
-    """A model whose names are not UTF-8 and would steer a terminal."""
-    one = record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
-    assert one.graph is not None
-    one.graph.input[0].name = "x\udc80"
-    one.graph.node[0].input = ["x\udc80"]
-    one.producer_name = "a\udcff\x1b[31mred"
-    (tmp_path / "odd.onnx").write_bytes(encode(one))
+    """A model whose names are not UTF-8 and contain terminal escape sequences."""
+    record = parse_record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
+    assert record.graph is not None
+    record.graph.input[0].name = "x\udc80"
+    record.graph.node[0].input = ["x\udc80"]
+    record.producer_name = "a\udcff\x1b[31mred"
+    (tmp_path / "odd.onnx").write_bytes(encode(record))
     return tmp_path / "odd.onnx"
 
 
@@ -58,11 +58,11 @@ def test_help_can_be_printed_in_any_encoding() -> None:
     assert done.returncode == 0
 
 
-def test_escapes_stand_for_what_does_not_print() -> None:
+def test_unprintable_characters_are_escaped() -> None:
     assert printable("a\x1bé\udc80\n\u202e") == "a\\x1bé\\udc80\\n\\u202e"
 
 
-def test_a_reader_that_has_seen_enough_is_no_fault(odd: Path) -> None:
+def test_a_closed_output_pipe_is_no_error(odd: Path) -> None:
     for words in (["ops"], ["show", odd], ["run", odd, "--random", 0, "--json"]):
         reading, writing = os.pipe()
         os.close(reading)
@@ -90,12 +90,12 @@ def test_closed_streams_are_borne(odd: Path, stream: str) -> None:
     assert "Traceback" not in done.stderr
     assert done.returncode == (2 if word == "-" else 0)
     if word == "-":
-        assert done.stderr == "sardonyx: standard input is closed\n"
+        assert done.stderr == "sardonyx: standard input must be open; got a closed stream\n"
 
 
 def test_control_c_ends_quietly(tmp_path: Path) -> None:
     text = LOOP.replace("n = ", "t = Constant <value = bool {1}> ()  n = ")
-    (tmp_path / "m.onnx").write_bytes(encode(record(text)))
+    (tmp_path / "m.onnx").write_bytes(encode(parse_record(text)))
     command = [
         sys.executable,
         "-m",
@@ -117,10 +117,10 @@ def test_control_c_ends_quietly(tmp_path: Path) -> None:
         assert err == ""
 
 
-def test_an_empty_standard_input_is_the_model_s_fault() -> None:
+def test_an_empty_standard_input_is_an_error_of_the_model() -> None:
     done = call(["show", "-"], stdin=subprocess.DEVNULL)
     assert done.returncode == 1
-    assert "is empty" in done.stderr
+    assert "must contain a model; got an empty file" in done.stderr
 
 
 def test_help_loads_no_engine() -> None:

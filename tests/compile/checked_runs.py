@@ -1,4 +1,4 @@
-"""Kernels run with a table of the ranges that they may touch, which their checked build asks before every access."""
+"""Runs checked builds of kernels with a table of the memory ranges that they may access."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from functools import cache
 
 import numpy as np
 
-from sardonyx._src.compile.llvm import checked_support as table_words
-from sardonyx._src.compile.llvm.checked import checked
+from compile import checked_support as table_layout
+from compile.checked import instrument_module
+from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.llvm.jit import Library, load
-from sardonyx._src.compile.llvm.target import Target
-from sardonyx._src.compile.step import Kernel
+from sardonyx._src.compile.program.step import Kernel
 
-RANGES = 4096  # that a table has room for, those of arrays on the stack among them
+RANGES = 4096  # capacity of a table, including arrays on the stack
 ARGUMENTS = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An access that was not allowed: where, of how many bytes, and the line of the kernel's text that it stands in."""
+    """An access that was not allowed: kernel, address, bytes, direction, and the line of LLVM text."""
 
     kernel: str
     address: int
@@ -31,34 +31,39 @@ class Fault:
 
 
 class Table:
-    """The ranges of memory that one call may touch."""
+    """The memory ranges that one call may access."""
 
     def __init__(self) -> None:
-        self.words = np.zeros(table_words.FIRST + table_words.RANGE * RANGES, np.int64)
+        self.slots = np.zeros(table_layout.FIRST + table_layout.RANGE * RANGES, np.int64)
 
     def allow(self, address: int, size: int, *, writes: bool) -> None:
-        at = table_words.FIRST + table_words.RANGE * int(self.words[table_words.COUNT])
-        self.words[at : at + table_words.RANGE] = address, address + size, writes
-        self.words[table_words.COUNT] += 1
+        start = table_layout.FIRST + table_layout.RANGE * int(self.slots[table_layout.COUNT])
+        self.slots[start : start + table_layout.RANGE] = address, address + size, writes
+        self.slots[table_layout.COUNT] += 1
 
 
 class Build:
-    """A kernel in its checked build."""
+    """The checked build of a kernel.
+
+    It is not optimised, which compiles ten times as fast, and makes it an oracle for the optimised kernel.
+    """
 
     def __init__(self, kernel: Kernel, target: Target) -> None:
         self.key, self.text = kernel.key, kernel.source("kernel", target)
-        self.library: Library = load(checked(self.text), ["kernel", table_words.TABLE])
+        self.library: Library = load(instrument_module(self.text), ["kernel", table_layout.TABLE], quick=True)
         self.function: Callable[..., None] = self.library.function("kernel", *ARGUMENTS)
-        self.table = ctypes.c_void_p.from_address(self.library.addresses[table_words.TABLE])
+        self.table = ctypes.c_void_p.from_address(self.library.addresses[table_layout.TABLE])
 
     def call(self, table: Table, args: int, first: int, last: int, scratch: int) -> Fault | None:
-        """Does units of work; answers the first access outside of the table, which did not take place."""
-        self.table.value, ranges = table.words.ctypes.data, table.words[table_words.COUNT]
+        """Executes units of work; returns the first access out of the table's ranges, which was not performed."""
+        self.table.value, ranges = table.slots.ctypes.data, table.slots[table_layout.COUNT]
         self.function(args, first, last, scratch)
-        assert table.words[table_words.COUNT] == ranges, "the kernel lets go of its arrays"
-        if not table.words[table_words.FAULTS]:
+        assert table.slots[table_layout.COUNT] == ranges, (
+            "the kernel must remove its stack arrays from the table"
+        )
+        if not table.slots[table_layout.FAULTS]:
             return None
-        address, size, writes, line = table.words[table_words.PLACE : table_words.LINE + 1].tolist()
+        address, size, writes, line = table.slots[table_layout.PLACE : table_layout.LINE + 1].tolist()
         return Fault(self.key, address, size, bool(writes), self.text.split("\n")[line - 1].strip())
 
 

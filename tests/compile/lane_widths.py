@@ -1,15 +1,15 @@
-"""Steps compiled for vectors of another width than those of the processor."""
+"""Steps compiled for another vector width than the processor's."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from sardonyx._src.compile.llvm.target import Target
-from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.program.step import Kernel, Step
 
 
 def with_lanes(step: Step, lanes: int) -> Step:
-    """The step with vectors of so many floats, of which the processor may have narrower ones."""
+    """The step compiled for vectors of this many floats, which may be wider than the processor's."""
     kernel = step.kernel
 
     def source(name: str, target: Target) -> str:

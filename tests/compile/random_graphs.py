@@ -1,7 +1,7 @@
-"""Graphs made by chance, with what the reference engine makes of them: a tree of draws from one seed.
+"""Random graphs with the reference engine's results; a graph is a function of its seed.
 
 A graph grows node by node.  Each candidate runs at once on the reference engine, for every set of feeds, in the
-model's own floats and again in float64; it stays only if it is valid there and well conditioned.
+model's own floats and again in float64; it is kept only if it is valid and well conditioned.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.schema import latest
 
 F, I64, B = DataType.FLOAT, DataType.INT64, DataType.BOOL
-MOST = 60_000  # elements of a value
-LARGEST = 1e4  # of a rounded value: sums of larger ones could overflow in one order and not in another
-AMPLIFIED = 2e-4  # how far float32 and float64 may be apart, relative to the largest element
+MAX_VALUE_ELEMENTS = 60_000  # most elements of a value
+MAX_MAGNITUDE = 1e4  # of rounded values: sums of larger ones could overflow in one order and not in another
+MAX_RELATIVE_ERROR = 2e-4  # between float32 and float64, relative to the largest element
 RUNS = 3  # sets of feeds
 
 
 @dataclass(eq=False)
-class Made:
+class RandomValue:
     """A value of the graph.
 
-    arrays, precise: for each set of feeds what float32 makes of it, and what float64 does.  is_exact: whether every
-    engine has to make the same bits, because nothing has been rounded but by single IEEE operations.
+    arrays, precise: for each set of feeds, its value in float32 and in float64.  is_exact: whether every engine must
+    compute the same bits, because only single IEEE operations have rounded.
     """
 
     value: Value
@@ -50,215 +50,230 @@ class Made:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The dims under the first feeds."""
+        """The shape with the first feeds."""
         return self.arrays[0].shape
 
     @property
     def fixed(self) -> tuple[bool, ...]:
-        """Which dims are the same under all feeds."""
+        """For each dim, whether it is the same with all feeds."""
         return tuple(len({a.shape[i] for a in self.arrays}) == 1 for i in range(self.rank))
 
 
 @dataclass
-class Sample:
-    """A model with sets of feeds, and what has to come of each: exact bits, or numbers with an error allowed."""
+class RandomModel:
+    """A model with sets of feeds, and the expected outputs: exact, or within a tolerance."""
 
     seed: int
     model: Model
     feeds: list[dict[str, Array]]
-    outputs: dict[str, Made] = field(default_factory=dict)
+    outputs: dict[str, RandomValue] = field(default_factory=dict)
 
 
-class Growing:
-    """A graph on its way."""
+class RandomGraphBuilder:
+    """Builds a random graph; all draws come from one generator."""
 
     def __init__(self, seed: int) -> None:
-        self.chance = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(seed)
         self.builder = Builder(opset=latest(""))
-        self.values: list[Made] = []
+        self.values: list[RandomValue] = []
         self.feeds: list[dict[str, Array]] = [{} for _ in range(RUNS)]
-        self.is_wild = self.coin(0.25)  # whether inputs have NaN and the like
-        self.sizes = [int(n) for n in self.chance.choice((1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 24, 33), 3)]
-        if self.coin(0.15):
+        self.has_special_values = self.flip(0.25)  # whether inputs have NaN and the like
+        self.sizes = [int(n) for n in self.rng.choice((1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 24, 33), 3)]
+        if self.flip(0.15):
             self.sizes.append(0)
         lengths = (0, 1, 2, 3, 5, 6, 11, 16, 19, 40)
-        self.lengths = {name: [int(n) for n in self.chance.choice(lengths, RUNS)] for name in ("N", "M")}
-        self.is_symbolic = self.coin(0.5)
+        self.lengths = {name: [int(n) for n in self.rng.choice(lengths, RUNS)] for name in ("N", "M")}
+        self.is_symbolic = self.flip(0.5)
 
     # --- draws -------------------------------------------------------------------------------
 
-    def coin(self, probability: float = 0.5) -> bool:
-        return bool(self.chance.random() < probability)
+    def flip(self, probability: float = 0.5) -> bool:
+        return bool(self.rng.random() < probability)
 
-    def one(self, among: Sequence[int]) -> int:
-        return int(among[int(self.chance.integers(len(among)))])
+    def choose(self, among: Sequence[int]) -> int:
+        return int(among[int(self.rng.integers(len(among)))])
 
-    def up_to(self, most: int) -> int:
-        """A number from 0 to `most`."""
-        return int(self.chance.integers(most + 1))
+    def draw_int(self, limit: int) -> int:
+        """A number from 0 to `limit`."""
+        return int(self.rng.integers(limit + 1))
 
-    def word(self, *words: str) -> str:
-        return words[self.up_to(len(words) - 1)]
+    def choose_name(self, *words: str) -> str:
+        return words[self.draw_int(len(words) - 1)]
 
-    def size(self) -> int:
-        return self.one(self.sizes)
+    def draw_size(self) -> int:
+        return self.choose(self.sizes)
 
-    def pick(
-        self, fits: Callable[[Made], bool] = lambda made: True, dtype: DataType | None = F
-    ) -> Made | None:
-        """A value that fits, later ones more often."""
-        found = [made for made in self.values if (dtype is None or made.dtype is dtype) and fits(made)]
-        if not found:
+    def pick_value(
+        self, fits: Callable[[RandomValue], bool] = lambda value: True, dtype: DataType | None = F
+    ) -> RandomValue | None:
+        """A random value that fits; recent ones are more likely."""
+        candidates = [v for v in self.values if (dtype is None or v.dtype is dtype) and fits(v)]
+        if not candidates:
             return None
-        back = min(int(self.chance.geometric(0.35)) - 1, len(found) - 1)
-        return found[-1 - back]
+        distance = min(int(self.rng.geometric(0.35)) - 1, len(candidates) - 1)
+        return candidates[-1 - distance]
 
     # --- leaves ------------------------------------------------------------------------------
 
-    def normal(self, shape: Sequence[int]) -> Array:
-        drawn: Array = self.chance.standard_normal(tuple(shape)).astype(np.float32)
-        return drawn
+    def draw_normal(self, shape: Sequence[int]) -> Array:
+        numbers: Array = self.rng.standard_normal(tuple(shape)).astype(np.float32)
+        return numbers
 
-    def wild(self, shape: Sequence[int]) -> Array:
-        """Normal numbers, some of them replaced by those that are easily mistaken."""
-        found = self.normal(shape)
-        odd = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-41, -1e-45, 3e3, 1.0, -1.0], np.float32)
-        at = self.chance.random(found.shape) < 0.04
-        found[at] = self.chance.choice(odd, int(at.sum()))
-        return found
+    def draw_special(self, shape: Sequence[int]) -> Array:
+        """Normal numbers, some of them replaced by special values: NaN, infinity, zeros, denormals."""
+        numbers = self.draw_normal(shape)
+        special_values = np.array(
+            [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-41, -1e-45, 3e3, 1.0, -1.0], np.float32
+        )
+        is_special = self.rng.random(numbers.shape) < 0.04
+        numbers[is_special] = self.rng.choice(special_values, int(is_special.sum()))
+        return numbers
 
-    def input(self, rank: int) -> Made:
-        """A new input whose dims are numbers or symbols."""
-        names = [self.word("N", "M") if self.is_symbolic and self.coin(0.4) else "" for _ in range(rank)]
-        dims = [self.size() for _ in range(rank)]
+    def add_input(self, rank: int) -> RandomValue:
+        """A new graph input whose dims are numbers or symbols."""
+        names = [
+            self.choose_name("N", "M") if self.is_symbolic and self.flip(0.4) else "" for _ in range(rank)
+        ]
+        dims = [self.draw_size() for _ in range(rank)]
         name = f"x{len(self.feeds[0])}"
         arrays = []
         for run, feeds in enumerate(self.feeds):
             shape = [self.lengths[n][run] if n else d for n, d in zip(names, dims, strict=True)]
-            feeds[name] = self.wild(shape) if self.is_wild else self.normal(shape)
+            feeds[name] = self.draw_special(shape) if self.has_special_values else self.draw_normal(shape)
             arrays.append(feeds[name])
         value = self.builder.input(name, F, [n or d for n, d in zip(names, dims, strict=True)])
-        return self.known(value, arrays)
+        return self.add_value(value, arrays)
 
-    def known(self, value: Value, arrays: list[Array]) -> Made:
-        made = Made(value, arrays, [widened(a) for a in arrays], is_exact=True)
-        self.values.append(made)
-        return made
+    def add_value(self, value: Value, arrays: list[Array]) -> RandomValue:
+        random_value = RandomValue(value, arrays, [to_float64(a) for a in arrays], is_exact=True)
+        self.values.append(random_value)
+        return random_value
 
-    def constant(self, array: object, dtype: type = np.float32) -> Made:
-        """An initializer; it is no candidate for `pick`."""
-        found: Array = np.asarray(array, dtype)
+    def add_constant(self, array: object, dtype: type = np.float32) -> RandomValue:
+        """A new initializer, which `pick_value` does not return."""
+        constant: Array = np.asarray(array, dtype)
         name = f"c{len(self.builder.graph.initializers)}"
-        value = self.builder.constant(name, found)
-        return Made(value, [found] * RUNS, [widened(found)] * RUNS, is_exact=True)
+        value = self.builder.constant(name, constant)
+        return RandomValue(value, [constant] * RUNS, [to_float64(constant)] * RUNS, is_exact=True)
 
-    def ints(self, *numbers: int) -> Made:
-        return self.constant(numbers, np.int64)
+    def add_ints(self, *numbers: int) -> RandomValue:
+        return self.add_constant(numbers, np.int64)
 
     # --- nodes -------------------------------------------------------------------------------
 
-    def op(
+    def add_node(
         self,
         op_type: str,
-        *inputs: Made | None,
+        *inputs: RandomValue | None,
         outputs: int = 1,
         exact: bool = False,
-        how: Mapping[str, object] | None = None,
+        extra_attributes: Mapping[str, object] | None = None,
         **attributes: object,
-    ) -> list[Made] | None:
-        """A further node, if it is valid and well conditioned under all feeds; `exact` operators round once at most.
+    ) -> list[RandomValue] | None:
+        """Adds a node if it is valid and well conditioned with all feeds; otherwise returns None.
 
-        how: further attributes.
+        exact: whether the operator rounds at most once.
         """
-        attributes |= how or {}
-        exact = exact and all(made is None or made.is_exact for made in inputs)
+        attributes |= extra_attributes or {}
+        exact = exact and all(x is None or x.is_exact for x in inputs)
         try:
             with np.errstate(all="ignore"):
-                plain = [evaluated(op_type, row, outputs, attributes) for row in rows(inputs, "arrays")]
-                wide = {k: DataType.DOUBLE if v is F else v for k, v in attributes.items()}
-                precise = [evaluated(op_type, row, outputs, wide) for row in rows(inputs, "precise")]
+                plain = [evaluate(op_type, row, outputs, attributes) for row in rows(inputs, "arrays")]
+                double_attributes = {k: DataType.DOUBLE if v is F else v for k, v in attributes.items()}
+                precise = [
+                    evaluate(op_type, row, outputs, double_attributes) for row in rows(inputs, "precise")
+                ]
         except SardonyxError:
             return None
-        return self.keep(op_type, inputs, attributes, plain, precise, exact=exact)
+        return self.add_if_well_conditioned(op_type, inputs, attributes, plain, precise, exact=exact)
 
-    def keep(
+    def add_if_well_conditioned(
         self,
         op_type: str,
-        inputs: Sequence[Made | None],
+        inputs: Sequence[RandomValue | None],
         attributes: Mapping[str, object],
         plain: Sequence[Sequence[Array]],
         precise: Sequence[Sequence[Array]],
         *,
         exact: bool,
-    ) -> list[Made] | None:
-        """Puts down a node, if what it makes under each of the feeds, in both precisions, is well conditioned."""
+    ) -> list[RandomValue] | None:
+        """Adds a node if its results with all feeds, in float32 and float64, are well conditioned."""
         columns = zip(zip(*plain, strict=True), zip(*precise, strict=True), strict=True)
-        made = [Made(Value(""), list(a), list(map(widened, a if exact else p)), exact) for a, p in columns]
-        if not all(map(is_sound, made)):
+        results = [
+            RandomValue(Value(""), list(a), list(map(to_float64, a if exact else p)), exact)
+            for a, p in columns
+        ]
+        if not all(map(is_sound, results)):
             return None
-        given = [None if one is None else one.value for one in inputs]
-        node = self.builder.node(op_type, given, len(made), **attributes)  # type: ignore[arg-type]  # none is called so
-        for one, value in zip(made, node.outputs, strict=True):
-            one.value = value
-        self.values += made
-        return made
+        operands = [None if x is None else x.value for x in inputs]
+        node = self.builder.node(op_type, operands, len(results), **attributes)  # type: ignore[arg-type]  # no attribute has the name of a parameter
+        for result, value in zip(results, node.outputs, strict=True):
+            result.value = value
+        self.values += results
+        return results
 
-    # --- the end -----------------------------------------------------------------------------
+    # --- model -----------------------------------------------------------------------------
 
-    def sample(self, seed: int) -> Sample:
-        """The model; its outputs are what nobody reads, and some of what somebody does."""
-        wanted = [made for made in self.values if not made.value.uses or self.coin(0.1)]
-        outputs: dict[str, Made] = {}
-        for made in wanted:
-            self.builder.output(made.value, type=TensorType(made.dtype))
-            outputs[made.value.name] = made
-        return Sample(seed, self.builder.model(), self.feeds, outputs)
-
-
-def rows(inputs: Sequence[Made | None], which: str) -> list[list[Array | None]]:
-    """The inputs of a node, for each set of feeds."""
-    return [[None if one is None else getattr(one, which)[run] for one in inputs] for run in range(RUNS)]
+    def build_model(self, seed: int) -> RandomModel:
+        """The model; its outputs are the values without consumers, and some others."""
+        output_values = [
+            random_value for random_value in self.values if not random_value.value.uses or self.flip(0.1)
+        ]
+        outputs: dict[str, RandomValue] = {}
+        for random_value in output_values:
+            self.builder.output(random_value.value, type=TensorType(random_value.dtype))
+            outputs[random_value.value.name] = random_value
+        return RandomModel(seed, self.builder.model(), self.feeds, outputs)
 
 
-def evaluated(
+def rows(inputs: Sequence[RandomValue | None], which: str) -> list[list[Array | None]]:
+    """The arrays of a node's inputs, for each set of feeds; which: `arrays` or `precise`."""
+    return [[None if x is None else getattr(x, which)[run] for x in inputs] for run in range(RUNS)]
+
+
+def evaluate(
     op_type: str,
     inputs: Sequence[Array | None],
     outputs: int,
     attributes: Mapping[str, object] | Callable[[list[Value]], Mapping[str, object]],
-    around: Sequence[Array | None] = (),
+    captured: Sequence[Array | None] = (),
 ) -> list[Array]:
-    """What the reference engine makes of one node; `attributes` may be made of the values around it."""
+    """The reference engine's results of one node; `attributes` may be a function of the captured values."""
     builder = Builder(opset=latest(""))
-    fed = {f"x{i}": array for i, array in enumerate((*inputs, *around)) if array is not None}
-    values = {name: builder.input(name, DataType.of(a.dtype), a.shape) for name, a in fed.items()}
-    given = [values.get(f"x{i}") for i in range(len(inputs))]
+    feeds = {f"x{i}": array for i, array in enumerate((*inputs, *captured)) if array is not None}
+    values = {name: builder.input(name, DataType.of(a.dtype), a.shape) for name, a in feeds.items()}
+    operands = [values.get(f"x{i}") for i in range(len(inputs))]
     if callable(attributes):
-        attributes = attributes([values[f"x{len(inputs) + i}"] for i in range(len(around))])
-    node = builder.node(op_type, given, outputs, **attributes)  # type: ignore[arg-type]  # none is called so
+        attributes = attributes([values[f"x{len(inputs) + i}"] for i in range(len(captured))])
+    node = builder.node(op_type, operands, outputs, **attributes)  # type: ignore[arg-type]  # no attribute has the name of a parameter
     for value in node.outputs:
         builder.output(value)
-    return [np.asarray(found) for found in Interpreter(builder.model()).run(dict(fed)).values()]
+    return [np.asarray(output) for output in Interpreter(builder.model()).run(dict(feeds)).values()]
 
 
-def widened(array: Array) -> Array:
+def to_float64(array: Array) -> Array:
     return array.astype(np.float64) if array.dtype == np.float32 else array
 
 
-def is_sound(made: Made) -> bool:
-    """Whether a value is small, and as good as the same in both precisions."""
-    return all(is_like(a, p, made) for a, p in zip(made.arrays, made.precise, strict=True))
+def is_sound(result: RandomValue) -> bool:
+    """Whether a value is small enough, and nearly the same in both precisions."""
+    return all(is_well_conditioned(a, p, result) for a, p in zip(result.arrays, result.precise, strict=True))
 
 
-def is_like(array: Array, precise: Array, made: Made) -> bool:
-    if array.size > MOST or array.shape != precise.shape or array.ndim != made.rank:
+def is_well_conditioned(array: Array, precise: Array, result: RandomValue) -> bool:
+    if array.size > MAX_VALUE_ELEMENTS or array.shape != precise.shape or array.ndim != result.rank:
         return False
-    if made.is_exact or array.dtype.kind != "f":
-        return made.is_exact
+    if result.is_exact or array.dtype.kind != "f":
+        return result.is_exact
     with np.errstate(all="ignore"):
-        alike = np.array_equal(np.isnan(array), np.isnan(precise)) and np.array_equal(
+        have_equal_specials = np.array_equal(np.isnan(array), np.isnan(precise)) and np.array_equal(
             np.isinf(array), np.isinf(precise)
         )
         finite = np.isfinite(precise)
         largest = float(np.abs(precise[finite]).max(initial=0.0))
-        apart = float(np.abs(array[finite] - precise[finite]).max(initial=0.0))
-    return alike and largest < LARGEST and apart <= AMPLIFIED * max(largest, 1e-3)
+        difference = float(np.abs(array[finite] - precise[finite]).max(initial=0.0))
+    return (
+        have_equal_specials
+        and largest < MAX_MAGNITUDE
+        and difference <= MAX_RELATIVE_ERROR * max(largest, 1e-3)
+    )

@@ -1,4 +1,4 @@
-"""The checked build of kernels: accesses outside of what a call may touch are told, and do not take place."""
+"""The checked build of kernels: accesses outside of the allowed ranges are reported and not performed."""
 
 from __future__ import annotations
 
@@ -6,186 +6,199 @@ import numpy as np
 import pytest
 
 from compile import guarded
+from compile.checked import instrument_module
 from compile.checked_runs import Build, Fault, Table
-from sardonyx._src.compile.blocks import I64, Slot
-from sardonyx._src.compile.llvm.checked import checked
-from sardonyx._src.compile.llvm.jit import host
-from sardonyx._src.compile.llvm.target import Target
-from sardonyx._src.compile.step import Kernel, Step
-from sardonyx._src.compile.text import Kind, Value
-from sardonyx._src.compile.values import KernelText
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.ir.tensors import Array
 
-FLOAT, WIDE = Kind("float"), Kind("float", 4)
+FLOAT, VECTOR = LLVMType("float"), LLVMType("float", 4)
 COUNT = 10
 
 
-class Astray(KernelText):
-    """The kernel of a test: arguments are an array that is read, one that is written, and a number."""
+class FaultyEmitter(KernelEmitter):
+    """Emits kernels whose arguments are an array that is read, one that is written, and an offset n."""
 
     def __init__(self, target: Target) -> None:
-        super().__init__(target.fused)
-        self.x, self.y, self.n = self.pointer(0), self.pointer(1), self.size(2)
+        super().__init__(target.has_fma)
+        self.x, self.y, self.n = self.pointer_argument(0), self.pointer_argument(1), self.size_argument(2)
 
-    def number(self, n: int) -> Value:
+    def number(self, n: int) -> LLVMValue:
         return self.constant(n, I64)
 
-    def at(self, base: str, index: Value, kind: Kind = FLOAT) -> Slot:
-        return Slot(self.address(base, index), kind)
+    def element(self, base: str, index: LLVMValue, llvm_type: LLVMType = FLOAT) -> StackSlot:
+        return StackSlot(self.gep(base, index), llvm_type)
 
-    # --- what kernels may do; n: 0, or how far behind the end or before the begin -------------
+    # --- kernels; n: 0, or the distance of an access past the end or before the beginning --------
 
-    def copies(self) -> None:
-        def one(i: Value) -> None:
-            self.write(self.at(self.y, i), self.read(self.at(self.x, i + self.n)))
+    def emit_copy(self) -> None:
+        def copy_element(i: LLVMValue) -> None:
+            self.store(self.element(self.y, i), self.load(self.element(self.x, i + self.n)))
 
-        self.counted(self.number(0), self.number(COUNT), 1, one)
+        self.loop(self.number(0), self.number(COUNT), 1, copy_element)
 
-    def copies_on(self) -> None:
-        def one(i: Value) -> None:
-            self.write(self.at(self.y, i + self.n), self.read(self.at(self.x, i)))
+    def emit_copy_to_offset(self) -> None:
+        def copy_element(i: LLVMValue) -> None:
+            self.store(self.element(self.y, i + self.n), self.load(self.element(self.x, i)))
 
-        self.counted(self.number(0), self.number(COUNT), 1, one)
+        self.loop(self.number(0), self.number(COUNT), 1, copy_element)
 
-    def writes_vectors(self) -> None:
-        at = self.n + (COUNT - 4)
-        self.write(self.at(self.y, at, WIDE), self.read(self.at(self.x, self.number(0), WIDE)))
+    def emit_vector_store(self) -> None:
+        start = self.n + (COUNT - 4)
+        self.store(
+            self.element(self.y, start, VECTOR), self.load(self.element(self.x, self.number(0), VECTOR))
+        )
 
-    def writes_what_it_reads(self) -> None:
-        goal = self.at(self.x, self.number(3))
-        self.when(self.n.differs(0), lambda: self.write(goal, self.constant(1.0, FLOAT)))
+    def emit_input_store(self) -> None:
+        target = self.element(self.x, self.number(3))
+        self.if_then(self.n.ne(0), lambda: self.store(target, self.constant(1.0, FLOAT)))
 
-    def masks(self) -> None:
-        """The last two elements, and as many lanes more as n says."""
-        mask = self.first_lanes(self.n + 2, 4)
-        self.write_where(
+    def emit_masked_copy(self) -> None:
+        """The last two elements, and n more lanes."""
+        mask = self.lane_mask(self.n + 2, 4)
+        self.masked_store(
             mask,
-            self.at(self.y, self.number(COUNT - 2), WIDE),
-            self.read_where(mask, self.at(self.x, self.number(COUNT - 2), WIDE)),
+            self.element(self.y, self.number(COUNT - 2), VECTOR),
+            self.masked_load(mask, self.element(self.x, self.number(COUNT - 2), VECTOR)),
         )
 
-    def uses_its_stack(self) -> None:
+    def emit_stack_store(self) -> None:
         """An array of four numbers on the stack."""
-        self.slots.append(" %four = alloca [4 x float], align 16")
-        at = self.address("%four", self.n + 3)
-        self.write(Slot(at, FLOAT), self.constant(2.0, FLOAT))
+        self.allocas.append(" %four = alloca [4 x float], align 16")
+        pointer = self.gep("%four", self.n + 3)
+        self.store(StackSlot(pointer, FLOAT), self.constant(2.0, FLOAT))
 
-    def looks_up(self) -> None:
+    def emit_table_lookup(self) -> None:
         index = self.n + 2
-        found = self.looked_up("@numbers", [1.0, 2.0, 3.0], index).converted("fptrunc", "float")
-        self.write(self.at(self.y, self.number(0)), found)
+        entry = self.table_lookup("@numbers", [1.0, 2.0, 3.0], index).convert("fptrunc", "float")
+        self.store(self.element(self.y, self.number(0)), entry)
 
-    def uses_scratch(self) -> None:
-        self.write(self.at(self.scratch, self.n + 3), self.constant(2.0, FLOAT))
+    def emit_scratch_store(self) -> None:
+        self.store(self.element(self.scratch, self.n + 3), self.constant(2.0, FLOAT))
 
-    def follows_an_address(self) -> None:
-        """An address kept in scratch, and the element that it leads to."""
-        place = self.address(self.x, self.n + (COUNT - 1))
-        self.lines.append(f" store ptr {place}, ptr {self.scratch}, align 8")
-        value = self.read(Slot(self.pointer_at(self.scratch), FLOAT))
-        self.write(self.at(self.y, self.number(0)), value)
+    def emit_indirect_load(self) -> None:
+        """Loads an element by an address that is stored in scratch memory."""
+        pointer = self.gep(self.x, self.n + (COUNT - 1))
+        self.lines.append(f" store ptr {pointer}, ptr {self.scratch}, align 8")
+        value = self.load(StackSlot(self.load_pointer(self.scratch), FLOAT))
+        self.store(self.element(self.y, self.number(0)), value)
 
-    def gathers(self) -> None:
-        """Elements 1, 3, 5 and n + 9 read, and written."""
-        places = Value(self, Kind("i64", 4), "<i64 1, i64 3, i64 5, i64 9>")
-        last = self.emit(places.kind, f"insertelement {self.spread(self.number(0), 4)}, {self.n}, i32 3")
-        name, ways = "@llvm.masked.gather.v4f32.v4p0", "@llvm.masked.scatter.v4f32.v4p0"
-        self.declarations[f"declare <4 x float> {name}(<4 x ptr>, i32 immarg, <4 x i1>, <4 x float>)"] = None
-        self.declarations[f"declare void {ways}(<4 x float>, <4 x ptr>, i32 immarg, <4 x i1>)"] = None
-        given, goals = (self.address(base, places + last) for base in (self.x, self.y))
-        every = "splat (i1 true)"
-        value = self.emit(
-            WIDE,
-            f"call {WIDE} {name}(<4 x ptr> {given}, i32 4, <4 x i1> {every}, {WIDE} zeroinitializer)",
+    def emit_gather_and_scatter(self) -> None:
+        """Gathers and scatters elements 1, 3, 5 and n + 9."""
+        indices = LLVMValue(self, LLVMType("i64", 4), "<i64 1, i64 3, i64 5, i64 9>")
+        last = self.emit(indices.type, f"insertelement {self.splat(self.number(0), 4)}, {self.n}, i32 3")
+        gather, scatter = "@llvm.masked.gather.v4f32.v4p0", "@llvm.masked.scatter.v4f32.v4p0"
+        self.declarations[f"declare <4 x float> {gather}(<4 x ptr>, i32 immarg, <4 x i1>, <4 x float>)"] = (
+            None
         )
-        self.lines.append(f" call void {ways}({value}, <4 x ptr> {goals}, i32 4, <4 x i1> {every})")
+        self.declarations[f"declare void {scatter}(<4 x float>, <4 x ptr>, i32 immarg, <4 x i1>)"] = None
+        sources, targets = (self.gep(base, indices + last) for base in (self.x, self.y))
+        all_lanes = "splat (i1 true)"
+        value = self.emit(
+            VECTOR,
+            f"call {VECTOR} {gather}(<4 x ptr> {sources}, i32 4, <4 x i1> {all_lanes}, {VECTOR} zeroinitializer)",
+        )
+        self.lines.append(f" call void {scatter}({value}, <4 x ptr> {targets}, i32 4, <4 x i1> {all_lanes})")
 
 
-WAYS = [
-    "copies",
-    "copies_on",
-    "writes_vectors",
-    "masks",
-    "uses_its_stack",
-    "looks_up",
-    "uses_scratch",
-    "follows_an_address",
-    "gathers",
+KERNELS = [
+    "emit_copy",
+    "emit_copy_to_offset",
+    "emit_vector_store",
+    "emit_masked_copy",
+    "emit_stack_store",
+    "emit_table_lookup",
+    "emit_scratch_store",
+    "emit_indirect_load",
+    "emit_gather_and_scatter",
 ]
 
 
-def kernel(way: str) -> Kernel:
+def kernel(method: str) -> Kernel:
     def source(name: str, target: Target) -> str:
-        code = Astray(target)
-        getattr(code, way)()
-        return code.module(name)
+        emitter = FaultyEmitter(target)
+        getattr(emitter, method)()
+        return emitter.build_module(name)
 
-    return Kernel(f"astray:{way}", source)
+    return Kernel(f"faulty:{method}", source)
 
 
-def ran(way: str, n: int) -> tuple[Fault | None, list[Array]]:
-    """The fault of a kernel, and its memory afterwards, which lies between ones of everything else."""
+def run_checked(method: str, n: int) -> tuple[Fault | None, list[Array]]:
+    """The fault of a kernel, and its arrays afterwards, surrounded by elements 1.0."""
     arrays = [np.ones(COUNT + 64, np.float32) for _ in range(3)]
     starts = [array.ctypes.data + 32 * 4 for array in arrays]
-    words = np.array([starts[0], starts[1], n], np.int64)
+    arguments = np.array([starts[0], starts[1], n], np.int64)
     table = Table()
     table.allow(starts[0], COUNT * 4, writes=False)
     table.allow(starts[1], COUNT * 4, writes=True)
     table.allow(starts[2], 16, writes=True)
-    table.allow(words.ctypes.data, words.nbytes, writes=False)
-    return Build(kernel(way), host()).call(table, words.ctypes.data, 0, 1, starts[2]), arrays
+    table.allow(arguments.ctypes.data, arguments.nbytes, writes=False)
+    return Build(kernel(method), host_target()).call(table, arguments.ctypes.data, 0, 1, starts[2]), arrays
 
 
-@pytest.mark.parametrize("way", [*WAYS, "writes_what_it_reads"])
-def test_what_stays_inside_is_no_fault(way: str) -> None:
-    assert ran(way, 0)[0] is None
+@pytest.mark.parametrize("method", [*KERNELS, "emit_input_store"])
+def test_accesses_in_bounds_are_no_fault(method: str) -> None:
+    assert run_checked(method, 0)[0] is None
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_one_element_behind_the_end_is_a_fault(way: str) -> None:
-    fault, arrays = ran(way, 1)
+@pytest.mark.parametrize("method", KERNELS)
+def test_an_access_one_past_the_end_is_a_fault(method: str) -> None:
+    fault, arrays = run_checked(method, 1)
     assert fault is not None
-    assert fault.is_write == (way not in ("copies", "masks", "looks_up", "follows_an_address", "gathers"))
+    assert fault.is_write == (
+        method
+        not in (
+            "emit_copy",
+            "emit_masked_copy",
+            "emit_table_lookup",
+            "emit_indirect_load",
+            "emit_gather_and_scatter",
+        )
+    )
     for array in arrays:
-        assert (array[:32] == 1).all(), "nothing is written before the begin"
-        assert (array[32 + COUNT :] == 1).all(), "nothing is written behind the end"
+        assert (array[:32] == 1).all(), "no write before the beginning"
+        assert (array[32 + COUNT :] == 1).all(), "no write past the end"
 
 
-@pytest.mark.parametrize("way", ["copies", "copies_on"])
-def test_one_element_before_the_begin_is_a_fault(way: str) -> None:
-    fault, arrays = ran(way, -1)
+@pytest.mark.parametrize("method", ["emit_copy", "emit_copy_to_offset"])
+def test_an_access_before_the_beginning_is_a_fault(method: str) -> None:
+    fault, arrays = run_checked(method, -1)
     assert fault is not None
     assert fault.size == 4
-    assert fault.address == arrays[way == "copies_on"].ctypes.data + 31 * 4
-    assert arrays[1][31] == 1, "it is not written"
+    assert fault.address == arrays[method == "emit_copy_to_offset"].ctypes.data + 31 * 4
+    assert arrays[1][31] == 1, "the write must not be performed"
 
 
-def test_arrays_on_the_stack_and_constants_are_held_to_their_own_sizes() -> None:
-    for way in ("uses_its_stack", "looks_up"):
+def test_stack_arrays_and_constants_have_their_own_bounds() -> None:
+    for method in ("emit_stack_store", "emit_table_lookup"):
         for n in (-4, 2, 2**40):
-            assert ran(way, n)[0] is not None
+            assert run_checked(method, n)[0] is not None
 
 
-def test_what_is_only_read_may_not_be_written() -> None:
-    fault, arrays = ran("writes_what_it_reads", 1)
+def test_a_write_to_a_read_only_range_is_a_fault() -> None:
+    fault, arrays = run_checked("emit_input_store", 1)
     assert fault is not None
     assert fault.is_write
     assert fault.line.startswith("store float")
     assert (arrays[0] == 1).all()
 
 
-def test_steps_of_tests_are_held_to_what_they_declare() -> None:
-    """The guarded runs of every kernel's tests are checked, too."""
-    x, from_ = guarded.tensor(np.ones(COUNT, np.float32))
-    y, to = guarded.tensor(np.ones(COUNT, np.float32))
-    memory = {from_: np.ones(COUNT, np.float32), to: np.ones(COUNT, np.float32)}
-    guarded.run(Step(kernel("copies"), (x, y, 0), 1, (x,), (y,)), memory)
+def test_guarded_runs_check_the_declared_operands() -> None:
+    """`guarded.run`, which the tests of all kernels use, includes a checked run."""
+    x, x_buffer = guarded.tensor(np.ones(COUNT, np.float32))
+    y, y_buffer = guarded.tensor(np.ones(COUNT, np.float32))
+    memory = {x_buffer: np.ones(COUNT, np.float32), y_buffer: np.ones(COUNT, np.float32)}
+    guarded.run(Step(kernel("emit_copy"), (x, y, 0), 1, (x,), (y,)), memory)
     for reads, writes in (((x,), (x,)), ((y,), (y,))):
-        with pytest.raises(AssertionError, match="outside of what"):
-            guarded.run(Step(kernel("copies"), (x, y, 0), 1, reads, writes), memory)
+        with pytest.raises(AssertionError, match="outside of the operands"):
+            guarded.run(Step(kernel("emit_copy"), (x, y, 0), 1, reads, writes), memory)
 
 
-def test_an_access_of_an_unknown_kind_is_no_kernel() -> None:
+def test_unsupported_accesses_are_rejected() -> None:
     head = "define void @kernel(ptr %args) nounwind {\nentry:\n"
     for line in (
         " call void @llvm.memset.p0.i64(ptr %args, i8 0, i64 8, i1 false)",
@@ -193,5 +206,5 @@ def test_an_access_of_an_unknown_kind_is_no_kernel() -> None:
         " %x = cmpxchg ptr %args, i64 0, i64 1 monotonic monotonic",
         " call void @free(ptr %args)",
     ):
-        with pytest.raises(AssertionError, match="no check is known"):
-            checked(f"{head}{line}\n ret void\n}}")
+        with pytest.raises(AssertionError, match="access must be of a supported kind"):
+            instrument_module(f"{head}{line}\n ret void\n}}")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx._src.compile.elementwise.kernel import elementwise
-from sardonyx._src.compile.elementwise.layout import layout
-from sardonyx._src.compile.llvm.jit import host
-from sardonyx._src.compile.loops.ir import Apply, Cast, Local, Number, Scalar, Select
-from sardonyx._src.compile.step import Kernel, Step
-from sardonyx._src.compile.tensor import Storage, Tensor, row_major
+from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar, Select
+from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
+from sardonyx._src.compile.kernels.elementwise.iteration_space import broadcast_space
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.tensors import Array
@@ -25,25 +25,27 @@ A0, A1, A2 = (Local(f"i{i}") for i in range(3))
 SUM = Apply("add", (A0, A1))
 
 
-def narrow(step: Step, lanes: int) -> Step:
-    """The step compiled for registers of some other width."""
+def with_lane_count(step: Step, lanes: int) -> Step:
+    """The step compiled for vectors of another number of lanes."""
     source = step.kernel.source
     kernel = Kernel(
-        f"{step.kernel.key}@{lanes}", lambda name, target: source(name, replace(host(), lanes=lanes))
+        f"{step.kernel.key}@{lanes}", lambda name, target: source(name, replace(host_target(), lanes=lanes))
     )
     return replace(step, kernel=kernel)
 
 
 def run(value: Scalar, arrays: Sequence[Array], shape: tuple[int, ...], dtype: DataType, lanes: int) -> Array:
-    """The value over dense arrays that broadcast to a shape."""
-    found = np.zeros(shape, dtype.numpy)
-    tensors = [guarded.tensor(a) for a in (*arrays, found)]
-    step = elementwise(value, [t for t, _ in tensors[:-1]], tensors[-1][0])
-    guarded.run(narrow(step, lanes), {s: a for (_, s), a in zip(tensors, (*arrays, found), strict=True)})
-    return found
+    """The expression evaluated over dense arrays that broadcast to a shape."""
+    result = np.zeros(shape, dtype.numpy)
+    tensors = [guarded.tensor(a) for a in (*arrays, result)]
+    step = elementwise_step(value, [t for t, _ in tensors[:-1]], tensors[-1][0])
+    guarded.run(
+        with_lane_count(step, lanes), {s: a for (_, s), a in zip(tensors, (*arrays, result), strict=True)}
+    )
+    return result
 
 
-def drawn(*shape: int, seed: int = 0) -> Array:
+def random_array(*shape: int, seed: int = 0) -> Array:
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
@@ -60,7 +62,7 @@ def drawn(*shape: int, seed: int = 0) -> Array:
         ((2, 3, 37), (2, 3, 37)),
         ((2, 5, 4, 24), (24,)),  # a bias for each channel, innermost
         ((2, 5, 4, 24), (2, 1, 1, 24)),  # a gate for each image and channel
-        ((2, 5, 4, 3), (2, 5, 4, 1)),  # one number for each pixel
+        ((2, 5, 4, 3), (2, 5, 4, 1)),  # a factor for each pixel
         ((2, 3, 35), (3, 1)),
         ((7, 1), (1, 70)),
         ((3, 1, 5, 1), (1, 4, 1, 17)),
@@ -73,136 +75,140 @@ def drawn(*shape: int, seed: int = 0) -> Array:
     ids=str,
 )
 def test_operands_broadcast(first: tuple[int, ...], second: tuple[int, ...], lanes: int) -> None:
-    a, b = drawn(*first), drawn(*second, seed=1)
-    found = run(SUM, [a, b], np.broadcast_shapes(first, second), F, lanes)
-    np.testing.assert_array_equal(found, a + b)
+    a, b = random_array(*first), random_array(*second, seed=1)
+    result = run(SUM, [a, b], np.broadcast_shapes(first, second), F, lanes)
+    np.testing.assert_array_equal(result, a + b)
 
 
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("perm", [(0, 2, 3, 1), (3, 2, 1, 0), (0, 1, 3, 2)], ids=str)
-def test_tensors_of_any_order_of_strides(perm: tuple[int, ...], lanes: int) -> None:
-    a, b = drawn(2, 3, 5, 20), drawn(*(2, 3, 5, 20)[::1], seed=1).transpose(perm)
+def test_operands_may_be_permuted(perm: tuple[int, ...], lanes: int) -> None:
+    a, b = random_array(2, 3, 5, 20), random_array(*(2, 3, 5, 20)[::1], seed=1).transpose(perm)
     shape = b.shape
     a = a.reshape(shape)
     dense = np.ascontiguousarray(b.transpose(np.argsort(perm)))
-    (x, xs), (held, hs) = guarded.tensor(a), guarded.tensor(dense)
-    found = np.zeros(shape, np.float32)
-    y, ys = guarded.tensor(found)
-    step = elementwise(SUM, [x, held.permuted(perm)], y)
-    guarded.run(narrow(step, lanes), {xs: a, hs: dense, ys: found})
-    np.testing.assert_array_equal(found, a + b)
+    (x, xs), (storage, hs) = guarded.tensor(a), guarded.tensor(dense)
+    result = np.zeros(shape, np.float32)
+    y, ys = guarded.tensor(result)
+    step = elementwise_step(SUM, [x, storage.permute(perm)], y)
+    guarded.run(with_lane_count(step, lanes), {xs: a, hs: dense, ys: result})
+    np.testing.assert_array_equal(result, a + b)
 
 
 @pytest.mark.parametrize("lanes", LANES)
-def test_an_output_may_be_a_part_of_a_larger_tensor(lanes: int) -> None:
-    x = drawn(6, 5)
-    whole = np.full((6, 12), -7, np.float32)
-    (t, s), (_, held) = guarded.tensor(x), guarded.tensor(whole)
-    part = Tensor(F, (6, 5), (12, 1), held, offset=3)
-    guarded.run(narrow(elementwise(Apply("neg", (A0,)), [t], part), lanes), {s: x, held: whole})
-    np.testing.assert_array_equal(whole[:, 3:8], -x)
-    assert (np.delete(whole, range(3, 8), axis=1) == -7).all()
-
-
-@pytest.mark.parametrize("lanes", LANES)
-def test_an_output_may_have_gaps_between_its_elements(lanes: int) -> None:
-    x, whole = drawn(40), np.full(120, -7, np.float32)
-    (t, s), (_, held) = guarded.tensor(x), guarded.tensor(whole)
+def test_output_may_be_a_slice_of_a_larger_tensor(lanes: int) -> None:
+    x = random_array(6, 5)
+    backing = np.full((6, 12), -7, np.float32)
+    (t, s), (_, storage) = guarded.tensor(x), guarded.tensor(backing)
+    output = TensorView(F, (6, 5), (12, 1), storage, offset=3)
     guarded.run(
-        narrow(elementwise(Apply("neg", (A0,)), [t], Tensor(F, (40,), (3,), held, 1)), lanes),
-        {s: x, held: whole},
+        with_lane_count(elementwise_step(Apply("neg", (A0,)), [t], output), lanes), {s: x, storage: backing}
     )
-    np.testing.assert_array_equal(whole[1::3], -x)
-    assert (np.delete(whole, range(1, 120, 3)) == -7).all()
+    np.testing.assert_array_equal(backing[:, 3:8], -x)
+    assert (np.delete(backing, range(3, 8), axis=1) == -7).all()
 
 
 @pytest.mark.parametrize("lanes", LANES)
-def test_an_output_may_be_in_the_place_of_an_input(lanes: int) -> None:
-    x, bias = drawn(7, 33), drawn(33, seed=1)
-    want = x + bias
+def test_output_may_be_strided(lanes: int) -> None:
+    x, backing = random_array(40), np.full(120, -7, np.float32)
+    (t, s), (_, storage) = guarded.tensor(x), guarded.tensor(backing)
+    guarded.run(
+        with_lane_count(
+            elementwise_step(Apply("neg", (A0,)), [t], TensorView(F, (40,), (3,), storage, 1)), lanes
+        ),
+        {s: x, storage: backing},
+    )
+    np.testing.assert_array_equal(backing[1::3], -x)
+    assert (np.delete(backing, range(1, 120, 3)) == -7).all()
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_output_may_alias_an_input(lanes: int) -> None:
+    x, bias = random_array(7, 33), random_array(33, seed=1)
+    expected = x + bias
     (t, s), (b, bs) = guarded.tensor(x), guarded.tensor(bias)
-    guarded.run(narrow(elementwise(SUM, [t, b], t), lanes), {s: x, bs: bias})
-    np.testing.assert_array_equal(x, want)
+    guarded.run(with_lane_count(elementwise_step(SUM, [t, b], t), lanes), {s: x, bs: bias})
+    np.testing.assert_array_equal(x, expected)
 
 
 @pytest.mark.parametrize("lanes", LANES)
-def test_several_outputs_of_several_types(lanes: int) -> None:
-    x, y, is_less = drawn(3, 50), np.zeros((3, 50), np.float64), np.zeros((3, 50), np.bool_)
+def test_one_kernel_may_have_outputs_of_different_types(lanes: int) -> None:
+    x, y, is_less = random_array(3, 50), np.zeros((3, 50), np.float64), np.zeros((3, 50), np.bool_)
     (t, s), (u, us), (v, vs) = map(guarded.tensor, (x, y, is_less))
-    step = elementwise([Cast(DataType.DOUBLE, A0), Apply("lt", (A0, Number(0.5)))], [t], [u, v])
-    guarded.run(narrow(step, lanes), {s: x, us: y, vs: is_less})
+    step = elementwise_step([Cast(DataType.DOUBLE, A0), Apply("lt", (A0, Number(0.5)))], [t], [u, v])
+    guarded.run(with_lane_count(step, lanes), {s: x, us: y, vs: is_less})
     np.testing.assert_array_equal(y, x.astype(np.float64))
     np.testing.assert_array_equal(is_less, x < np.float32(0.5))
 
 
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int8, np.uint8, np.float64], ids=str)
-def test_elements_of_other_types(dtype: type[np.generic], lanes: int) -> None:
-    draw = np.random.default_rng(3)
-    a, b = (draw.integers(0, 100, (3, 77)).astype(dtype) for _ in range(2))
-    found = run(SUM, [a, b], (3, 77), DataType.of(a.dtype), lanes)
-    np.testing.assert_array_equal(found, a + b)
-    picked = run(
+def test_other_element_types(dtype: type[np.generic], lanes: int) -> None:
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(0, 100, (3, 77)).astype(dtype) for _ in range(2))
+    result = run(SUM, [a, b], (3, 77), DataType.of(a.dtype), lanes)
+    np.testing.assert_array_equal(result, a + b)
+    selected = run(
         Apply("where", (A0, A1, A2)), [a > b, a, b[:, :1].copy()], (3, 77), DataType.of(a.dtype), lanes
     )
-    np.testing.assert_array_equal(picked, np.where(a > b, a, b[:, :1]))
+    np.testing.assert_array_equal(selected, np.where(a > b, a, b[:, :1]))
 
 
-def test_sizes_may_be_symbols() -> None:
+def test_dims_may_be_symbolic() -> None:
     n, c = symbol("N"), symbol("C")
     shape, size = (n, 3, c), n * c * 12
-    s, t, u = (Storage("arena", size if name != "b" else c * 4, name) for name in "aby")
+    s, t, u = (Buffer("arena", size if name != "b" else c * 4, name) for name in "aby")
     x, b, y = (
-        Tensor(F, shape, row_major(shape), s),
-        Tensor(F, (c,), (1,), t),
-        Tensor(F, shape, row_major(shape), u),
+        TensorView(F, shape, row_major_strides(shape), s),
+        TensorView(F, (c,), (1,), t),
+        TensorView(F, shape, row_major_strides(shape), u),
     )
-    step = elementwise(SUM, [x, b], y)
+    step = elementwise_step(SUM, [x, b], y)
     for sizes in ({"N": 2, "C": 20}, {"N": 0, "C": 5}, {"N": 1, "C": 1}, {"N": 3, "C": 0}):
-        held = drawn(sizes["N"], 3, sizes["C"]), drawn(sizes["C"], seed=1)
-        found = np.zeros(held[0].shape, np.float32)
-        guarded.run(step, {s: held[0], t: held[1], u: found}, sizes)
-        np.testing.assert_array_equal(found, held[0] + held[1])
+        storage = random_array(sizes["N"], 3, sizes["C"]), random_array(sizes["C"], seed=1)
+        result = np.zeros(storage[0].shape, np.float32)
+        guarded.run(step, {s: storage[0], t: storage[1], u: result}, sizes)
+        np.testing.assert_array_equal(result, storage[0] + storage[1])
 
 
-def test_a_symbolic_dim_may_turn_out_to_be_one() -> None:
+def test_a_symbolic_dim_may_broadcast_at_run_time() -> None:
     m, n = symbol("M"), symbol("N")
-    s, t = Storage("arena", m * 4, "b"), Storage("arena", n * 8, "y")
-    x, y = Tensor(F, (2, m), (0, 1), s), Tensor(F, (2, n), (n, 1), t)
-    step = elementwise(Apply("neg", (A0,)), [x], y)
+    s, t = Buffer("arena", m * 4, "b"), Buffer("arena", n * 8, "y")
+    x, y = TensorView(F, (2, m), (0, 1), s), TensorView(F, (2, n), (n, 1), t)
+    step = elementwise_step(Apply("neg", (A0,)), [x], y)
     for sizes in ({"M": 1, "N": 21}, {"M": 21, "N": 21}):
-        held, found = drawn(sizes["M"]), np.zeros((2, 21), np.float32)
-        guarded.run(step, {s: held, t: found}, sizes)
-        np.testing.assert_array_equal(found, np.broadcast_to(-held, (2, 21)))
+        storage, result = random_array(sizes["M"]), np.zeros((2, 21), np.float32)
+        guarded.run(step, {s: storage, t: result}, sizes)
+        np.testing.assert_array_equal(result, np.broadcast_to(-storage, (2, 21)))
 
 
-def tensor(shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Tensor:
-    return Tensor(F, shape, strides or row_major(shape), Storage("arena", 4, ""))
+def tensor(shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> TensorView:
+    return TensorView(F, shape, strides or row_major_strides(shape), Buffer("arena", 4, ""))
 
 
-def test_dims_are_as_few_as_strides_allow() -> None:
+def test_contiguous_dims_are_coalesced() -> None:
     shape = (2, 3, 4, 8)
-    assert layout(shape, [tensor(shape)] * 3).dims == (192,)
-    assert layout(shape, [tensor(shape), tensor((8,))]).dims == (24, 8)
-    assert layout(shape, [tensor(shape), tensor((2, 1, 1, 8))]).dims == (2, 12, 8)
-    assert layout(shape, [tensor(shape), tensor(())]).dims == (192,)
+    assert broadcast_space(shape, [tensor(shape)] * 3).dims == (192,)
+    assert broadcast_space(shape, [tensor(shape), tensor((8,))]).dims == (24, 8)
+    assert broadcast_space(shape, [tensor(shape), tensor((2, 1, 1, 8))]).dims == (2, 12, 8)
+    assert broadcast_space(shape, [tensor(shape), tensor(())]).dims == (192,)
     last = tensor(shape, (96, 1, 24, 3))
-    assert layout(shape, [last, last]).dims == (192,)
+    assert broadcast_space(shape, [last, last]).dims == (192,)
     n, c = symbol("N"), symbol("C")
-    lasting = Tensor(F, (n, c, 4, 4), (c * 16, 1, c * 4, c), Storage("arena", 4, ""))
-    assert layout(lasting.shape, [lasting, lasting]).dims == (n * c * 16,)
+    symbolic = TensorView(F, (n, c, 4, 4), (c * 16, 1, c * 4, c), Buffer("arena", 4, ""))
+    assert broadcast_space(symbolic.shape, [symbolic, symbolic]).dims == (n * c * 16,)
 
 
-def test_what_values_share_is_worked_out_once() -> None:
+def test_shared_subexpressions_are_evaluated_once() -> None:
     value: Scalar = A0
     for _ in range(40):
         value = Apply("add", (value, value))  # 2^40 as a tree
-    found = run(Select("lt", value, Number(0), A0, value), [np.array([1, -1], np.float32)], (2,), F, 16)
-    assert found.tolist() == [2.0**40, -1]
+    result = run(Select("lt", value, Number(0), A0, value), [np.array([1, -1], np.float32)], (2,), F, 16)
+    assert result.tolist() == [2.0**40, -1]
 
 
-def test_kernels_are_shared_by_tensors_of_any_size() -> None:
-    first = elementwise(SUM, [tensor((2, 3)), tensor((3,))], tensor((2, 3)))
-    second = elementwise(SUM, [tensor((5, 9, 7)), tensor((7,))], tensor((5, 9, 7)))
+def test_kernels_do_not_depend_on_sizes() -> None:
+    first = elementwise_step(SUM, [tensor((2, 3)), tensor((3,))], tensor((2, 3)))
+    second = elementwise_step(SUM, [tensor((5, 9, 7)), tensor((7,))], tensor((5, 9, 7)))
     assert first.kernel == second.kernel
-    assert first.kernel != elementwise(SUM, [tensor((2, 3)), tensor((2, 1))], tensor((2, 3))).kernel
+    assert first.kernel != elementwise_step(SUM, [tensor((2, 3)), tensor((2, 1))], tensor((2, 3))).kernel

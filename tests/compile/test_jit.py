@@ -1,4 +1,4 @@
-"""Kernels compiled, loaded, called, and kept on disk."""
+"""Just-in-time compilation, loading and the disk cache of kernels."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import platformdirs
 import pytest
 
-from sardonyx._src.compile.llvm.cache import Cache, default_folder
-from sardonyx._src.compile.llvm.jit import Library, compiled, host, load
+from sardonyx._src.compile.llvm.cache import ObjectCache, default_folder
+from sardonyx._src.compile.llvm.jit import Library, compile_module, host_target, load
 
 TWICE = """define void @twice(ptr noalias %x, ptr noalias %y, i64 %n) {
 entry:
@@ -43,35 +44,35 @@ def test_a_kernel_is_compiled_and_called() -> None:
     assert twice(load(TWICE, ["twice"])) == [2, 4, 6]
 
 
-def test_a_text_that_llvm_refuses_is_our_fault() -> None:
+def test_text_that_llvm_rejects_raises_an_assertion_error() -> None:
     with pytest.raises(AssertionError, match="LLVM refuses a kernel"):
-        compiled("define void @f() { ret i32 1 }", host())
+        compile_module("define void @f() { ret i32 1 }", host_target())
 
 
-def test_a_kernel_is_kept_and_found_again(tmp_path: Path) -> None:
-    cache = Cache(tmp_path)
-    assert cache.get(host().key, TWICE) is None
+def test_a_kernel_is_cached_on_disk(tmp_path: Path) -> None:
+    cache = ObjectCache(tmp_path)
+    assert cache.get(host_target().key, TWICE) is None
     load(TWICE, ["twice"], cache)
-    kept = cache.get(host().key, TWICE)
-    assert kept is not None
-    assert twice(Library(kept, ["twice"])) == [2, 4, 6]
+    code = cache.get(host_target().key, TWICE)
+    assert code is not None
+    assert twice(Library(code, ["twice"])) == [2, 4, 6]
     assert cache.get("another processor", TWICE) is None
-    assert cache.get(host().key, TWICE + "\n") is None
+    assert cache.get(host_target().key, TWICE + "\n") is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", bytes(200)])
-def test_a_damaged_entry_is_made_anew(tmp_path: Path, damage: bytes) -> None:
-    cache = Cache(tmp_path)
+def test_a_damaged_entry_is_compiled_again(tmp_path: Path, damage: bytes) -> None:
+    cache = ObjectCache(tmp_path)
     load(TWICE, ["twice"], cache)
     (path,) = tmp_path.iterdir()
     path.write_bytes(damage)
-    assert cache.get(host().key, TWICE) is None
+    assert cache.get(host_target().key, TWICE) is None
     assert twice(load(TWICE, ["twice"], cache)) == [2, 4, 6]
-    assert cache.get(host().key, TWICE) is not None
+    assert cache.get(host_target().key, TWICE) is not None
 
 
-def test_entries_beyond_the_cap_go_oldest_first(tmp_path: Path) -> None:
-    cache = Cache(tmp_path, cap=250)
+def test_the_oldest_entries_beyond_the_cap_are_evicted(tmp_path: Path) -> None:
+    cache = ObjectCache(tmp_path, cap=250)
     for i, name in enumerate(("first", "second", "third")):
         cache.put("t", name, bytes(100))
 
@@ -81,40 +82,49 @@ def test_entries_beyond_the_cap_go_oldest_first(tmp_path: Path) -> None:
     assert cache.get("t", "third") == bytes(100)
 
 
-def test_a_large_folder_is_not_looked_at_with_every_entry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks = []
-    monkeypatch.setattr(Cache, "trim", lambda self: looks.append(self.folder))
-    cache = Cache(tmp_path, cap=10_000)
+def test_the_cache_is_not_trimmed_with_every_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trims = []
+    monkeypatch.setattr(ObjectCache, "trim", lambda self: trims.append(self.folder))
+    cache = ObjectCache(tmp_path, cap=10_000)
     for name in "abcdefgh":
         cache.put("t", name, bytes(100))
-    assert len(looks) == 2  # at first, and when a sixteenth of the cap has come
+    assert len(trims) == 2  # with the first entry, and after a sixteenth of the cap has been written
 
 
-def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
+def test_an_unwritable_folder_caches_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    assert twice(load(TWICE, ["twice"], Cache(tmp_path / "file"))) == [2, 4, 6]
+    assert twice(load(TWICE, ["twice"], ObjectCache(tmp_path / "file"))) == [2, 4, 6]
 
 
-def test_the_folder_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_the_users_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SARDONYX_CACHE", raising=False)
+    for base in (str(tmp_path), "", None):
+        if base is None:
+            monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        else:
+            monkeypatch.setenv("XDG_CACHE_HOME", base)
+        expected = platformdirs.user_cache_path("sardonyx", appauthor=False, opinion=False)
+        assert default_folder() == expected
+
+
+def test_the_environment_variable_sets_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SARDONYX_CACHE", "/somewhere")
     assert default_folder() == Path("/somewhere")
     monkeypatch.setenv("SARDONYX_CACHE", "")
     assert default_folder() is None
 
 
-FORKS = """
+FORK_WHILE_COMPILING = """
 import os, signal, sys, threading, warnings
-warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads, which is the subject
+warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads is what is tested
 from compile.test_jit import TWICE, twice
-from sardonyx._src.compile.llvm.jit import compiled, host, load
+from sardonyx._src.compile.llvm.jit import compile_module, host_target, load
 from sardonyx._src.compile.llvm.jit import Library
-over = False
-def go_on():
-    while not over:
-        Library(compiled(TWICE, host()), ["twice"])
-thread = threading.Thread(target=go_on)
+is_done = False
+def compile_repeatedly():
+    while not is_done:
+        Library(compile_module(TWICE, host_target()), ["twice"])
+thread = threading.Thread(target=compile_repeatedly)
 thread.start()
 for _ in range(8):
     child = os.fork()
@@ -122,22 +132,22 @@ for _ in range(8):
         signal.alarm(20)
         os._exit(twice(load(TWICE, ["twice"])) != [2, 4, 6])
     if os.waitpid(child, 0)[1]:
-        over = True
-        sys.exit("a child waits, or computes something else")
-over = True
+        is_done = True
+        sys.exit("a forked process hangs or computes wrong results")
+is_done = True
 thread.join()
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_a_fork_while_another_thread_compiles_leaves_the_child_able_to() -> None:
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_a_process_forked_while_another_thread_compiles_can_compile() -> None:
     path = str(Path(__file__).parents[1])
-    found = subprocess.run(
-        [sys.executable, "-c", FORKS],
+    process = subprocess.run(
+        [sys.executable, "-c", FORK_WHILE_COMPILING],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
         env={**os.environ, "PYTHONPATH": path},
     )
-    assert found.returncode == 0, found.stderr
+    assert process.returncode == 0, process.stderr

@@ -1,4 +1,7 @@
-"""No step of a program leaves its tensors, whatever the graph and the indices; each claim is tried in a process of its own."""
+"""Memory safety: no step accesses memory out of the bounds of its tensors, for any graph and indices.
+
+Each claim is tested in a process of its own, which an out-of-bounds access terminates.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,22 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from compile.guarded_programs import ran, stays_inside
+from compile.guarded_programs import assert_stays_in_bounds, run_guarded
 from compile.random_layers import sample
-from models import model
-from sardonyx._src.compile.program import Program
-from sardonyx._src.compile.step import Step
+from models import parse_model
+from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.graph import Model
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.native import compile_model
+from sardonyx._src.runtime.native_program import compile_model
 
 INDICES = (-(2**63), 2**63 - 1, -(2**31), 2**31, 2**62, -5, 4, 1_000_000)
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
-def ended(work: Callable[..., None], *args: object) -> int:
-    """How a process ends that does this: 0, or what went wrong."""
+def exit_code_of(work: Callable[..., None], *args: object) -> int:
+    """The exit code of a new process that executes a function."""
     process = multiprocessing.get_context("spawn").Process(target=work, args=args)
     process.start()
     process.join(300)
@@ -35,57 +38,65 @@ def ended(work: Callable[..., None], *args: object) -> int:
     return process.exitcode
 
 
-def graphs(first: int, count: int, lanes: int | None = None) -> None:
+def assert_graphs_stay_in_bounds(first: int, count: int, lanes: int | None = None) -> None:
     for seed in range(first, first + count):
         sys.stderr.write(f"seed {seed}\n")
-        stays_inside(sample(seed), lanes)
+        assert_stays_in_bounds(sample(seed), lanes)
 
 
 @pytest.mark.parametrize("first", [30_000, 40_000])
-def test_steps_of_graphs_made_by_chance_stay_inside_of_what_they_declare(first: int) -> None:
-    assert ended(graphs, first, 40) == 0, "the seed that was printed last leaves its tensors, or is wrong"
+def test_steps_of_random_graphs_stay_in_bounds(first: int) -> None:
+    assert exit_code_of(assert_graphs_stay_in_bounds, first, 40) == 0, (
+        "the last seed printed accesses memory out of bounds, or is wrong"
+    )
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 8])
-def test_steps_of_narrow_vectors_stay_inside(lanes: int) -> None:
-    assert ended(graphs, 50_000 + 100 * lanes, 12, lanes) == 0, "the seed that was printed last is wrong"
+def test_steps_of_narrow_vectors_stay_in_bounds(lanes: int) -> None:
+    assert exit_code_of(assert_graphs_stay_in_bounds, 50_000 + 100 * lanes, 12, lanes) == 0, (
+        "the last seed printed is wrong"
+    )
 
 
-def undeclared() -> None:
-    """Runs a program one of whose steps does not say what it reads."""
-    ran(silent(), {"x": np.ones(4, np.float32)}, at_end=True, seed=0)
+def run_undeclared() -> None:
+    """Runs a program with a step that does not declare what it reads."""
+    run_guarded(build_undeclaring_program(), {"x": np.ones(4, np.float32)}, at_end=True, seed=0)
 
 
-def silent() -> Program:
-    program = compile_model(model("g (float[4] x) => (float[4] y) { y = Relu(x) }"))
-    program.actions = [replace(one, reads=()) if isinstance(one, Step) else one for one in program.actions]
+def build_undeclaring_program() -> Program:
+    program = compile_model(parse_model("g (float[4] x) => (float[4] y) { y = Relu(x) }"))
+    program.actions = [
+        replace(action, reads=()) if isinstance(action, Step) else action for action in program.actions
+    ]
     return program
 
 
-def test_a_step_that_reads_what_it_does_not_declare_is_told_by_the_checked_build() -> None:
-    with pytest.raises(AssertionError, match="is outside of what"):
-        ran(silent(), {"x": np.ones(4, np.float32)}, at_end=True, seed=0, checks=True)
+def test_the_checked_build_reports_an_undeclared_read() -> None:
+    with pytest.raises(AssertionError, match="is outside of the operands"):
+        run_guarded(
+            build_undeclaring_program(), {"x": np.ones(4, np.float32)}, at_end=True, seed=0, checks=True
+        )
 
 
-def test_a_step_that_reads_what_it_does_not_declare_ends_the_process() -> None:
-    assert ended(undeclared) == -signal.SIGSEGV
+def test_an_undeclared_read_terminates_the_process() -> None:
+    assert exit_code_of(run_undeclared) == -signal.SIGSEGV
 
 
-def test_views_of_nothing_may_begin_behind_its_end() -> None:
+def test_empty_views_may_begin_past_the_end() -> None:
     text = "g (float[N,4] x) => (float[N,2] y) { a = Constant<value_ints = [2]>()  b = Constant<value_ints = [4]>() "
     text += "c = Constant<value_ints = [1]>()  s = Slice(x, a, b, c)  z = Constant<value_int = 1>()  y = CumSum(s, z) }"
-    found = sx.Session(model(text), engine="native").run({"x": np.zeros((0, 4), np.float32)})["y"]
-    assert np.asarray(found).shape == (0, 2)
+    result = sx.Session(parse_model(text), engine="native").run({"x": np.zeros((0, 4), np.float32)})["y"]
+    assert np.asarray(result).shape == (0, 2)
 
 
 @pytest.mark.parametrize("operator", ["MaxPool<kernel_shape = [2, 2]>", "AveragePool<kernel_shape = [2, 2]>"])
-def test_images_of_any_number_of_channels_are_pooled(operator: str) -> None:
-    made = model(f"g (float[N,C,H,W] x) => (float[N,C,P,Q] y) {{ y = {operator}(x) }}")
-    native, reference = (sx.Session(made, engine=e) for e in ("native", "reference"))
+def test_pooling_handles_any_number_of_channels(operator: str) -> None:
+    tested_model = parse_model(f"g (float[N,C,H,W] x) => (float[N,C,P,Q] y) {{ y = {operator}(x) }}")
+    native, reference = (sx.Session(tested_model, engine=e) for e in ("native", "reference"))
     for shape in ((1, 3, 4, 5), (2, 17, 3, 2), (2, 0, 3, 2)):
         x = np.random.default_rng(1).standard_normal(shape, np.float32)
-        found, wanted = (np.asarray(one.run({"x": x})["y"]) for one in (native, reference))
-        np.testing.assert_allclose(found, wanted, 1e-6)
+        result, expected = (np.asarray(session.run({"x": x})["y"]) for session in (native, reference))
+        np.testing.assert_allclose(result, expected, 1e-6)
 
 
 LAYERS = {
@@ -98,23 +109,23 @@ LAYERS = {
 
 @pytest.mark.parametrize("dims", ["3,4,6", "4,6", "3,1,1", "1,3,4,6", "6"])
 @pytest.mark.parametrize("layer", LAYERS)
-def test_images_beside_operands_of_fewer_dims(layer: str, dims: str) -> None:
-    """Three dims of an operand beside an image are its channels, height and width."""
-    made = model(
+def test_images_broadcast_with_operands_of_lower_rank(layer: str, dims: str) -> None:
+    """The three dims of the other operand are channels, height and width."""
+    tested_model = parse_model(
         f"g (float[1,3,4,6] x, float[{dims}] c) => (float[1,3,4,6] y) {{ {LAYERS[layer]}  y = Mul(r, c) }}"
     )
     draw = np.random.default_rng(1)
-    fed: dict[str, Array] = {"x": draw.standard_normal((1, 3, 4, 6), np.float32)}
-    fed["c"] = draw.standard_normal([int(d) for d in dims.split(",")], np.float32)
-    wanted = np.asarray(sx.Session(made, engine="reference").run(fed)["y"])
+    feeds: dict[str, Array] = {"x": draw.standard_normal((1, 3, 4, 6), np.float32)}
+    feeds["c"] = draw.standard_normal([int(d) for d in dims.split(",")], np.float32)
+    expected = np.asarray(sx.Session(tested_model, engine="reference").run(feeds)["y"])
     for checks in (False, True):
-        found = ran(compile_model(made), fed, at_end=True, seed=0, checks=checks)
-        assert found is not None
-        np.testing.assert_allclose(found["y"], wanted, 1e-5, 1e-5)
+        result = run_guarded(compile_model(tested_model), feeds, at_end=True, seed=0, checks=checks)
+        assert result is not None
+        np.testing.assert_allclose(result["y"], expected, 1e-5, 1e-5)
 
 
 @pytest.mark.parametrize("other", ["A,B,C,5,6", "5,6", "1,B,1,5,6"])
-def test_batches_of_many_open_dims_are_multiplied(other: str) -> None:
+def test_matmul_handles_several_symbolic_batch_dims(other: str) -> None:
     text = "g (float[A,B,C,4,5] a, float[%s] b) => (float[A,B,C,4,6] y) { t = Transpose<perm = [2, 0, 1, 3, 4]>(a) "
     text += "u = Transpose<perm = [1, 2, 0, 3, 4]>(t)  y = MatMul(u, b) }"
     sizes = {"A": 2, "B": 3, "C": 2}
@@ -123,11 +134,11 @@ def test_batches_of_many_open_dims_are_multiplied(other: str) -> None:
         draw.standard_normal([sizes.get(d) or int(d) for d in dims.split(",")], np.float32)
         for dims in ("A,B,C,4,5", other)
     )
-    found = sx.Session(model(text % other), engine="native").run({"a": a, "b": b})["y"]
-    np.testing.assert_allclose(np.asarray(found), a.astype(np.float64) @ b, 0, 1e-5)  # sums of 5 terms
+    result = sx.Session(parse_model(text % other), engine="native").run({"a": a, "b": b})["y"]
+    np.testing.assert_allclose(np.asarray(result), a.astype(np.float64) @ b, 0, 1e-5)  # sums of 5 terms
 
 
-PICKS = {
+GATHERS = {
     "Gather": "g (float[4,3] x, int64[N] i) => (float[N,3] y) { y = Gather(x, i) }",
     "Gather along the last axis": "g (float[4,3] x, int64[N] i) => (float[4,N] y) { y = Gather<axis = 1>(x, i) }",
     "GatherElements": "g (float[4,3] x, int64[N] i) => (float[N,1] y) "
@@ -141,29 +152,29 @@ PICKS = {
 }
 
 
-def indices(made: Model) -> None:
-    """Runs a program that picks by each bad index, guarded: it notes the index, and touches nothing."""
-    program = compile_model(made)
-    assert any(isinstance(one, Step) for one in program.actions), "the operator has a lowering"
+def assert_indices_are_rejected(tested_model: Model) -> None:
+    """Runs a program with each out-of-range index between guard pages: it sets the fault slot, and accesses nothing."""
+    program = compile_model(tested_model)
+    assert any(isinstance(action, Step) for action in program.actions), "the operator has a lowering"
     for index in INDICES:
         for at_end, checks in ((True, False), (False, False), (True, True)):
-            fed: dict[str, Array] = {"x": X, "i": np.array([index], np.int64)}
-            found = ran(program, fed, at_end=at_end, seed=0, checks=checks)
-            assert found is None, f"index {index} is taken"
+            feeds: dict[str, Array] = {"x": X, "i": np.array([index], np.int64)}
+            result = run_guarded(program, feeds, at_end=at_end, seed=0, checks=checks)
+            assert result is None, f"index {index} must be rejected"
 
 
-@pytest.mark.parametrize("name", PICKS)
-def test_an_index_out_of_range_touches_nothing(name: str) -> None:
-    assert ended(indices, model(PICKS[name])) == 0
+@pytest.mark.parametrize("name", GATHERS)
+def test_an_out_of_range_index_is_not_accessed(name: str) -> None:
+    assert exit_code_of(assert_indices_are_rejected, parse_model(GATHERS[name])) == 0
 
 
-@pytest.mark.parametrize("name", PICKS)
+@pytest.mark.parametrize("name", GATHERS)
 @pytest.mark.parametrize("index", [*INDICES, -4, 3, 0])
-def test_an_index_is_refused_as_the_reference_engine_does(name: str, index: int) -> None:
-    fed: dict[str, Array] = {"x": X, "i": np.array([index], np.int64)}
-    native, reference = (sx.Session(model(PICKS[name]), engine=e) for e in ("native", "reference"))
+def test_an_index_is_rejected_as_by_the_reference_engine(name: str, index: int) -> None:
+    feeds: dict[str, Array] = {"x": X, "i": np.array([index], np.int64)}
+    native, reference = (sx.Session(parse_model(GATHERS[name]), engine=e) for e in ("native", "reference"))
     for _ in range(3):
-        assert said(native, fed) == said(reference, fed)
+        assert outcome(native, feeds) == outcome(reference, feeds)
 
 
 BOUNDS = {
@@ -177,19 +188,17 @@ BOUNDS = {
 
 @pytest.mark.parametrize("name", BOUNDS)
 @pytest.mark.parametrize("pair", [(0, 2), (-1, -9), (3, 4), (-3, -4), (2**62, -(2**62)), (1, 2**40)], ids=str)
-def test_sizes_that_are_fed_mean_what_they_mean_to_the_reference_engine(
-    name: str, pair: tuple[int, int]
-) -> None:
+def test_sizes_in_feeds_are_handled_as_by_the_reference_engine(name: str, pair: tuple[int, int]) -> None:
     x = X[:1] if name == "Expand" else X
-    fed: dict[str, Array] = {"x": x, "i": np.array(pair[:1], np.int64), "j": np.array(pair[1:], np.int64)}
-    native, reference = (sx.Session(model(BOUNDS[name]), engine=e) for e in ("native", "reference"))
+    feeds: dict[str, Array] = {"x": x, "i": np.array(pair[:1], np.int64), "j": np.array(pair[1:], np.int64)}
+    native, reference = (sx.Session(parse_model(BOUNDS[name]), engine=e) for e in ("native", "reference"))
     for _ in range(3):
-        assert said(native, fed) == said(reference, fed)
+        assert outcome(native, feeds) == outcome(reference, feeds)
 
 
-def said(session: sx.Session, fed: Mapping[str, Array]) -> object:
-    """The results as lists, or the error."""
+def outcome(session: sx.Session, feeds: Mapping[str, Array]) -> object:
+    """The results as lists, or the class and message of the error."""
     try:
-        return {name: np.asarray(value).tolist() for name, value in session.run(fed).items()}
+        return {name: np.asarray(value).tolist() for name, value in session.run(feeds).items()}
     except SardonyxError as error:
         return type(error).__name__, str(error)

@@ -1,4 +1,4 @@
-"""Graphs made by chance on the native engine: what the reference engine makes of them, in any order of runs."""
+"""Random graphs: the native engine agrees with the reference engine, in any order of runs."""
 
 from __future__ import annotations
 
@@ -10,50 +10,53 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from compile.agreement import agrees, holds, outcome, results
 from compile.random_layers import sample
-from sardonyx._src.runtime.session import Port
+from compile.reference_agreement import assert_agrees, assert_outputs_match, outcome, results
+from sampling import seed_range
+from sardonyx._src.runtime.session import SessionValue
 
 GRAPHS, GROUP = 120, 20
 
 
-@pytest.mark.parametrize("first", range(0, GRAPHS, GROUP))
-def test_graphs_made_by_chance_are_computed_as_the_reference_engine_does(first: int) -> None:
+@pytest.mark.parametrize("first", seed_range(0, GRAPHS, GROUP))
+def test_random_graphs_agree_with_the_reference_engine(first: int) -> None:
     for seed in range(first, first + GROUP):
-        agrees(sample(seed))
+        assert_agrees(sample(seed))
 
 
-@pytest.mark.parametrize("first", range(10_000, 10_040, GROUP))
-def test_lengths_that_do_not_fit_are_refused_as_the_reference_engine_refuses_them(first: int) -> None:
-    """Lengths that no node was tried with: both engines answer, or both raise the same error.
+@pytest.mark.parametrize("first", seed_range(10_000, 40, GROUP))
+def test_invalid_lengths_are_rejected_as_by_the_reference_engine(first: int) -> None:
+    """Lengths that the sample was not generated for: both engines return results, or both raise the same error.
 
-    But where there are no elements the native engine may not look at what would be wrong with them.
+    For empty tensors the native engine may not detect errors in the elements.
     """
     for seed in range(first, first + GROUP):
-        made = sample(seed)
-        native, reference = (sx.Session(made.model, engine=e) for e in ("native", "reference"))
+        graph = sample(seed)
+        native, reference = (sx.Session(graph.model, engine=e) for e in ("native", "reference"))
         for lengths in ({"N": 0, "M": 1}, {"N": 1, "M": 4}, {"N": 23, "M": 0}):
-            fed = {port.name: np.ones(dims_of(port, lengths), np.float32) for port in native.inputs}
-            mine, theirs = outcome(native, fed), outcome(reference, fed)
-            if isinstance(theirs, str) and 0 in lengths.values() and not isinstance(mine, str):
+            feeds = {port.name: np.ones(dims_of(port, lengths), np.float32) for port in native.inputs}
+            actual, expected = outcome(native, feeds), outcome(reference, feeds)
+            if isinstance(expected, str) and 0 in lengths.values() and not isinstance(actual, str):
                 continue
-            if isinstance(theirs, str) or isinstance(mine, str):
-                assert mine == theirs, f"seed {seed}, lengths {lengths}"
+            if isinstance(expected, str) or isinstance(actual, str):
+                assert actual == expected, f"seed {seed}, lengths {lengths}"
             else:
-                assert [a.shape for a in mine.values()] == [a.shape for a in theirs.values()], f"seed {seed}"
+                assert [a.shape for a in actual.values()] == [a.shape for a in expected.values()], (
+                    f"seed {seed}"
+                )
 
 
-def dims_of(port: Port, lengths: Mapping[str, int]) -> list[int]:
+def dims_of(port: SessionValue, lengths: Mapping[str, int]) -> list[int]:
     return [dim if isinstance(dim, int) else lengths[str(dim)] for dim in port.shape or ()]
 
 
-@pytest.mark.parametrize("first", range(20_000, 20_020, 10))
+@pytest.mark.parametrize("first", seed_range(20_000, 20, 10))
 def test_sessions_run_in_several_threads_at_once(first: int) -> None:
     for seed in range(first, first + 10):
-        made = sample(seed)
-        session = sx.Session(made.model, engine="native", threads=2)
+        graph = sample(seed)
+        session = sx.Session(graph.model, engine="native", threads=2)
         with ThreadPoolExecutor(4) as pool:
-            turns = [turn % len(made.feeds) for turn in range(24)]
-            found = list(pool.map(partial(results, session), [made.feeds[turn] for turn in turns]))
-        for turn, one in zip(turns, found, strict=True):
-            holds(one, made, turn, f"seed {seed}, feeds {turn}")
+            indices = [i % len(graph.feeds) for i in range(24)]
+            outputs = list(pool.map(partial(results, session), [graph.feeds[i] for i in indices]))
+        for i, values in zip(indices, outputs, strict=True):
+            assert_outputs_match(values, graph, i, f"seed {seed}, feeds {i}")

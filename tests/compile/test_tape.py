@@ -1,4 +1,4 @@
-"""The runner of tapes with one thread, and its text for other processors."""
+"""The run loop of tapes on one thread, and its LLVM text for other architectures."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import numpy as np
 import pytest
 
 from compile.marked_tapes import MarkedTape
-from sardonyx._src.compile.llvm.jit import Library, host, load
-from sardonyx._src.compile.pool_words import MOST_COUNTED, NEVER, STRETCH
-from sardonyx._src.compile.tape import source
+from sardonyx._src.compile.executor.pool_layout import MAX_INTERVAL_THREADS, NEVER_PARALLEL, SIGNAL_INTERVAL
+from sardonyx._src.compile.executor.tape import tape_module
+from sardonyx._src.compile.llvm.jit import Library, host_target, load
 
 
 @cache
-def runner() -> Library:
-    return load(source(host()), ["run", "work"])
+def run_loop() -> Library:
+    return load(tape_module(host_target()), ["run", "work"])
 
 
-LONG = STRETCH  # nanoseconds, after which a run comes back
+LONG = SIGNAL_INTERVAL  # estimated ns after which a run returns
 
 
 def run(tape: MarkedTape, first: int = 0, last: int | None = None, threads: int = 1) -> int:
-    """Runs a tape on this thread, with a pool that shares nothing."""
-    word, pointer = ctypes.c_int64, ctypes.c_void_p
-    types = (pointer, word, word, pointer, word, pointer, word)
-    call: Callable[..., int] = ctypes.CFUNCTYPE(word, *types)(runner().addresses["run"])
-    scratch, pool = np.zeros(8, np.int64), np.full(8, NEVER)
+    """Runs a tape on this thread, with a pool in which no record is a parallel job."""
+    i64, pointer = ctypes.c_int64, ctypes.c_void_p
+    types = (pointer, i64, i64, pointer, i64, pointer, i64)
+    call: Callable[..., int] = ctypes.CFUNCTYPE(i64, *types)(run_loop().addresses["run"])
+    scratch, pool = np.zeros(8, np.int64), np.full(8, NEVER_PARALLEL)
     last = len(tape) if last is None else last
     return call(tape.address, first, last, pool.ctypes.data, threads, scratch.ctypes.data, 64)
 
@@ -38,34 +38,34 @@ def test_an_empty_tape_ends_at_once() -> None:
     assert run(MarkedTape([])) == 0
 
 
-def test_each_unit_is_done_once_whatever_a_record_weighs() -> None:
+def test_each_unit_is_executed_once_whatever_the_weight_of_its_record() -> None:
     tape = MarkedTape([(5, 0, 0), (1, LONG // 4, 0), (64, LONG // 2, 0)])
     assert run(tape) == 3
-    assert tape.done() == [{1}, {1}, {1}]
+    assert tape.execution_counts() == [{1}, {1}, {1}]
 
 
 def test_a_record_without_units_does_nothing() -> None:
     tape = MarkedTape([(3, 0, 0), (0, LONG // 2, 0), (3, 0, 0)])
     assert run(tape) == 3
-    assert tape.done() == [{1}, set(), {1}]
+    assert tape.execution_counts() == [{1}, set(), {1}]
 
 
-def test_a_run_stops_at_what_python_does_and_goes_on_behind_it() -> None:
+def test_a_run_stops_at_a_record_without_kernel_and_resumes_after_it() -> None:
     tape = MarkedTape([(3, 0, 0), (None, 0, 0), (4, 0, 0), (None, 0, 0)])
     assert run(tape) == 1
-    assert tape.done() == [{1}, set(), {0}, set()]
+    assert tape.execution_counts() == [{1}, set(), {0}, set()]
     assert run(tape, 2) == 3
     assert run(tape, 4) == 4
-    assert tape.done() == [{1}, set(), {1}, set()]
+    assert tape.execution_counts() == [{1}, set(), {1}, set()]
 
 
-def test_a_run_does_the_records_that_it_was_given() -> None:
+def test_a_run_executes_only_the_records_in_its_range() -> None:
     tape = MarkedTape([(2, 0, 0)] * 5)
     assert run(tape, 1, 3) == 3
-    assert tape.done() == [{0}, {1}, {1}, {0}, {0}]
+    assert tape.execution_counts() == [{0}, {1}, {1}, {0}, {0}]
 
 
-def test_a_run_comes_back_behind_the_record_that_fills_a_stretch() -> None:
+def test_a_run_returns_after_the_record_that_completes_a_signal_interval() -> None:
     for weights, ends in (
         ((), [0]),
         ((0, 0.5, 0.25), [3]),
@@ -73,43 +73,43 @@ def test_a_run_comes_back_behind_the_record_that_fills_a_stretch() -> None:
         ((5, 0.1, 0.1, 7, 0.5), [1, 4, 5]),
         ((2**60 / LONG,) * 3, [1, 2, 3]),
     ):
-        tape, found = MarkedTape([(1, int(weight * LONG), 0) for weight in weights]), [0]
-        while found[-1] != len(tape) or len(found) == 1:
-            found.append(run(tape, found[-1]))
-        assert found[1:] == ends
+        tape, reached = MarkedTape([(1, int(weight * LONG), 0) for weight in weights]), [0]
+        while reached[-1] != len(tape) or len(reached) == 1:
+            reached.append(run(tape, reached[-1]))
+        assert reached[1:] == ends
 
 
-def test_many_threads_make_long_stretches() -> None:
+def test_the_signal_interval_grows_with_the_threads() -> None:
     tape = MarkedTape([(1, LONG, 0)] * 100)
     assert run(tape, threads=1) == 1
-    assert run(tape, threads=MOST_COUNTED) == MOST_COUNTED
-    assert run(tape, threads=64) == MOST_COUNTED
+    assert run(tape, threads=MAX_INTERVAL_THREADS) == MAX_INTERVAL_THREADS
+    assert run(tape, threads=64) == MAX_INTERVAL_THREADS
 
 
-def test_a_record_sends_a_run_elsewhere_while_its_flag_is_set() -> None:
+def test_a_run_jumps_while_the_flag_of_a_record_is_set() -> None:
     tape = MarkedTape([(1, 0, 0)] * 5)
-    forward, back = tape.jump(1, 2), tape.jump(3, -2)
+    forward, backward = tape.jump(1, 2), tape.jump(3, -2)
     forward[0] = 1
     assert run(tape) == 5
     assert [marks[0] for marks in tape.marks] == [1, 1, 0, 1, 1]
-    forward[0], back[0] = 0, 1
+    forward[0], backward[0] = 0, 1
     assert run(tape, 0, 3) == 3
-    assert run(tape, 3, 4) == 1  # which is before where that run began
+    assert run(tape, 3, 4) == 1  # before the first record of that run
     assert [marks[0] for marks in tape.marks] == [2, 2, 1, 2, 1]
 
 
-def test_an_endless_loop_comes_back_again_and_again() -> None:
+def test_an_endless_loop_returns_after_each_signal_interval() -> None:
     tape = MarkedTape([(1, LONG // 1000, 0), (1, 0, 0)])
     tape.jump(1, -1)[0] = 1
     assert [run(tape) for _ in range(3)] == [1, 1, 1]
     assert 1000 < tape.marks[0][0] <= 3 * 1001
-    nothing = MarkedTape([(0, 0, 0)])
-    nothing.jump(0, 0)[0] = 1
-    assert run(nothing) == 1
+    empty_loop = MarkedTape([(0, 0, 0)])
+    empty_loop.jump(0, 0)[0] = 1
+    assert run(empty_loop) == 1
 
 
-def test_texts_differ_by_processor_and_one_that_is_not_known_is_our_fault() -> None:
-    assert "@llvm.aarch64.hint" in source(replace(host(), triple="aarch64-unknown-linux-gnu"))
-    assert "@llvm.x86.sse2.pause" in source(replace(host(), triple="x86_64-pc-windows-msvc"))
-    with pytest.raises(AssertionError, match="nothing is known of riscv64"):
-        source(replace(host(), triple="riscv64-unknown-linux-gnu"))
+def test_text_depends_on_the_architecture_which_must_be_supported() -> None:
+    assert "@llvm.aarch64.hint" in tape_module(replace(host_target(), triple="aarch64-unknown-linux-gnu"))
+    assert "@llvm.x86.sse2.pause" in tape_module(replace(host_target(), triple="x86_64-pc-windows-msvc"))
+    with pytest.raises(AssertionError, match="target must be x86-64 or AArch64; got riscv64"):
+        tape_module(replace(host_target(), triple="riscv64-unknown-linux-gnu"))

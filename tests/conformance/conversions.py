@@ -12,19 +12,19 @@ from sardonyx._src.schema import latest
 Target = tuple[str, int]  # domain, version
 
 
-def targets_of(model: Model, wanted: Collection[int] = ()) -> list[Target]:
+def targets_of(model: Model, versions: Collection[int] = ()) -> list[Target]:
     """Every other version of the operator sets that the model uses."""
     used = {"ai.onnx.ml"} & set(model.opset_imports) or {""} & set(model.opset_imports)
     return [
         (domain, version)
         for domain in sorted(used)
         for version in range(1, latest(domain) + 1)
-        if version != model.opset_imports[domain] and (not wanted or version in wanted)
+        if version != model.opset_imports[domain] and (not versions or version in versions)
     ]
 
 
-def converted(model: Model, target: Target) -> Model:
-    """The model under another version of one operator set, which is well formed."""
+def convert_to(model: Model, target: Target) -> Model:
+    """Converts the model to another version of one operator set, and verifies that the result is well formed."""
     domain, version = target
     result = convert(model, sets={domain: version})
     verify(result)

@@ -1,4 +1,4 @@
-"""Our inference beside onnx.shape_inference, and beside what really comes out when a model runs."""
+"""Comparison of inferred types with onnx.shape_inference, and with the results of runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from cases import assert_fits
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.io import from_proto
-from sardonyx._src.io.types_proto import type_from
+from sardonyx._src.io.serde import from_proto
+from sardonyx._src.io.serde.types import type_from
 from sardonyx._src.ir.dims import Dim, Expr, evaluate, symbol
 from sardonyx._src.ir.graph import Graph, Model, Node, Value
 from sardonyx._src.ir.tensors import SparseTensor
@@ -32,23 +32,25 @@ def read(data: bytes) -> Model:
     return from_proto.model(decode(data, m.ModelProto), NoFiles())
 
 
-# --- beside the other one --------------------------------------------------------------------
+# --- against onnx.shape_inference ------------------------------------------------------------
 
 
-def compared(data: bytes) -> tuple[Lines, bool]:
-    """Differences by value name, and whether the other side had anything to say."""
-    found = theirs(data)
+def compare_types(data: bytes) -> tuple[Lines, bool]:
+    """Differences by value name, and whether onnx.shape_inference accepts the model."""
+    their_types = theirs(data)
     mine = ours(read(data))
     lines = [
-        f"{name}: {d}" for name, other in (found or {}).items() for d in differences(mine.get(name), other)
+        f"{name}: {d}"
+        for name, other in (their_types or {}).items()
+        for d in differences(mine.get(name), other)
     ]
-    return lines, found is not None
+    return lines, their_types is not None
 
 
 def theirs(data: bytes) -> dict[str, Type | None] | None:
-    """What onnx.shape_inference says of values, by name; None where it refuses the model.
+    """Types inferred by onnx.shape_inference, by value name; None if it rejects the model.
 
-    A name in a subgraph comes behind the first output of the node that holds it and the attribute.
+    The name of a value in a subgraph is prefixed with the first output of the outer node and the attribute.
     """
     import onnx.shape_inference as other
 
@@ -58,34 +60,34 @@ def theirs(data: bytes) -> dict[str, Type | None] | None:
         return None
     graph = decode(done.SerializeToString(), m.ModelProto).graph
     assert graph is not None
-    return dict(recorded(graph, ""))
+    return dict(types_of_record(graph, ""))
 
 
-def recorded(graph: m.GraphProto, path: str) -> Iterator[tuple[str, Type | None]]:
+def types_of_record(graph: m.GraphProto, path: str) -> Iterator[tuple[str, Type | None]]:
     for value in (*graph.value_info, *graph.output):
         yield path + value.name, type_from(value.type, value.name)
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.g is not None:
-                yield from recorded(attribute.g, f"{path}{node.output[0]}.{attribute.name}.")
+                yield from types_of_record(attribute.g, f"{path}{node.output[0]}.{attribute.name}.")
 
 
 def ours(model: Model) -> dict[str, Type | None]:
     infer(model)
-    return dict(typed(model.graph, ""))
+    return dict(types_of_graph(model.graph, ""))
 
 
-def typed(graph: Graph, path: str) -> Iterator[tuple[str, Type | None]]:
+def types_of_graph(graph: Graph, path: str) -> Iterator[tuple[str, Type | None]]:
     for value in (*values(graph), *graph.outputs):
         yield path + value.name, value.type
     for node in graph.nodes:
         for attribute in node.attributes.values():
             for inner in attribute.graphs:
-                yield from typed(inner, f"{path}{node.outputs[0].name}.{attribute.name}.")
+                yield from types_of_graph(inner, f"{path}{node.outputs[0].name}.{attribute.name}.")
 
 
 def without_hints(data: bytes) -> bytes:
-    """The model without the types that it declares of anything but its inputs, so that both have to find them."""
+    """The model without declared types except those of its inputs, so that both must infer them."""
     record = decode(data, m.ModelProto)
     assert record.graph is not None
     record.graph.value_info = []
@@ -95,7 +97,7 @@ def without_hints(data: bytes) -> bytes:
 
 
 def differences(mine: Type | None, other: Type | None) -> Iterator[str]:
-    """`contradicts …` where both know and differ, `less …` where only the other one knows."""
+    """`contradicts …` where both types are known and differ, `less …` where only the other is known."""
     if other is None:
         return
     if mine is None:
@@ -126,7 +128,7 @@ def contradicts(mine: Dim, other: Dim) -> bool:
 
 
 def knows_less(mine: Dim, other: Dim) -> bool:
-    """Whether the other one has a number, or a symbol of the model, where mine has neither."""
+    """Whether the other dim is a number, or a symbol of the model, and mine is neither."""
     if isinstance(other, int):
         return not isinstance(mine, int)
     if other is None or str(other).startswith("unk__"):
@@ -140,9 +142,9 @@ def knows_less(mine: Dim, other: Dim) -> bool:
 
 
 def with_variables(model: Model, *, shared: bool) -> dict[str, int]:
-    """Puts a variable for every length of the inputs of a model whose inputs have numbers; returns their values.
+    """Replaces every numeric dim of the model's inputs by a variable; returns the values of the variables.
 
-    `shared`: one variable for all equal lengths; else one for each axis.
+    `shared`: one variable for all equal dims; otherwise one for each axis.
     """
     lengths: dict[str, int] = {}
     for i, value in enumerate(model.graph.inputs):
@@ -162,22 +164,22 @@ def with_variables(model: Model, *, shared: bool) -> dict[str, int]:
     return lengths
 
 
-# --- beside what comes out -------------------------------------------------------------------
+# --- against results of runs -----------------------------------------------------------------
 
 
 @dataclass
 class Observer:
-    """Holds what every node of a run hands out against the inferred types.
+    """Compares the results of every node in a run with the inferred types.
 
-    A variable that inference made up has to mean one length as long as its graph runs: it is learnt where it stands
-    alone, and forgotten when the graph begins again.
+    A symbol created by inference must have one length during a run of its graph: it is bound by the first dim that
+    consists of it alone, and unbound when the graph runs again.
     """
 
     lengths: Mapping[str, int]
     learnt: dict[Graph | None, dict[str, int]] = field(default_factory=dict)
     ran: dict[Graph | None, set[Node]] = field(default_factory=dict)
-    faults: Lines = field(default_factory=list)
-    evaluated: int = 0  # sizes that were expressions and could be worked out
+    errors: Lines = field(default_factory=list)
+    evaluated: int = 0  # dims that were expressions and could be evaluated
 
     def __call__(self, node: Node, results: Sequence[RuntimeValue]) -> None:
         ran = self.ran.setdefault(node.graph, set())
@@ -187,43 +189,43 @@ class Observer:
         ran.add(node)
         for value, result in zip(node.outputs, results, strict=False):
             if value.name and value.type is not None:
-                self.hold(value, value.type, result, node)
+                self.assert_result(value, value.type, result, node)
 
-    def hold(self, value: Value, found: Type, result: RuntimeValue, node: Node) -> None:
+    def assert_result(self, value: Value, inferred: Type, result: RuntimeValue, node: Node) -> None:
         where = f"{node.op_type} {value.name!r}"
         try:
-            assert_fits(found, result, where)
+            assert_fits(inferred, result, where)
         except AssertionError as error:
-            self.faults.append(str(error))
+            self.errors.append(str(error))
             return
         if (
-            isinstance(found, TensorType)
-            and found.shape is not None
+            isinstance(inferred, TensorType)
+            and inferred.shape is not None
             and isinstance(result, np.ndarray | SparseTensor)
         ):
-            for dim, length in zip(found.shape, result.shape, strict=True):
-                if isinstance(dim, Expr) and not self.agrees(dim, int(length), node.graph):
-                    self.faults.append(f"{where}: {found} for shape {result.shape}, where {self.known()}")
+            for dim, length in zip(inferred.shape, result.shape, strict=True):
+                if isinstance(dim, Expr) and not self.has_length(dim, int(length), node.graph):
+                    self.errors.append(f"{where}: {inferred} for shape {result.shape}, where {self.known()}")
 
-    def agrees(self, dim: Expr, length: int, graph: Graph | None) -> bool:
+    def has_length(self, dim: Expr, length: int, graph: Graph | None) -> bool:
         known = self.known()
         names = dim.symbols()
         (name, *others) = names or ("",)
         if not others and name.startswith("unk_") and name not in known and dim == symbol(name):
             self.learnt.setdefault(graph, {})[name] = length
-        wanted = evaluate(dim, known)
-        self.evaluated += wanted is not None
-        return wanted is None or wanted == length
+        evaluated = evaluate(dim, known)
+        self.evaluated += evaluated is not None
+        return evaluated is None or evaluated == length
 
     def known(self) -> dict[str, int]:
         result = dict(self.lengths)
-        for found in self.learnt.values():
-            result.update(found)
+        for bindings in self.learnt.values():
+            result.update(bindings)
         return result
 
 
-def observed(model: Model, feeds: Mapping[str, RuntimeValue], lengths: Mapping[str, int]) -> Observer:
-    """Runs a model whose types are inferred; lengths of variables in its inputs are read off the feeds."""
+def observe_run(model: Model, feeds: Mapping[str, RuntimeValue], lengths: Mapping[str, int]) -> Observer:
+    """Runs a model whose types are inferred; variables of its inputs are bound by the feeds."""
     observer = Observer({**lengths, **lengths_of(model, feeds)})
     Interpreter(model, seed=1).run(feeds, observer)
     return observer

@@ -16,8 +16,8 @@ import numpy as np
 from cases import assert_fits, type_of
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.io import from_proto
-from sardonyx._src.io.data_proto import datum_from
+from sardonyx._src.io.serde import from_proto
+from sardonyx._src.io.serde.data import datum_from
 from sardonyx._src.ir.graph import Model
 from sardonyx._src.ir.tensors import Array, SparseTensor, Storage
 from sardonyx._src.ir.types import TensorType
@@ -64,7 +64,7 @@ class OfficialCase:
             yield network_data(self.data, model)
             return
         for folder in sorted(self.data.glob("test_data_set_*")):
-            yield stored(folder, "input", model), stored(folder, "output", model)
+            yield load_stored(folder, "input", model), load_stored(folder, "output", model)
 
 
 def datum(value: object) -> object:
@@ -86,7 +86,7 @@ def strings_as_str(value: Array) -> Array:
 
 
 def network_data(path: Path, model: Model) -> tuple[list[object], list[object]]:
-    """A network's input, which the suite makes as a ramp from 0 to 1, and its stored output."""
+    """A network's input, which the suite generates as a ramp from 0 to 1, and its stored output."""
     (value,) = (v for v in model.graph.inputs if v.initializer is None)
     assert isinstance(value.type, TensorType) and value.type.shape is not None, f"{path}: {value!r}"
     shape = tuple(d if isinstance(d, int) else 1 for d in value.type.shape)
@@ -96,8 +96,8 @@ def network_data(path: Path, model: Model) -> tuple[list[object], list[object]]:
     return [ramp], [datum_from(output, NoFiles())]
 
 
-def stored(folder: Path, prefix: str, model: Model) -> list[object]:
-    """The stored inputs or outputs of a data set, in order; the model tells which message a file holds."""
+def load_stored(folder: Path, prefix: str, model: Model) -> list[object]:
+    """The stored inputs or outputs of a data set, in order; types in the model determine the message of each file."""
     values = model.graph.inputs if prefix == "input" else model.graph.outputs
     result: list[object] = []
     count = len(list(folder.glob(f"{prefix}_*.pb")))
@@ -112,7 +112,7 @@ def stored(folder: Path, prefix: str, model: Model) -> list[object]:
 
 @cache
 def official_cases() -> tuple[OfficialCase, ...]:
-    """Every case of the wheel, node cases first; making those takes a few seconds."""
+    """Every case of the wheel, node cases first; generating those takes a few seconds."""
     return (*node_cases(), *stored_cases())
 
 
@@ -120,9 +120,9 @@ def node_cases() -> Iterator[OfficialCase]:
     from onnx.backend.test.loader import load_node_model_tests
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the suite makes its cases with overflows and divisions by zero
-        found = load_node_model_tests()
-    for case in found:
+        warnings.simplefilter("ignore")  # the suite computes its cases with overflows and divisions by zero
+        tests = load_node_model_tests()
+    for case in tests:
         model = case.model.SerializeToString()
         yield OfficialCase(case.name, "node", model, case.data_sets, case.rtol, case.atol)
 
@@ -141,7 +141,7 @@ def stored_cases() -> Iterator[OfficialCase]:
 
 
 def folder_cases(root: Path) -> Iterator[OfficialCase]:
-    """The cases below a folder, as releases before the wheel's stored them; each content once."""
+    """The cases in a folder of an older release, without duplicates of equal content."""
     seen: set[bytes] = set()
     for model in sorted(root.rglob("model.onnx")):
         data = sorted(model.parent.glob("test_data_set_*/*.pb"))
@@ -157,7 +157,7 @@ def folder_cases(root: Path) -> Iterator[OfficialCase]:
 Engine = Callable[[Model], "Interpreter | NativeEngine"]
 
 
-def run_case(case: OfficialCase, model: Model | None = None, engine: Engine = Interpreter) -> None:
+def assert_case_passes(case: OfficialCase, model: Model | None = None, engine: Engine = Interpreter) -> None:
     """Runs a case on an engine and compares by the case's own tolerance; random ones by what is promised.
 
     `model`, if given, runs instead of the case's own.
@@ -170,7 +170,7 @@ def run_case(case: OfficialCase, model: Model | None = None, engine: Engine = In
         results = list(interpreter.run(feeds).values())  # type: ignore[arg-type]
         if re.search("bernoulli|training_dropout", case.name):
             again = list(interpreter.run(feeds).values())  # type: ignore[arg-type]
-            assert_drawn(case, model, inputs, results, again)
+            assert_random_outputs(case, model, inputs, results, again)
         for i, (actual, expected) in enumerate(zip(results, outputs, strict=True)):
             if re.search("bernoulli|training_dropout", case.name):
                 assert_fits(type_of(expected), actual, f"{case} output {i}")  # type: ignore[arg-type]
@@ -178,14 +178,14 @@ def run_case(case: OfficialCase, model: Model | None = None, engine: Engine = In
                 assert_close(actual, expected, case, f"{case} output {i}")
 
 
-def assert_drawn(
+def assert_random_outputs(
     case: OfficialCase,
     model: Model,
     inputs: list[object],
     results: list[RuntimeValue],
     again: list[RuntimeValue],
 ) -> None:
-    """What is promised of drawn elements: their range, and that a seed repeats them."""
+    """Asserts the range of random outputs, and that a seed reproduces them."""
     x, y = np.asarray(inputs[0]).astype(float), np.asarray(results[0]).astype(float)
     if "bernoulli" in case.name:
         assert set(np.unique(y)) <= {0.0, 1.0}, f"{case}: {y}"
@@ -227,6 +227,6 @@ def assert_close(actual: object, expected: object, case: OfficialCase, where: st
 
 
 def matching(pattern: str, root: Path | None = None) -> list[OfficialCase]:
-    """The cases whose name the pattern finds, of the wheel or of a folder."""
+    """The cases of the wheel or of a folder whose names match the pattern."""
     cases = official_cases() if root is None else folder_cases(root)
     return [case for case in cases if re.search(pattern, case.name)]

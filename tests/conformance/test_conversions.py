@@ -11,38 +11,38 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from conformance.conversions import Target, converted, targets_of
-from conformance.official import OfficialCase, official_cases, run_case
+from conformance.conversions import Target, convert_to, targets_of
+from conformance.official import OfficialCase, assert_case_passes, official_cases
 from conformance.test_official import FAILURES
-from conformance.test_shared_models import FOLDERS, MODELS, STEPS, VENDOR, compare, reference
+from conformance.test_shared_models import FOLDERS, MODELS, STEPS, VENDOR, assert_outputs_equal, reference
 from sardonyx._src.convert.steps import how, steps
 from sardonyx._src.errors import ConversionError
 
 SAMPLE = 900
-OLD = 13  # an operator set that many tools still ask for
+OLD = 13  # an operator set that many tools still target
 CHECKED = 500
 
 
 def sample() -> list[tuple[OfficialCase, Target]]:
-    """Cases with a version each, drawn with a fixed seed."""
+    """Pairs of a case and a target version, drawn with a fixed seed."""
     draw = random.Random(7)
     cases = [case for case in official_cases() if case.kind != "real" and case.name not in FAILURES]
-    found = []
+    pairs = []
     for case in draw.choices(cases, k=SAMPLE):
         targets = targets_of(case.load())
         if targets:
-            found.append((case, draw.choice(targets)))
-    return found
+            pairs.append((case, draw.choice(targets)))
+    return pairs
 
 
 def test_official_cases_hold_under_other_versions() -> None:
     held = 0
     for case, target in sample():
         try:
-            model = converted(case.load(), target)
+            model = convert_to(case.load(), target)
         except ConversionError:
             continue  # what a version cannot express is refused
-        run_case(case, model)
+        assert_case_passes(case, model)
         held += 1
     assert held > SAMPLE / 2
 
@@ -50,7 +50,7 @@ def test_official_cases_hold_under_other_versions() -> None:
 @pytest.mark.parametrize("case", [c for c in official_cases() if c.kind == "real"], ids=str)
 @pytest.mark.parametrize("version", [OLD, 28])
 def test_networks_hold_under_new_and_old_versions(case: OfficialCase, version: int) -> None:
-    run_case(case, converted(case.load(), ("", version)))
+    assert_case_passes(case, convert_to(case.load(), ("", version)))
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -60,25 +60,25 @@ def test_real_models_hold_under_new_and_old_versions(name: str, version: int) ->
     if VENDOR.intersection(node.domain for node in model.graph.nodes):
         pytest.skip("holds operators of a vendor")
     inputs, outputs = reference(MODELS / name)
-    results = sx.Session(converted(model, ("", version))).run(inputs)
+    results = sx.Session(convert_to(model, ("", version))).run(inputs)
     for output, expected in outputs.items():
         if name in STEPS:
             np.testing.assert_allclose(np.asarray(results[output]), np.asarray(expected), 1e-6, STEPS[name])
         else:
-            compare(results[output], expected, f"{name} {output}")
+            assert_outputs_equal(results[output], expected, f"{name} {output}")
 
 
 def test_every_step_up_can_be_taken() -> None:
     assert [str(step) for step in steps() if step.is_up and how(step) == "none"] == []
 
 
-def test_converted_cases_have_no_faults_that_they_had_not_before() -> None:
+def test_conversion_introduces_no_violations() -> None:
     for case, target in sample()[:CHECKED]:
-        one = case.load()
+        original = case.load()
         try:
-            model = converted(one, target)
+            model = convert_to(original, target)
         except ConversionError:
             continue
-        before = {d.rule for d in sx.check(one).of("error")}
+        before = {d.rule for d in sx.check(original).of("error")}
         after = [str(d) for d in sx.check(model).of("error") if d.rule not in before]
         assert after == [], f"{case.name} under {target}"

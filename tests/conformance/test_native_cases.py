@@ -1,4 +1,4 @@
-"""The cases of every operator on the native engine: what the reference engine gives, or its refusal."""
+"""The cases of every operator on the native engine: results of the reference engine, or its error."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def test_a_case_is_computed_natively(case: Case) -> None:
     assert op is not None
     if op.is_random:
         pytest.skip("draws are not the same")
-    made = model_of(case)
+    model = model_of(case)
     feeds = {f"x{i}": value for i, value in enumerate(case.inputs) if value is not None or i in case.types}
     try:
-        expected = Interpreter(made, seed=1).run(feeds)
+        expected = Interpreter(model, seed=1).run(feeds)
     except SardonyxError as error:
         with pytest.raises(type(error)):
-            NativeEngine(made, threads=1, seed=1).run(feeds)
+            NativeEngine(model, threads=1, seed=1).run(feeds)
         return
-    found = NativeEngine(made, threads=1, seed=1).run(feeds)
+    outputs = NativeEngine(model, threads=1, seed=1).run(feeds)
     for name, value in expected.items():
-        assert_same(found[name], value, exact=False, where=f"{case} {name}")
+        assert_same(outputs[name], value, exact=False, where=f"{case} {name}")

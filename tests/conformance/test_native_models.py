@@ -1,4 +1,4 @@
-"""Real models on the native engine against what another runtime answered, where the models stand beside the project."""
+"""Shared models on the native engine, compared with stored outputs of another runtime."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from conformance.test_shared_models import FOLDERS, MODELS, STEPS, VENDOR, compare, reference
+from conformance.test_shared_models import FOLDERS, MODELS, STEPS, VENDOR, assert_outputs_equal, reference
 from sardonyx._src.errors import UnsupportedOperator
 
-pytestmark = pytest.mark.skipif(not FOLDERS, reason="the models do not stand beside the project")
+pytestmark = pytest.mark.skipif(not FOLDERS, reason="the shared models are not available")
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -24,7 +24,7 @@ def test_a_model_answers_natively_as_another_runtime_does(name: str, threads: in
             raise
         pytest.skip(f"holds {error.domain}.{error.op_type}, an operator of a vendor")
     assert outputs, "nothing to compare with"
-    for _ in range(3):  # runs like an earlier one go another way
+    for _ in range(3):  # runs like an earlier one use the fast path
         results = session.run(inputs)
         for output, expected in outputs.items():
             if name in STEPS:
@@ -32,4 +32,4 @@ def test_a_model_answers_natively_as_another_runtime_does(name: str, threads: in
                     np.asarray(results[output]), np.asarray(expected), 1e-6, STEPS[name]
                 )
             else:
-                compare(results[output], expected, f"{name} {output}")
+                assert_outputs_equal(results[output], expected, f"{name} {output}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.official import OfficialCase, official_cases, run_case
+from conformance.official import OfficialCase, assert_case_passes, official_cases
 from conformance.test_official import FAILURES
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.runtime.engine import NativeEngine
@@ -14,6 +14,6 @@ from sardonyx._src.runtime.engine import NativeEngine
 def test_official_on_the_native_engine(case: OfficialCase) -> None:
     if case.name in FAILURES:
         with pytest.raises(SardonyxError, match=FAILURES[case.name]):
-            run_case(case, engine=NativeEngine)
+            assert_case_passes(case, engine=NativeEngine)
     else:
-        run_case(case, engine=NativeEngine)
+        assert_case_passes(case, engine=NativeEngine)

@@ -1,4 +1,4 @@
-"""Real models against what another runtime answered, where the models stand beside the project."""
+"""Shared models, compared with stored outputs of another runtime."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ VENDOR = {
     "org.pytorch.aten",
 }  # operators that no specification defines
 
-# The other runtime fuses quantised layers into integer arithmetic, and so differs from its own answer without
-# fusion by up to two steps of the output's scale; the operators' definitions give the unfused one.
+# The other runtime fuses quantised layers into integer arithmetic, and so differs from its own result without
+# fusion by up to two steps of the output's scale; the operators' definitions give the unfused result.
 STEPS = {"mobilenet_qdq_maui": 2 * 0.15309934}
 
-pytestmark = pytest.mark.skipif(not FOLDERS, reason="the models do not stand beside the project")
+pytestmark = pytest.mark.skipif(not FOLDERS, reason="the shared models are not available")
 
 
 def reference(folder: Path) -> tuple[dict[str, object], dict[str, object]]:
-    """Inputs and outputs by name; strings and maps stand in a JSON file."""
-    found: dict[str, object] = dict(np.load(folder / "ref.npz"))
+    """Inputs and outputs by name; strings and maps are in a JSON file."""
+    arrays: dict[str, object] = dict(np.load(folder / "ref.npz"))
     if (folder / "ref.json").exists():
-        found |= json.loads((folder / "ref.json").read_text())
+        arrays |= json.loads((folder / "ref.json").read_text())
     parts: dict[str, dict[str, object]] = {"in": {}, "out": {}}
-    for key, value in found.items():
+    for key, value in arrays.items():
         kind, _, name = key.partition(":")
         parts[kind][name] = plain(value)
     return parts["in"], parts["out"]
@@ -62,24 +62,24 @@ def test_a_model_answers_as_another_runtime_does(name: str) -> None:
         if name in STEPS:
             np.testing.assert_allclose(np.asarray(results[output]), np.asarray(expected), 1e-6, STEPS[name])
         else:
-            compare(results[output], expected, f"{name} {output}")
+            assert_outputs_equal(results[output], expected, f"{name} {output}")
 
 
-def compare(actual: object, expected: object, where: str) -> None:
+def assert_outputs_equal(actual: object, expected: object, where: str) -> None:
     if isinstance(expected, list) and isinstance(actual, list):
         for a, e in zip(actual, expected, strict=True):
-            compare(a, e, where)
+            assert_outputs_equal(a, e, where)
     elif isinstance(expected, dict):
         assert isinstance(actual, dict), where
-        wanted = {str(k): v for k, v in expected.items()}
-        assert {str(k) for k in actual} == set(wanted), where
+        entries = {str(k): v for k, v in expected.items()}
+        assert {str(k) for k in actual} == set(entries), where
         for key, value in actual.items():
-            np.testing.assert_allclose(np.asarray(value), wanted[str(key)], 1e-4, 1e-5, err_msg=where)
+            np.testing.assert_allclose(np.asarray(value), entries[str(key)], 1e-4, 1e-5, err_msg=where)
     else:
-        close(actual, np.asarray(expected), where)
+        assert_close(actual, np.asarray(expected), where)
 
 
-def close(actual: object, expected: Array, where: str) -> None:
+def assert_close(actual: object, expected: Array, where: str) -> None:
     assert isinstance(actual, np.ndarray), where
     assert actual.shape == expected.shape, where
     if expected.dtype.kind in "OSU":

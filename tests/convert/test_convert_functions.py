@@ -1,4 +1,4 @@
-"""Functions under other versions: what calls give them is not theirs to conclude from."""
+"""Conversion of functions, independent of what single calls pass."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import model, only
+from models import only, parse_model
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -17,9 +17,9 @@ from sardonyx._src.proto.text import from_text
 MY = '"my": 1'
 
 
-def shapes(found: Model, **feeds: object) -> list[tuple[int, ...]]:
+def shapes(actual: Model, **feeds: object) -> list[tuple[int, ...]]:
     arrays = {name: np.asarray(value) for name, value in feeds.items()}
-    return [np.asarray(result).shape for result in Interpreter(found).run(arrays).values()]
+    return [np.asarray(result).shape for result in Interpreter(actual).run(arrays).values()]
 
 
 @pytest.mark.parametrize("last", ["{0}", "{2}"])
@@ -28,8 +28,8 @@ def test_what_the_last_call_gives_need_not_hold_in_the_others(last: str) -> None
       y = my.f(x, a)  z = my.f(x, b)
     }}
     <opset_import: ["": 13], domain: "my"> f (p, axes) => (q) {{ q = Squeeze(p, axes) }}"""
-    with pytest.raises(ConversionError, match=r"axes \('axes'\) is an attribute there"):
-        convert(model(text, opset=13, more=MY), 11)
+    with pytest.raises(ConversionError, match=r"axes \('axes'\) must be constant"):
+        convert(parse_model(text, opset=13, more=MY), 11)
 
 
 def test_constants_of_the_function_itself_hold_in_every_call() -> None:
@@ -37,17 +37,17 @@ def test_constants_of_the_function_itself_hold_in_every_call() -> None:
     <opset_import: ["": 13], domain: "my"> f (p) => (q) {
       one = Constant<value = int32[1] {1}>()  wide = Cast<to = 7>(one)  axes = Add(wide, wide)  q = Squeeze(p, axes)
     }"""
-    converted = convert(model(text, opset=13, more=MY), 11)
+    converted = convert(parse_model(text, opset=13, more=MY), 11)
     body = converted.functions["my", "f", ""].body
     assert only(body, "Squeeze").attributes["axes"].value == (2,)
 
 
-def test_results_of_calls_are_told_apart() -> None:
+def test_results_of_calls_are_distinguished() -> None:
     text = """g (float[1,6,1] x) => (float[N,M] y, float[K,L] z) <int64[1] a = {-1}, int64[1] b = {1}> {
       c = my.f(a)  d = my.f(b)  y = Squeeze(x, c)  z = Squeeze(x, d)
     }
     <opset_import: ["": 13], domain: "my"> f (p) => (q) { one = Constant<value = int64[1] {1}>()  q = Add(p, one) }"""
-    converted = convert(model(text, opset=13, more=MY), 11)
+    converted = convert(parse_model(text, opset=13, more=MY), 11)
     assert shapes(converted, x=np.zeros((1, 6, 1), np.float32)) == [(6, 1), (1, 6)]
 
 
@@ -57,7 +57,7 @@ def test_results_of_calls_are_told_apart() -> None:
 def test_a_required_attribute_may_be_a_parameter(node: str, start: int, target: int) -> None:
     text = f"""g (float[1,2] x) => (float[N,M] y) {{ y = my.f<n = 1>(x) }}
     <opset_import: ["": {start}], domain: "my"> f <n> (p) => (q) {{ q = {node} }}"""
-    converted = convert(model(text, opset=start, more=MY), target)
+    converted = convert(parse_model(text, opset=start, more=MY), target)
     assert converted.functions["my", "f", ""].opset_imports == {"": target}
     assert shapes(converted, x=np.zeros((1, 2), np.float32))[0][0] == 1
 
@@ -75,8 +75,10 @@ def test_an_operator_that_a_function_hides_is_not_put_in(
 ) -> None:
     whole = f"""g (float[1,2] x) => (float[N,M] y, float[1,2] z) {{ {text} }}
     <opset_import: ["": {start}], domain: ""> {hidden} (p) => (q) {{ q = Neg(p) }}"""
-    with pytest.raises(ConversionError, match=f"{hidden}, which it would take, is hidden by a function"):
-        convert(model(whole, opset=start), target)
+    with pytest.raises(
+        ConversionError, match=f"{hidden}, which the conversion needs, is shadowed by a function"
+    ):
+        convert(parse_model(whole, opset=start), target)
 
 
 def test_what_training_writes_to_is_no_constant() -> None:
@@ -90,7 +92,7 @@ def test_what_training_writes_to_is_no_constant() -> None:
     record.training_info = [
         m.TrainingInfoProto(algorithm=from_text(step, m.GraphProto), update_binding=[binding])
     ]
-    with pytest.raises(ConversionError, match="would have to be constant"):
+    with pytest.raises(ConversionError, match="must be constant, as it is an attribute"):
         convert(sx.load(record), 11)
     record.training_info = []
     assert convert(sx.load(record), 11).opset_imports == {"": 11}

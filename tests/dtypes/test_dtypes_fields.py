@@ -43,7 +43,7 @@ def random_array(dtype: DataType, shape: tuple[int, ...], seed: int = 0) -> Arra
 
 
 def wheel_array(field: str, values: Array, dtype: DataType, shape: tuple[int, ...]) -> Array:
-    """What the onnx package makes of a typed field."""
+    """The array that the onnx package decodes from a typed field."""
     tensor = onnx.TensorProto(data_type=dtype.value, dims=shape)
     getattr(tensor, field).extend(values.tolist())
     array: Array = onnx.numpy_helper.to_array(tensor)
@@ -71,7 +71,7 @@ def test_onnx_reads_what_to_field_writes(dtype: DataType, shape: tuple[int, ...]
 
 
 @pytest.mark.parametrize("dtype", [t for t in NUMERIC if t.bits <= 16], ids=lambda t: t.text)
-def test_onnx_reads_every_code_of_a_small_type_alike(dtype: DataType) -> None:
+def test_onnx_agrees_on_every_code_of_a_small_type(dtype: DataType) -> None:
     count = 2 if dtype is DataType.BOOL else 1 << dtype.bits
     codes = np.arange(count).astype(np.uint16 if dtype.bits == 16 else np.uint8)
     array = codes.view(dtype.numpy)
@@ -143,7 +143,7 @@ def test_entries_and_values_are_those_of_the_specification(
 
 
 @pytest.mark.parametrize(
-    ("dtype", "wanted"),
+    ("dtype", "expected"),
     [
         (DataType.FLOAT, np.float32),
         (DataType.COMPLEX128, np.float64),
@@ -157,8 +157,8 @@ def test_entries_and_values_are_those_of_the_specification(
     ],
     ids=lambda x: x.text if isinstance(x, DataType) else "",
 )
-def test_numbers_have_the_dtype_of_the_field(dtype: DataType, wanted: type[np.generic]) -> None:
-    assert to_field(np.zeros(3, dtype.numpy), dtype)[1].dtype == wanted
+def test_numbers_have_the_dtype_of_the_field(dtype: DataType, expected: type[np.generic]) -> None:
+    assert to_field(np.zeros(3, dtype.numpy), dtype)[1].dtype == expected
 
 
 @pytest.mark.parametrize("payload", [0x7FA00001, 0xFFC01234], ids=["signalling", "quiet"])

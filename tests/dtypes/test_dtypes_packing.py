@@ -46,7 +46,7 @@ def array_of(codes: list[int], dtype: DataType) -> Array:
 
 
 def wheel_array(raw: bytes, dtype: DataType, shape: tuple[int, ...]) -> Array:
-    """What the onnx package makes of raw data."""
+    """The array that the onnx package decodes from raw data."""
     tensor = onnx.TensorProto(data_type=dtype.value, dims=shape, raw_data=raw)
     array: Array = onnx.numpy_helper.to_array(tensor)
     return array
@@ -208,9 +208,9 @@ def test_true_is_written_as_one() -> None:
 @pytest.mark.parametrize("dtype", [DataType.INT4, DataType.INT16, DataType.FLOAT6E2M3], ids=lambda t: t.text)
 def test_pack_writes_c_order_whatever_the_strides(dtype: DataType) -> None:
     array = np.arange(6).reshape(2, 3).astype(dtype.numpy)
-    wanted = bytes(pack(array, dtype))
-    assert bytes(pack(np.asfortranarray(array), dtype)) == wanted
-    assert bytes(pack(np.repeat(array, 2, axis=1)[:, ::2], dtype)) == wanted
+    expected = bytes(pack(array, dtype))
+    assert bytes(pack(np.asfortranarray(array), dtype)) == expected
+    assert bytes(pack(np.repeat(array, 2, axis=1)[:, ::2], dtype)) == expected
 
 
 def test_pack_takes_big_endian_arrays() -> None:
@@ -232,15 +232,15 @@ def test_the_other_byte_order_swaps_each_part(
     dtype: DataType, raw: bytes, reversed_parts: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shape = (len(raw) * 8 // dtype.bits,)
-    here = unpack(reversed_parts, dtype, shape)
+    native = unpack(reversed_parts, dtype, shape)
     monkeypatch.setattr(packing, "BIG_ENDIAN", not packing.BIG_ENDIAN)
-    there = unpack(raw, dtype, shape)
-    assert there.tobytes() == here.tobytes()
-    assert bytes(pack(there, dtype)) == raw
+    swapped = unpack(raw, dtype, shape)
+    assert swapped.tobytes() == native.tobytes()
+    assert bytes(pack(swapped, dtype)) == raw
 
 
 @pytest.mark.parametrize(
-    ("dtype", "shape", "wanted"),
+    ("dtype", "shape", "count"),
     [
         (DataType.FLOAT, (2,), 8),
         (DataType.INT4, (3,), 2),
@@ -251,21 +251,23 @@ def test_the_other_byte_order_swaps_each_part(
 )
 @pytest.mark.parametrize("off", [-1, 1])
 def test_a_wrong_number_of_bytes_names_both(
-    dtype: DataType, shape: tuple[int, ...], wanted: int, off: int
+    dtype: DataType, shape: tuple[int, ...], count: int, off: int
 ) -> None:
-    with pytest.raises(ValueError, match=f"{dtype.name}.* has {wanted + off} bytes, wanted {wanted};"):
-        unpack(bytes(wanted + off), dtype, shape)
+    with pytest.raises(ValueError, match=f"{dtype.name}.* must have {count} bytes; got {count + off};"):
+        unpack(bytes(count + off), dtype, shape)
 
 
 @by_type
 def test_a_shape_without_end_takes_no_memory(dtype: DataType) -> None:
-    wanted = (2**124 * dtype.bits) // 8
-    with pytest.raises(ValueError, match=f"has 1 bytes, wanted {wanted};"):
+    count = (2**124 * dtype.bits) // 8
+    with pytest.raises(ValueError, match=f"must have {count} bytes; got 1;"):
         unpack(b"?", dtype, (2**62, 2**62))
 
 
 def test_a_negative_dim_is_named() -> None:
-    with pytest.raises(ValueError, match=r"dims\[1\] of \[0, -3\] is -3"):
+    with pytest.raises(
+        ValueError, match=r"dims\[1\] of \[0, -3\] must be a count of elements, 0 or more; got -3"
+    ):
         unpack(b"", DataType.FLOAT, (0, -3))
 
 
@@ -283,5 +285,5 @@ def test_types_without_width_have_no_raw_data(dtype: DataType) -> None:
 
 
 def test_pack_never_casts() -> None:
-    with pytest.raises(TypeError, match="dtype float64, wanted float32 for FLOAT"):
+    with pytest.raises(TypeError, match="dtype float32 for FLOAT; got float64"):
         pack(np.zeros(1), DataType.FLOAT)

@@ -29,7 +29,7 @@ BITS = {
 
 
 def names(claim: str) -> set[str]:
-    """The types of which an attribute is true."""
+    """The names of the types for which an attribute is true."""
     return {dtype.name for dtype in DataType if getattr(dtype, claim)}
 
 
@@ -119,7 +119,7 @@ def test_of_inverts_numpy(dtype: DataType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("given", "expected"),
     [
         (np.dtype(">f4"), DataType.FLOAT),
         (np.dtype(">i8"), DataType.INT64),
@@ -135,8 +135,8 @@ def test_of_inverts_numpy(dtype: DataType) -> None:
         (np.dtypes.StringDType(), DataType.STRING),
     ],
 )
-def test_of_takes_every_spelling_of_a_dtype(given: np.dtype[np.generic] | type, wanted: DataType) -> None:
-    assert DataType.of(given) is wanted
+def test_of_accepts_every_kind_of_dtype(given: np.dtype[np.generic] | type, expected: DataType) -> None:
+    assert DataType.of(given) is expected
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_of_names_a_dtype_that_onnx_lacks(dtype: np.dtype[np.generic]) -> None:
 
 
 def test_none_is_not_taken_for_float64() -> None:
-    with pytest.raises(TypeError, match="None is no dtype"):
+    with pytest.raises(TypeError, match="got None, which NumPy would take for float64"):
         DataType.of(None)  # type: ignore[arg-type]  # what a caller without type checks may do
 
 
@@ -168,7 +168,7 @@ def test_parse_inverts_text_and_name(dtype: DataType) -> None:
 
 
 def test_parse_suggests_near_names() -> None:
-    with pytest.raises(ValueError, match=r"no element type is called 'flaot'; did you mean float.*\?"):
+    with pytest.raises(ValueError, match=r"no element type is named 'flaot'; did you mean 'float.*\?"):
         DataType.parse("flaot")
 
 

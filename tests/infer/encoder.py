@@ -1,4 +1,4 @@
-"""A BERT-like encoder as an exporter writes it: norms and GELU spelt out, shapes put together from sizes."""
+"""A BERT-like encoder as exported: decomposed norms and GELU, shapes concatenated from sizes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Encoder:
         ids, types, mask = (
             b.input(n, DataType.INT64, shape) for n in ("input_ids", "token_type_ids", "attention_mask")
         )
-        x = self.embedded(ids, types)
+        x = self.embed(ids, types)
         bias = self.mask_bias(mask, ids)
         for i in range(self.layers):
-            x = self.normalized(b.Add(self.attention(x, bias, f"{i}"), x), f"{i}.norm1")
-            x = self.normalized(b.Add(self.feed_forward(x, f"{i}"), x), f"{i}.norm2")
+            x = self.normalize(b.Add(self.attention(x, bias, f"{i}"), x), f"{i}.norm1")
+            x = self.normalize(b.Add(self.feed_forward(x, f"{i}"), x), f"{i}.norm2")
         first = b.Gather(x, self.constant(0), axis=1)
         pooled = b.Tanh(
             b.Gemm(
@@ -59,7 +59,7 @@ class Encoder:
 
     # --- parts --------------------------------------------------------------------------------
 
-    def embedded(self, ids: Value, types: Value) -> Value:
+    def embed(self, ids: Value, types: Value) -> Value:
         b, width = self.b, self.width
         words = b.Gather(self.weight("words", self.vocabulary, width), ids)
         kinds = b.Gather(self.weight("types", 2, width), types)
@@ -68,10 +68,10 @@ class Encoder:
             numbers, self.constant([0]), self.size(ids, 1), self.constant([1]), self.constant([1])
         )
         positions = b.Gather(self.weight("positions", POSITIONS, width), places)
-        return self.normalized(b.Add(b.Add(words, kinds), positions), "embedding.norm")
+        return self.normalize(b.Add(b.Add(words, kinds), positions), "embedding.norm")
 
     def mask_bias(self, mask: Value, ids: Value) -> Value:
-        """[batch, 1, sequence, sequence]: 0 where a token may be looked at, a large negative number elsewhere."""
+        """[batch, 1, sequence, sequence]: 0 where a token may be attended to, a large negative number elsewhere."""
         b = self.b
         wide = b.Unsqueeze(b.Unsqueeze(mask, self.constant([1])), self.constant([2]))
         target = b.Concat(self.size(ids, 0), self.constant([1]), self.size(ids, 1), self.size(ids, 1), axis=0)
@@ -107,7 +107,7 @@ class Encoder:
         product = self.b.MatMul(x, self.weight(f"{name}.weight", before, width))
         return self.b.Add(self.weight(f"{name}.bias", width), product)
 
-    def normalized(self, x: Value, name: str) -> Value:
+    def normalize(self, x: Value, name: str) -> Value:
         b = self.b
         centred = b.Sub(x, b.ReduceMean(x, axes=[-1]))
         variance = b.ReduceMean(b.Pow(centred, self.constant(2.0)), axes=[-1])
@@ -123,8 +123,8 @@ class Encoder:
         return self.b.constant(name, values)
 
     def constant(self, value: int | float | list[int]) -> Value:
-        """A small constant, which all its readers share."""
+        """A small constant, shared by all its uses."""
         name = f"constant {value}"
         dtype = np.float32 if isinstance(value, float) else np.int64
-        found = self.b.graph.initializers.get(name)
-        return found if found is not None else self.b.constant(name, np.array(value, dtype))
+        existing = self.b.graph.initializers.get(name)
+        return existing if existing is not None else self.b.constant(name, np.array(value, dtype))

@@ -1,4 +1,4 @@
-"""An encoder whose batch and sequence are open: every size in it is a number or an expression in these two."""
+"""An encoder with symbolic batch and sequence: all sizes are numbers or expressions in these two."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import values
 
 
-def inferred(*, copied: bool) -> Model:
+def inferred_encoder(*, copied: bool) -> Model:
     return sx.infer(Encoder(layers=2, width=64, heads=4, vocabulary=100, copied=copied).model())
 
 
 @pytest.mark.parametrize("copied", [False, True])
-def test_every_size_is_told_by_batch_and_sequence(copied: bool) -> None:
+def test_every_size_is_an_expression_in_batch_and_sequence(copied: bool) -> None:
     symbols: set[str] = set()
-    for value in values(inferred(copied=copied).graph):
+    for value in values(inferred_encoder(copied=copied).graph):
         assert isinstance(value.type, TensorType), value
         assert value.type.shape is not None, value
         for dim in value.type.shape:
@@ -30,7 +30,7 @@ def test_every_size_is_told_by_batch_and_sequence(copied: bool) -> None:
 
 @pytest.mark.parametrize("copied", [False, True])
 def test_sizes_of_an_encoder(copied: bool) -> None:
-    graph = inferred(copied=copied).graph
+    graph = inferred_encoder(copied=copied).graph
     scores = [str(node.outputs[0].type) for node in graph.nodes if node.op_type == "Softmax"]
     assert scores == ["float[batch,4,sequence,sequence]"] * 2
     assert [str(value.type) for value in graph.outputs] == ["float[batch,sequence,64]", "float[batch,64]"]

@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 
 import sardonyx as sx
-from models import function, model, only, record
+from models import only, parse_function, parse_model, parse_record
 from sardonyx._src.errors import InferenceError
-from sardonyx._src.infer.merge import joined, merged
+from sardonyx._src.infer.merge import join_types, merge_types
 from sardonyx._src.ir.graph import Model
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs, values
 from sardonyx._src.proto import messages as m
 
 
-def types(found: Model) -> dict[str, str]:
-    sx.infer(found)
-    return {v.name: str(v.type) for g in graphs(found.graph) for v in values(g)}
+def infer_types(model: Model) -> dict[str, str]:
+    sx.infer(model)
+    return {v.name: str(v.type) for g in graphs(model.graph) for v in values(g)}
 
 
 def y(text: str, *, opset: int = 21) -> str:
     """The inferred type of `y`, of which the model declares nothing but the element type."""
-    return types(model(text, opset=opset))["y"]
+    return infer_types(parse_model(text, opset=opset))["y"]
 
 
 # --- sizes that other tools lose -------------------------------------------------------------
@@ -107,44 +107,47 @@ def test_the_shape_arithmetic_of_an_exporter_disappears() -> None:
 
 
 def test_symbols_on_outputs_are_hints() -> None:
-    found = types(model("g (float[N,2] x) => (float[A,B] y) { y = Identity(x) }"))
-    assert found["y"] == "float[N,2]"
+    types = infer_types(parse_model("g (float[N,2] x) => (float[A,B] y) { y = Identity(x) }"))
+    assert types["y"] == "float[N,2]"
 
 
 def test_what_is_declared_stays_where_nothing_is_inferred() -> None:
-    found = types(model("g (float[N] x) => (float[K,3] y) { y = com.x.Foo(x) }", more='"com.x": 1'))
-    assert found["y"] == "float[K,3]"
+    types = infer_types(
+        parse_model("g (float[N] x) => (float[K,3] y) { y = com.x.Foo(x) }", more='"com.x": 1')
+    )
+    assert types["y"] == "float[K,3]"
 
 
 def test_numbers_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(
-        InferenceError, match=r"'Identity' output 'y': the model declares length 3 on axis 0, .* make 2"
+        InferenceError,
+        match=r"'Identity' output 'y': declared length 3 of axis 0 contradicts inferred length 2",
     ):
-        types(model("g (float[2] x) => (float[3] y) { y = Identity(x) }"))
-    with pytest.raises(InferenceError, match=r"declares elements of int64, its operators make float"):
-        types(model("g (float[2] x) => (int64[2] y) { y = Identity(x) }"))
-    with pytest.raises(InferenceError, match="declares rank 2, its operators make rank 1"):
-        types(model("g (float[2] x) => (float[1,2] y) { y = Identity(x) }"))
+        infer_types(parse_model("g (float[2] x) => (float[3] y) { y = Identity(x) }"))
+    with pytest.raises(InferenceError, match=r"declared element type int64 contradicts inferred float"):
+        infer_types(parse_model("g (float[2] x) => (int64[2] y) { y = Identity(x) }"))
+    with pytest.raises(InferenceError, match="declared rank 2 contradicts inferred rank 1"):
+        infer_types(parse_model("g (float[2] x) => (float[1,2] y) { y = Identity(x) }"))
 
 
 def test_every_contradiction_can_be_collected() -> None:
-    found = model("g (float[2] x) => (float[3] y, float[4] z) { y = Identity(x)  z = Identity(x) }")
+    model = parse_model("g (float[2] x) => (float[3] y, float[4] z) { y = Identity(x)  z = Identity(x) }")
     errors: list[InferenceError] = []
     from sardonyx._src.infer.walk import infer
 
-    infer(found, errors=errors)
+    infer(model, errors=errors)
     assert len(errors) == 2
 
 
 def test_an_operator_that_refuses_its_types_names_the_node() -> None:
     with pytest.raises(InferenceError, match=r"node\[0\] 'join' \(Add\)"):
-        types(model("g (float[2] x, float[3] z) => (float[] y) { [join] y = Add(x, z) }"))
+        infer_types(parse_model("g (float[2] x, float[3] z) => (float[] y) { [join] y = Add(x, z) }"))
 
 
 def test_inferring_twice_changes_nothing() -> None:
-    found = model(SHAPE_ARITHMETIC)
-    first = types(found)
-    assert types(found) == first
+    model = parse_model(SHAPE_ARITHMETIC)
+    first = infer_types(model)
+    assert infer_types(model) == first
 
 
 def test_a_type_is_merged_field_by_field() -> None:
@@ -154,26 +157,26 @@ def test_a_type_is_merged_field_by_field() -> None:
     n = symbol("N")
     declared = TensorType(DataType.FLOAT, (2, None, symbol("K")), "IMAGE")
     inferred = TensorType(DataType.FLOAT, (None, 3, n))
-    assert merged(declared, inferred) == TensorType(DataType.FLOAT, (2, 3, n), "IMAGE")
-    assert merged(None, inferred) == inferred
-    assert joined(TensorType(DataType.FLOAT, (2, n)), TensorType(DataType.FLOAT, (3, n))) == TensorType(
+    assert merge_types(declared, inferred) == TensorType(DataType.FLOAT, (2, 3, n), "IMAGE")
+    assert merge_types(None, inferred) == inferred
+    assert join_types(TensorType(DataType.FLOAT, (2, n)), TensorType(DataType.FLOAT, (3, n))) == TensorType(
         DataType.FLOAT, (None, n)
     )
-    assert joined(TensorType(DataType.FLOAT), TensorType(DataType.INT64)) is None
+    assert join_types(TensorType(DataType.FLOAT), TensorType(DataType.INT64)) is None
 
 
 # --- subgraphs and functions -----------------------------------------------------------------
 
 
 def test_values_of_branches_are_typed() -> None:
-    found = types(
-        model("""
+    types = infer_types(
+        parse_model("""
         g (bool c, float[N] x) => (float[] y) {
           y = If(c) <then_branch = t () => (float[] p) { a = Neg(x)  p = Concat<axis = 0>(a, a) }, else_branch = e () => (float[] q) { q = Abs(x) }>
         }""")
     )
-    assert (found["a"], found["p"], found["q"]) == ("float[N]", "float[2*N]", "float[N]")
-    assert found["y"].startswith("float[unk_")  # a size that only the condition decides
+    assert (types["a"], types["p"], types["q"]) == ("float[N]", "float[2*N]", "float[N]")
+    assert types["y"].startswith("float[unk_")  # a size that only the condition decides
 
 
 def test_a_known_condition_decides() -> None:
@@ -186,53 +189,55 @@ def test_a_known_condition_decides() -> None:
     )
 
 
-def test_bodies_of_functions_are_typed_and_hand_elements_through() -> None:
-    one = record("g (float[N,4] x) => (float[] y) { t = l.flat(x)  y = Reshape(x, t) }", more='"l": 1')
-    one.functions = [
-        function("""<domain: "l", opset_import: ["": 21]> flat (a) => (b) {
+def test_function_bodies_are_typed_and_propagate_elements() -> None:
+    record = parse_record(
+        "g (float[N,4] x) => (float[] y) { t = l.flat(x)  y = Reshape(x, t) }", more='"l": 1'
+    )
+    record.functions = [
+        parse_function("""<domain: "l", opset_import: ["": 21]> flat (a) => (b) {
           s = Shape(a)  b = ReduceProd<keepdims = 1>(s) }""")
     ]
-    found = sx.load(one)
-    assert types(found)["y"] == "float[4*N]"
-    (body,) = (f.body for f in found.functions.values())
+    model = sx.load(record)
+    assert infer_types(model)["y"] == "float[4*N]"
+    (body,) = (f.body for f in model.functions.values())
     assert str(only(body, "Shape").outputs[0].type) == "int64[2]"
 
 
 def test_a_function_called_with_different_types_keeps_what_they_share() -> None:
-    one = record(
+    record = parse_record(
         "g (float[N,4] x, float[N,5] z) => (float[] y, float[] w) { y = l.f(x)  w = l.f(z) }", more='"l": 1'
     )
-    one.functions = [function('<domain: "l", opset_import: ["": 21]> f (a) => (b) { b = Neg(a) }')]
-    found = sx.load(one)
-    assert types(found)["w"] == "float[N,5]"
-    (body,) = (f.body for f in found.functions.values())
+    record.functions = [parse_function('<domain: "l", opset_import: ["": 21]> f (a) => (b) { b = Neg(a) }')]
+    model = sx.load(record)
+    assert infer_types(model)["w"] == "float[N,5]"
+    (body,) = (f.body for f in model.functions.values())
     assert str(body.outputs[0].type) == "float[N,?]"
 
 
 def test_functions_that_multiply_end() -> None:
-    one = record("g (float[N] x) => (float[] y) { y = l.f0(x) }", more='"l": 1')
-    one.functions = [
+    record = parse_record("g (float[N] x) => (float[] y) { y = l.f0(x) }", more='"l": 1')
+    record.functions = [
         *(
-            function(
+            parse_function(
                 f'<domain: "l", opset_import: ["l": 1]> f{i} (a) => (c) {{ b = l.f{i + 1}(a)  c = l.f{i + 1}(b) }}'
             )
             for i in range(30)
         ),
-        function('<domain: "l", opset_import: ["": 21]> f30 (a) => (b) { b = Neg(a) }'),
+        parse_function('<domain: "l", opset_import: ["": 21]> f30 (a) => (b) { b = Neg(a) }'),
     ]
-    sx.infer(sx.load(one))
+    sx.infer(sx.load(record))
 
 
 def test_training_graphs_are_typed() -> None:
-    one = record("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
+    record = parse_record("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
     graph = m.GraphProto(
         name="t",
         node=[m.NodeProto(op_type="Sub", input=["w", "y"], output=["w2"])],
         output=[m.ValueInfoProto(name="w2")],
     )
-    one.training_info = [m.TrainingInfoProto(algorithm=graph)]
-    found = sx.infer(sx.load(one))
-    algorithm = found.training[0].algorithm
+    record.training_info = [m.TrainingInfoProto(algorithm=graph)]
+    model = sx.infer(sx.load(record))
+    algorithm = model.training[0].algorithm
     assert algorithm is not None
     assert str(algorithm.outputs[0].type) == "float[2]"
 
@@ -246,12 +251,14 @@ def test_external_data_that_are_not_there_are_not_needed(tmp_path: Path) -> None
     y_ = b.MatMul(x, b.constant("w", [[1.0] * 32] * 64))
     sx.save(b.model(y=y_), tmp_path / "m.onnx", external="w.bin", threshold=1)
     (tmp_path / "w.bin").unlink()
-    assert types(sx.load(tmp_path / "m.onnx"))["y"] == "float[N,32]"
+    assert infer_types(sx.load(tmp_path / "m.onnx"))["y"] == "float[N,32]"
 
 
 def test_an_inferred_model_says_so_in_its_file(tmp_path: Path) -> None:
-    found = sx.infer(model("g (float[N,2] x) => (float[] y) { a = Neg(x)  y = Concat<axis = 0>(a, a) }"))
-    sx.save(found, tmp_path / "m.onnx")
+    model = sx.infer(
+        parse_model("g (float[N,2] x) => (float[] y) { a = Neg(x)  y = Concat<axis = 0>(a, a) }")
+    )
+    sx.save(model, tmp_path / "m.onnx")
     again = sx.load(tmp_path / "m.onnx")
     assert str(only(again.graph, "Neg").outputs[0].type) == "float[N,2]"
     assert str(again.graph.outputs[0].type) == "float[2*N,2]"

@@ -1,24 +1,24 @@
-"""Inference through Loop and If: iterations that are known before a run, elements on which both branches agree."""
+"""Inference through Loop and If: iterations walked one by one, elements equal in both branches."""
 
 from __future__ import annotations
 
 import pytest
 
 import sardonyx as sx
-from models import function, model, record
+from models import parse_function, parse_model, parse_record
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.ir.graph import Model
 from sardonyx._src.ir.walk import graphs, values
 
 
-def types(found: Model) -> dict[str, str]:
-    sx.infer(found)
-    return {v.name: str(v.type) for g in graphs(found.graph) for v in values(g)}
+def infer_types(model: Model) -> dict[str, str]:
+    sx.infer(model)
+    return {v.name: str(v.type) for g in graphs(model.graph) for v in values(g)}
 
 
 def y(text: str) -> str:
-    return types(model(text, opset=21))["y"]
+    return infer_types(parse_model(text, opset=21))["y"]
 
 
 # --- carried values --------------------------------------------------------------------------
@@ -52,8 +52,8 @@ def test_carried_elements_may_be_expressions() -> None:
 
 
 def test_a_carried_value_that_grows_has_its_exact_size() -> None:
-    found = types(
-        model(
+    types = infer_types(
+        parse_model(
             """g (float[N] x) => (float[] y) <int64 count = {3}, bool go = {1}> {
               y = Loop(count, go, x) <body = b (int64 i, bool c, float[] s) => (bool d, float[] t) {
                 d = Identity(c)  t = Concat<axis = 0>(s, x)
@@ -62,8 +62,8 @@ def test_a_carried_value_that_grows_has_its_exact_size() -> None:
             opset=21,
         )
     )
-    assert found["y"] == "float[4*N]"
-    assert found["s"] == "float[?]"  # what holds in every iteration
+    assert types["y"] == "float[4*N]"
+    assert types["s"] == "float[?]"  # what holds in every iteration
 
 
 def test_the_number_of_the_iteration_is_known() -> None:
@@ -80,8 +80,8 @@ def test_the_number_of_the_iteration_is_known() -> None:
 
 
 def test_a_condition_that_is_computed_ends_the_loop() -> None:
-    found = types(
-        model(
+    types = infer_types(
+        parse_model(
             """g (float[N] x) => (float[] y) <bool go = {1}, int64 one = {1}, int64 most = {20}> {
               last, all = Loop(, go, one) <body = b (int64 i, bool c, int64 s) => (bool d, int64 t, int64 e) {
                 t = Add(s, s)  d = Less(t, most)  e = Identity(s)
@@ -91,8 +91,8 @@ def test_a_condition_that_is_computed_ends_the_loop() -> None:
             opset=21,
         )
     )
-    assert found["all"] == "int64[5]"
-    assert found["y"] == "float[1,2,4,8,16]"
+    assert types["all"] == "int64[5]"
+    assert types["y"] == "float[1,2,4,8,16]"
 
 
 def test_scan_outputs_are_stacked_with_what_is_known_of_them() -> None:
@@ -161,7 +161,7 @@ def test_elements_of_unknown_iterations_are_not_known() -> None:
     assert y(open_condition) == "float[?,?]"
 
 
-def test_loops_in_loops_are_looked_at_within_bounds() -> None:
+def test_nested_loops_are_unrolled_within_bounds() -> None:
     def nested(depth: int) -> str:
         inner = nested(depth - 1) if depth else "r0 = Add(s, s)"
         d = depth
@@ -173,9 +173,9 @@ def test_loops_in_loops_are_looked_at_within_bounds() -> None:
     assert y(text) == "int64[]"
 
 
-def test_a_fault_in_one_iteration_is_left_to_what_holds_in_all() -> None:
-    """The body says that what it is handed has size 2, which from the second iteration on is not so."""
-    found = model(
+def test_an_error_in_one_iteration_falls_back_to_types_of_all_iterations() -> None:
+    """The body declares that its input has size 2, which is false from the second iteration on."""
+    model = parse_model(
         """g (float[2] x) => (float[] y) <int64 count = {3}, bool go = {1}> {
           y = Loop(count, go, x) <body = b (int64 i, bool c, float[2] s) => (bool d, float[] t) {
             d = Identity(c)  t = Concat<axis = 0>(s, s)
@@ -184,17 +184,17 @@ def test_a_fault_in_one_iteration_is_left_to_what_holds_in_all() -> None:
         opset=21,
     )
     errors: list[InferenceError] = []
-    infer(found, errors=errors)
+    infer(model, errors=errors)
     assert errors == []
-    assert str(found.graph.outputs[0].type) == "float[4]"
+    assert str(model.graph.outputs[0].type) == "float[4]"
 
 
 # --- branches --------------------------------------------------------------------------------
 
 
 def test_elements_on_which_both_branches_agree_are_known() -> None:
-    found = types(
-        model(
+    types = infer_types(
+        parse_model(
             """g (bool c, float[N] x) => (float[] y) {
               s = Shape(x)
               t = If(c) <
@@ -206,12 +206,12 @@ def test_elements_on_which_both_branches_agree_are_known() -> None:
             opset=21,
         )
     )
-    assert found["y"] == "float[N,3,?]"
+    assert types["y"] == "float[N,3,?]"
 
 
 def test_a_branch_that_is_not_taken_is_typed_and_may_be_wrong() -> None:
-    found = types(
-        model(
+    types = infer_types(
+        parse_model(
             """g (float[2] x, float[3] z) => (float[] y) <bool c = {1}> {
               y = If(c) <
                 then_branch = t () => (float[] p) { p = Neg(x) },
@@ -221,18 +221,18 @@ def test_a_branch_that_is_not_taken_is_typed_and_may_be_wrong() -> None:
             opset=21,
         )
     )
-    assert (found["y"], found["a"], found["q"]) == ("float[2]", "float[5]", "float[...]")
+    assert (types["y"], types["a"], types["q"]) == ("float[2]", "float[5]", "float[...]")
 
 
 def test_calls_in_a_branch_that_is_not_taken_do_not_blur_a_function() -> None:
-    one = record(
+    record = parse_record(
         """g (float[2] x, float[3] z) => (float[] y) <bool c = {1}> {
           a = l.f(x)
           y = If(c) <then_branch = t () => (float[] p) { p = Neg(a) }, else_branch = e () => (float[] q) { q = l.f(z) }>
         }""",
         more='"l": 1',
     )
-    one.functions = [function('<domain: "l", opset_import: ["": 21]> f (a) => (b) { b = Neg(a) }')]
-    found = sx.infer(sx.load(one))
-    (body,) = (f.body for f in found.functions.values())
+    record.functions = [parse_function('<domain: "l", opset_import: ["": 21]> f (a) => (b) { b = Neg(a) }')]
+    model = sx.infer(sx.load(record))
+    (body,) = (f.body for f in model.functions.values())
     assert str(body.outputs[0].type) == "float[2]"

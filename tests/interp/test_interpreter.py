@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import function, record
+from models import parse_function, parse_record
 from sardonyx._src.errors import InvalidModel, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ops.api import RuntimeValue
@@ -19,9 +19,9 @@ X = np.array([1, -2], F)
 
 
 def run(text: str, *functions: str, x: object = X, **options: object) -> RuntimeValue:
-    one = record(text, more='"l": 1')
-    one.functions = [function(f) for f in functions]
-    return sx.Session(one, **options).run({"x": x})["y"]  # type: ignore[arg-type]
+    record = parse_record(text, more='"l": 1')
+    record.functions = [parse_function(f) for f in functions]
+    return sx.Session(record, **options).run({"x": x})["y"]  # type: ignore[arg-type]
 
 
 def numbers(value: RuntimeValue) -> object:
@@ -38,15 +38,17 @@ def test_a_call_runs_the_body() -> None:
     assert numbers(run(CALL, '<domain: "l", opset_import: ["": 21]> f (a) => (b) { b = Neg(a) }')) == [-1, 2]
 
 
-def test_overloads_are_told_apart() -> None:
-    one = record("g (float[N] x) => (float[N] y, float[N] z) { y = l.f(x)  z = l.f(x) }", more='"l": 1')
-    assert one.graph is not None
-    one.graph.node[0].overload, one.graph.node[1].overload = "neg", "abs"
-    one.functions = [
-        function('<domain: "l", overload: "neg", opset_import: ["": 21]> f (a) => (b) { b = Neg(a) }'),
-        function('<domain: "l", overload: "abs", opset_import: ["": 21]> f (a) => (b) { b = Abs(a) }'),
+def test_overloads_are_distinguished() -> None:
+    record = parse_record(
+        "g (float[N] x) => (float[N] y, float[N] z) { y = l.f(x)  z = l.f(x) }", more='"l": 1'
+    )
+    assert record.graph is not None
+    record.graph.node[0].overload, record.graph.node[1].overload = "neg", "abs"
+    record.functions = [
+        parse_function('<domain: "l", overload: "neg", opset_import: ["": 21]> f (a) => (b) { b = Neg(a) }'),
+        parse_function('<domain: "l", overload: "abs", opset_import: ["": 21]> f (a) => (b) { b = Abs(a) }'),
     ]
-    out = sx.Session(one).run({"x": X})
+    out = sx.Session(record).run({"x": X})
     assert numbers(out["y"]) == [-1, 2]
     assert numbers(out["z"]) == [1, 2]
 
@@ -54,7 +56,7 @@ def test_overloads_are_told_apart() -> None:
 SCALE = '<domain: "l", opset_import: ["": 21]> f {params} (a) => (b) {{ k = Constant <value_float: float = @k> ()  b = Mul(a, k) }}'
 
 
-def test_an_attribute_of_the_call_stands_where_the_body_refers_to_it() -> None:
+def test_a_reference_in_the_body_takes_the_attribute_of_the_call() -> None:
     call = "g (float[N] x) => (float[N] y) { y = l.f <k = 3.0> (x) }"
     assert numbers(run(call, SCALE.format(params="<k>"))) == [3, -6]
 
@@ -74,7 +76,7 @@ def test_a_reference_to_an_unfilled_parameter_is_an_absent_attribute() -> None:
     assert numbers(run(CALL, body)) == numbers(plain)
 
 
-def test_attributes_are_handed_through_nested_calls() -> None:
+def test_attributes_pass_through_nested_calls() -> None:
     outer = '<domain: "l", opset_import: ["l": 1]> f <k> (a) => (b) { b = l.inner <k: float = @k> (a) }'
     call = "g (float[N] x) => (float[N] y) { y = l.f <k = 2.0> (x) }"
     assert numbers(run(call, outer, SCALE.replace(" f ", " inner ").format(params="<k>"))) == [2, -4]
@@ -92,7 +94,7 @@ def test_references_reach_into_branches() -> None:
     assert numbers(run(call, body)) == [4, -8]
 
 
-def test_a_body_goes_by_its_own_imports() -> None:
+def test_a_body_uses_its_own_imports() -> None:
     # Softmax-11 scales everything from axis 1 on; Softmax-13, which the model imports, one axis alone.
     body = '<domain: "l", opset_import: ["": 11]> f (a) => (b) { b = Softmax <axis = 1> (a) }'
     call = "g (float[1,2,2] x) => (float[1,2,2] y) { y = l.f(x) }"
@@ -110,7 +112,7 @@ def test_an_input_that_a_call_leaves_out_is_absent_inside() -> None:
 
 
 def test_a_call_with_too_many_inputs_is_refused() -> None:
-    with pytest.raises(InvalidModel, match="function 'f' has 1 inputs, 2 are given"):
+    with pytest.raises(InvalidModel, match="function 'f' must be called with at most 1 inputs; got 2"):
         run(
             "g (float[N] x) => (float[N] y) { y = l.f(x, x) }",
             '<domain: "l", opset_import: ["": 21]> f (a) => (b) { b = Neg(a) }',
@@ -148,8 +150,8 @@ def test_a_subgraph_sees_what_is_around_it() -> None:
 
 
 def test_an_output_may_be_an_input_or_a_constant() -> None:
-    found = sx.Session(record("g (float[2] x) => (float[2] x, float[2] w) <float[2] w = {5, 6}> { }"))
-    out = found.run({"x": X})
+    session = sx.Session(parse_record("g (float[2] x) => (float[2] x, float[2] w) <float[2] w = {5, 6}> { }"))
+    out = session.run({"x": X})
     assert numbers(out["x"]) == [1, -2]
     assert numbers(out["w"]) == [5, 6]
 
@@ -162,31 +164,31 @@ def test_the_first_of_two_outputs_can_be_left_out() -> None:
 def test_a_sparse_initializer_is_dense_when_it_runs() -> None:
     from sardonyx._src.proto import messages as m
 
-    one = record("g (float[3] x) => (float[3] y) { y = Add(x, w) }")
-    assert one.graph is not None
+    record = parse_record("g (float[3] x) => (float[3] y) { y = Add(x, w) }")
+    assert record.graph is not None
     values = m.TensorProto(name="w", dims=[1], data_type=1, float_data=[7.0])
     indices = m.TensorProto(dims=[1], data_type=7, int64_data=[2])
-    one.graph.sparse_initializer = [m.SparseTensorProto(values=values, indices=indices, dims=[3])]
-    assert numbers(sx.Session(one).run({"x": np.zeros(3, F)})["y"]) == [0, 0, 7]
+    record.graph.sparse_initializer = [m.SparseTensorProto(values=values, indices=indices, dims=[3])]
+    assert numbers(sx.Session(record).run({"x": np.zeros(3, F)})["y"]) == [0, 0, 7]
 
 
-def test_values_are_let_go_after_their_last_use() -> None:
+def test_values_are_released_after_their_last_use() -> None:
     alive: list[tuple[str, int]] = []
     refs: dict[str, weakref.ref[np.ndarray]] = {}
-    found = sx.Session(
-        record("g (float[N] x) => (float[N] y) { a = Neg(x)  b = Abs(a)  c = Neg(b)  y = Abs(c) }")
+    session = sx.Session(
+        parse_record("g (float[N] x) => (float[N] y) { a = Neg(x)  b = Abs(a)  c = Neg(b)  y = Abs(c) }")
     )
-    from sardonyx._src.runtime.dims import Lengths
-    from sardonyx._src.runtime.feeds import checked
+    from sardonyx._src.runtime.declared_dims import DeclaredDims
+    from sardonyx._src.runtime.feeds import check_feeds
 
-    feeds = checked({"x": X}, found.model.graph.inputs, Lengths(10))
+    feeds = check_feeds({"x": X}, session.model.graph.inputs, DeclaredDims(10))
 
     def observe(node: sx.Model, results: list[np.ndarray]) -> None:
         gc.collect()
         refs[node.outputs[0].name] = weakref.ref(results[0])  # type: ignore[attr-defined]
         alive.append((node.outputs[0].name, sum(r() is not None for r in refs.values())))  # type: ignore[attr-defined]
 
-    Interpreter(found.model).run(feeds, observe)  # type: ignore[arg-type]
+    Interpreter(session.model).run(feeds, observe)  # type: ignore[arg-type]
     assert alive == [("a", 1), ("b", 2), ("c", 2), ("y", 2)]
 
 
@@ -199,7 +201,7 @@ def test_an_attribute_that_the_operator_lacks_is_named() -> None:
 
 
 def test_an_attribute_of_another_type_is_named() -> None:
-    with pytest.raises(InvalidModel, match="attribute 'axis' is of type FLOAT, where INT is wanted"):
+    with pytest.raises(InvalidModel, match="attribute 'axis' must have type INT; got FLOAT"):
         run("g (float[N] x) => (float[N] y) { y = Softmax <axis = 1.0> (x) }")
 
 
@@ -223,9 +225,9 @@ def test_a_seeded_session_repeats_itself() -> None:
     assert numbers(run(RANDOM, seed=3)) != numbers(run(RANDOM, seed=4))
 
 
-def test_two_runs_of_a_session_draw_anew() -> None:
-    found = sx.Session(record(RANDOM), seed=1)
-    assert numbers(found.run({"x": X})["y"]) != numbers(found.run({"x": X})["y"])
+def test_two_runs_of_a_session_draw_different_numbers() -> None:
+    session = sx.Session(parse_record(RANDOM), seed=1)
+    assert numbers(session.run({"x": X})["y"]) != numbers(session.run({"x": X})["y"])
 
 
 def test_an_operator_with_a_seed_repeats_itself() -> None:

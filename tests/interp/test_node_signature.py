@@ -1,4 +1,4 @@
-"""Nodes that do not fit their operator's signature are refused: by their counts before anything runs, by values after."""
+"""Nodes that violate the signature of their operator are rejected: counts before the run, types of values in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import function, record
+from models import parse_function, parse_record
 from sardonyx._src.errors import EvaluationError, InvalidModel, UnsupportedOperator
 from sardonyx._src.proto import messages as m
 
@@ -18,49 +18,55 @@ X = np.array([1, 2], np.float32)
     [
         ("y = Add(x)", r"node\[0\] \(Add\): input 1 'B' is required and missing"),
         ('y = Add("", x)', "input 0 'A' is required and missing"),
-        ("y = Neg(x, x)", "Neg-13 takes at most 1 inputs, 2 are given"),
-        ("y, z = Neg(x)", "Neg-13 has at most 1 outputs, 2 are asked for"),
-        ("y = Max()", "Max-13 takes at least 1 inputs, 0 are given"),
+        ("y = Neg(x, x)", "Neg-13 must have at most 1 inputs; got 2"),
+        ("y, z = Neg(x)", "Neg-13 must have at most 1 outputs; got 2"),
+        ("y = Max()", "Max-13 must have at least 1 inputs; got 0"),
     ],
 )
-def test_counts_are_held_before_anything_runs(nodes: str, match: str) -> None:
+def test_counts_are_checked_before_the_run(nodes: str, match: str) -> None:
     with pytest.raises(InvalidModel, match=match):
-        sx.Session(record(f"g (float[2] x) => (float[2] y) {{ {nodes} }}"))
+        sx.Session(parse_record(f"g (float[2] x) => (float[2] y) {{ {nodes} }}"))
 
 
 def test_what_is_left_out_at_the_end_is_not_counted() -> None:
-    found = sx.Session(record('g (float[2] x) => (float[2] y) { y, "" = Neg(x, "") }'))
-    assert np.array_equal(np.asarray(found.run({"x": X})["y"]), -X)
+    session = sx.Session(parse_record('g (float[2] x) => (float[2] y) { y, "" = Neg(x, "") }'))
+    assert np.array_equal(np.asarray(session.run({"x": X})["y"]), -X)
 
 
-def test_a_sequence_where_a_tensor_is_wanted_is_named() -> None:
-    found = sx.Session(
-        record("g (float[2] x) => (float[2] y) { s = SequenceConstruct(x)  [here] y = Neg(s) }")
+def test_a_sequence_instead_of_a_tensor_is_an_error() -> None:
+    session = sx.Session(
+        parse_record("g (float[2] x) => (float[2] y) { s = SequenceConstruct(x)  [here] y = Neg(s) }")
     )
     with pytest.raises(
-        EvaluationError, match=r"node\[1\] 'here' \(Neg\): input 0 'X' is seq, where tensor\(float"
+        EvaluationError, match=r"node\[1\] 'here' \(Neg\): input 0 'X' must be tensor\(float.*; got seq"
     ):
-        found.run({"x": X})
+        session.run({"x": X})
 
 
-def test_a_tensor_where_a_sequence_is_wanted_is_named() -> None:
-    found = sx.Session(record("g (float[2] x) => (int64 y) { y = SequenceLength(x) }"))
-    with pytest.raises(EvaluationError, match=r"input 0 'input_sequence' is tensor\(float\), where seq\("):
-        found.run({"x": X})
+def test_a_tensor_instead_of_a_sequence_is_an_error() -> None:
+    session = sx.Session(parse_record("g (float[2] x) => (int64 y) { y = SequenceLength(x) }"))
+    with pytest.raises(
+        EvaluationError, match=r"input 0 'input_sequence' must be seq\(.*; got tensor\(float\)"
+    ):
+        session.run({"x": X})
 
 
-def test_an_input_that_a_call_leaves_out_where_the_body_needs_it_is_named() -> None:
-    one = record("g (float[2] x) => (float[2] y) { y = l.f(x) }", more='"l": 1')
-    one.functions = [function('<domain: "l", opset_import: ["": 21]> f (a, b) => (c) { c = Add(a, b) }')]
-    with pytest.raises(EvaluationError, match=r"l\.f\.node\[0\] \(Add\): input 1 'B' is absent"):
-        sx.Session(one).run({"x": X})
+def test_a_required_input_that_a_call_omits_is_named() -> None:
+    record = parse_record("g (float[2] x) => (float[2] y) { y = l.f(x) }", more='"l": 1')
+    record.functions = [
+        parse_function('<domain: "l", opset_import: ["": 21]> f (a, b) => (c) { c = Add(a, b) }')
+    ]
+    with pytest.raises(
+        EvaluationError, match=r"l\.f\.node\[0\] \(Add\): input 1 'B' must be .*; got nothing"
+    ):
+        sx.Session(record).run({"x": X})
 
 
-def test_a_call_that_asks_for_more_outputs_than_there_are_is_refused() -> None:
-    one = record("g (float[2] x) => (float[2] y) { y, z = l.f(x) }", more='"l": 1')
-    one.functions = [function('<domain: "l", opset_import: ["": 21]> f (a) => (c) { c = Neg(a) }')]
-    with pytest.raises(InvalidModel, match="function 'f' has 1 outputs, 2 are given"):
-        sx.Session(one)
+def test_a_call_with_too_many_outputs_is_rejected() -> None:
+    record = parse_record("g (float[2] x) => (float[2] y) { y, z = l.f(x) }", more='"l": 1')
+    record.functions = [parse_function('<domain: "l", opset_import: ["": 21]> f (a) => (c) { c = Neg(a) }')]
+    with pytest.raises(InvalidModel, match="function 'f' must be called with at most 1 outputs; got 2"):
+        sx.Session(record)
 
 
 def test_a_branch_with_fewer_outputs_than_its_node_is_refused() -> None:
@@ -68,7 +74,7 @@ def test_a_branch_with_fewer_outputs_than_its_node_is_refused() -> None:
       y, z = If (c) <then_branch = t () => (p) { p = Neg(x) }, else_branch = e () => (p) { p = Abs(x) }>
     }"""
     with pytest.raises(EvaluationError, match=r"node\[0\] \(If\)"):
-        sx.Session(record(text)).run({"c": True, "x": X})
+        sx.Session(parse_record(text)).run({"c": True, "x": X})
 
 
 def test_an_input_of_a_subgraph_that_its_operator_does_not_give_is_named() -> None:
@@ -76,37 +82,37 @@ def test_an_input_of_a_subgraph_that_its_operator_does_not_give_is_named() -> No
       y = If (c) <then_branch = t (float[2] a) => (p) { p = Neg(a) }, else_branch = e () => (p) { p = Abs(x) }>
     }"""
     with pytest.raises(EvaluationError, match=r"node\[0\] \(If\)"):
-        sx.Session(record(text)).run({"c": True, "x": X})
+        sx.Session(parse_record(text)).run({"c": True, "x": X})
 
 
 def test_a_function_that_lacks_a_kernel_is_refused_before_anything_runs() -> None:
-    one = record("g (float[2] x) => (float[2] y) { y = l.f(x) }", more='"l": 1')
-    one.functions = [
-        function('<domain: "l", opset_import: ["l": 1]> f (a) => (b) { b = l.g(a) }'),
-        function('<domain: "l", opset_import: ["com.x": 1]> g (a) => (b) { b = com.x.Nonesuch(a) }'),
+    record = parse_record("g (float[2] x) => (float[2] y) { y = l.f(x) }", more='"l": 1')
+    record.functions = [
+        parse_function('<domain: "l", opset_import: ["l": 1]> f (a) => (b) { b = l.g(a) }'),
+        parse_function('<domain: "l", opset_import: ["com.x": 1]> g (a) => (b) { b = com.x.Nonesuch(a) }'),
     ]
     with pytest.raises(UnsupportedOperator, match=r"l\.g\.node\[0\] \(Nonesuch\): com\.x\.Nonesuch-1 has no"):
-        sx.Session(one)
+        sx.Session(record)
 
 
-def test_a_function_that_nobody_calls_may_hold_anything() -> None:
-    one = record("g (float[2] x) => (float[2] y) { y = Neg(x) }", more='"l": 1')
-    one.functions = [
-        function('<domain: "l", opset_import: ["com.x": 1]> f (a) => (b) { b = com.x.Nonesuch(a) }')
+def test_an_unused_function_is_not_checked() -> None:
+    record = parse_record("g (float[2] x) => (float[2] y) { y = Neg(x) }", more='"l": 1')
+    record.functions = [
+        parse_function('<domain: "l", opset_import: ["com.x": 1]> f (a) => (b) { b = com.x.Nonesuch(a) }')
     ]
-    assert sx.Session(one).run({"x": X})["y"] is not None
+    assert sx.Session(record).run({"x": X})["y"] is not None
 
 
-def test_a_fault_inside_of_a_function_names_the_function() -> None:
-    one = record("g (float[2] x) => (float[2] y) { y = l.f(x) }", more='"l": 1')
-    body = function(
+def test_an_error_inside_a_function_names_the_function() -> None:
+    record = parse_record("g (float[2] x) => (float[2] y) { y = l.f(x) }", more='"l": 1')
+    body = parse_function(
         '<domain: "l", overload: "o", opset_import: ["": 21]> f (a) => (b) { b = Neg <axis = 1> (a) }'
     )
-    one.functions = [body]
-    assert one.graph is not None
-    one.graph.node[0].overload = "o"
+    record.functions = [body]
+    assert record.graph is not None
+    record.graph.node[0].overload = "o"
     with pytest.raises(InvalidModel, match=r"l\.f:o\.node\[0\] \(Neg\): Neg-13 has no attribute 'axis'"):
-        sx.Session(one).run({"x": X})
+        sx.Session(record).run({"x": X})
 
 
 # --- graphs that functions are handed --------------------------------------------------------
@@ -118,27 +124,27 @@ BODY = "b (int64 i, bool k, float[2] v) => (bool k2, float[2] w) { k2 = Identity
 
 @pytest.mark.parametrize("name", ["repeat", "forward"])
 def test_a_graph_given_to_a_function_sees_what_is_around_the_call(name: str) -> None:
-    one = record(
+    record = parse_record(
         f"g (int64 n, bool c, float[2] x) => (float[2] y) {{ z = Neg(x)  y = l.{name} <body = {BODY}> (n, c, z) }}",
         more='"l": 1',
     )
-    one.functions = [function(REPEAT), function(FORWARD)]
-    out = sx.Session(one).run({"n": 3, "c": True, "x": X})["y"]
+    record.functions = [parse_function(REPEAT), parse_function(FORWARD)]
+    out = sx.Session(record).run({"n": 3, "c": True, "x": X})["y"]
     assert np.asarray(out).tolist() == [2, 4]
 
 
-def test_a_graph_given_to_a_function_goes_by_the_imports_of_the_caller() -> None:
+def test_a_graph_passed_to_a_function_uses_the_imports_of_the_caller() -> None:
     # Opset 11: Softmax scales everything from axis 1 on; the function imports opset 21, which scales one axis.
     body = "b (int64 i, bool k, float[1,2,2] v) => (bool k2, float[1,2,2] w) { k2 = Identity(k)  w = Softmax <axis = 1> (v) }"
-    one = record(
+    record = parse_record(
         f"g (int64 n, bool c, float[1,2,2] x) => (float[1,2,2] y) {{ y = l.repeat <body = {body}> (n, c, x) }}",
         opset=11,
         more='"l": 1',
     )
-    one.functions = [function(REPEAT)]
-    out = sx.Session(one).run({"n": 1, "c": True, "x": np.zeros((1, 2, 2), np.float32)})["y"]
+    record.functions = [parse_function(REPEAT)]
+    out = sx.Session(record).run({"n": 1, "c": True, "x": np.zeros((1, 2, 2), np.float32)})["y"]
     assert np.asarray(out).tolist() == [[[0.25, 0.25], [0.25, 0.25]]]
 
 
 def test_a_reference_to_a_graph_keeps_its_type() -> None:
-    assert function(REPEAT).node[0].attribute[0].type == m.AttributeProtoAttributeType.GRAPH
+    assert parse_function(REPEAT).node[0].attribute[0].type == m.AttributeProtoAttributeType.GRAPH

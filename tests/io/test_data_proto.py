@@ -1,4 +1,4 @@
-"""Stored data: what models take and give, to messages of onnx-data.proto and back."""
+"""Stored data: conversion of inputs and outputs of models to messages of onnx-data.proto and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from models import NoFiles
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
-from sardonyx._src.io.data_proto import DataRecord, Datum, datum_from, datum_to
+from sardonyx._src.io.serde.data import DataRecord, Datum, datum_from, datum_to
 from sardonyx._src.ir.tensors import RawStorage, SparseTensor, Tensor
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
@@ -19,7 +19,7 @@ A, B = np.array([[1, 2]], F), np.array([3, 4], np.int64)
 
 
 def again(value: Datum) -> Datum:
-    """The value after a way through the binary form."""
+    """The value after a round trip through the binary format."""
     record = datum_to(value, "v")
     return datum_from(decode(encode(record), type(record)), NoFiles())
 
@@ -29,9 +29,9 @@ def plain(value: object) -> object:
     if isinstance(value, np.ndarray):
         return value.dtype.name, value.tolist()
     if isinstance(value, list):
-        return [plain(one) for one in value]
+        return [plain(element) for element in value]
     if isinstance(value, dict):
-        return {key: plain(one) for key, one in value.items()}
+        return {key: plain(element) for key, element in value.items()}
     return value
 
 
@@ -62,17 +62,17 @@ def test_a_value_comes_back(value: Datum) -> None:
 
 def test_a_sparse_tensor_comes_back() -> None:
     values, indices = Tensor.of(np.array([5], F), name="v"), Tensor.of(np.array([2]))
-    found = again(SparseTensor(values, indices, (4,)))
-    assert isinstance(found, SparseTensor)
-    assert found.numpy().tolist() == [0, 0, 5, 0]
+    tensor = again(SparseTensor(values, indices, (4,)))
+    assert isinstance(tensor, SparseTensor)
+    assert tensor.numpy().tolist() == [0, 0, 5, 0]
 
 
 def test_an_optional_holds_what_its_message_holds() -> None:
     tensor = m.TensorProto(dims=[1], data_type=1, float_data=[7.0])
     inner = m.OptionalProto(elem_type=1, tensor_value=tensor)
-    found = datum_from(m.OptionalProto(elem_type=5, optional_value=inner), NoFiles())
-    assert isinstance(found, np.ndarray)
-    assert found.tolist() == [7]
+    value = datum_from(m.OptionalProto(elem_type=5, optional_value=inner), NoFiles())
+    assert isinstance(value, np.ndarray)
+    assert value.tolist() == [7]
     assert datum_from(m.OptionalProto(elem_type=1), NoFiles()) is None
 
 
@@ -90,31 +90,34 @@ def test_the_wheel_reads_what_is_written() -> None:
 
 
 def values(count: int) -> m.SequenceProto:
-    one = m.TensorProto(dims=[1], data_type=1, float_data=[1.0])
-    return m.SequenceProto(elem_type=1, tensor_values=[one] * count)
+    tensor = m.TensorProto(dims=[1], data_type=1, float_data=[1.0])
+    return m.SequenceProto(elem_type=1, tensor_values=[tensor] * count)
 
 
 @pytest.mark.parametrize(
     ("record", "match"),
     [
-        (m.SequenceProto(elem_type=0), "v: 0 is no kind of sequence element"),
-        (m.SequenceProto(elem_type=9), "v: 9 is no kind of sequence element"),
-        (m.MapProto(key_type=7, keys=[1]), "v: the map has no values"),
-        (m.MapProto(key_type=7, keys=[1, 2], values=values(1)), "v: 2 keys stand against 1 values"),
-        (m.MapProto(key_type=7, keys=[1, 1], values=values(2)), "v: a key occurs twice"),
+        (m.SequenceProto(elem_type=0), "v: the element kind of a sequence must be a defined one; got 0"),
+        (m.SequenceProto(elem_type=9), "v: the element kind of a sequence must be a defined one; got 9"),
+        (m.MapProto(key_type=7, keys=[1]), "v: a map must have values; got none"),
+        (
+            m.MapProto(key_type=7, keys=[1, 2], values=values(1)),
+            "v: a map must have as many keys as values; got 2 keys and 1 values",
+        ),
+        (m.MapProto(key_type=7, keys=[1, 1], values=values(2)), "v: the keys of a map must be unique"),
         (
             m.MapProto(key_type=1, keys=[1], values=values(1)),
-            "v: keys are float, which should be integers or strings",
+            "v: the keys of a map must be integers or strings; got float",
         ),
-        (m.MapProto(keys=[1], values=values(1)), "v: the element type is undefined"),
-        (m.TensorProto(dims=[2], data_type=1, float_data=[1.0]), "v: .*takes 2 entries"),
+        (m.MapProto(keys=[1], values=values(1)), "v: the element type must be a defined one; got UNDEFINED"),
+        (m.TensorProto(dims=[2], data_type=1, float_data=[1.0]), "v: .*must have 2 entries"),
         (
             m.SequenceProto(elem_type=1, tensor_values=[m.TensorProto(dims=[1], data_type=99)]),
-            r"v\.tensor_values\[0\]: 99 is not an element type",
+            r"v\.tensor_values\[0\]: the element type must be a defined one; got 99",
         ),
     ],
 )
-def test_what_is_no_value_is_refused_with_its_place(record: DataRecord, match: str) -> None:
+def test_what_is_no_value_is_rejected_with_its_location(record: DataRecord, match: str) -> None:
     with pytest.raises(InvalidModel, match=match):
         datum_from(record, NoFiles(), "v")
 
@@ -125,6 +128,6 @@ def test_a_sparse_message_is_not_made_dense_to_be_read() -> None:
         Tensor(DataType.INT64, (1,), RawStorage(bytes(8))),
         (1 << 40,),
     )
-    found = again(huge)
-    assert isinstance(found, SparseTensor)
-    assert found.shape == (1 << 40,)
+    tensor = again(huge)
+    assert isinstance(tensor, SparseTensor)
+    assert tensor.shape == (1 << 40,)

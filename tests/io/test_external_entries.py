@@ -13,7 +13,7 @@ WHERE = "graph.initializer[3] 'w'"
 
 
 def test_all_keys_are_read_and_strangers_kept_apart() -> None:
-    found = read_entries(
+    reference = read_entries(
         [
             ("location", "w.bin"),
             ("offset", "4096"),
@@ -24,7 +24,7 @@ def test_all_keys_are_read_and_strangers_kept_apart() -> None:
         ],
         WHERE,
     )
-    assert found == Reference("w.bin", 4096, 12, "da39", "/home/me", (("prepacked_0", "x|1;2"),))
+    assert reference == Reference("w.bin", 4096, 12, "da39", "/home/me", (("prepacked_0", "x|1;2"),))
 
 
 def test_a_location_is_enough() -> None:
@@ -34,7 +34,7 @@ def test_a_location_is_enough() -> None:
 @pytest.mark.parametrize("given_", [[], [("location", "")], [("offset", "0")]])
 def test_a_location_is_needed(given_: list[tuple[str, str]]) -> None:
     with pytest.raises(
-        ExternalDataError, match=r"graph.initializer\[3\] 'w': external_data has no location"
+        ExternalDataError, match=r"graph.initializer\[3\] 'w': external_data must have a location"
     ) as e:
         read_entries(given_, WHERE)
     assert e.value.location == WHERE
@@ -42,15 +42,15 @@ def test_a_location_is_needed(given_: list[tuple[str, str]]) -> None:
 
 @pytest.mark.parametrize("key", ["location", "offset", "__class__"])
 def test_no_key_may_occur_twice(key: str) -> None:
-    with pytest.raises(ExternalDataError, match=f"the key '{key}' twice"):
+    with pytest.raises(ExternalDataError, match=f"got '{key}' twice"):
         read_entries([("location", "w"), (key, "0"), (key, "0")][key == "location" :], WHERE)
 
 
 def test_python_names_as_keys_are_only_text() -> None:
     hostile = [("__class__", "os"), ("__init__", "x"), ("files", "y"), ("_nbytes", "0"), ("view", "z")]
-    found = read_entries([("location", "w"), *hostile], WHERE)
-    assert type(found) is Reference
-    assert found.extra == tuple(hostile)
+    reference = read_entries([("location", "w"), *hostile], WHERE)
+    assert type(reference) is Reference
+    assert reference.extra == tuple(hostile)
 
 
 @pytest.mark.parametrize("key", ["offset", "length"])
@@ -74,7 +74,9 @@ def test_python_names_as_keys_are_only_text() -> None:
     ],
 )
 def test_numbers_are_plain_and_bounded(key: str, text: str) -> None:
-    with pytest.raises(ExternalDataError, match=f"{key} of external_data is .*from 0 to 2\\^63 - 1") as e:
+    with pytest.raises(
+        ExternalDataError, match=f"{key} of external_data must be .*from 0 to 2\\^63 - 1"
+    ) as e:
         read_entries([("location", "w"), (key, text)], WHERE)
     assert len(str(e.value)) < 400
 
@@ -124,7 +126,7 @@ def test_plain_locations_are_their_components(location: str, names: tuple[str, .
         ("./", "names a directory"),
         ("w/", "names a directory"),
         ("w/.", "names a directory"),
-        ("w\ud800", "cannot be the name of a file"),
+        ("w\ud800", "cannot be encoded as a file name"),
     ],
 )
 def test_locations_that_could_lead_elsewhere_are_refused(location: str, why: str) -> None:
@@ -139,7 +141,7 @@ def test_locations_that_could_lead_elsewhere_are_refused(location: str, why: str
 )
 def test_windows_has_more_names_that_are_no_files(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entries, "WINDOWS", True)
-    with pytest.raises(ExternalDataError, match="wanted a path of plain names"):
+    with pytest.raises(ExternalDataError, match="must be a relative path of plain names"):
         components(location, WHERE)
 
 

@@ -1,4 +1,4 @@
-"""Tensors in data files: what is read, when, and how often."""
+"""Tensors in data files: lazy reads, mapping and sharing."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def test_elements_of_any_type_at_any_offset(
     assert tensor.numpy().tolist() == values.tolist()
 
 
-def test_a_model_without_its_data_can_be_looked_at(files: ExternalFiles) -> None:
+def test_a_model_without_its_data_can_be_inspected(files: ExternalFiles) -> None:
     storage = u8(files, "absent", offset="8", length="4", checksum="da39", basepath="/x")
-    found = (
+    fields = (
         storage.location,
         storage.offset,
         storage.length,
@@ -76,9 +76,9 @@ def test_a_model_without_its_data_can_be_looked_at(files: ExternalFiles) -> None
         storage.basepath,
         storage.extra,
     )
-    assert found == ("absent", 8, 4, "da39", "/x", ())
+    assert fields == ("absent", 8, 4, "da39", "/x", ())
     assert repr(storage) == "ExternalStorage('absent', offset=8, 4 bytes)"
-    with pytest.raises(ExternalDataError, match="graph 'w': no file 'absent' in "):
+    with pytest.raises(ExternalDataError, match="graph 'w': 'absent' must exist in "):
         storage.view()
 
 
@@ -86,10 +86,10 @@ def test_long_files_are_mapped_and_never_copied(home: Path) -> None:
     files = ExternalFiles(home / "m.onnx")
     storage = u8(files, "w", LONG)
     assert isinstance(storage.view().obj, mmap.mmap)
-    one = files.storage([("location", "w"), ("offset", "1")], DataType.FLOAT, (8,), "t")
-    arrays = storage.array(DataType.UINT8, (LONG,)), one.array(DataType.FLOAT, (8,))
+    second = files.storage([("location", "w"), ("offset", "1")], DataType.FLOAT, (8,), "t")
+    arrays = storage.array(DataType.UINT8, (LONG,)), second.array(DataType.FLOAT, (8,))
     assert np.shares_memory(*arrays)
-    assert np.shares_memory(arrays[1], one.array(DataType.FLOAT, (8,)))
+    assert np.shares_memory(arrays[1], second.array(DataType.FLOAT, (8,)))
 
 
 def test_data_are_read_only(files: ExternalFiles) -> None:
@@ -129,7 +129,7 @@ def test_a_relative_model_path_stays_where_it_was(home: Path, monkeypatch: pytes
 
 def test_a_model_from_no_file_has_no_data_files() -> None:
     storage = u8(ExternalFiles(None), "w")
-    with pytest.raises(ExternalDataError, match=r"not read from a file.*load the model by its path"):
+    with pytest.raises(ExternalDataError, match=r"not loaded from a file.*load the model by its path"):
         storage.view()
 
 
@@ -146,7 +146,7 @@ def test_a_policy_can_be_given_by_name(home: Path) -> None:
 def test_a_length_must_be_what_dims_and_type_need(files: ExternalFiles, length: str) -> None:
     with pytest.raises(ExternalDataError) as e:
         files.storage([("location", "w"), ("length", length)], DataType.FLOAT, (2, 2), "graph 'w'")
-    what = f"length is {length}, float[2,2] takes 16 bytes"
+    what = f"length of float[2,2] must be 16 bytes; got {length}"
     assert str(e.value) == f"graph 'w': {what}; correct the dims or the length"
 
 
@@ -155,14 +155,15 @@ def test_data_past_the_end_of_the_file_are_refused(files: ExternalFiles, offset:
     storage = u8(files, "s", 4, offset=offset)
     with pytest.raises(ExternalDataError) as e:
         storage.view()
-    what = f"graph 'w': 's' has 8 bytes, the tensor takes {offset} to {int(offset) + 4}"
-    assert str(e.value) == f"{what}; the file is cut short or is another one"
+    what = f"graph 'w': 's' must have at least {int(offset) + 4} bytes for a tensor at offset {offset}; got 8"
+    assert str(e.value) == f"{what}; the file is truncated or does not belong to the model"
 
 
 def test_dims_past_all_memory_fail_by_the_size_of_the_file(files: ExternalFiles) -> None:
     storage = files.storage([("location", "s")], DataType.DOUBLE, (1 << 31, 1 << 31), "w")
     with pytest.raises(
-        ExternalDataError, match=r"'s' has 8 bytes, the tensor takes 0 to 36893488147419103232"
+        ExternalDataError,
+        match=r"'s' must have at least 36893488147419103232 bytes for a tensor at offset 0; got 8",
     ):
         storage.view()
 
@@ -174,9 +175,9 @@ def test_offsets_go_past_32_bits(files: ExternalFiles, home: Path) -> None:
     assert bytes(u8(files, "sparse", 4, offset="5368709116").view()) == b"last"
 
 
-def test_a_tensor_without_elements_may_stand_at_the_end_and_not_behind_it(files: ExternalFiles) -> None:
+def test_an_empty_tensor_may_be_at_the_end_and_not_past_it(files: ExternalFiles) -> None:
     assert u8(files, "s", 0, offset="8").view().nbytes == 0
-    with pytest.raises(ExternalDataError, match="takes 9 to 9"):
+    with pytest.raises(ExternalDataError, match="at least 9 bytes for a tensor at offset 9"):
         u8(files, "s", 0, offset="9").view()
 
 
@@ -186,7 +187,10 @@ def test_an_empty_file_holds_tensors_without_elements(files: ExternalFiles, home
 
 
 def test_strings_cannot_be_external(files: ExternalFiles) -> None:
-    with pytest.raises(ExternalDataError, match="w: strings cannot be external data; string_data"):
+    with pytest.raises(
+        ExternalDataError,
+        match="w: an external tensor must not have element type string; got string; store it in string_data",
+    ):
         files.storage([("location", "s")], DataType.STRING, (1,), "w")
 
 
@@ -194,7 +198,7 @@ def test_unknown_keys_are_noted_and_kept(files: ExternalFiles) -> None:
     storage = u8(files, "s", __class__="x", prepacked_0="y")
     assert storage.extra == (("__class__", "x"), ("prepacked_0", "y"))
     assert type(storage) is ExternalStorage
-    ignored = "keys of external_data that ONNX does not define are ignored"
+    ignored = "external_data keys that ONNX does not define are ignored"
     assert files.notes == [f"graph 'w': {ignored}: '__class__', 'prepacked_0'"]
 
 
@@ -214,17 +218,15 @@ def test_the_checksum_of_the_whole_file_is_verified(files: ExternalFiles, checks
 
 
 def test_a_checksum_of_a_long_file(files: ExternalFiles, home: Path) -> None:
-    (home / "w").write_bytes(b"\1" * (contents.BLOCK * 2 + 5))
-    checksum = hashlib.sha1(b"\1" * (contents.BLOCK * 2 + 5)).hexdigest()
+    (home / "w").write_bytes(b"\1" * (contents.HASH_BLOCK_BYTES * 2 + 5))
+    checksum = hashlib.sha1(b"\1" * (contents.HASH_BLOCK_BYTES * 2 + 5)).hexdigest()
     assert u8(files, "w", checksum=checksum).verify() is True
 
 
 @pytest.mark.parametrize("checksum", ["0" * 40, "good", SHA1_OF_GOOD[:-1]])
 def test_another_checksum_is_an_error(files: ExternalFiles, checksum: str) -> None:
     storage = u8(files, "good", checksum=checksum)
-    with pytest.raises(
-        ExternalDataError, match=f"has the SHA-1 {SHA1_OF_GOOD}, the model states '{checksum}'"
-    ):
+    with pytest.raises(ExternalDataError, match=f"must be '{checksum}'; got {SHA1_OF_GOOD}"):
         storage.verify()
     assert bytes(storage.view()) == b"good"
 
@@ -258,7 +260,7 @@ def test_data_cut_off_before_they_were_copied_are_an_error(home: Path) -> None:
     files = ExternalFiles(home / "m.onnx", copy=True)
     u8(files, "w").view()
     os.truncate(home / "w", 6)
-    with pytest.raises(ExternalDataError, match="'w' was cut short after it was opened"):
+    with pytest.raises(ExternalDataError, match="'w' was truncated after it was opened"):
         u8(files, "w", offset="4").view()
 
 
@@ -281,7 +283,7 @@ def test_a_file_cut_short_while_it_is_opened_is_an_error(
         return status
 
     monkeypatch.setattr(os, "fstat", truncate_afterwards)
-    with pytest.raises(ExternalDataError, match=r"'w' in .* cannot be opened: it was cut short"):
+    with pytest.raises(ExternalDataError, match=r"'w' in .* cannot be opened: the file was truncated"):
         u8(ExternalFiles(home / "m.onnx"), "w").view()
 
 
@@ -295,7 +297,7 @@ def test_short_files_hold_no_descriptors(files: ExternalFiles, home: Path) -> No
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts descriptors in /proc")
-def test_long_files_let_go_of_their_descriptors_with_the_last_tensor(home: Path) -> None:
+def test_long_files_close_their_descriptors_with_the_last_tensor(home: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for copy in (False, True):
         storage = u8(ExternalFiles(home / "m.onnx", copy=copy), "w")
@@ -318,7 +320,7 @@ def test_threads_share_a_resolver(files: ExternalFiles) -> None:
     def read(i: int) -> bytes:
         return bytes(u8(files, "w", 1024, offset=str(i)).view())
 
-    wanted = bytes(range(256)) * 6
+    data = bytes(range(256)) * 6
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(read, range(256)))
-    assert found == [wanted[i : i + 1024] for i in range(256)]
+        chunks = list(pool.map(read, range(256)))
+    assert chunks == [data[i : i + 1024] for i in range(256)]

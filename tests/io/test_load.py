@@ -1,4 +1,4 @@
-"""Loading from every kind of source, and what is said of files that are none."""
+"""Loading from every kind of source, and errors for invalid files."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import record
+from models import parse_record
 from sardonyx._src.errors import DecodeError, InvalidModel, LimitError
-from sardonyx._src.io.load import Source
+from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir.tensors import RawStorage, Tensor
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
 from sardonyx._src.proto.wire import Limits
 
 TEXT = "g (float[2] x) => (float[2] y) { y = Abs(x) }"
-DATA = encode(record(TEXT))
+DATA = encode(parse_record(TEXT))
 
 
 class Foreign:
@@ -34,7 +34,7 @@ def test_path_bytes_file_record_and_foreign_message_are_the_same_model(tmp_path:
     path = tmp_path / "m.onnx"
     path.write_bytes(DATA)
     with path.open("rb") as file:
-        sources: list[Source] = [
+        sources: list[ModelSource] = [
             path,
             str(path),
             DATA,
@@ -42,23 +42,23 @@ def test_path_bytes_file_record_and_foreign_message_are_the_same_model(tmp_path:
             memoryview(DATA),
             io.BytesIO(DATA),
             file,
-            record(TEXT),
+            parse_record(TEXT),
             Foreign(),
         ]
         texts = {sx.to_text(sx.load(source)) for source in sources}
     assert len(texts) == 1
 
 
-def test_a_model_is_handed_back() -> None:
-    found = sx.load(DATA)
-    assert sx.load(found) is found
+def test_a_model_is_returned_as_it_is() -> None:
+    model = sx.load(DATA)
+    assert sx.load(model) is model
 
 
-def test_text_and_json_are_told_by_their_endings(tmp_path: Path) -> None:
-    found = sx.load(DATA)
-    for name, text in (("m.onnxtxt", sx.to_text(found)), ("m.json", sx.to_json(found))):
+def test_text_and_json_are_recognized_by_their_suffixes(tmp_path: Path) -> None:
+    model = sx.load(DATA)
+    for name, text in (("m.onnxtxt", sx.to_text(model)), ("m.json", sx.to_json(model))):
         (tmp_path / name).write_text(text)
-        assert sx.to_text(sx.load(tmp_path / name)) == sx.to_text(found)
+        assert sx.to_text(sx.load(tmp_path / name)) == sx.to_text(model)
 
 
 def test_weights_are_views_of_the_file(tmp_path: Path) -> None:
@@ -78,17 +78,17 @@ def test_weights_are_views_of_the_file(tmp_path: Path) -> None:
 
 def test_an_empty_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").touch()
-    with pytest.raises(InvalidModel, match="is empty"):
+    with pytest.raises(InvalidModel, match="must contain a model; got an empty file"):
         sx.load(tmp_path / "m.onnx")
 
 
 def test_empty_bytes_are_a_model_without_graph() -> None:
-    with pytest.raises(InvalidModel, match="no graph"):
+    with pytest.raises(InvalidModel, match="must have a graph"):
         sx.load(b"")
 
 
 def test_a_directory_says_so(tmp_path: Path) -> None:
-    with pytest.raises(InvalidModel, match="is a directory"):
+    with pytest.raises(InvalidModel, match="must be a file; got a directory"):
         sx.load(tmp_path)
 
 
@@ -114,7 +114,7 @@ def test_ten_thousand_levels_of_nesting_are_refused() -> None:
     data = b""
     for _ in range(10_000):  # a graph in an attribute of a node of a graph
         data = field(1, field(5, field(6, data)))
-    with pytest.raises(LimitError, match="nested more than 128 levels") as caught:
+    with pytest.raises(LimitError, match="nested at most 128 levels") as caught:
         sx.load(field(7, data))
     assert caught.value.limit == "nesting"
 
@@ -141,17 +141,17 @@ def test_a_missing_file_is_what_python_calls_it(tmp_path: Path) -> None:
         sx.load(tmp_path / "none.onnx")
 
 
-def test_external_data_lie_beside_the_model_or_at_base(tmp_path: Path) -> None:
+def test_external_data_are_next_to_the_model_or_at_base(tmp_path: Path) -> None:
     b = sx.Builder(opset=21)
     x = b.input("x", sx.DataType.FLOAT, [1024])
     sx.save(
         b.model(y=b.Add(x, b.constant("w", np.ones(1024, np.float32)))), tmp_path / "m.onnx", external="w.bin"
     )
-    for found in (
+    for model in (
         sx.load(tmp_path / "m.onnx"),
         sx.load((tmp_path / "m.onnx").read_bytes(), base=tmp_path),
     ):
-        tensor = found.graph.initializers["w"].initializer
+        tensor = model.graph.initializers["w"].initializer
         assert tensor is not None
         assert tensor.numpy().sum() == 1024
     lost = sx.load((tmp_path / "m.onnx").read_bytes()).graph.initializers["w"].initializer
@@ -186,12 +186,12 @@ def test_a_pipe_can_be_read(tmp_path: Path) -> None:
 
 
 def test_model_proto_is_read_from_its_own_record() -> None:
-    assert sx.load(m.ModelProto(**dict(record(TEXT).__dict__))).graph.name == "g"
+    assert sx.load(m.ModelProto(**dict(parse_record(TEXT).__dict__))).graph.name == "g"
 
 
 @pytest.mark.parametrize("source", [None, 3, ["m.onnx"]])
 def test_what_is_no_source_is_a_type_error_that_says_what_is(source: object) -> None:
-    with pytest.raises(TypeError, match=r"a model is loaded from a path, bytes, .*, not from"):
+    with pytest.raises(TypeError, match=r"a model source must be a path, bytes, .*; got"):
         sx.load(source)  # type: ignore[arg-type]
 
 
@@ -202,7 +202,7 @@ def test_a_file_open_for_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_object_says_so() -> None:
-    with pytest.raises(InvalidModel, match="the file is empty"):
+    with pytest.raises(InvalidModel, match="the file must contain a model; got an empty file"):
         sx.load(io.BytesIO())
 
 
@@ -214,7 +214,7 @@ def test_text_in_bytes_says_what_to_do() -> None:
 @pytest.mark.parametrize("name", ["m.onnxtxt", "m.json"])
 def test_a_text_file_in_another_encoding_is_a_decode_error(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"{ \xff }")
-    with pytest.raises(DecodeError, match=r"byte 2: the file is not UTF-8 text") as caught:
+    with pytest.raises(DecodeError, match=r"byte 2: .* must be UTF-8 text") as caught:
         sx.load(tmp_path / name)
     assert caught.value.offset == 2
 
@@ -239,5 +239,5 @@ def test_a_pipe_with_other_content_is_not_waited_for_again(tmp_path: Path) -> No
 
 @pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="there is no such device")
 def test_a_device_without_end_is_refused() -> None:
-    with pytest.raises(InvalidModel, match="/dev/zero is a device"):
+    with pytest.raises(InvalidModel, match="/dev/zero must be a file; got a device"):
         sx.load("/dev/zero")

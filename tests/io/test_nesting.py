@@ -1,4 +1,4 @@
-"""Graphs in graphs: as deep as the decoder lets them be, and never slower for being unsorted."""
+"""Nested graphs: as deep as the decoder allows, and in linear time if they are unsorted."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import only, read, record
+from models import load_record, only, parse_record
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
 
-LEVELS = 127  # graphs in one another, the main one not counted; the decoder's limit is 128
+LEVELS = 127  # nested graphs, without the main graph; the decoder's limit is 128
 
 
-def nested(levels: int, *, is_sorted: bool = True) -> m.ModelProto:
-    """If in If, `levels` deep; each graph makes a value for its own use, in the wrong order if it is not sorted."""
+def nested_branches(levels: int, *, is_sorted: bool = True) -> m.ModelProto:
+    """Nested If nodes, `levels` deep; each graph defines a value that it uses, in the wrong order if it is not sorted."""
     graph: m.GraphProto | None = None
     for i in range(levels, -1, -1):
         use = m.NodeProto(op_type="Neg", input=[f"a{i}"], output=[f"b{i}"])
@@ -48,23 +48,23 @@ def nested(levels: int, *, is_sorted: bool = True) -> m.ModelProto:
 
 
 def test_the_deepest_model_that_decodes_is_loaded_run_and_saved(tmp_path: Path) -> None:
-    found = sx.load(encode(nested(LEVELS)))
-    out = sx.Session(found).run({"c": True, "x": np.ones(1, np.float32)})
+    model = sx.load(encode(nested_branches(LEVELS)))
+    out = sx.Session(model).run({"c": True, "x": np.ones(1, np.float32)})
     assert np.asarray(out["y0"]).tolist() == [-1]
-    sx.save(found, tmp_path / "m.onnx")
-    assert sx.to_json(sx.load(tmp_path / "m.onnx")) == sx.to_json(found)
-    assert sx.to_json(sx.from_json(sx.to_json(found))) == sx.to_json(found)
-    assert sx.to_text(sx.from_text(sx.to_text(found))) == sx.to_text(found)
+    sx.save(model, tmp_path / "m.onnx")
+    assert sx.to_json(sx.load(tmp_path / "m.onnx")) == sx.to_json(model)
+    assert sx.to_json(sx.from_json(sx.to_json(model))) == sx.to_json(model)
+    assert sx.to_text(sx.from_text(sx.to_text(model))) == sx.to_text(model)
 
 
 def test_one_level_more_is_refused() -> None:
     with pytest.raises(LimitError, match="limit `nesting`"):
-        sx.load(encode(nested(LEVELS + 1)))
+        sx.load(encode(nested_branches(LEVELS + 1)))
 
 
 def test_a_record_deeper_than_the_stack_is_refused() -> None:
-    with pytest.raises(LimitError, match="nested deeper than Python's own recursion limit"):
-        sx.load(nested(400))
+    with pytest.raises(LimitError, match="nested deeper than Python's recursion limit"):
+        sx.load(nested_branches(400))
 
 
 def test_a_model_deeper_than_the_stack_is_refused_when_it_is_saved(tmp_path: Path) -> None:
@@ -87,41 +87,39 @@ def test_a_model_deeper_than_the_stack_is_refused_when_it_is_saved(tmp_path: Pat
 
 
 def test_graphs_that_are_all_unsorted_are_each_sorted_once() -> None:
-    found = sx.load(encode(nested(40, is_sorted=False)))  # twice for every level would take days
-    assert len(found.notes) == 41
-    assert {note.message for note in found.notes} == {
-        "nodes stand before the producers of their inputs: sorted"
-    }
-    verify(found)
+    model = sx.load(encode(nested_branches(40, is_sorted=False)))  # sorting twice per level would take days
+    assert len(model.notes) == 41
+    assert {note.message for note in model.notes} == {"nodes precede the producers of their inputs: sorted"}
+    verify(model)
 
 
 def test_nothing_is_left_of_a_branch_that_was_read_before_the_graph_was_sorted() -> None:
-    found = read(
-        record("""
+    model = load_record(
+        parse_record("""
         g (bool c, float[2] x) => (float[2] y) {
           y = If(c) <then_branch = t () => (float[2] p) { p = Neg(x) }, else_branch = e () => (float[2] q) { q = Abs(a) }>
           a = Exp(x)
         }""")
     )
-    x = found.graph.inputs[1]
+    x = model.graph.inputs[1]
     assert sorted(node.op_type for node, _ in x.uses) == ["Exp", "Neg"]
-    assert only(found.graph, "If").attributes["else_branch"].graphs[0].parent is not None
+    assert only(model.graph, "If").attributes["else_branch"].graphs[0].parent is not None
 
 
 def test_what_an_abandoned_attempt_noted_is_noted_once() -> None:
-    one = record("g (float[2] x) => (float[2] y) { b = Abs(x)  y = Neg(a)  a = Abs(x) }")
-    assert one.graph is not None
-    one.graph.node[0].metadata_props = [m.StringStringEntryProto(key="k", value=v) for v in "ab"]
-    assert [str(note).partition(": ")[2] for note in read(one).notes] == [
-        "metadata key 'k' occurs twice: the last value counts",
-        "nodes stand before the producers of their inputs: sorted",
+    record = parse_record("g (float[2] x) => (float[2] y) { b = Abs(x)  y = Neg(a)  a = Abs(x) }")
+    assert record.graph is not None
+    record.graph.node[0].metadata_props = [m.StringStringEntryProto(key="k", value=v) for v in "ab"]
+    assert [str(note).partition(": ")[2] for note in load_record(record).notes] == [
+        "metadata key 'k' occurs twice: the last value applies",
+        "nodes precede the producers of their inputs: sorted",
     ]
 
 
-def test_a_long_chain_of_functions_is_looked_through_once() -> None:
-    one = record("g (float[1] x) => (float[1] y) { y = l.f0(x) }", more='"l": 1')
+def test_a_long_chain_of_functions_is_visited_once() -> None:
+    record = parse_record("g (float[1] x) => (float[1] y) { y = l.f0(x) }", more='"l": 1')
     imports = [m.OperatorSetIdProto(domain="l", version=1)]
-    one.functions = [
+    record.functions = [
         m.FunctionProto(
             name=f"f{i}",
             domain="l",
@@ -132,16 +130,16 @@ def test_a_long_chain_of_functions_is_looked_through_once() -> None:
         )
         for i in range(5000)
     ]
-    with pytest.raises(sx.InvalidModel, match=r"circle: f0 -> f1 .* -> f0$"):
-        sx.load(one)
+    with pytest.raises(sx.InvalidModel, match=r"recursive; got f0 -> f1 .* -> f0$"):
+        sx.load(record)
 
 
-def test_no_near_name_is_looked_for_among_monstrous_ones() -> None:
+def test_no_similar_name_is_searched_among_huge_ones() -> None:
     long = "x" * 100_000
-    one = record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
-    assert one.graph is not None
-    one.graph.input[0].name = long
-    one.graph.node[0].input = [long[:-1] + "y"]
+    record = parse_record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
+    assert record.graph is not None
+    record.graph.input[0].name = long
+    record.graph.node[0].input = [long[:-1] + "y"]
     with pytest.raises(sx.InvalidModel) as caught:
-        read(one)
+        load_record(record)
     assert "did you mean" not in str(caught.value)

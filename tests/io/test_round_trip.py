@@ -1,4 +1,4 @@
-"""Nothing is lost between a record and its model: every real model comes back as it was."""
+"""Round trips between records and models lose nothing, for every real model."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import sardonyx as sx
-from models import model, only, read, record
+from models import load_record, only, parse_model, parse_record
 from proto.official_models import node_models, shared_models, stored_models
-from sardonyx._src.io import to_proto
-from sardonyx._src.io.load import load
+from sardonyx._src.io.loading.load import load
+from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.proto import messages as m
@@ -18,39 +18,41 @@ from sardonyx._src.proto.binary import decode, encode
 from sardonyx._src.proto.record import Record
 
 
-def normal(one: Record) -> Record:
-    """The record without what says nothing: empty texts, types without kind, the order in which values are described."""
-    for field, value in list(one.present()):
+def normalize(record: Record) -> Record:
+    """Removes what has no meaning: empty strings, types without a kind, the order of value infos."""
+    for field, value in list(record.present()):
         if field.message is not None:
             for part in value if isinstance(value, list) else [value]:
                 assert isinstance(part, Record)
-                normal(part)
+                normalize(part)
         elif field.kind == "string" and not field.repeated and value in ("", "ai.onnx"):
-            one.clear(field.name)
-    if isinstance(one, m.ValueInfoProto) and one.type is not None and not list(one.type.present()):
-        one.clear("type")
-    if isinstance(one, m.GraphProto):
-        tensors = {t.name for t in one.initializer}
-        one.value_info = sorted((v for v in one.value_info if v.name not in tensors), key=lambda v: v.name)
-    return one
+            record.clear(field.name)
+    if isinstance(record, m.ValueInfoProto) and record.type is not None and not list(record.type.present()):
+        record.clear("type")
+    if isinstance(record, m.GraphProto):
+        tensors = {t.name for t in record.initializer}
+        record.value_info = sorted(
+            (v for v in record.value_info if v.name not in tensors), key=lambda v: v.name
+        )
+    return record
 
 
-def survives(data: bytes) -> None:
-    found = load(data)
-    verify(found)
-    assert all("value_info" in str(note) or "is imported" in str(note) for note in found.notes)
-    again = decode(encode(to_proto.model(found)), m.ModelProto)
-    assert normal(again) == normal(decode(data, m.ModelProto))
+def assert_survives(data: bytes) -> None:
+    model = load(data)
+    verify(model)
+    assert all("value_info" in str(note) or "is imported" in str(note) for note in model.notes)
+    again = decode(encode(to_proto.model(model)), m.ModelProto)
+    assert normalize(again) == normalize(decode(data, m.ModelProto))
 
 
 @pytest.mark.parametrize("name", list(stored_models()))
 def test_stored_models(name: str) -> None:
-    survives(stored_models()[name])
+    assert_survives(stored_models()[name])
 
 
 @pytest.mark.parametrize("name", list(shared_models()))
 def test_real_models(name: str) -> None:
-    survives(shared_models()[name])
+    assert_survives(shared_models()[name])
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -58,7 +60,7 @@ def test_models_of_one_operator(part: int) -> None:
     models = list(node_models().values())[part * 4 :: 16]
     assert len(models) > 100
     for data in models:
-        survives(data)
+        assert_survives(data)
 
 
 # --- attributes ------------------------------------------------------------------------------
@@ -95,37 +97,37 @@ VALUES: dict[AttributeType, tuple[str, object]] = {
 
 @pytest.mark.parametrize("kind", [kind for kind in AttributeType if kind])
 def test_all_fourteen_types_of_attribute(kind: AttributeType) -> None:
-    one = record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
-    assert one.graph is not None
+    record = parse_record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
+    assert record.graph is not None
     field, value = VALUES[kind]
-    one.graph.node[0].attribute = [
+    record.graph.node[0].attribute = [
         m.AttributeProto(name="a", type=int(kind), doc_string="d", **{field: value})
     ]
-    found = read(one)
-    verify(found)
-    attribute = only(found.graph, "Abs").attributes["a"]
+    model = load_record(record)
+    verify(model)
+    attribute = only(model.graph, "Abs").attributes["a"]
     assert attribute.type is kind
     assert len(attribute.graphs) == {"g": 1, "graphs": 2}.get(field, 0)
-    assert normal(to_proto.model(found)) == normal(one)
+    assert normalize(to_proto.model(model)) == normalize(record)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in AttributeType if kind.is_list])
 def test_an_empty_list_stays_one_of_its_type(kind: AttributeType) -> None:
-    one = record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
-    assert one.graph is not None
-    one.graph.node[0].attribute = [m.AttributeProto(name="a", type=int(kind))]
-    found = only(load(encode(to_proto.model(read(one)))).graph, "Abs").attributes["a"]
-    assert (found.type, found.value) == (kind, ())
+    record = parse_record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
+    assert record.graph is not None
+    record.graph.node[0].attribute = [m.AttributeProto(name="a", type=int(kind))]
+    attribute = only(load(encode(to_proto.model(load_record(record)))).graph, "Abs").attributes["a"]
+    assert (attribute.type, attribute.value) == (kind, ())
 
 
-# --- what is said of initializers ------------------------------------------------------------
+# --- initializers ----------------------------------------------------------------------------
 
 
-def described(info: m.ValueInfoProto) -> sx.Model:
-    one = record("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
-    assert one.graph is not None
-    one.graph.value_info = [info]
-    return read(one)
+def load_with_value_info(info: m.ValueInfoProto) -> sx.Model:
+    record = parse_record("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
+    assert record.graph is not None
+    record.graph.value_info = [info]
+    return load_record(record)
 
 
 def float_of(size: int, denotation: str = "") -> m.TypeProto:
@@ -136,21 +138,21 @@ def float_of(size: int, denotation: str = "") -> m.TypeProto:
 
 def test_text_and_metadata_of_an_initializer_are_kept() -> None:
     entry = m.StringStringEntryProto(key="k", value="v")
-    found = described(
+    model = load_with_value_info(
         m.ValueInfoProto(name="w", doc_string="weight", metadata_props=[entry], type=float_of(2, "TENSOR"))
     )
-    value = found.graph.initializers["w"]
-    assert (value.doc, value.metadata, found.notes) == ("weight", {"k": "v"}, [])
+    value = model.graph.initializers["w"]
+    assert (value.doc, value.metadata, model.notes) == ("weight", {"k": "v"}, [])
     assert value.type is not None
     assert value.type.denotation == "TENSOR"
-    info = to_proto.graph(found.graph).value_info
+    info = to_proto.graph(model.graph).value_info
     assert [(v.name, v.doc_string) for v in info] == [("w", "weight")]
 
 
 def test_of_another_type_than_the_tensor_s_own_the_tensor_counts() -> None:
-    found = described(m.ValueInfoProto(name="w", type=float_of(3)))
-    assert str(found.graph.initializers["w"].type) == "float[2]"
-    assert "value_info says float[3] of initializer 'w', which is float[2]" in str(found.notes[0])
+    model = load_with_value_info(m.ValueInfoProto(name="w", type=float_of(3)))
+    assert str(model.graph.initializers["w"].type) == "float[2]"
+    assert "value_info declares float[3] for initializer 'w', whose type is float[2]" in str(model.notes[0])
 
 
 # --- long data -------------------------------------------------------------------------------
@@ -159,7 +161,7 @@ LONG = 3 << 30  # bytes; a signed 32-bit length ends at 2 << 30
 
 
 class Counting:
-    """A file object that counts what it is given."""
+    """A file object that counts the bytes written to it."""
 
     count = 0
 
@@ -168,9 +170,9 @@ class Counting:
         return len(data)
 
 
-def test_two_gibibytes_are_no_wall(tmp_path: Path) -> None:
-    """A file with a hole of three, which takes no room on the disk and is not read."""
-    data = bytearray(encode(record("g (float[2] x) => (float[2] y) { y = Abs(x) }")))
+def test_models_may_exceed_two_gibibytes(tmp_path: Path) -> None:
+    """A sparse file of three gibibytes, which takes no disk space and is not read."""
+    data = bytearray(encode(parse_record("g (float[2] x) => (float[2] y) { y = Abs(x) }")))
     tensor = encode(m.TensorProto(name="w", dims=[LONG // 4], data_type=1))
     inner = tensor + b"\x4a" + varint(LONG)  # raw_data
     graph = b"\x2a" + varint(len(inner) + LONG) + inner  # initializer
@@ -179,12 +181,12 @@ def test_two_gibibytes_are_no_wall(tmp_path: Path) -> None:
     path.write_bytes(head)
     with path.open("r+b") as file:
         file.truncate(len(head) + LONG)
-    found = sx.load(path)
-    weight = found.graph.initializers["w"].initializer
+    model = sx.load(path)
+    weight = model.graph.initializers["w"].initializer
     assert weight is not None
     assert weight.numpy()[-1] == 0
     counting = Counting()
-    sx.save(found, counting)
+    sx.save(model, counting)
     assert counting.count > LONG
 
 
@@ -196,7 +198,9 @@ def varint(value: int) -> bytes:
     return bytes([*result, value])
 
 
-def test_a_model_says_the_same_after_any_number_of_ways() -> None:
-    found = model("g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 2}> { a = Add(x, w)  y = Neg(a) }")
-    once = encode(to_proto.model(found))
+def test_a_model_is_equal_after_any_number_of_round_trips() -> None:
+    model = parse_model(
+        "g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 2}> { a = Add(x, w)  y = Neg(a) }"
+    )
+    once = encode(to_proto.model(model))
     assert encode(to_proto.model(load(once))) == once

@@ -1,4 +1,4 @@
-"""Saving and reading back: layouts, names, and what other readers make of it."""
+"""Saved models read back: layouts, names, and agreement of other readers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from onnx import numpy_helper
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
-from sardonyx._src.io import from_proto
 from sardonyx._src.io.external import ExternalFiles, ExternalStorage, Policy
-from sardonyx._src.io.save import save
+from sardonyx._src.io.saving.save import save
+from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute, Graph, Model, Node, Value
 from sardonyx._src.ir.tensors import FieldStorage, RawStorage, SparseTensor, Tensor
@@ -64,9 +64,13 @@ def initializer(model: Model, name: str) -> Tensor:
 
 
 def assert_same(model: Model) -> None:
-    for name, wanted in WANTED.items():
-        found = initializer(model, name).numpy()
-        assert (found.dtype, found.shape, found.tolist()) == (wanted.dtype, wanted.shape, wanted.tolist())
+    for name, expected in WANTED.items():
+        actual = initializer(model, name).numpy()
+        assert (actual.dtype, actual.shape, actual.tolist()) == (
+            expected.dtype,
+            expected.shape,
+            expected.tolist(),
+        )
     sparse = model.graph.initializers["sparse"].initializer
     assert isinstance(sparse, SparseTensor)
     assert sparse.numpy().tolist() == [float(i // 2) if i % 2 == 0 else 0.0 for i in range(600)]
@@ -119,8 +123,8 @@ def test_the_onnx_package_reads_every_layout(model: Model, tmp_path: Path, layou
     save(model, tmp_path / "m.onnx", **LAYOUTS[layout][0])
     proto = onnx.load(str(tmp_path / "m.onnx"))
     for tensor in proto.graph.initializer:
-        found = numpy_helper.to_array(tensor)
-        assert found.tolist() == WANTED[tensor.name].tolist()
+        array = numpy_helper.to_array(tensor)
+        assert array.tolist() == WANTED[tensor.name].tolist()
     assert numpy_helper.to_array(proto.graph.node[0].attribute[0].t).tolist() == (BIG * 2).tolist()
 
 
@@ -135,7 +139,7 @@ def test_the_threshold_is_the_first_size_that_leaves_the_model(tmp_path: Path) -
     assert external_names(load(tmp_path / "m.onnx")) == {"just"}
 
 
-def test_the_bytes_lie_where_the_entries_say(tmp_path: Path) -> None:
+def test_the_bytes_are_where_the_entries_say(tmp_path: Path) -> None:
     model = model_of({"a": Tensor.of(SMALL, name="a"), "b": Tensor.of(BIG, name="b")})
     save(model, tmp_path / "m.onnx", external="w", threshold=0)
     data = (tmp_path / "w").read_bytes()
@@ -221,21 +225,21 @@ def test_keys_of_others_and_basepath_are_left_out(tmp_path: Path) -> None:
 )
 def test_data_are_written_only_below_the_models_directory(model: Model, tmp_path: Path, name: str) -> None:
     (tmp_path / "home").mkdir()
-    with pytest.raises(ExternalDataError, match="external: location"):
+    with pytest.raises(ExternalDataError, match="external: a location must"):
         save(model, tmp_path / "home" / "m.onnx", external=name)
     assert listing(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["m.onnx", "./m.onnx", "M.ONNX", "m.onnx/w"])
-def test_the_data_file_cannot_take_the_models_place(model: Model, tmp_path: Path, name: str) -> None:
-    with pytest.raises(ExternalDataError, match=r"would take the place of the model 'm\.onnx'"):
+def test_the_data_file_cannot_overwrite_the_model(model: Model, tmp_path: Path, name: str) -> None:
+    with pytest.raises(ExternalDataError, match=r"must not have the name of the model; got .* for 'm\.onnx'"):
         save(model, tmp_path / "m.onnx", external=name)
     assert listing(tmp_path) == []
 
 
-def test_a_shard_cannot_take_the_models_place(tmp_path: Path) -> None:
+def test_a_shard_cannot_overwrite_the_model(tmp_path: Path) -> None:
     model = model_of({n: Tensor.of(BIG, name=n) for n in "ab"})
-    with pytest.raises(ExternalDataError, match="would take the place of the model"):
+    with pytest.raises(ExternalDataError, match="must not have the name of the model"):
         save(model, tmp_path / "w-00002-of-00002.data", external="w.data", shard_size=1)
     assert listing(tmp_path) == []
 
@@ -270,5 +274,5 @@ def test_a_missing_directory_is_an_error_of_the_system(model: Model, tmp_path: P
 def test_a_directory_is_no_target(model: Model, tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         save(model, f"{tmp_path}{os.sep}")
-    with pytest.raises(FileExistsError, match="no regular file"):
+    with pytest.raises(FileExistsError, match="must be a regular file"):
         save(model, tmp_path)

@@ -18,10 +18,10 @@ import pytest
 
 from sardonyx._src.dtypes import Array, DataType
 from sardonyx._src.errors import ExternalDataError
-from sardonyx._src.io import from_proto
 from sardonyx._src.io.external import ExternalFiles, folders
 from sardonyx._src.io.external.folders import Folder
-from sardonyx._src.io.save import save
+from sardonyx._src.io.saving.save import save
+from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.graph import Graph, Model, Value
 from sardonyx._src.ir.tensors import Storage, Tensor
 from sardonyx._src.proto import messages as m
@@ -30,10 +30,10 @@ from sardonyx._src.proto.binary import decode
 ONES, TWOS = (np.full(30_000, n, np.float32) for n in (1, 2))
 
 
-@pytest.fixture(autouse=True, params=["held", "compared"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test runs twice: with directories held open, and as on a platform that cannot do that."""
-    monkeypatch.setattr(folders, "HELD", request.param == "held")
+@pytest.fixture(autouse=True, params=["dir_fd", "compared"])
+def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs every test twice: with directory descriptors, and as on a platform without them."""
+    monkeypatch.setattr(folders, "HAS_DIR_FD", request.param == "dir_fd")
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def no_leaks() -> Iterator[None]:
 
 
 def descriptors() -> int:
-    """How many this process has open; models, which hold maps, are in cycles that only the collector ends."""
+    """The number of open file descriptors; collects garbage first, since models with memory maps are in cycles."""
     gc.collect()
     return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
 
@@ -77,7 +77,7 @@ def numbers(model: Model) -> Array:
 
 
 class Failing:
-    """A storage whose elements cannot be had."""
+    """A storage that fails to read its elements."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -95,7 +95,7 @@ def failing(storage: Storage) -> Tensor:
 
 @contextmanager
 def disk_of(size: int) -> Iterator[None]:
-    """Makes the system refuse to make a file longer than `size` bytes, as it refuses when a disk is full."""
+    """Makes writes past `size` bytes of a file fail, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -137,7 +137,7 @@ def test_data_that_are_gone_leave_the_old_files_whole(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     before = old_files(tmp_path / "new")
     for external in (None, False, "w"):
-        with pytest.raises(ExternalDataError, match="no file 'w'"):
+        with pytest.raises(ExternalDataError, match="'w' must exist in"):
             save(model, tmp_path / "new" / "m.onnx", external=external)
         assert content(tmp_path / "new") == before
 
@@ -146,7 +146,7 @@ KILLED = """
 import os, signal, sys
 import numpy as np
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.io.save import save
+from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.graph import Graph, Model, Value
 from sardonyx._src.ir.tensors import Tensor
 
@@ -171,7 +171,7 @@ def test_a_killed_process_leaves_the_old_files_whole(tmp_path: Path) -> None:
     assert all(name.startswith(".sardonyx-") and name.endswith(".tmp") for name in left)
 
 
-def test_a_file_that_cannot_be_put_in_place_leaves_no_temporary_ones(
+def test_a_file_that_cannot_be_replaced_leaves_no_temporary_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rename = Folder.rename
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_put_in_place_leaves_no_temporary_ones(
     assert after["m.onnx"] == before["m.onnx"]
 
 
-def test_all_files_are_on_the_disk_before_the_first_takes_its_place(
+def test_all_files_are_on_disk_before_the_first_is_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[str] = []
@@ -209,10 +209,10 @@ def test_all_files_are_on_the_disk_before_the_first_takes_its_place(
     monkeypatch.setattr(Folder, "rename", note_rename)
     save(model_of(Tensor.of(ONES), Tensor.of(TWOS)), tmp_path / "m.onnx", external="w", shard_size=1)
     assert steps[:6] == ["sync", "sync", "sync", "w-00001-of-00002", "w-00002-of-00002", "m.onnx"]
-    assert steps[6:] == (["sync directory"] if folders.HELD else [])
+    assert steps[6:] == (["sync directory"] if folders.HAS_DIR_FD else [])
 
 
-# --- what stands there ---------------------------------------------------------------------------
+# --- existing files ------------------------------------------------------------------------------
 
 
 def test_a_model_is_saved_over_the_files_it_is_mapped_from(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_other_names_of_a_file_keep_its_content(tmp_path: Path) -> None:
 def test_a_linked_directory_for_data_is_refused(tmp_path: Path, target: str) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "sub").symlink_to(target)
-    with pytest.raises(OSError, match=r"a symbolic link, where none is followed: '.*sub'"):
+    with pytest.raises(OSError, match=r"symbolic links are not followed here: '.*sub'"):
         save(model_of(Tensor.of(ONES)), tmp_path / "m.onnx", external="sub/w")
     assert not list((tmp_path / "elsewhere").iterdir())
     assert not (tmp_path / "m.onnx").exists()
@@ -274,7 +274,7 @@ def test_a_linked_directory_for_data_is_refused(tmp_path: Path, target: str) -> 
 @pytest.mark.parametrize("name", ["m.onnx", "w"])
 def test_pipes_are_not_replaced(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
-    with pytest.raises(FileExistsError, match=f"no regular file; .* pass the file object: '.*{name}'"):
+    with pytest.raises(FileExistsError, match=f"must be a regular file; .* pass the file object: '.*{name}'"):
         save(model_of(Tensor.of(ONES)), tmp_path / "m.onnx", external="w")
     assert [p.name for p in tmp_path.iterdir()] == [name]
 

@@ -1,4 +1,4 @@
-"""Targets that are no plain model file: file objects, records, text, JSON; and options that make no sense."""
+"""Targets other than model files: file objects, records, text, JSON; and invalid options."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import onnx
 import pytest
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.io import from_proto
 from sardonyx._src.io.external import ExternalFiles
-from sardonyx._src.io.save import Format, save
-from sardonyx._src.io.staging import write_all
+from sardonyx._src.io.saving.save import Format, save
+from sardonyx._src.io.saving.staging import write_all
+from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.graph import Graph, Model, Value
 from sardonyx._src.ir.tensors import RawStorage, Tensor
 from sardonyx._src.proto import messages as m
@@ -36,7 +36,7 @@ def model() -> Model:
 
 
 def tensors_of(data: bytes) -> dict[str, list[float]]:
-    """What the onnx package reads."""
+    """The tensors that the onnx package reads."""
     proto = onnx.load_from_string(data)
     return {t.name: onnx.numpy_helper.to_array(t).tolist() for t in proto.graph.initializer}
 
@@ -45,7 +45,7 @@ WANTED = {"big": BIG.tolist(), "small": [1, 2]}
 
 
 class Grudging(io.RawIOBase):
-    """An unbuffered file that takes at most seven bytes a call."""
+    """An unbuffered file that writes at most seven bytes per call."""
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -86,16 +86,16 @@ def test_a_file_that_takes_little_at_a_time_gets_all(model: Model) -> None:
 def test_a_pipe_can_be_written_to(model: Model) -> None:
     read, write = os.pipe()
     with open(read, "rb") as source, open(write, "wb") as target:
-        found: list[bytes] = []
-        reader = threading.Thread(target=lambda: found.append(source.read()))
+        chunks: list[bytes] = []
+        reader = threading.Thread(target=lambda: chunks.append(source.read()))
         reader.start()
         save(model, target)
         target.close()
         reader.join()
-    assert tensors_of(found[0]) == WANTED
+    assert tensors_of(chunks[0]) == WANTED
 
 
-def test_writing_starts_where_the_file_stands(model: Model) -> None:
+def test_writing_starts_at_the_position_of_the_file(model: Model) -> None:
     with tempfile.TemporaryFile() as file:
         file.write(b"head")
         save(model, file)
@@ -133,7 +133,7 @@ def test_long_payloads_are_written_as_they_are() -> None:
 # --- records -------------------------------------------------------------------------------------
 
 
-def test_a_record_is_written_as_it_stands(tmp_path: Path) -> None:
+def test_a_record_is_written_unchanged(tmp_path: Path) -> None:
     entries = [m.StringStringEntryProto(key="location", value="../elsewhere")]
     tensor = m.TensorProto(name="w", data_type=1, dims=[2], data_location=1, external_data=entries)
     record = m.ModelProto(ir_version=99, graph=m.GraphProto(initializer=[tensor]))
@@ -148,7 +148,7 @@ def test_a_record_is_written_as_it_stands(tmp_path: Path) -> None:
     "options", [{"external": "w"}, {"external": False}, {"shard_size": 1}, {"checksum": True}]
 )
 def test_the_data_of_a_record_stay_where_they_are(tmp_path: Path, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="make a Model of it"):
+    with pytest.raises(ValueError, match="data options require a Model; got a record"):
         save(m.ModelProto(), tmp_path / "m.onnx", **options)
     assert not list(tmp_path.iterdir())
 
@@ -196,7 +196,7 @@ def test_a_file_object_takes_every_format(model: Model) -> None:
     "options", [{"external": "w"}, {"external": True}, {"shard_size": 9}, {"checksum": True}]
 )
 def test_a_file_object_has_no_data_files(model: Model, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="a file object takes no data files"):
+    with pytest.raises(ValueError, match="require a path; got a file object"):
         save(model, io.BytesIO(), **options)
 
 
@@ -204,29 +204,29 @@ def test_a_file_object_has_no_data_files(model: Model, options: dict[str, Any]) 
 def test_what_is_inline_has_neither_shards_nor_checksum(
     model: Model, tmp_path: Path, options: dict[str, Any]
 ) -> None:
-    with pytest.raises(ValueError, match="external=False writes no data file"):
+    with pytest.raises(ValueError, match="require external data; got external=False"):
         save(model, tmp_path / "m.onnx", external=False, **options)
 
 
 @pytest.mark.parametrize("options", [{"align": 0}, {"align": -1}, {"shard_size": 0}, {"threshold": -1}])
 def test_sizes_must_make_sense(model: Model, tmp_path: Path, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="must be positive"):
+    with pytest.raises(ValueError, match="must be >= 1"):
         save(model, tmp_path / "m.onnx", **options)
 
 
 @pytest.mark.parametrize("name", ["m.pbtxt", "m.textproto", "m.prototxt"])
 def test_protobufs_text_is_not_written_under_its_suffix(model: Model, tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=r"protobuf's text format, which is not written; use \.onnxtxt"):
+    with pytest.raises(ValueError, match=r"protobuf's text format; use \.onnxtxt"):
         save(model, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_an_unknown_format_is_refused(model: Model, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"format is 'yaml', which should be one of binary, text, json"):
+    with pytest.raises(ValueError, match=r"format must be one of binary, text, json; got 'yaml'"):
         save(model, tmp_path / "m.onnx", format=cast(Format, "yaml"))
 
 
 def test_only_models_are_saved(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="a Model or a ModelProto record can be saved, not GraphProto"):
+    with pytest.raises(TypeError, match="the model must be a Model or a ModelProto record; got GraphProto"):
         save(cast(Model, m.GraphProto()), tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""Copies of models, and calls replaced by bodies."""
+"""Cloning of models, and inlining of calls."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import model
+from models import parse_model
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Model
 from sardonyx._src.ir.inline import inline
-from sardonyx._src.ir.names import Names
+from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.verify import verify
 
 BODY = (
@@ -22,7 +22,7 @@ SCALED = BODY.format("c = Constant<value_float: float = @alpha>()")
 
 
 def calling(attributes: str, body: str = SCALED) -> Model:
-    return model(CALL.format(attributes) + body, more='"my": 1')
+    return parse_model(CALL.format(attributes) + body, more='"my": 1')
 
 
 def test_a_copy_says_the_same_and_shares_no_edge() -> None:
@@ -38,13 +38,13 @@ def test_a_copy_says_the_same_and_shares_no_edge() -> None:
 
 @pytest.mark.parametrize(("attributes", "factor"), [("<alpha = 2.0>", 2), ("", 3)])
 def test_a_call_becomes_the_body_with_its_attributes(attributes: str, factor: int) -> None:
-    found = calling(attributes)
-    *_, call = found.graph.nodes
-    inline(call, found.functions["my", "f", ""], Names([found.graph]))
-    verify(found)
-    assert [n.op_type for n in found.graph.nodes] == ["Abs", "Constant", "Mul", "Identity", "Identity"]
-    assert [v.name for v in found.graph.outputs] == ["y", "z", "w"]
-    results = Interpreter(found).run({"x": np.array([-1, 2], np.float32)})
+    model = calling(attributes)
+    *_, call = model.graph.nodes
+    inline(call, model.functions["my", "f", ""], FreshNames.of_graphs([model.graph]))
+    verify(model)
+    assert [n.op_type for n in model.graph.nodes] == ["Abs", "Constant", "Mul", "Identity", "Identity"]
+    assert [v.name for v in model.graph.outputs] == ["y", "z", "w"]
+    results = Interpreter(model).run({"x": np.array([-1, 2], np.float32)})
     assert [np.asarray(r).tolist() for r in results.values()] == [
         [factor, 2 * factor],
         [1, 2],
@@ -52,12 +52,12 @@ def test_a_call_becomes_the_body_with_its_attributes(attributes: str, factor: in
     ]
 
 
-def test_names_of_a_body_give_way_to_those_around_the_call() -> None:
-    found = calling("", BODY.format("a = Constant<value_float = 1.0>() c = Neg(a)"))
-    *_, call = found.graph.nodes
-    inline(call, found.functions["my", "f", ""], Names([found.graph]))
-    verify(found)
-    assert [n.outputs[0].name for n in found.graph.nodes][:3] == ["a", "a_1", "c"]
+def test_names_of_a_body_are_renamed_where_the_caller_uses_them() -> None:
+    model = calling("", BODY.format("a = Constant<value_float = 1.0>() c = Neg(a)"))
+    *_, call = model.graph.nodes
+    inline(call, model.functions["my", "f", ""], FreshNames.of_graphs([model.graph]))
+    verify(model)
+    assert [n.outputs[0].name for n in model.graph.nodes][:3] == ["a", "a_1", "c"]
 
 
 def test_values_of_a_subgraph_in_a_body_are_renamed_with_it() -> None:
@@ -65,9 +65,9 @@ def test_values_of_a_subgraph_in_a_body_are_renamed_with_it() -> None:
         "k = ReduceSum<keepdims = 0>(p) t = Cast<to = 9>(k) "
         "c = If(t)<then_branch = t () => (u) { u = Neg(k) }, else_branch = e () => (u) { u = Abs(k) }>"
     )
-    found = model(CALL.format("").replace("a = Abs(x)", "a = Abs(x) u = Neg(x)") + body, more='"my": 1')
-    *_, call = found.graph.nodes
-    inline(call, found.functions["my", "f", ""], Names([found.graph]))
-    verify(found)
-    results = Interpreter(found).run({"x": np.array([1, 2], np.float32)})
+    model = parse_model(CALL.format("").replace("a = Abs(x)", "a = Abs(x) u = Neg(x)") + body, more='"my": 1')
+    *_, call = model.graph.nodes
+    inline(call, model.functions["my", "f", ""], FreshNames.of_graphs([model.graph]))
+    verify(model)
+    results = Interpreter(model).run({"x": np.array([1, 2], np.float32)})
     assert np.asarray(results["y"]).tolist() == [-3, -6]

@@ -64,7 +64,7 @@ def test_a_constant_result_is_an_int(constant: Known, value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("quotient", "text"),
     [
         ((2 * N) // 2, "N"),
         ((2 * N + 1) // 2, "N"),
@@ -85,12 +85,12 @@ def test_a_constant_result_is_an_int(constant: Known, value: int) -> None:
         (7 // N, "7//N"),
     ],
 )
-def test_floor_division_takes_out_what_divides(found: Known, text: str) -> None:
-    assert str(found) == text
+def test_floor_division_takes_out_what_divides(quotient: Known, text: str) -> None:
+    assert str(quotient) == text
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("remainder", "text"),
     [
         (N % 4, "N%4"),
         ((N + 9) % 4, "(N+1)%4"),
@@ -108,8 +108,8 @@ def test_floor_division_takes_out_what_divides(found: Known, text: str) -> None:
         (7 % N, "7%N"),
     ],
 )
-def test_mod_keeps_the_least_residues(found: Known, text: str) -> None:
-    assert str(found) == text
+def test_mod_keeps_the_least_residues(remainder: Known, text: str) -> None:
+    assert str(remainder) == text
 
 
 def test_of_two_inner_divisions_the_same_one_is_merged_in_any_order() -> None:
@@ -157,7 +157,7 @@ def test_exact_div_refuses_numbers_with_a_remainder() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("extremum", "text"),
     [
         (dim_max(N), "N"),
         (dim_max(N, M), "max(M,N)"),
@@ -173,8 +173,8 @@ def test_exact_div_refuses_numbers_with_a_remainder() -> None:
         (dim_min(dim_max(N - 2, 0), M), "min(M,max(N-2,0))"),
     ],
 )
-def test_extrema_are_flat_and_without_superfluous_arguments(found: Known, text: str) -> None:
-    assert str(found) == text
+def test_extrema_are_flat_and_without_superfluous_arguments(extremum: Known, text: str) -> None:
+    assert str(extremum) == text
 
 
 def test_symbols_are_those_that_remain() -> None:
@@ -184,7 +184,7 @@ def test_symbols_are_those_that_remain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mapping", "wanted"),
+    ("mapping", "expected"),
     [
         ({}, (N + 1) // M),
         ({"N": 7}, 8 // M),
@@ -197,10 +197,10 @@ def test_symbols_are_those_that_remain() -> None:
         ({"D": None}, (N + 1) // M),
     ],
 )
-def test_substitution_is_simultaneous(mapping: dict[str, Dim], wanted: Dim) -> None:
+def test_substitution_is_simultaneous(mapping: dict[str, Dim], expected: Dim) -> None:
     e = (N + 1) // M
     assert isinstance(e, Expr)
-    assert e.substitute(mapping) == wanted
+    assert e.substitute(mapping) == expected
 
 
 def test_evaluation_needs_every_symbol_and_a_divisor() -> None:
@@ -268,7 +268,7 @@ def test_copies_and_pickles_are_equal() -> None:
     assert pickle.loads(pickle.dumps(e)) == e
 
 
-def test_a_polynomial_of_64_terms_is_kept_and_one_of_65_is_opaque() -> None:
+def test_a_polynomial_of_64_terms_is_exact_and_one_of_65_is_opaque() -> None:
     names = [symbol(f"s{i}") for i in range(65)]
     kept = dim_add(*names[:64])
     assert isinstance(kept, Expr)
@@ -304,7 +304,7 @@ def assert_opaque(e: Dim) -> None:
     assert known_equal(e, N) is None
 
 
-def test_opaque_values_are_equal_when_made_the_same_way() -> None:
+def test_opaque_values_of_equal_operations_are_equal() -> None:
     a = dim_add(*(symbol(f"s{i}") for i in range(60)))
     b = dim_add(*(symbol(f"t{i}") for i in range(60)))
     assert a is not None

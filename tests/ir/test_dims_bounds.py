@@ -1,4 +1,4 @@
-"""What is known of symbolic dims for all values."""
+"""Bounds, equality and order of symbolic dims."""
 
 from __future__ import annotations
 

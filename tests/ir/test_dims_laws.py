@@ -40,7 +40,7 @@ def trees(names: list[str] = NAMES, ops: list[str] = OPS) -> st.SearchStrategy[T
 
 
 def compute(op: str, a: int, b: int) -> int:
-    """In plain Python."""
+    """Evaluates an operator in plain Python."""
     table = {"+": a.__add__, "-": a.__sub__, "*": a.__mul__, "//": a.__floordiv__, "%": a.__mod__}
     if op in table:
         return table[op](b)
@@ -88,15 +88,15 @@ def in_limits(*dims: Dim) -> None:
 @LAW
 @given(trees(), values)
 def test_canonical_form_keeps_the_value(tree: Tree, assignment: dict[str, int]) -> None:
-    wanted = value_or_reject(tree, assignment)
-    assert evaluate(build(tree), assignment) == wanted
+    expected = value_or_reject(tree, assignment)
+    assert evaluate(build(tree), assignment) == expected
 
 
 @LAW
 @given(trees(), values)
 def test_the_text_means_the_same_to_python(tree: Tree, assignment: dict[str, int]) -> None:
-    wanted = value_or_reject(tree, assignment)
-    assert eval(str(build(tree)), {**assignment, "max": max, "min": min}) == wanted
+    expected = value_or_reject(tree, assignment)
+    assert eval(str(build(tree)), {**assignment, "max": max, "min": min}) == expected
 
 
 @LAW
@@ -196,10 +196,10 @@ def test_quotient_and_remainder_are_known_to_make_up_the_dividend(p: Known, k: i
 @LAW
 @given(trees(), values)
 def test_bounds_hold(tree: Tree, assignment: dict[str, int]) -> None:
-    wanted = value_or_reject(tree, assignment)
+    expected = value_or_reject(tree, assignment)
     low, high = bounds(build(tree))
-    assert low is None or low <= wanted
-    assert high is None or wanted <= high
+    assert low is None or low <= expected
+    assert high is None or expected <= high
 
 
 @LAW
@@ -218,14 +218,14 @@ def test_substitution_is_evaluation_of_the_parts(
 ) -> None:
     inner = {name: value_or_reject(part, assignment) for name, part in mapping.items()}
     assume(all(value >= 0 for value in inner.values()))
-    wanted = value_or_reject(tree, inner)
+    expected = value_or_reject(tree, inner)
     dim = build(tree)
     if isinstance(dim, Expr):
         parts = {name: build(part) for name, part in mapping.items()}
         assume(all(bounds(part)[0] is not None and known_ge(part, 0) for part in parts.values()))
-        found = dim.substitute(parts)
-        in_limits(found)
-        assert evaluate(found, assignment) == wanted
+        substituted = dim.substitute(parts)
+        in_limits(substituted)
+        assert evaluate(substituted, assignment) == expected
 
 
 @LAW

@@ -1,4 +1,4 @@
-"""Texts of symbolic dims: canonical order, parsing, names from files."""
+"""Text of symbolic dims: canonical order, parsing, names from files."""
 
 from __future__ import annotations
 
@@ -119,12 +119,12 @@ def test_other_texts_are_no_expressions(text: str) -> None:
         parse(text)
 
 
-def test_a_parse_error_names_the_place() -> None:
+def test_a_parse_error_names_the_position() -> None:
     with pytest.raises(
-        ValueError, match=r"character 2: found '\]', wanted a number, a name, an operator or a bracket"
+        ValueError, match=r"character 2: expected a number, a name, an operator or a parenthesis; got '\]'"
     ):
         parse("N+]")
-    with pytest.raises(ValueError, match=r"character 4: found the end, wanted \)"):
+    with pytest.raises(ValueError, match=r"character 4: expected \); got the end"):
         parse("(N+1")
 
 

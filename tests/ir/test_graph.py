@@ -1,18 +1,18 @@
-"""Edges have one owner: uses, producers and node lists agree after every edit."""
+"""Edits of graphs keep uses, producers and node lists consistent."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from models import model, only
+from models import only, parse_model
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import Builder
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.verify import verify
-from sardonyx._src.ir.walk import captured, location, nodes, values
+from sardonyx._src.ir.walk import captures, location, nodes, values
 
 BRANCHES = """
 g (bool c, float[2] x) => (float[2] y) {
@@ -28,14 +28,14 @@ g (bool c, float[2] x) => (float[2] y) {
 def chain(*names: str) -> tuple[Graph, list[Node]]:
     """x -> Abs -> … -> Abs, one node for each name."""
     graph = Graph("g", [Value("x")])
-    made = []
+    nodes = []
     last = graph.inputs[0]
     for name in names:
         node = graph.append(Node("Abs", [last], [Value(name)], name=name))
-        made.append(node)
+        nodes.append(node)
         last = node.outputs[0]
     graph.outputs.append(last)
-    return graph, made
+    return graph, nodes
 
 
 def order(graph: Graph) -> str:
@@ -58,7 +58,7 @@ def test_changing_an_input_moves_the_use() -> None:
     assert z.uses == ((node, 1),)
 
 
-def test_an_input_behind_the_last_extends_the_list() -> None:
+def test_an_input_after_the_last_extends_the_list() -> None:
     x, z = Value("x"), Value("z")
     node = Node("Clip", [x], [Value("y")])
     node.set_input(2, z)
@@ -66,7 +66,7 @@ def test_an_input_behind_the_last_extends_the_list() -> None:
 
 
 def test_replacing_a_value_reaches_nodes_subgraphs_and_outputs() -> None:
-    graph = model(BRANCHES).graph
+    graph = parse_model(BRANCHES).graph
     new = graph.add_input(Value("new"))
     only(graph, "Abs").outputs[0].replace_by(new)
     reader = only(graph, "If").attributes["then_branch"].graphs[0]
@@ -75,7 +75,7 @@ def test_replacing_a_value_reaches_nodes_subgraphs_and_outputs() -> None:
     assert graph.outputs == [new]
 
 
-def test_nodes_are_inserted_where_they_are_wanted() -> None:
+def test_nodes_are_inserted_before_and_after_others() -> None:
     graph, (a, b) = chain("a", "b")
     graph.insert_before(a, Node("Abs", [], [], name="p"))
     graph.insert_after(a, Node("Abs", [], [], name="q"))
@@ -93,7 +93,7 @@ def test_nodes_are_found_by_index_from_either_end() -> None:
 
 
 def test_positions_follow_what_is_inserted_and_removed() -> None:
-    graph = model("g (float[2] x) => (float[2] a) { a = Abs(x)  b = Neg(x)  c = Exp(x) }").graph
+    graph = parse_model("g (float[2] x) => (float[2] a) { a = Abs(x)  b = Neg(x)  c = Exp(x) }").graph
     first, second, third = graph.nodes
     assert [graph.position(node) for node in (first, second, third)] == [0, 1, 2]
     graph.remove(second)
@@ -103,16 +103,16 @@ def test_positions_follow_what_is_inserted_and_removed() -> None:
 
 
 def test_a_walk_survives_the_removal_of_its_node_and_of_the_next() -> None:
-    graph, made = chain("a", "b", "c", "d")
+    graph, nodes = chain("a", "b", "c", "d")
     graph.outputs.clear()
-    for node in made:
+    for node in nodes:
         node.set_inputs(())
     seen = []
     for node in graph.nodes:
         seen.append(node.name)
         if node.name == "b":
             graph.remove(node)
-            graph.remove(made[2])
+            graph.remove(nodes[2])
     assert seen == ["a", "b", "d"]
     assert order(graph) == "ad"
 
@@ -126,7 +126,7 @@ def test_a_node_that_is_read_cannot_be_removed() -> None:
 
 
 def test_removing_a_node_lets_go_of_what_its_subgraphs_read() -> None:
-    graph = model(BRANCHES).graph
+    graph = parse_model(BRANCHES).graph
     branch = only(graph, "If")
     graph.outputs.clear()
     graph.remove(branch)
@@ -134,44 +134,44 @@ def test_removing_a_node_lets_go_of_what_its_subgraphs_read() -> None:
 
 
 def test_captured_values_are_those_of_outer_graphs() -> None:
-    graph = model(BRANCHES).graph
+    graph = parse_model(BRANCHES).graph
     branch = only(graph, "If").attributes["else_branch"].graphs[0]
-    assert [v.name for v in captured(branch)] == ["x", "a"]
-    assert captured(graph) == []
+    assert [v.name for v in captures(branch)] == ["x", "a"]
+    assert captures(graph) == []
 
 
 def test_walking_nodes_enters_subgraphs() -> None:
-    assert [n.op_type for n in nodes(model(BRANCHES).graph)] == ["Abs", "If", "Neg", "Exp", "Add"]
+    assert [n.op_type for n in nodes(parse_model(BRANCHES).graph)] == ["Abs", "If", "Neg", "Exp", "Add"]
 
 
 def test_values_are_named_each_once() -> None:
-    graph = model("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y, , z = Foo(x, w) }").graph
+    graph = parse_model("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y, , z = Foo(x, w) }").graph
     assert [v.name for v in values(graph)] == ["x", "w", "y", "z"]
 
 
-def test_a_place_names_graph_node_and_operator() -> None:
-    graph = model(BRANCHES).graph
+def test_a_location_names_graph_node_and_operator() -> None:
+    graph = parse_model(BRANCHES).graph
     inner = only(graph, "If").attributes["else_branch"].graphs[0]
     assert location(only(inner, "Add")) == "node[1] (If).else_branch.node[1] (Add)"
 
 
 def test_verify_accepts_what_loads() -> None:
-    verify(model(BRANCHES))
+    verify(parse_model(BRANCHES))
 
 
 def test_verify_finds_a_use_before_definition() -> None:
-    found = model("g (float[2] x) => (float[2] y) { a = Abs(x)  y = Neg(a) }")
-    first, second = found.graph.nodes
+    model = parse_model("g (float[2] x) => (float[2] y) { a = Abs(x)  y = Neg(a) }")
+    first, second = model.graph.nodes
     first.set_input(0, second.outputs[0])
     with pytest.raises(AssertionError, match="before it is defined"):
-        verify(found)
+        verify(model)
 
 
 def test_verify_finds_two_values_of_one_name() -> None:
-    found = model("g (float[2] x) => (float[2] y) { a = Abs(x)  y = Neg(a) }")
-    found.graph.nodes[0].outputs[0].name = "x"
+    model = parse_model("g (float[2] x) => (float[2] y) { a = Abs(x)  y = Neg(a) }")
+    model.graph.nodes[0].outputs[0].name = "x"
     with pytest.raises(AssertionError, match="two values"):
-        verify(found)
+        verify(model)
 
 
 def test_a_second_initializer_of_a_name_is_refused() -> None:
@@ -185,10 +185,10 @@ def test_a_builder_makes_a_model_that_verifies() -> None:
     b = Builder(opset=21)
     x = b.input("x", DataType.FLOAT, ["N", 2])
     y = b.Gemm(x, b.constant("w", np.eye(2, dtype=np.float32)), transB=1)
-    found = b.model(y=b.Softmax(y, axis=-1))
-    verify(found)
-    assert str(found.graph.inputs[0].type) == "float[N,2]"
-    assert only(found.graph, "Gemm").attributes["transB"].value == 1
+    model = b.model(y=b.Softmax(y, axis=-1))
+    verify(model)
+    assert str(model.graph.inputs[0].type) == "float[N,2]"
+    assert only(model.graph, "Gemm").attributes["transB"].value == 1
 
 
 def test_a_builder_splits_into_several_outputs() -> None:
@@ -198,8 +198,8 @@ def test_a_builder_splits_into_several_outputs() -> None:
     assert [v.name for v in first.producer.outputs] == ["left", "right"]
 
 
-def test_a_builder_refuses_a_list_that_says_nothing_of_its_kind() -> None:
+def test_a_builder_rejects_an_empty_list_of_unknown_type() -> None:
     b = Builder(opset=21)
-    with pytest.raises(TypeError, match="pass axes as an Attribute"):
+    with pytest.raises(TypeError, match="axes must be a list that is not empty, or an Attribute"):
         b.Squeeze(b.input("x", DataType.FLOAT, [1]), axes=[])
     b.Squeeze(b.graph.inputs[0], axes=Attribute("axes", AttributeType.INTS, ()))

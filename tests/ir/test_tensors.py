@@ -26,19 +26,19 @@ def test_bytes_are_counted_packed() -> None:
     assert Tensor.of(np.array(["ab", "ü"], object)).nbytes == 4
 
 
-def test_linear_indices_place_values() -> None:
+def test_linear_indices_position_values() -> None:
     sparse = SparseTensor(Tensor.of([5.0, 7.0]), ints(1, 3), (2, 2))
     assert sparse.numpy().tolist() == [[0, 5], [0, 7]]
 
 
-def test_index_tuples_place_values() -> None:
+def test_index_tuples_position_values() -> None:
     sparse = SparseTensor(Tensor.of([5.0, 7.0]), ints([0, 1], [1, 0]), (2, 2))
     assert sparse.numpy().tolist() == [[0, 5], [7, 0]]
 
 
 def test_a_few_bytes_do_not_become_terabytes() -> None:
     sparse = SparseTensor(Tensor.of([5.0]), ints(0), (1 << 20, 1 << 20))
-    with pytest.raises(LimitError, match="bytes as a dense one"):
+    with pytest.raises(LimitError, match="bytes as a dense tensor"):
         sparse.numpy()
 
 
@@ -49,7 +49,7 @@ def test_an_index_outside_the_shape_is_named(place: list[int]) -> None:
         sparse.numpy()
 
 
-def test_a_sparse_scalar_has_one_place() -> None:
+def test_a_sparse_scalar_has_one_position() -> None:
     assert SparseTensor(Tensor.of([5.0]), ints(0), ()).numpy().tolist() == 5.0
 
 

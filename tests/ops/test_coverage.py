@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from body_types import check_body_types, check_body_without_sizes
+from body_types import assert_body_types, assert_body_without_sizes
 from cases import Case
 from sardonyx._src.ops.registry import find, signature
 from sardonyx._src.schema import AttributeSchema, OpSchema, domains, exact, operators, versions, withdrawn
@@ -22,9 +22,9 @@ def schemas() -> Iterator[OpSchema]:
     for domain in domains():
         for name in operators(domain):
             for version in versions(domain, name):
-                found = exact(domain, name, version)
-                assert found is not None
-                yield found
+                schema = exact(domain, name, version)
+                assert schema is not None
+                yield schema
     yield from withdrawn()
 
 
@@ -34,8 +34,8 @@ def key(schema: OpSchema) -> tuple[str, str, int]:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Every case that stands in a list of a test module below this folder."""
-    found: list[Case] = []
+    """Every case in a list of a test module below this folder."""
+    cases_of_module: list[Case] = []
     for path in sorted(FOLDER.rglob("test_*.py")):
         if path.name == Path(__file__).name:
             continue
@@ -46,8 +46,8 @@ def cases() -> tuple[Case, ...]:
         spec.loader.exec_module(module)
         for value in vars(module).values():
             if isinstance(value, list | tuple):
-                found += [case for case in value if isinstance(case, Case)]
-    return tuple(found)
+                cases_of_module += [case for case in value if isinstance(case, Case)]
+    return tuple(cases_of_module)
 
 
 def test_every_version_has_a_kernel() -> None:
@@ -94,7 +94,7 @@ def test_bodies_fit_into_models_of_their_operators_set() -> None:
 
 
 def body_opset(schema: OpSchema) -> int:
-    """The operator set that the body goes by; 0 where there is none."""
+    """The opset that the body imports; 0 if there is no body."""
     op = find(schema.domain, schema.name)
     body = op.bodies.get(schema.since_version) if op is not None else None
     return body.opset if body is not None else 0
@@ -105,15 +105,15 @@ def test_nodes_of_bodies_are_what_their_operator_set_allows() -> None:
     for case in cases():
         schema = signature(case.domain, case.op, case.version)
         if schema is not None and body_opset(schema):
-            check_body_types(case)
+            assert_body_types(case)
 
 
-def test_bodies_hold_for_sizes_that_only_a_run_tells() -> None:
+def test_bodies_hold_for_sizes_known_only_at_run_time() -> None:
     """But for these: the one has a text for each number of axes, the other a Conv with a group for each channel."""
     for case in cases():
         schema = signature(case.domain, case.op, case.version)
         if schema is not None and body_opset(schema):
-            check_body_without_sizes(case, needed={"AffineGrid", "CausalConvWithState"})
+            assert_body_without_sizes(case, needed={"AffineGrid", "CausalConvWithState"})
 
 
 def test_facets_name_only_versions_that_exist() -> None:

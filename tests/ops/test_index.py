@@ -1,8 +1,7 @@
-"""Indexes: only what is about a name is imported, all of it where the index is out of date, and those of ours are whole."""
+"""Indexes: a look-up imports only the modules of a name; a stale index hides nothing; the committed ones are current."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from sardonyx._src.compile import registry as lowerings
+from sardonyx._src.compile.lower import registry as lowerings
 from sardonyx._src.ops import registry
-from sardonyx._src.ops.index import FILE, Index, modules
+from sardonyx._src.ops.api import OPERATORS
+from sardonyx._src.ops.index import INDEX_FILE, Index, module_names
 from sardonyx._src.rewrite import pages
 
 MODULES = {"abs": ["Abs"], "both": ["Abs", "Neg"], "other.neg": ["Neg"], "axes": []}
@@ -26,49 +26,91 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
         file = folder / f"{name.replace('.', '/')}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-    (folder / FILE).write_text(json.dumps(MODULES))
+    index = Index("sx_indexed", folder)
+    (folder / INDEX_FILE).write_text(
+        index.text((module, name) for module in MODULES for name in MODULES[module])
+    )
     monkeypatch.syspath_prepend(tmp_path)
-    yield Index("sx_indexed", folder)
+    yield Index("sx_indexed", folder, compares_digests=True)
     for name in [name for name in sys.modules if name.partition(".")[0] == "sx_indexed"]:
         del sys.modules[name]
 
 
-def imported() -> set[str]:
-    found = (name.removeprefix("sx_indexed.") for name in sys.modules if name.startswith("sx_indexed."))
-    return {name for name in found if name != "other"}
+def imported_modules() -> set[str]:
+    names = (name.removeprefix("sx_indexed.") for name in sys.modules if name.startswith("sx_indexed."))
+    return {name for name in names if name != "other"}
 
 
-def test_only_what_is_about_a_name_is_imported(index: Index) -> None:
-    assert index.bring("Neg")
-    assert imported() == {"both", "other.neg"}
-    assert not index.bring("Neg")
-    assert not index.bring("Unknown")
-    assert imported() == {"both", "other.neg"}
+def test_only_the_modules_of_a_name_are_imported(index: Index) -> None:
+    assert index.import_for("Neg")
+    assert imported_modules() == {"both", "other.neg"}
+    assert not index.import_for("Neg")
+    assert not index.import_for("Unknown")
+    assert imported_modules() == {"both", "other.neg"}
 
 
 @pytest.mark.parametrize("change", ["added", "removed", "unwritten"])
-def test_all_is_imported_where_the_index_is_out_of_date(index: Index, change: str) -> None:
+def test_all_is_imported_where_the_index_lists_other_modules(index: Index, change: str) -> None:
     if change == "added":
         (index.folder / "new.py").touch()
     elif change == "removed":
         (index.folder / "abs.py").unlink()
     else:
-        (index.folder / FILE).unlink()
-    assert index.bring("Unknown")
-    assert imported() == set(modules(index.folder)) >= {"both", "other.neg", "axes"}
+        (index.folder / INDEX_FILE).unlink()
+    assert index.import_for("Unknown")
+    assert imported_modules() == set(module_names(index.folder)) >= {"both", "other.neg", "axes"}
 
 
-@pytest.mark.parametrize("ours", [registry.INDEX, lowerings.INDEX, pages.INDEX], ids=lambda one: one.package)
-def test_our_indexes_list_the_modules_that_there_are(ours: Index) -> None:
-    assert ours.names is not None, "`make regen` writes them"
+def test_an_operator_that_joins_a_listed_module_is_found(index: Index) -> None:
+    source = 'from sardonyx._src.ops.api import Operator\nop = Operator("Toy", domain="indexed")\n'
+    (index.folder / "abs.py").write_text(source)
+    try:
+        assert index.import_for("indexed.Toy")
+        assert ("indexed", "Toy") in OPERATORS
+        assert imported_modules() == {"abs"}
+        assert not index.import_for("indexed.Toy")
+    finally:
+        OPERATORS.pop(("indexed", "Toy"), None)
+
+
+def test_a_listed_name_is_found_without_reading_the_sources(index: Index) -> None:
+    (index.folder / "axes.py").write_text('NAME = "Toy"\n')
+    assert index.import_for("Neg")
+    assert imported_modules() == {"both", "other.neg"}
+
+
+def test_an_edit_that_mentions_the_same_names_leaves_the_index_current(index: Index) -> None:
+    (index.folder / "abs.py").write_text("# explains more\nanswer = 42\n")
+    assert not index.import_for("Unknown")
+    assert imported_modules() == set()
+
+
+def test_the_sources_of_an_installed_package_are_not_read(index: Index) -> None:
+    (index.folder / "abs.py").write_text('NAME = "Toy"\n')
+    assert not Index(index.package, index.folder, compares_digests=False).import_for("Toy")
+
+
+@pytest.mark.parametrize("text", ["Abs(x)", "Abs <axis = 1> (x)", "Abs<axis = 1>(x)", "root='Abs'"])
+def test_the_digest_of_a_pass_covers_the_operators_of_its_pattern(index: Index, text: str) -> None:
+    passes = Index(index.package, index.folder, pages.PASS_MENTION)
+    empty = passes.digest("abs")
+    (index.folder / "abs.py").write_text(f'"""abs: nothing.\n\nBefore: y = {text}\n"""\n')
+    assert passes.digest("abs") != empty
+
+
+@pytest.mark.parametrize(
+    "index", [registry.INDEX, lowerings.INDEX, pages.INDEX], ids=lambda index: index.package
+)
+def test_the_committed_indexes_are_current(index: Index) -> None:
+    assert index.entries is not None and not index.stale_modules, "run `make regen`"
 
 
 def test_a_process_that_runs_one_operator_imports_few() -> None:
     program = (
         "import sys; from sardonyx._src.ops.registry import find; find('', 'Softmax'); print(*sys.modules)"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    names = found.stdout.split()
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    names = process.stdout.split()
     assert "sardonyx._src.ops.nn.softmax" in names
     assert not [
         name for name in names if name.startswith(("sardonyx._src.ops.ml.", "sardonyx._src.ops.text."))

@@ -1,4 +1,4 @@
-"""The onnx wheel's protobuf messages, as the judge of our records and of their codecs."""
+"""The onnx wheel's protobuf messages as the reference for our records and their codecs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ DATA = {"tensor_type": m.TensorProto, "sequence_type": m.SequenceProto, "optiona
 @cache
 def judges() -> dict[str, Message]:
     """The wheel's message classes by the names of ours; nested names are joined."""
-    found: dict[str, Message] = {}
+    classes: dict[str, Message] = {}
     for module in (onnx_ml_pb2, onnx_data_pb2, onnx_operators_ml_pb2):
         for name in module.DESCRIPTOR.message_types_by_name:
             message = getattr(module, name)
-            found[name] = message
-            found |= {name + n.name: getattr(message, n.name) for n in message.DESCRIPTOR.nested_types}
-    return found
+            classes[name] = message
+            classes |= {name + n.name: getattr(message, n.name) for n in message.DESCRIPTOR.nested_types}
+    return classes
 
 
 def judge_of(message: type[Record]) -> Message:
@@ -38,21 +38,21 @@ def judge_of(message: type[Record]) -> Message:
 
 
 def assert_same(record: Record, message: Message, path: str = "") -> None:
-    """The record holds what the message holds, field by field; unknown fields are not compared."""
+    """Asserts that record and message are equal, field by field; unknown fields are not compared."""
     ours = {f.name: v for f, v in record.present()}
     theirs = {f.name: (f, v) for f, v in message.ListFields()}
     assert list(ours) == sorted(ours, key=lambda n: record.BY_NAME[n].number), path
     assert set(ours) == set(theirs), path
     for name, (descriptor, value) in theirs.items():
-        at = f"{path}.{name}"
+        field_path = f"{path}.{name}"
         if not descriptor.is_repeated:
-            assert_same_value(ours[name], value, descriptor, at)
+            assert_same_value(ours[name], value, descriptor, field_path)
             continue
         mine = ours[name]
-        assert isinstance(mine, list | np.ndarray), at
-        assert len(mine) == len(value), at
+        assert isinstance(mine, list | np.ndarray), field_path
+        assert len(mine) == len(value), field_path
         for i, (a, b) in enumerate(zip(mine, value, strict=True)):
-            assert_same_value(a, b, descriptor, f"{at}[{i}]")
+            assert_same_value(a, b, descriptor, f"{field_path}[{i}]")
 
 
 def assert_same_value(a: object, b: Message, descriptor: Message, path: str) -> None:
@@ -69,7 +69,7 @@ def assert_same_value(a: object, b: Message, descriptor: Message, path: str) -> 
 
 
 def official_files() -> Iterator[tuple[Path, type[Record]]]:
-    """Every file of the wheel's test data, with the message that it holds."""
+    """Every file of the wheel's test data, with its message type."""
     for model in sorted(OFFICIAL.rglob("*.onnx")):
         yield from files_with(model)
     for data in sorted(OFFICIAL.glob("light/*.pb")):

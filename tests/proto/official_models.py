@@ -13,7 +13,7 @@ from proto.judge import OFFICIAL, SHARED
 
 @cache
 def node_models() -> Mapping[str, bytes]:
-    """The models of the node cases, which the wheel makes in memory."""
+    """The models of the node cases, which the wheel generates in memory."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the wheel's own making: casts that overflow on purpose
         return {case.name: case.model.SerializeToString() for case in load_node_model_tests()}
@@ -26,5 +26,5 @@ def stored_models() -> Mapping[str, bytes]:
 
 @cache
 def shared_models() -> Mapping[str, bytes]:
-    """Real models of many exporters, where they are at hand."""
+    """The shared models, if they are available."""
     return {path.parent.name: path.read_bytes() for path in sorted(SHARED.glob("*/model.onnx"))}

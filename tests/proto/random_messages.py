@@ -33,8 +33,8 @@ def scalars(descriptor: Message) -> st.SearchStrategy[object]:
 
 
 @st.composite
-def filled(draw: st.DrawFn, judge: Message, depth: int = 3) -> Message:
-    """A message of this class with some of its fields set, to defaults too."""
+def random_message(draw: st.DrawFn, judge: Message, depth: int = 3) -> Message:
+    """A message of this class with some of its fields set, possibly to their defaults."""
     message = judge()
     fields = list(judge.DESCRIPTOR.fields)
     for descriptor in draw(st.lists(st.sampled_from(fields), unique_by=lambda f: f.name, max_size=5)):
@@ -49,7 +49,7 @@ def filled(draw: st.DrawFn, judge: Message, depth: int = 3) -> Message:
 
 
 def set_messages(draw: st.DrawFn, message: Message, descriptor: Message, depth: int) -> None:
-    parts = filled(descriptor.message_type._concrete_class, depth)
+    parts = random_message(descriptor.message_type._concrete_class, depth)
     if descriptor.is_repeated:
         getattr(message, descriptor.name).extend(draw(st.lists(parts, max_size=2)))
     else:
@@ -60,4 +60,4 @@ def set_messages(draw: st.DrawFn, message: Message, descriptor: Message, depth: 
 
 def messages(message: type[Record]) -> st.SearchStrategy[Message]:
     """Random messages of the wheel's class for ours."""
-    return filled(judge_of(message))
+    return random_message(judge_of(message))

@@ -43,21 +43,21 @@ ARRAYS = {"float": "f4", "double": "f8", "int32": "i4", "int64": "i8", "uint64":
 @st.composite
 def records(draw: st.DrawFn, message: type[R], depth: int = 4) -> R:
     """A record of the class with up to six of its fields set, and messages in it down to `depth`."""
-    found = message()
+    record = message()
     fields = [field for field in message.FIELDS if depth or field.message is None]
     for field in draw(st.lists(st.sampled_from(fields), unique=True, max_size=6)) if fields else ():
-        found.set(field.name, draw(values(field, depth)))
+        record.set(field.name, draw(values(field, depth)))
     for number in draw(st.lists(st.integers(200, 1000), max_size=1)):
-        found.keep(unknown_varint(number))
-    return found
+        record.add_unknown(unknown_varint(number))
+    return record
 
 
 def values(field: Field, depth: int) -> st.SearchStrategy[object]:
     """Values of a field: a list or, where the field is packed, also an array, if it is repeated."""
-    one = SCALARS[field.kind] if field.message is None else records(field.message, depth - 1)
+    elements = SCALARS[field.kind] if field.message is None else records(field.message, depth - 1)
     if not field.repeated:
-        return one
-    several = st.lists(one, max_size=3)
+        return elements
+    several = st.lists(elements, max_size=3)
     return st.one_of(several, several.map(array_of(field.kind))) if field.packed else several
 
 

@@ -1,4 +1,4 @@
-"""Real files: what protobuf reads, we read; what we write is what protobuf writes."""
+"""Real files: decoding and encoding agree with protobuf."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def official() -> Files:
 @pytest.fixture(scope="module")
 def shared() -> Files:
     if not SHARED.is_dir():
-        pytest.skip("the shared models are not here")
+        pytest.skip("the shared models are not available")
     return list(shared_files())
 
 
 @pytest.fixture(scope="module", params=["official", "shared"])
 def files(request: pytest.FixtureRequest) -> Files:
-    found: Files = request.getfixturevalue(request.param)
-    return found
+    contents: Files = request.getfixturevalue(request.param)
+    return contents
 
 
 def test_the_wheel_has_all_of_its_test_data(official: Files) -> None:

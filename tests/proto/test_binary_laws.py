@@ -1,4 +1,4 @@
-"""Laws of the binary codec on random messages of every type, with protobuf as the judge."""
+"""Laws of the binary codec on random messages of every type, with protobuf as the reference."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_messages_end_to_end_merge_as_in_protobuf(data: st.DataObject) -> None:
 
 
 def varint(value: int) -> bytes:
-    """The shortest varint, in other words than those of the codec."""
+    """The shortest varint, implemented independently of the codec."""
     groups = [(value & (1 << 64) - 1) >> shift & 0x7F for shift in range(0, 70, 7)]
     while len(groups) > 1 and groups[-1] == 0:
         groups.pop()
     return bytes(g | 0x80 for g in groups[:-1]) + bytes(groups[-1:])
 
 
-NUMBERS = [  # message, field, how one number stands alone, wire type of that
+NUMBERS = [  # message, field, encoding of a single number, its wire type
     (m.TensorProto, "dims", "int64", 0),
     (m.TensorProto, "int32_data", "int32", 0),
     (m.TensorProto, "int64_data", "int64", 0),
@@ -78,7 +78,7 @@ def test_numbers_read_the_same_however_they_are_packed(
         if data.draw(st.booleans()):
             written += varint(number << 3 | 2) + varint(len(b"".join(run))) + b"".join(run)
         else:
-            written += b"".join(varint(number << 3 | wire) + one for one in run)
+            written += b"".join(varint(number << 3 | wire) + encoded for encoded in run)
     theirs = judge_of(message).FromString(written)
     assert_same(decode(written, message), theirs)
     assert encode(decode(written, message)) == theirs.SerializeToString(deterministic=True)
@@ -121,20 +121,20 @@ VALID = encode(MODEL)
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> bytes:
+def damaged_models(draw: st.DrawFn) -> bytes:
     """A small model with some of its bytes replaced, removed or added."""
     data = bytearray(VALID)
     for _ in range(draw(st.integers(1, 3))):
-        at = draw(st.integers(0, len(data)))
+        start = draw(st.integers(0, len(data)))
         removed = draw(st.sampled_from([0, 1, 1, 1, 2, 5, 1000]))
-        data[at : at + removed] = draw(
+        data[start : start + removed] = draw(
             st.one_of(st.binary(max_size=3), st.sampled_from([b"\x80", b"\xff" * 9]))
         )
     return bytes(data)
 
 
 @settings(max_examples=1000, deadline=None, derandomize=True)
-@given(damaged())
+@given(damaged_models())
 def test_damaged_data_give_a_record_or_our_own_error(data: bytes) -> None:
     try:
         record = decode(data, m.ModelProto)
@@ -144,7 +144,7 @@ def test_damaged_data_give_a_record_or_our_own_error(data: bytes) -> None:
 
 
 @settings(max_examples=1000, deadline=None, derandomize=True)
-@given(damaged())
+@given(damaged_models())
 def test_damaged_data_are_read_only_if_protobuf_reads_them_the_same(data: bytes) -> None:
     judge = judge_of(m.ModelProto)
     try:
@@ -155,7 +155,7 @@ def test_damaged_data_are_read_only_if_protobuf_reads_them_the_same(data: bytes)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
-@given(damaged())
+@given(damaged_models())
 def test_what_protobuf_refuses_we_refuse(data: bytes) -> None:
     try:
         judge_of(m.ModelProto).FromString(data)
@@ -174,8 +174,8 @@ def outcome(data: bytes | mmap.mmap) -> Record | str:
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
-@given(damaged())
-def test_damage_looks_the_same_in_a_memory_map(data: bytes) -> None:
+@given(damaged_models())
+def test_damage_gives_the_same_error_in_a_memory_map(data: bytes) -> None:
     assume(data)
     mapped = mmap.mmap(-1, len(data))
     mapped[:] = data

@@ -1,4 +1,4 @@
-"""Limits of the binary codec: what is too deep or too much is refused, in bounded time and memory."""
+"""Limits of the binary codec: data that are too deep or too large are rejected in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def encode_part(tag: bytes, data: bytes) -> bytes:
     return encode(m.AttributeProto(s=data)).replace(b"\x22", tag, 1)
 
 
-def mapped(data: bytes) -> mmap.mmap:
+def map_bytes(data: bytes) -> mmap.mmap:
     memory = mmap.mmap(-1, len(data))
     memory[:] = data
     return memory
@@ -40,7 +40,7 @@ def nested_graphs(levels: int) -> m.ModelProto:
 def test_nesting_ends_at_the_limit() -> None:
     deep = decode(nested_types(128), m.TypeProto)
     assert encode(deep) == nested_types(128)
-    with pytest.raises(LimitError, match="more than 128 levels deep") as error:
+    with pytest.raises(LimitError, match="at most 128 levels deep") as error:
         decode(nested_types(129), m.TypeProto)
     assert error.value.limit == "nesting"
 
@@ -55,7 +55,7 @@ def test_ten_thousand_levels_are_refused_like_any_others() -> None:
     with pytest.raises(LimitError):
         decode(data, m.TypeProto)
     with pytest.raises(LimitError):
-        decode(mapped(data), m.TypeProto)
+        decode(map_bytes(data), m.TypeProto)
     with pytest.raises(LimitError, match="recursion limit") as error:
         decode(data, m.TypeProto, Limits(nesting=20_000))
     assert error.value.limit == "sys.setrecursionlimit"
@@ -65,7 +65,7 @@ def test_the_deepest_model_allowed_is_written_read_and_compared() -> None:
     model = nested_graphs(128)
     data = encode(model)
     assert decode(data, m.ModelProto) == model
-    assert decode(mapped(data), m.ModelProto) == model
+    assert decode(map_bytes(data), m.ModelProto) == model
     with pytest.raises(LimitError):
         decode(encode(nested_graphs(129)), m.ModelProto)
 
@@ -78,16 +78,16 @@ def test_a_record_too_deep_to_be_written_is_refused() -> None:
 def test_messages_are_counted() -> None:
     model = encode(m.GraphProto(node=[m.NodeProto()] * 4))
     assert len(decode(model, m.GraphProto, Limits(records=4)).node) == 4
-    with pytest.raises(LimitError, match="more than 3 messages") as error:
+    with pytest.raises(LimitError, match="at most 3 messages") as error:
         decode(model, m.GraphProto, Limits(records=3))
     assert error.value.limit == "records"
-    with pytest.raises(LimitError, match="more than 3 messages"):
-        decode(mapped(model), m.GraphProto, Limits(records=3))
+    with pytest.raises(LimitError, match="at most 3 messages"):
+        decode(map_bytes(model), m.GraphProto, Limits(records=3))
 
 
 def test_bytes_are_counted() -> None:
     data = b"\x08\x08"
     assert decode(data, m.ModelProto, Limits(size=2)).ir_version == 8
-    with pytest.raises(LimitError, match="2 bytes, more than 1") as error:
+    with pytest.raises(LimitError, match="at most 1 bytes; got 2") as error:
         decode(data, m.ModelProto, Limits(size=1))
     assert error.value.limit == "size"

@@ -1,4 +1,4 @@
-"""Long payloads are neither copied when they are read nor when they are written."""
+"""Long payloads are not copied, neither by decoding nor by encoding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import chunks, decode, encode
 
 
-def mapped(path: Path, data: bytes) -> mmap.mmap:
+def map_file(path: Path, data: bytes) -> mmap.mmap:
     path.write_bytes(data)
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -27,7 +27,7 @@ def whole(data: bytes | mmap.mmap) -> np.ndarray:
 def test_a_payload_of_a_kibibyte_is_a_view_of_the_map(tmp_path: Path, filler: int) -> None:
     raw = bytes(range(256)) * 4
     tensors = [m.TensorProto(raw_data=bytes(filler)), m.TensorProto(raw_data=raw)]
-    data = mapped(tmp_path / "m.onnx", encode(m.ModelProto(graph=m.GraphProto(initializer=tensors))))
+    data = map_file(tmp_path / "m.onnx", encode(m.ModelProto(graph=m.GraphProto(initializer=tensors))))
     graph = decode(data, m.ModelProto).graph
     assert graph is not None
     payload = graph.initializer[1].raw_data
@@ -37,7 +37,7 @@ def test_a_payload_of_a_kibibyte_is_a_view_of_the_map(tmp_path: Path, filler: in
 
 
 def test_a_shorter_payload_is_bytes(tmp_path: Path) -> None:
-    data = mapped(tmp_path / "m.pb", encode(m.TensorProto(raw_data=bytes(1023), string_data=[bytes(1023)])))
+    data = map_file(tmp_path / "m.pb", encode(m.TensorProto(raw_data=bytes(1023), string_data=[bytes(1023)])))
     record = decode(data, m.TensorProto)
     assert type(record.raw_data) is bytes
     assert [type(s) for s in record.string_data] == [bytes]
@@ -60,7 +60,7 @@ def test_long_floats_are_an_array_that_views_the_map(
 ) -> None:
     values = np.arange(count, dtype=dtype) / 8
     written = judge_of(m.TensorProto)(**{name: values.tolist()}).SerializeToString()
-    data = mapped(tmp_path / "t.pb", written)
+    data = map_file(tmp_path / "t.pb", written)
     array = getattr(decode(data, m.TensorProto), name)
     assert isinstance(array, np.ndarray)
     assert array.dtype == np.dtype(dtype)
@@ -98,7 +98,7 @@ def test_long_packed_attributes_are_lists_all_the_same() -> None:
     assert record.ints == [7] * 2048
 
 
-def test_writing_hands_payloads_out_as_they_are() -> None:
+def test_writing_yields_payloads_without_copies() -> None:
     raw = bytes(5000)
     view = memoryview(bytearray(5000))
     floats = np.zeros(1000, np.float32)

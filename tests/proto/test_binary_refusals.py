@@ -1,4 +1,4 @@
-"""Values that a field cannot hold are refused when they are written, with their place."""
+"""Values that a field cannot hold are rejected when they are encoded, with their location."""
 
 from __future__ import annotations
 
@@ -12,50 +12,62 @@ from sardonyx._src.proto.record import Record
 
 NODE = m.NodeProto()
 REFUSED = [  # message, field, value, place in it, reason
-    (m.ModelProto, "ir_version", 1 << 63, "", "9223372036854775808 does not fit int64"),
-    (m.ModelProto, "ir_version", 8.0, "", "float 8.0 stands where int64 is wanted"),
-    (m.ModelProto, "domain", 5, "", "int 5 stands where string is wanted"),
-    (m.ModelProto, "domain", b"x", "", "bytes b'x' stands where string is wanted"),
-    (m.ModelProto, "domain", "\ud800", "", "'\\ud800' holds surrogates that stand for no byte"),
-    (m.ModelProto, "graph", NODE, "", "NodeProto stands where GraphProto is wanted"),
-    (m.GraphProto, "node", [NODE, None], "[1]", "NoneType None stands where NodeProto is wanted"),
-    (m.NodeProto, "input", "xy", "", "'xy' stands where a list is wanted"),
-    (m.NodeProto, "input", ["x", 7], "[1]", "int 7 stands where string is wanted"),
-    (m.NodeProto, "attribute", NODE, "", "NodeProto() stands where a list is wanted"),
-    (m.TensorProto, "data_type", -(1 << 31) - 1, "", "-2147483649 does not fit int32"),
-    (m.TensorProto, "dims", ["2"], "[0]", "str '2' stands where int64 is wanted"),
+    (m.ModelProto, "ir_version", 1 << 63, "", "the value must fit in int64; got 9223372036854775808"),
+    (m.ModelProto, "ir_version", 8.0, "", "the value must be int64; got float 8.0"),
+    (m.ModelProto, "domain", 5, "", "the value must be string; got int 5"),
+    (m.ModelProto, "domain", b"x", "", "the value must be string; got bytes b'x'"),
+    (
+        m.ModelProto,
+        "domain",
+        "\ud800",
+        "",
+        "a surrogate in a string must be the escape of a byte; got '\\ud800'",
+    ),
+    (m.ModelProto, "graph", NODE, "", "the value must be GraphProto; got NodeProto"),
+    (m.GraphProto, "node", [NODE, None], "[1]", "the value must be NodeProto; got NoneType None"),
+    (m.NodeProto, "input", "xy", "", "the value must be a list; got 'xy'"),
+    (m.NodeProto, "input", ["x", 7], "[1]", "the value must be string; got int 7"),
+    (m.NodeProto, "attribute", NODE, "", "the value must be a list; got NodeProto()"),
+    (m.TensorProto, "data_type", -(1 << 31) - 1, "", "the value must fit in int32; got -2147483649"),
+    (m.TensorProto, "dims", ["2"], "[0]", "the value must be int64; got str '2'"),
     (
         m.TensorProto,
         "raw_data",
         np.zeros(2, np.uint8),
         "",
-        "ndarray array([0, 0], dtype=uint8) stands where bytes is wanted",
+        "the value must be bytes; got ndarray array([0, 0], dtype=uint8)",
     ),
     (
         m.TensorProto,
         "raw_data",
         memoryview(b"abcd")[::2],
         "",
-        "a view of scattered bytes stands where bytes in one piece are wanted",
+        "the value must be contiguous bytes; got a strided memoryview",
     ),
-    (m.TensorProto, "raw_data", "text", "", "str 'text' stands where bytes is wanted"),
-    (m.TensorProto, "int32_data", [0, 1 << 31], "[1]", "2147483648 does not fit int32"),
-    (m.TensorProto, "int32_data", np.array([0, 1 << 31]), "[1]", "2147483648 does not fit int32"),
-    (m.TensorProto, "uint64_data", [0, -1], "[1]", "-1 does not fit uint64"),
-    (m.TensorProto, "uint64_data", np.array([0, -1]), "[1]", "-1 does not fit uint64"),
-    (m.TensorProto, "int64_data", [1.5], "[0]", "float 1.5 stands where int64 is wanted"),
+    (m.TensorProto, "raw_data", "text", "", "the value must be bytes; got str 'text'"),
+    (m.TensorProto, "int32_data", [0, 1 << 31], "[1]", "the value must fit in int32; got 2147483648"),
+    (
+        m.TensorProto,
+        "int32_data",
+        np.array([0, 1 << 31]),
+        "[1]",
+        "the value must fit in int32; got 2147483648",
+    ),
+    (m.TensorProto, "uint64_data", [0, -1], "[1]", "the value must fit in uint64; got -1"),
+    (m.TensorProto, "uint64_data", np.array([0, -1]), "[1]", "the value must fit in uint64; got -1"),
+    (m.TensorProto, "int64_data", [1.5], "[0]", "the value must be int64; got float 1.5"),
     (
         m.TensorProto,
         "int64_data",
         np.array([1.0]),
         "[0]",
-        "float64 np.float64(1.0) stands where int64 is wanted",
+        "the value must be int64; got float64 np.float64(1.0)",
     ),
-    (m.TensorProto, "float_data", [1.0, 1e39], "[1]", "1e+39 does not fit float"),
-    (m.TensorProto, "float_data", np.array([1.0, 1e39]), "[1]", "1e+39 does not fit float"),
-    (m.TensorProto, "float_data", ["1"], "[0]", "str '1' stands where float is wanted"),
-    (m.TensorProto, "float_data", 1.0, "", "1.0 stands where a list is wanted"),
-    (m.AttributeProto, "f", 1e39, "", "1e+39 does not fit float"),
+    (m.TensorProto, "float_data", [1.0, 1e39], "[1]", "the value must fit in float; got 1e+39"),
+    (m.TensorProto, "float_data", np.array([1.0, 1e39]), "[1]", "the value must fit in float; got 1e+39"),
+    (m.TensorProto, "float_data", ["1"], "[0]", "the value must be float; got str '1'"),
+    (m.TensorProto, "float_data", 1.0, "", "the value must be a list; got 1.0"),
+    (m.AttributeProto, "f", 1e39, "", "the value must fit in float; got 1e+39"),
 ]
 
 
@@ -68,9 +80,11 @@ def test_a_value_that_does_not_fit_is_refused(
     assert (error.value.location, error.value.why) == (name + place, why)
 
 
-def test_the_place_is_told_from_the_top() -> None:
+def test_the_location_is_a_path_from_the_top() -> None:
     bad = m.NodeProto(attribute=[m.AttributeProto(), m.AttributeProto(i="3")])
-    with pytest.raises(InvalidModel, match=r"^graph.node\[1\].attribute\[1\].i: str '3' stands where"):
+    with pytest.raises(
+        InvalidModel, match=r"^graph.node\[1\].attribute\[1\].i: the value must be int64; got str '3'"
+    ):
         encode(m.ModelProto(graph=m.GraphProto(node=[NODE, bad])))
 
 

@@ -1,4 +1,4 @@
-"""The wire format byte by byte: what may come in several ways, and what is kept though it is not known."""
+"""The wire format byte by byte: alternative encodings, and unknown fields, which are preserved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MINUS_ONE = "ffffffffffffffffff01"
 
 
 def read(message: type[R], data: str) -> R:
-    """The record of hexadecimal data, which protobuf must find the same in."""
+    """The record decoded from hexadecimal data; asserts that protobuf decodes the same."""
     record = decode(bytes.fromhex(data), message)
     assert_same(record, judge_of(message).FromString(bytes.fromhex(data)))
     return record

@@ -1,4 +1,4 @@
-"""The JSON mapping on real files and random messages, with protobuf's own as the judge."""
+"""The JSON mapping on real files and random messages, with protobuf's own as the reference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sardonyx._src.proto.binary import decode
 from sardonyx._src.proto.json import from_json, to_json
 from sardonyx._src.proto.record import Record
 
-LARGEST = (
+LARGEST_FLOAT_TEXTS = (
     "3.4028235e+38",
     "3.4028234663852886e+38",
 )  # protobuf's reader refuses its own spelling of this float
@@ -24,7 +24,7 @@ LARGEST = (
 
 @pytest.fixture(scope="module")
 def files() -> list[tuple[Path, type[Record]]]:
-    """All of the wheel's files, and those shared models that are read in no time."""
+    """All files of the wheel, and the small shared models."""
     shared = shared_files() if SHARED.is_dir() else ()
     return [*official_files(), *((path, kind) for path, kind in shared if path.stat().st_size < 1_000_000)]
 
@@ -52,7 +52,7 @@ def test_protobuf_reads_the_text_of_every_file_as_the_same_message(
 
 
 def shape(text: str) -> object:
-    """The tree of the text but for its floats, which protobuf gives six digits where fewer would do."""
+    """The JSON tree without its floats, for which protobuf prints more digits than necessary."""
     return json.loads(text, parse_float=lambda digits: "a float")
 
 
@@ -61,7 +61,7 @@ def shape(text: str) -> object:
 def test_random_messages_map_as_in_protobuf(data: st.DataObject) -> None:
     message = data.draw(message_types)
     theirs = data.draw(messages(message))
-    their_text = json_format.MessageToJson(theirs).replace(*LARGEST)
+    their_text = json_format.MessageToJson(theirs).replace(*LARGEST_FLOAT_TEXTS)
     record = decode(theirs.SerializeToString(), message)
     assert shape(to_json(record)) == shape(their_text)
     assert from_json(their_text, message) == record

@@ -1,4 +1,4 @@
-"""The JSON mapping kind by kind: how values are written, and in what other ways they may be read."""
+"""The JSON mapping by field type: the form that is written, and the alternative forms that are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from proto.judge import judge_of
 from sardonyx._src.errors import JsonError
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.json import from_json, to_json
-from sardonyx._src.proto.json_reading import json_name
+from sardonyx._src.proto.json.reader import json_name
 from sardonyx._src.proto.messages import MESSAGES
 from sardonyx._src.proto.record import Record
 
@@ -122,8 +122,10 @@ def test_indentation_puts_every_part_on_a_line_of_its_own() -> None:
 
 def test_unknown_fields_are_refused_or_dropped_on_demand() -> None:
     node = m.NodeProto(name="n")
-    node.keep(b"\x78\x01")
+    node.add_unknown(b"\x78\x01")
     graph = m.GraphProto(node=[m.NodeProto(), node])
-    with pytest.raises(JsonError, match=r"^node\[1\]: 1 unknown field, which JSON cannot hold"):
+    with pytest.raises(
+        JsonError, match=r"^node\[1\]: a record must have no unknown fields to be written as JSON; got 1"
+    ):
         to_json(graph)
     assert to_json(graph, drop_unknown=True) == '{"node": [{}, {"name": "n"}]}'

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sardonyx._src.proto import messages as m
-from sardonyx._src.proto.record import Record, merged
+from sardonyx._src.proto.record import Record, merge
 
 DIM = m.TensorShapeProtoDimension
 
@@ -129,9 +129,9 @@ def test_records_with_other_content_are_not(a: Record, b: Record) -> None:
 
 def test_unknown_fields_count() -> None:
     a, b, c = m.NodeProto(), m.NodeProto(), m.NodeProto()
-    a.keep(b"\x78\x01")
-    b.keep(memoryview(b"\x78\x01"))
-    c.keep_all([b"\x78\x01", b"\x78\x01"])
+    a.add_unknown(b"\x78\x01")
+    b.add_unknown(memoryview(b"\x78\x01"))
+    c.add_unknown_fields([b"\x78\x01", b"\x78\x01"])
     assert a == b
     assert a != c
     assert a != m.NodeProto()
@@ -167,21 +167,21 @@ def test_a_record_can_be_copied() -> None:
 def test_merging_joins_lists_and_messages_and_replaces_scalars() -> None:
     old = m.GraphProto(name="a", doc_string="kept", node=[m.NodeProto()])
     new = m.GraphProto(name="b", node=[m.NodeProto(op_type="Abs")])
-    new.keep(b"\x78\x01")
+    new.add_unknown(b"\x78\x01")
     both = m.GraphProto(name="b", doc_string="kept", node=[m.NodeProto(), m.NodeProto(op_type="Abs")])
-    both.keep(b"\x78\x01")
-    assert merged(old, new) == both
+    both.add_unknown(b"\x78\x01")
+    assert merge(old, new) == both
 
 
 def test_merging_joins_arrays_with_lists() -> None:
     array = np.array([1, 2], np.int64)
-    assert merged(m.TensorProto(int64_data=array), m.TensorProto(int64_data=[3])).int64_data == [1, 2, 3]
-    assert merged(m.TensorProto(int64_data=[3]), m.TensorProto(int64_data=array)).int64_data == [3, 1, 2]
-    assert merged(m.TensorProto(), m.TensorProto(int64_data=array)).int64_data is array
+    assert merge(m.TensorProto(int64_data=array), m.TensorProto(int64_data=[3])).int64_data == [1, 2, 3]
+    assert merge(m.TensorProto(int64_data=[3]), m.TensorProto(int64_data=array)).int64_data == [3, 1, 2]
+    assert merge(m.TensorProto(), m.TensorProto(int64_data=array)).int64_data is array
 
 
 def test_merging_another_member_of_a_oneof_replaces_the_first() -> None:
-    assert merged(DIM(dim_value=1), DIM(dim_param="n")) == DIM(dim_param="n")
+    assert merge(DIM(dim_value=1), DIM(dim_param="n")) == DIM(dim_param="n")
 
 
 # --- representation ---

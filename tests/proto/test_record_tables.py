@@ -14,8 +14,8 @@ from sardonyx._src.proto.record import Field, Kind, Record
 TYPES: dict[int, Kind] = {1: "double", 2: "float", 3: "int64", 4: "uint64", 5: "int32", 9: "string", 11: "message", 12: "bytes", 14: "enum"}  # fmt: skip
 
 
-def described(field: Message) -> Field:
-    """The row of our table that says what the descriptor says."""
+def field_of_descriptor(field: Message) -> Field:
+    """The row of our table that corresponds to the descriptor."""
     oneof = field.containing_oneof.name if field.containing_oneof else ""
     inner = field.message_type and name_of(field.message_type)
     return Field(
@@ -44,7 +44,7 @@ def test_there_is_a_record_for_every_message() -> None:
 @pytest.mark.parametrize("message", MESSAGES)
 def test_a_table_has_every_field_as_the_wheel_has_it(message: type[Record]) -> None:
     fields = sorted(judge_of(message).DESCRIPTOR.fields, key=lambda f: f.number)
-    assert tuple(described(f) for f in fields) == message.FIELDS
+    assert tuple(field_of_descriptor(f) for f in fields) == message.FIELDS
     assert {f.name: f for f in message.FIELDS} == message.BY_NAME
 
 
@@ -55,9 +55,9 @@ def test_every_enum_has_the_wheels_names_and_numbers() -> None:
         descriptors |= judge.DESCRIPTOR.file.enum_types_by_name
     ours = {name: e for name, e in vars(m).items() if isinstance(e, type) and issubclass(e, enum.IntEnum)}
     assert set(ours) == set(descriptors)
-    for name, found in ours.items():
-        wanted = {value.name: value.number for value in descriptors[name].values}
-        assert {value.name: value.value for value in found} == wanted, name
+    for name, our_enum in ours.items():
+        expected = {value.name: value.number for value in descriptors[name].values}
+        assert {value.name: value.value for value in our_enum} == expected, name
 
 
 def test_defaults_are_those_of_the_wheel() -> None:

@@ -1,4 +1,4 @@
-"""The onnx wheel's own parser and printer agree with ours wherever the wheel can say what is in a model."""
+"""The parser and printer of the onnx wheel agree with ours on all models that the wheel's syntax can express."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def records_in(record: Record) -> Iterator[Record]:
     yield record
     for field, value in record.present():
         if field.message is not None:
-            for one in value if isinstance(value, list) else [value]:
-                assert isinstance(one, Record)
-                yield from records_in(one)
+            for item in value if isinstance(value, list) else [value]:
+                assert isinstance(item, Record)
+                yield from records_in(item)
 
 
-def filled(model: ModelProto) -> ModelProto:
-    """The model with the two fields that the wheel's parser sets to "" where the text has nothing."""
+def fill_header(model: ModelProto) -> ModelProto:
+    """The model with the two fields that the wheel's parser sets to "" if the text omits them."""
     for record in records_in(model):
         if isinstance(record, NodeProto) and not record.has("domain"):
             record.domain = ""
@@ -55,7 +55,7 @@ def filled(model: ModelProto) -> ModelProto:
 
 
 def plain(model: ModelProto) -> ModelProto:
-    """The model without what the wheel has no notation for: the same tensors, but in typed fields."""
+    """The model without features that the wheel has no notation for; tensors have typed fields."""
     for record in records_in(model):
         if isinstance(record, TensorProto) and record.has("raw_data"):
             to_typed_field(record)
@@ -81,7 +81,7 @@ def to_typed_field(tensor: TensorProto) -> None:
 
 
 def features_beyond_the_wheel(model: ModelProto) -> set[str]:
-    """What the wheel's parser lacks a notation for, as found in a model."""
+    """The features of a model that the wheel's parser has no notation for."""
     return {feature for record in records_in(model) for feature in features_of(record)}
 
 
@@ -103,9 +103,9 @@ def features_of(record: Record) -> Iterator[str]:
 
 @cache
 def models(kind: str) -> Mapping[str, bytes]:
-    found = {"node": node_models, "stored": stored_models, "shared": shared_models}[kind]()
+    encodings = {"node": node_models, "stored": stored_models, "shared": shared_models}[kind]()
     return {
-        name: data for name, data in found.items() if len(data) < MEBIBYTE
+        name: data for name, data in encodings.items() if len(data) < MEBIBYTE
     }  # large weights prove nothing more
 
 
@@ -123,22 +123,22 @@ def test_wheel_reads_what_we_print_of_models_without_extensions(kind: str) -> No
         features = features_beyond_the_wheel(model)
         theirs = wheel_reads(to_text(model))
         assert (theirs is None) == bool(features), (name, features)
-        assert theirs is None or theirs == filled(model), name
+        assert theirs is None or theirs == fill_header(model), name
 
 
 @pytest.mark.parametrize(
-    ("kind", "wanted"),
+    ("kind", "expected"),
     [
         ("node", {"all": 1884, "plain": 1749, CONSTANT: 132, RAW: 3}),
         ("stored", {"all": 149, "plain": 23, OPSET: 117, RAW: 64, CONSTANT: 9}),
     ],
 )
-def test_models_that_need_extensions_are_these(kind: str, wanted: dict[str, int]) -> None:
+def test_models_that_need_extensions_are_these(kind: str, expected: dict[str, int]) -> None:
     counts: Counter[str] = Counter()
     for data in models(kind).values():
         counts.update(features_beyond_the_wheel(decode(data, ModelProto)) or ["plain"])
         counts["all"] += 1
-    assert counts == wanted
+    assert counts == expected
 
 
 @pytest.mark.parametrize("kind", ["node", "stored", "shared"])
@@ -146,15 +146,15 @@ def test_wheel_reads_every_model_once_what_it_cannot_say_is_taken_out(kind: str)
     for name, data in models(kind).items():
         model = plain(decode(data, ModelProto))
         assert features_beyond_the_wheel(model) == set(), name
-        assert wheel_reads(to_text(model)) == filled(model), name
+        assert wheel_reads(to_text(model)) == fill_header(model), name
 
 
 @pytest.mark.parametrize("kind", ["node", "stored", "shared"])
 def test_we_read_what_the_wheel_prints_as_the_wheel_does(kind: str) -> None:
     for name, data in models(kind).items():
         text = onnx.printer.to_text(onnx.load_from_string(data))
-        ours, theirs = filled(from_text(text)), wheel_reads(text)
-        if theirs is None:  # it cannot read these names where it has quoted them
+        ours, theirs = fill_header(from_text(text)), wheel_reads(text)
+        if theirs is None:  # it cannot parse these names in its own quotes
             assert features_beyond_the_wheel(decode(data, ModelProto)) & {CONSTANT, SUBGRAPH}, name
         else:
             assert ours == theirs, name
@@ -180,7 +180,7 @@ F <beta, alpha: float = 1, gamma: strings> (float[N] x, y) => (float z) <float w
 }"""
     theirs = wheel_reads(text)
     assert theirs is not None
-    assert filled(from_text(text)) == theirs
+    assert fill_header(from_text(text)) == theirs
     assert from_text(to_text(theirs)) == theirs
 
 

@@ -1,10 +1,10 @@
-"""Attributes and nodes, each text beside the record that it is read as and printed from."""
+"""The textual syntax of attributes and nodes: pairs of text and record, parsed and printed."""
 
 from __future__ import annotations
 
 import pytest
 
-from proto.text_examples import Pair, check, tensor, tensor_type
+from proto.text_examples import Pair, assert_example, tensor, tensor_type
 from sardonyx._src.proto.messages import (
     AttributeProto,
     GraphProto,
@@ -105,7 +105,7 @@ DEVICES = """= F() @{
     ],
 )
 def test_attributes(text: str, attribute: AttributeProto) -> None:
-    check(text, attribute)
+    assert_example(text, attribute)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_attributes(text: str, attribute: AttributeProto) -> None:
     ],
 )
 def test_nodes(text: str, node: NodeProto) -> None:
-    check(text, node)
+    assert_example(text, node)
 
 
 def test_the_type_of_an_attribute_follows_from_its_value_or_widens_it() -> None:

@@ -1,4 +1,4 @@
-"""Text that is none: the error names line and column, what was found and what was wanted; limits are kept."""
+"""Invalid text: errors name line and column, the expected and the actual token; limits are enforced."""
 
 from __future__ import annotations
 
@@ -28,103 +28,127 @@ from sardonyx._src.proto.wire import Limits
 @pytest.mark.parametrize(
     ("message", "text", "error"),
     [
-        (ModelProto, "", "1:1: expected a graph, found the end of the text"),
+        (ModelProto, "", "1:1: expected a graph, got the end of the text"),
         (
             ModelProto,
             "<ir: 3> g () => () {}",
-            "1:2: ModelProto has no field `ir`; it has ir_version, producer_name",
+            "1:2: a field of ModelProto must be one of ir_version, producer_name",
         ),
-        (ModelProto, "<graph: g> g", "1:2: `graph` has a place of its own in a ModelProto; write it there"),
+        (
+            ModelProto,
+            "<graph: g> g",
+            "1:2: `graph` must be written in the notation of a ModelProto; got it as a field",
+        ),
         (
             ModelProto,
             "<ir_version: 3, ir_version: 4>",
             "1:17: `ir_version` of this ModelProto is already set",
         ),
         (ModelProto, '<opset_import: [":": "x"]>', "1:22: expected an opset"),
-        (GraphProto, "g (float x) {}", "1:13: expected `=>` after the graph's inputs, found `{`"),
+        (GraphProto, "g (float x) {}", "1:13: expected `=>` after the graph's inputs, got `{`"),
         (
             GraphProto,
             "g () => () {\n  y = F(x)",
             "2:11: expected a node, or `}` after the nodes of the graph",
         ),
-        (GraphProto, "g () => () {y = F(x), z = G(x)}", "1:21: expected a node, found `,`"),
-        (GraphProto, "g (x = {1}) => () {}", "1:4: a value with data needs a type"),
+        (GraphProto, "g () => () {y = F(x), z = G(x)}", "1:21: expected a node, got `,`"),
+        (GraphProto, "g (x = {1}) => () {}", "1:4: a value with data must have a type; got a name alone"),
         (
             GraphProto,
             "g () => () <float x @{} = {1}> {}",
-            "1:25: the data of an initializer comes before its `@{…}`",
+            "1:25: the `@{…}` of an initializer must follow its data",
         ),
-        (NodeProto, "y F(x)", "1:3: expected `,` or `=` after an output of the node, found `F`"),
+        (NodeProto, "y F(x)", "1:3: expected `,` or `=` after an output of the node, got `F`"),
         (
             NodeProto,
             "y = F(x",
-            "1:8: expected `,` or `)` after an input of the node, found the end of the text",
+            "1:8: expected `,` or `)` after an input of the node, got the end of the text",
         ),
-        (NodeProto, "y = F<>(x)", "1:7: expected an attribute, found `>`"),
-        (NodeProto, "y = F(x) z", "1:10: expected the end of the text after the NodeProto, found `z`"),
+        (NodeProto, "y = F<>(x)", "1:7: expected an attribute, got `>`"),
+        (NodeProto, "y = F(x) z", "1:10: expected the end of the text after the NodeProto, got `z`"),
         (NodeProto, "y = F(x) @{input: []}", "1:12: `input` of this NodeProto is already set"),
-        (NodeProto, 'y = F("x)', "1:7: this string has no closing quote"),
-        (NodeProto, 'y = F("\\n")', "1:7: unknown escape `\\n`; there are"),
+        (NodeProto, 'y = F("x)', "1:7: a string must have a closing quote"),
+        (NodeProto, 'y = F("\\n")', "1:7: an escape must be"),
         (NodeProto, 'y = F("\\xff")', '1:7: `\\xff` is an escape only in a string of the form `b"…"`'),
         (NodeProto, 'y = F("\ud800")', "1:7: 'utf-8' codec can't encode character"),
         (
             NodeProto,
             "# é\n  y = F(é)",
-            "2:9: 'é' begins no name, number, string or sign; quote names that need it",
+            "2:9: expected a name, number, string or sign, got 'é'; quote names",
         ),
         (AttributeProto, "a: whole = 1", "1:4: expected one of the attribute types undefined, float, int"),
-        (AttributeProto, "a: int = 1.5", "1:10: expected a value of type `int`, found `1.5`"),
-        (AttributeProto, "a: int = [1]", "1:11: a list cannot be the value of an attribute of type `int`"),
-        (AttributeProto, "a: ints = 1", "1:11: expected a value of type `ints`, found `1`"),
-        (AttributeProto, "a = []", "1:6: the type of an empty list has to be written, as in `: ints = []`"),
-        (AttributeProto, "a = [1, 2.5]", "1:9: expected an integer, found `2.5`"),
-        (AttributeProto, 'a = ["b",\n 1]', "2:2: expected a value of type `string`, found `1`"),
-        (AttributeProto, "a = {}", "1:5: the type of a value in `{…}` has to be written"),
+        (AttributeProto, "a: int = 1.5", "1:10: expected a value of type `int`, got `1.5`"),
+        (
+            AttributeProto,
+            "a: int = [1]",
+            "1:11: the value of an attribute of type `int` must be a single value; got a list",
+        ),
+        (AttributeProto, "a: ints = 1", "1:11: expected a value of type `ints`, got `1`"),
+        (
+            AttributeProto,
+            "a = []",
+            "1:6: an empty list must have a type; got none; write it as in `: ints = []`",
+        ),
+        (AttributeProto, "a = [1, 2.5]", "1:9: expected an integer, got `2.5`"),
+        (AttributeProto, 'a = ["b",\n 1]', "2:2: expected a value of type `string`, got `1`"),
+        (AttributeProto, "a = {}", "1:5: a value in `{…}` must have a type"),
         (
             AttributeProto,
             "a = 1e39",
-            "1:5: 1e39 does not fit float: it is larger than 3.4028234663852886e+38",
+            "1:5: a float must be at most 3.4028234663852886e+38; got 1e39",
         ),
         (
             AttributeProto,
             "a = 9223372036854775808",
-            "1:5: 9223372036854775808 does not fit int64: wanted -92",
+            "1:5: int64 must be from -92",
         ),
-        (AttributeProto, "a = " + "9" * 9999, "1:5: 9999999999999999999999999999999999999999 does not fit"),
-        (AttributeProto, "a = [1,\n 2, 9223372036854775808]", "2:5: 9223372036854775808 does not fit int64"),
+        (
+            AttributeProto,
+            "a = " + "9" * 9999,
+            "1:5: int64 must be from -9223372036854775808 to 9223372036854775807; got 9999999999999999999999999999999999999999",
+        ),
+        (
+            AttributeProto,
+            "a = [1,\n 2, 9223372036854775808]",
+            "2:5: int64 must be from -9223372036854775808 to 9223372036854775807; got 9223372036854775808",
+        ),
         (
             AttributeProto,
             "a: tensor = float",
-            "1:13: data has to follow, as the attribute is of type `tensor`",
+            "1:13: the value must be of type `tensor`; got a type without data",
         ),
-        (AttributeProto, "a: undefined = 1", "1:16: an attribute of type 0 has no value"),
-        (AttributeProto, "a @{i: 3} = 4", "1:13: `i` of the attribute `a` is already set"),
-        (TensorProto, "float[N] {1}", "1:1: the dimensions of a tensor are numbers"),
-        (TensorProto, "float[] {1}", "1:1: a tensor has dimensions"),
-        (TensorProto, "seq(float) {1}", "1:1: a tensor has a plain tensor type"),
-        (TensorProto, "float[2] = 3", "1:12: expected the tensor's data, as `{…}`, found `3`"),
+        (
+            AttributeProto,
+            "a: undefined = 1",
+            "1:16: an attribute with a value must have a defined type; got type 0",
+        ),
+        (AttributeProto, "a @{i: 3} = 4", "1:13: `i` of the attribute `a` must be set once"),
+        (TensorProto, "float[N] {1}", "1:1: the dimensions of a tensor must be numbers"),
+        (TensorProto, "float[] {1}", "1:1: a tensor must have dimensions"),
+        (TensorProto, "seq(float) {1}", "1:1: the type of a tensor must be a tensor type without denotation"),
+        (TensorProto, "float[2] = 3", "1:12: expected the tensor's data, as `{…}`, got `3`"),
         (TensorProto, "float {1 2}", "1:10: expected `,` or `}`"),
-        (TensorProto, "int8 {1.5}", "1:7: expected an integer as element of the tensor, found `1.5`"),
-        (TensorProto, "float[3] {1.0, ...}", "1:16: `...` stands for data that was left out"),
-        (TensorProto, "float {nan(0x1)}", "1:8: nan(0x1) is not a NaN of 32 bits"),
-        (TensorProto, "int8 raw_data: {300}", "1:17: 300 does not fit int8: wanted -128 to 127"),
-        (TensorProto, "int8[2] raw_data: {3}", "1:20: raw data of int8[2] has 2 numbers, found 1"),
-        (TensorProto, "float16[2] raw_data: {1.0,\n 1e9}", "2:2: 1e9 does not fit float16"),
-        (TensorProto, "float4e2m1 raw_data: {7.0}", "1:23: 7.0 does not fit float4e2m1"),
-        (TensorProto, "float8e8m0 raw_data: {0.0}", "1:23: 0.0 does not fit float8e8m0"),
-        (TensorProto, 'float raw_data: base64 "a"', "1:24: this is not base64"),
-        (TensorProto, 'float raw_data: hex "abc"', "1:21: this is not hex"),
-        (TypeProto, "float[2", "1:8: expected `,` or `]` after a dimension, found the end of the text"),
-        (TypeProto, "flat", "1:1: expected a type, found `flat`"),
-        (TypeProto, "map(float)", "1:10: expected `,` after the key type of `map(`, found `)`"),
+        (TensorProto, "int8 {1.5}", "1:7: expected an integer as element of the tensor, got `1.5`"),
+        (TensorProto, "float[3] {1.0, ...}", "1:16: data must be complete; got `...`"),
+        (TensorProto, "float {nan(0x1)}", "1:8: the bits must be those of a 32-bit NaN; got nan(0x1)"),
+        (TensorProto, "int8 raw_data: {300}", "1:17: int8 must be from -128 to 127; got 300"),
+        (TensorProto, "int8[2] raw_data: {3}", "1:20: raw data of int8[2] must have 2 numbers; got 1"),
+        (TensorProto, "float16[2] raw_data: {1.0,\n 1e9}", "2:2: an element must fit in float16; got 1e9"),
+        (TensorProto, "float4e2m1 raw_data: {7.0}", "1:23: an element must fit in float4e2m1; got 7.0"),
+        (TensorProto, "float8e8m0 raw_data: {0.0}", "1:23: an element must fit in float8e8m0; got 0.0"),
+        (TensorProto, 'float raw_data: base64 "a"', "1:24: the string must be base64"),
+        (TensorProto, 'float raw_data: hex "abc"', "1:21: the string must be hex"),
+        (TypeProto, "float[2", "1:8: expected `,` or `]` after a dimension, got the end of the text"),
+        (TypeProto, "flat", "1:1: expected a type, got `flat`"),
+        (TypeProto, "map(float)", "1:10: expected `,` after the key type of `map(`, got `)`"),
         (
             TypeProto,
             "{tensor_type: {}, map_type: {}}",
             "1:19: `tensor_type` of this TypeProto is already set, which excludes `map_",
         ),
         (SequenceProto, "{elem_type: TENSER}", "1:13: expected one of UNDEFINED, TENSOR, SPARSE_TENSOR"),
-        (SequenceProto, "3", "1:1: expected `{` of a SequenceProto, found `3`"),
-        (MapProto, "{keys: 3}", "1:8: expected `[` of the list `keys`, found `3`"),
+        (SequenceProto, "3", "1:1: expected `{` of a SequenceProto, got `3`"),
+        (MapProto, "{keys: 3}", "1:8: expected `[` of the list `keys`, got `3`"),
     ],
 )
 def test_errors_say_where_and_what(message: type[Record], text: str, error: str) -> None:
@@ -132,10 +156,10 @@ def test_errors_say_where_and_what(message: type[Record], text: str, error: str)
         from_text(text, message)
 
 
-def test_errors_name_the_source_and_carry_the_place() -> None:
+def test_errors_name_the_source_and_carry_the_position() -> None:
     with pytest.raises(TextError) as caught:
         from_text("<ir_version: 3>\n  g => ()", source="m.onnxtxt")
-    assert str(caught.value) == "m.onnxtxt:2:5: expected `(` before the graph's inputs, found `=>`"
+    assert str(caught.value) == "m.onnxtxt:2:5: expected `(` before the graph's inputs, got `=>`"
     assert (caught.value.line, caught.value.column, caught.value.source) == (2, 5, "m.onnxtxt")
 
 
@@ -150,7 +174,7 @@ def nested_graph(depth: int) -> GraphProto:
 def test_graphs_may_be_nested_128_levels_deep() -> None:
     graph = nested_graph(128)
     assert from_text(to_text(graph), GraphProto) == graph
-    with pytest.raises(LimitError, match="messages are nested more than 128 levels deep") as caught:
+    with pytest.raises(LimitError, match="messages must be nested at most 128 levels deep") as caught:
         from_text(to_text(nested_graph(129)), GraphProto)
     assert caught.value.limit == "nesting"
 
@@ -162,7 +186,7 @@ def test_the_limit_of_nesting_counts_all_messages_that_can_hold_their_own_kind()
         ("{sequence_values: [" * 4, SequenceProto),
         ("{values: {map_values: [" * 4, MapProto),
     ):
-        with pytest.raises(LimitError, match="nested more than 3 levels"):
+        with pytest.raises(LimitError, match="nested at most 3 levels"):
             from_text(text, message, limits=few)
     assert from_text("seq(seq(float))", TypeProto, limits=few).sequence_type is not None
 
@@ -175,7 +199,7 @@ def test_what_is_nested_deeper_than_the_stack_is_a_limit_not_a_crash() -> None:
 
 
 def test_the_limit_of_size_counts_characters() -> None:
-    with pytest.raises(LimitError, match="the text has 5 characters, more than 4"):
+    with pytest.raises(LimitError, match="the text must have at most 4 characters; got 5"):
         from_text("float", TypeProto, limits=Limits(size=4))
 
 

@@ -1,8 +1,8 @@
-"""Graphs, functions, models, and values that are no tensors, each text beside the record that it is read as and printed from."""
+"""The textual syntax of graphs, functions, models and non-tensor values: pairs of text and record, parsed and printed."""
 
 from __future__ import annotations
 
-from proto.text_examples import Dim, Pair, check, tensor, tensor_type
+from proto.text_examples import Dim, Pair, assert_example, tensor, tensor_type
 from sardonyx._src.proto.messages import (
     AttributeProto,
     DeviceConfigurationProto,
@@ -40,8 +40,8 @@ def test_a_graph_in_full() -> None:
             )
         ],
     )
-    unknown.keep(b"\x9a\x06\x01a")
-    check(
+    unknown.add_unknown(b"\x9a\x06\x01a")
+    assert_example(
         """g @{
   doc_string: "two
 lines",
@@ -56,7 +56,7 @@ lines",
 
 
 def test_initializers_without_a_notation_of_their_own_go_with_the_rest() -> None:
-    check(
+    assert_example(
         'g @{initializer: [{data_type: 99, name: "w"}, float v {}]} () => () {}',
         GraphProto(name="g", initializer=[tensor(99, name="w"), tensor(1, name="v")]),
     )
@@ -70,7 +70,7 @@ def test_an_input_with_data_is_an_initializer_too() -> None:
 
 
 def test_a_function_in_full() -> None:
-    check(
+    assert_example(
         """<doc_string: "d", opset_import: ["": 18], domain: "my", overload: "o", metadata_props: ["k": "v"]>
 f <alpha, "b c", c = 3, {name: "d"}> (float x, y) => (float z) <float w> {
   z = Add(x, y)
@@ -93,7 +93,7 @@ f <alpha, "b c", c = 3, {name: "d"}> (float x, y) => (float z) <float w> {
 
 
 def test_a_model_in_full() -> None:
-    check(
+    assert_example(
         """<
   ir_version: 10,
   model_version: 0,
@@ -132,7 +132,7 @@ f () => () {}
             functions=[FunctionProto(name="f"), FunctionProto(domain="no name")],
         ),
     )
-    check("{ir_version: 3}", ModelProto(ir_version=3))
+    assert_example("{ir_version: 3}", ModelProto(ir_version=3))
 
 
 def test_values_that_are_no_tensors() -> None:
@@ -142,22 +142,22 @@ def test_values_that_are_no_tensors() -> None:
         string_keys=[b"a"],
         values=SequenceProto(elem_type=1, tensor_values=[tensor(1, float_data=[1.0])]),
     )
-    check(
+    assert_example(
         '{\n  name: "m",\n  key_type: STRING,\n  string_keys: ["a"],\n'
         "  values: {elem_type: TENSOR, tensor_values: [float {1.0}]}\n}",
         map_,
     )
-    check(
+    assert_example(
         "{elem_type: MAP, map_value: {keys: [-1]}}", OptionalProto(elem_type=4, map_value=MapProto(keys=[-1]))
     )
-    check(
+    assert_example(
         "{elem_type: 9, sequence_values: [{}, {}]}",
         SequenceProto(elem_type=9, sequence_values=[SequenceProto(), SequenceProto()]),
     )
 
 
 def test_an_operator_set() -> None:
-    check(
+    assert_example(
         """{
   magic: "ONNXOPSET",
   opset_version: 3,

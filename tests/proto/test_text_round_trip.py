@@ -57,7 +57,7 @@ def test_node_cases() -> None:
 def test_shared_models() -> None:
     files = list(shared_files())
     if not files:
-        pytest.skip("the shared models are not here")
+        pytest.skip("the shared models are not available")
     for path, message in files:
         assert_returns(decode(path.read_bytes(), message))
 
@@ -89,14 +89,14 @@ def test_tensors_with_fitting_raw_data(tensor: TensorProto) -> None:
 
 @st.composite
 def attributes(draw: st.DrawFn) -> AttributeProto:
-    """Attributes that have a value where their type says, and at times something besides."""
+    """Attributes with a value in the field of their type, and sometimes values in other fields."""
     attribute = draw(records(AttributeProto, depth=1)) if draw(st.booleans()) else AttributeProto()
     kind, name = draw(st.sampled_from(sorted(ATTRIBUTE_FIELDS.items())))
     field = AttributeProto.BY_NAME[name]
-    one = records(field.message, 3) if field.message is not None else SCALARS[field.kind]
+    elements = records(field.message, 3) if field.message is not None else SCALARS[field.kind]
     attribute.set("name", draw(strings))
     attribute.set("type", int(kind))
-    attribute.set(name, draw(st.lists(one, max_size=3)) if field.repeated else draw(one))
+    attribute.set(name, draw(st.lists(elements, max_size=3)) if field.repeated else draw(elements))
     return attribute
 
 
@@ -145,7 +145,7 @@ def test_printing_leaves_the_record_as_it_was() -> None:
     assert not node.has("input") and not node.has("attribute")
 
 
-def typed(name: str) -> ValueInfoProto:
+def typed_value(name: str) -> ValueInfoProto:
     shape = TensorShapeProto(dim=[TensorShapeProtoDimension(dim_value=3)])
     return ValueInfoProto(name=name, type=TypeProto(tensor_type=TypeProtoTensor(elem_type=1, shape=shape)))
 
@@ -158,7 +158,7 @@ def chain(count: int) -> Mapping[str, list[Record]]:
         )
         for i in range(count)
     ]
-    return {"node": nodes, "value_info": [typed(f"v{i}") for i in range(count)]}
+    return {"node": nodes, "value_info": [typed_value(f"v{i}") for i in range(count)]}
 
 
 def test_a_graph_of_20000_nodes_takes_seconds() -> None:

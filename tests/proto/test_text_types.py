@@ -1,11 +1,11 @@
-"""Types, value infos and tensors, each text beside the record that it is read as and printed from."""
+"""The textual syntax of types, value infos and tensors: pairs of text and record, parsed and printed."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from proto.text_examples import Dim, Pair, check, tensor, tensor_type
+from proto.text_examples import Dim, Pair, assert_example, tensor, tensor_type
 from sardonyx._src.proto.messages import (
     AttributeProto,
     TensorProto,
@@ -61,7 +61,7 @@ LOCATED = [Pair(key="location", value="w.bin"), Pair(key="checksum", value="00")
     ],
 )
 def test_types(text: str, type_: TypeProto) -> None:
-    check(text, type_)
+    assert_example(text, type_)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_types(text: str, type_: TypeProto) -> None:
     ],
 )
 def test_value_infos(text: str, info: ValueInfoProto) -> None:
-    check(text, info)
+    assert_example(text, info)
 
 
 @pytest.mark.parametrize(
@@ -138,12 +138,12 @@ def test_value_infos(text: str, info: ValueInfoProto) -> None:
     ],
 )
 def test_tensors(text: str, record: TensorProto) -> None:
-    check(text, record)
+    assert_example(text, record)
 
 
 def test_raw_data_of_more_than_64_elements_is_written_as_base64() -> None:
-    check("uint8[64] raw_data: {" + ", ".join(["7"] * 64) + "}", tensor(2, 64, raw_data=b"\7" * 64))
-    check('uint8[66] raw_data: base64 "' + "BwcH" * 22 + '"', tensor(2, 66, raw_data=b"\7" * 66))
+    assert_example("uint8[64] raw_data: {" + ", ".join(["7"] * 64) + "}", tensor(2, 64, raw_data=b"\7" * 64))
+    assert_example('uint8[66] raw_data: base64 "' + "BwcH" * 22 + '"', tensor(2, 66, raw_data=b"\7" * 66))
 
 
 def test_max_elements_leaves_out_what_is_more_and_says_so() -> None:

@@ -1,11 +1,11 @@
-"""Strings, bytes, numbers and space, each text beside the record that it is read as and printed from."""
+"""The textual syntax of strings, bytes, numbers and white space: pairs of text and record, parsed and printed."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from proto.text_examples import check, tensor
+from proto.text_examples import assert_example, tensor
 from sardonyx._src.proto.messages import AttributeProto, NodeProto, TensorProto
 from sardonyx._src.proto.text import from_text, to_text
 
@@ -22,7 +22,7 @@ from sardonyx._src.proto.text import from_text, to_text
     ],
 )
 def test_strings(text: str, string: str) -> None:
-    check(f"[{text}] = F()", NodeProto(op_type="F", name=string))
+    assert_example(f"[{text}] = F()", NodeProto(op_type="F", name=string))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_strings(text: str, string: str) -> None:
     ],
 )
 def test_bytes_are_written_the_shorter_way(text: str, data: bytes) -> None:
-    check(f"a = {text}", AttributeProto(name="a", type=3, s=data))
+    assert_example(f"a = {text}", AttributeProto(name="a", type=3, s=data))
 
 
 def test_bytes_are_read_in_hex_too() -> None:

@@ -1,4 +1,4 @@
-"""Records for examples of the textual syntax, and the check of one example."""
+"""Records for examples of the textual syntax, and the assertion of one example."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def tensor(elem_type: int, *dims: int, **fields: object) -> TensorProto:
     return TensorProto(data_type=elem_type, dims=list(dims), **fields)
 
 
-def check(text: str, record: Record) -> None:
-    """The text is read as the record, and printed from it."""
+def assert_example(text: str, record: Record) -> None:
+    """Asserts that the text parses to the record, and the record prints as the text."""
     assert from_text(text, type(record)) == record
     printed = to_text(record)
     assert printed == text, printed

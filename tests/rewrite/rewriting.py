@@ -1,10 +1,10 @@
-"""What the tests of passes share: a model rewritten by some passes, compared with the text it should become."""
+"""Helpers of the pass tests: run passes on a model and compare the result with expected text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models import model
+from models import parse_model
 from sardonyx._src.io.text import to_text
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute, Graph, Model, Value
@@ -16,20 +16,20 @@ from sardonyx._src.rewrite.report import OptimizationReport
 CLEAN = ("remove-dead-code",)
 
 
-def rewritten(
+def apply_passes(
     before: str | Model, *passes: str, opset: int = 21, ir: int = 10, more: str = "", proof: bool = True
 ) -> Model:
-    """The model after these passes and the removal of dead code, with its results proved equal."""
-    original = model(before, opset=opset, ir=ir, more=more) if isinstance(before, str) else before
+    """Run passes and dead code removal on a model; assert equal results and a fixpoint."""
+    original = parse_model(before, opset=opset, ir=ir, more=more) if isinstance(before, str) else before
     text = to_text(original)
     report = OptimizationReport()
     result = optimize(original, passes=[*passes, *CLEAN], verify=proof, debug=True, report=report)
     verify(result)
-    assert to_text(original) == text, "the model itself was changed"
+    assert to_text(original) == text, "passes must not change their input"
     assert not proof or report.proved, f"nothing was proved: {report.unproved}"
     again = OptimizationReport()
     optimize(result, passes=[*passes, *CLEAN], report=again)
-    assert not again.edits, f"a second run goes on: {again.edits[0]}"
+    assert not again.edits, f"a second run must change nothing; got {again.edits[0]}"
     return result
 
 
@@ -42,35 +42,35 @@ def assert_becomes(
     more: str = "",
     proof: bool = True,
 ) -> None:
-    """Asserts that passes make of one text the other, but for the names of values inside."""
-    result = rewritten(before, *passes, opset=opset, ir=ir, more=more, proof=proof)
-    wanted = model(after, opset=opset, ir=ir, more=more)
-    assert shape_of(result) == shape_of(wanted), f"\n{to_text(result)}\nis not\n{to_text(wanted)}"
+    """Assert that passes rewrite one text to the other, up to names of inner values."""
+    result = apply_passes(before, *passes, opset=opset, ir=ir, more=more, proof=proof)
+    expected = parse_model(after, opset=opset, ir=ir, more=more)
+    assert structure_of(result) == structure_of(expected), f"\n{to_text(result)}\nis not\n{to_text(expected)}"
 
 
-def assert_stays(
+def assert_unchanged(
     text: str, *passes: str, opset: int = 21, ir: int = 10, more: str = "", proof: bool = True
 ) -> None:
-    """Asserts that passes leave a model as it is."""
+    """Assert that passes do not change a model."""
     assert_becomes(text, text, *passes, opset=opset, ir=ir, more=more, proof=proof)
 
 
-def shape_of(one: Model) -> object:
-    functions = {key: graph_shape(f.body, {}) for key, f in one.functions.items()}
-    return graph_shape(one.graph, {}), functions
+def structure_of(original: Model) -> object:
+    functions = {key: graph_structure(f.body, {}) for key, f in original.functions.items()}
+    return graph_structure(original.graph, {}), functions
 
 
-def graph_shape(graph: Graph, seen: dict[Value, object], depth: int = 0) -> object:
-    """A graph as nested tuples: values by where they come from, constants by what they hold."""
+def graph_structure(graph: Graph, seen: dict[Value, object], depth: int = 0) -> object:
+    """A graph as nested tuples: values by their producers, constants by their contents."""
     seen = dict(seen)
     for value in graph.inputs:
         seen[value] = value.name
     for value in graph.initializers.values():
         if value not in graph.inputs:
-            seen[value] = tensor_shape(value.initializer)
+            seen[value] = tensor_structure(value.initializer)
     rows: list[object] = []
     for i, node in enumerate(graph.nodes):
-        attributes = sorted((a.name, attribute_shape(a, seen, depth)) for a in node.attributes.values())
+        attributes = sorted((a.name, attribute_structure(a, seen, depth)) for a in node.attributes.values())
         inputs = [None if v is None else seen[v] for v in node.inputs]
         rows.append((node.domain, node.op_type, tuple(inputs), tuple(map(str, attributes))))
         for k, value in enumerate(node.outputs):
@@ -79,23 +79,23 @@ def graph_shape(graph: Graph, seen: dict[Value, object], depth: int = 0) -> obje
     return rows, names, [seen[v] for v in graph.outputs]
 
 
-def tensor_shape(tensor: object) -> object:
-    assert isinstance(tensor, Tensor), f"{tensor!r} is no dense tensor"
+def tensor_structure(tensor: object) -> object:
+    assert isinstance(tensor, Tensor), f"expected a dense tensor, got {tensor!r}"
     return tensor.dtype, tensor.shape, tuple(tensor.numpy().reshape(-1).tolist())
 
 
-def attribute_shape(attribute: Attribute, seen: dict[Value, object], depth: int) -> object:
+def attribute_structure(attribute: Attribute, seen: dict[Value, object], depth: int) -> object:
     if attribute.ref:
         return f"@{attribute.ref}"
     if attribute.graphs:
-        return [graph_shape(g, seen, depth + 1) for g in attribute.graphs]
+        return [graph_structure(g, seen, depth + 1) for g in attribute.graphs]
     if attribute.type is AttributeType.TENSOR:
-        return tensor_shape(attribute.value)
+        return tensor_structure(attribute.value)
     return attribute.value
 
 
 def edits(before: str, *passes: str, opset: int = 21, ir: int = 10, more: str = "") -> Sequence[str]:
     """The names of the passes that change a model, in order."""
     report = OptimizationReport()
-    optimize(model(before, opset=opset, ir=ir, more=more), passes=passes or None, report=report)
-    return [one.name for one in report.edits]
+    optimize(parse_model(before, opset=opset, ir=ir, more=more), passes=passes or None, report=report)
+    return [original.name for original in report.edits]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewrite.rewriting import assert_becomes, assert_stays
+from rewrite.rewriting import assert_becomes, assert_unchanged
 
 CANCEL, RELU, FUSE = "cancel-quantization", "drop-relu-before-quantization", "fuse-dequantize"
 
@@ -15,7 +15,7 @@ def pair(numbers: str, inner: str, outer: str) -> str:
     }}"""
 
 
-def test_a_pair_of_the_same_numbers_goes() -> None:
+def test_a_pair_of_the_same_numbers_is_removed() -> None:
     assert_becomes(
         pair("float s = {0.3}, float t = {0.3}, uint8 z = {7}", ", s, z", ", t, z"),
         "g (uint8[N] x) => (uint8[] y) { y = Identity(x) }",
@@ -31,8 +31,8 @@ def test_a_pair_of_the_same_numbers_goes() -> None:
         ("float s = {1e-40}, uint8 z = {7}", ", s, z", ", s, z"),
     ],
 )
-def test_a_pair_of_other_numbers_stays(numbers: str, inner: str, outer: str) -> None:
-    assert_stays(pair(numbers, inner, outer), CANCEL)
+def test_a_pair_of_other_numbers_is_kept(numbers: str, inner: str, outer: str) -> None:
+    assert_unchanged(pair(numbers, inner, outer), CANCEL)
 
 
 def relu(numbers: str, kind: str = "uint8", zero: str = ", z") -> str:
@@ -64,7 +64,7 @@ def test_what_is_cut_off_needs_no_relu(numbers: str, kind: str, zero: str) -> No
     ],
 )
 def test_a_zero_above_the_lowest_number_keeps_it(numbers: str, kind: str) -> None:
-    assert_stays(relu(numbers, kind), RELU)
+    assert_unchanged(relu(numbers, kind), RELU)
 
 
 @pytest.mark.parametrize(("shape", "axis"), [("float[3]", "<axis = 1>"), ("float", "")])
@@ -80,8 +80,8 @@ def test_integers_made_floats_and_scaled_are_dequantised(shape: str, axis: str) 
     ("kind", "shape", "opset"),
     [("int32", "[N,3]", 21), ("int64", "[3]", 21), ("int32", "[1]", 21), ("int32", "[3]", 12)],
 )
-def test_other_scales_types_and_versions_stay(kind: str, shape: str, opset: int) -> None:
-    assert_stays(
+def test_other_scales_types_and_versions_are_kept(kind: str, shape: str, opset: int) -> None:
+    assert_unchanged(
         f"g ({kind}[N,3] x, float{shape} s) => (float[] y) {{ c = Cast<to = 1>(x) y = Mul(c, s) }}",
         FUSE,
         opset=opset,

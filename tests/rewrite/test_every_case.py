@@ -1,4 +1,4 @@
-"""Every pass on every case of the operator matrix: results stay what they were."""
+"""Every pass on every case of the operator matrix: results are unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMED = [name for name in passes() if page(name).versions]
 
 
 def twice(case: Case, constants: Iterable[int]) -> tuple[Model, Mapping[str, RuntimeValue]]:
-    """The case's node, its twin, and an Identity behind both; some inputs as constants.  And feeds for the others."""
+    """A model of the case's node, its duplicate and an Identity after each, with some inputs constant; and feeds."""
     model = model_of(case)
     graph = model.graph
     (node,) = graph.nodes
@@ -48,12 +48,12 @@ def twice(case: Case, constants: Iterable[int]) -> tuple[Model, Mapping[str, Run
 
 
 def ways(case: Case) -> Sequence[Sequence[int]]:
-    """Which inputs are constants: none, all but the first, all."""
+    """Sets of inputs to make constant: none, all but the first, all."""
     count = len(case.inputs)
     return [[], range(1, count), range(count)] if count > 1 else [[], range(count)]
 
 
-def check_passes(case: Case, names: Iterable[str] | None) -> None:
+def assert_passes_keep_results(case: Case, names: Iterable[str] | None) -> None:
     op = find(case.domain, case.op)
     assert op is not None
     if op.is_random:
@@ -74,13 +74,13 @@ def check_passes(case: Case, names: Iterable[str] | None) -> None:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_all_passes_keep_every_case(part: int) -> None:
     for case in cases()[part::PARTS]:
-        check_passes(case, None)
+        assert_passes_keep_results(case, None)
 
 
 @pytest.mark.parametrize("name", GENERIC)
 def test_a_generic_pass_keeps_every_case(name: str) -> None:
     for case in cases()[::23]:
-        check_passes(case, [name])
+        assert_passes_keep_results(case, [name])
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -88,4 +88,4 @@ def test_a_pass_keeps_the_cases_of_its_operators(name: str) -> None:
     operators = page(name).versions.keys()
     for case in cases():
         if (case.domain, case.op) in operators:
-            check_passes(case, [name])
+            assert_passes_keep_results(case, [name])

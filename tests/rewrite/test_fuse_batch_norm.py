@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewrite.rewriting import assert_becomes, assert_stays
+from rewrite.rewriting import assert_becomes, assert_unchanged
 
 NORM = "fuse-batch-norm"
 SCALE = "fuse-scale-and-shift"
@@ -67,14 +67,14 @@ def test_a_product_of_matrices_takes_them_too(attributes: str, shape: str) -> No
 
 
 def test_a_result_that_is_read_elsewhere_keeps_its_layer() -> None:
-    assert_stays(
+    assert_unchanged(
         norm("Conv(x, w)", "float[2,1,1] w = {2, 10}", after="z = Neg(a)", outputs="float[] y, float[] z"),
         NORM,
     )
 
 
-def test_a_normalisation_that_trains_stays() -> None:
-    assert_stays(
+def test_a_normalisation_that_trains_is_kept() -> None:
+    assert_unchanged(
         f"""g (float[1,1,3] x) => (float[] y) <float[2,1,1] w = {{2, 10}}, {STATISTICS}> {{
             a = Conv(x, w) y, r, q = BatchNormalization<epsilon = 0.0, training_mode = 1>(a, s, b, m, v)
         }}""",
@@ -82,8 +82,8 @@ def test_a_normalisation_that_trains_stays() -> None:
     )
 
 
-def test_weights_that_a_caller_can_replace_stay() -> None:
-    assert_stays(
+def test_weights_that_a_caller_can_replace_are_kept() -> None:
+    assert_unchanged(
         f"""g (float[1,1,3] x, float[2,1,1] w = {{2, 10}}) => (float[] y) <{STATISTICS}> {{
             a = Conv(x, w) y = BatchNormalization<epsilon = 0.0>(a, s, b, m, v)
         }}""",
@@ -112,7 +112,7 @@ def test_a_constant_by_channel_becomes_the_bias(node: str, weights: str) -> None
     ("node", "weight"),
     [("Mul(a, c)", "{4, 8}"), ("Div(a, c)", "{0.25, 0.5}")],
 )
-def test_a_factor_goes_into_the_weight(node: str, weight: str) -> None:
+def test_a_factor_is_folded_into_the_weight(node: str, weight: str) -> None:
     assert_becomes(
         f"g (float[1,1,2] x) => (float[] y) <float[2,1,1] w = {{1, 2}}, float c = {{4}}> {{ a = Conv(x, w) y = {node} }}",
         f"g (float[1,1,2] x) => (float[] y) <float[2,1,1] w = {weight}> {{ y = Conv(x, w) }}",
@@ -129,14 +129,14 @@ def test_a_factor_goes_into_the_weight(node: str, weight: str) -> None:
         ("Div(a, c)", "float c = {0}"),
     ],
 )
-def test_what_differs_within_a_channel_or_widens_stays(node: str, constant: str) -> None:
-    assert_stays(
+def test_what_differs_within_a_channel_or_widens_is_kept(node: str, constant: str) -> None:
+    assert_unchanged(
         f"g (float[1,1,2] x) => (float[] y) <float[2,1,1] w = {{1, 2}}, {constant}> {{ a = Conv(x, w) y = {node} }}",
         SCALE,
     )
 
 
-def test_a_bias_counts_whatever_the_factor_said_of_none() -> None:
+def test_a_bias_counts_even_if_the_factor_had_none() -> None:
     assert_becomes(
         "g (float[3,1] x) => (float[] y) <float[1,2] w = {1, 2}, float[2] c = {3, 4}> { a = Gemm<beta = 0.0>(x, w) y = Add(a, c) }",
         "g (float[3,1] x) => (float[] y) <float[1,2] w = {1, 2}, float[2] c = {3, 4}> { y = Gemm<beta = 1.0>(x, w, c) }",
@@ -144,7 +144,7 @@ def test_a_bias_counts_whatever_the_factor_said_of_none() -> None:
     )
 
 
-def test_what_is_added_to_a_sum_goes_into_a_layer_among_the_summands() -> None:
+def test_what_is_added_to_a_sum_is_folded_into_a_layer_among_the_summands() -> None:
     assert_becomes(
         """g (float[1,1,2] x, float[1,2,2] z) => (float[] y) <float[2,1,1] w = {1, 2}, float[2,1] c = {3, 4}> {
             a = Conv(x, w) b = Add(z, a) y = Add(b, c)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from rewrite.rewriting import assert_becomes, assert_stays
+from rewrite.rewriting import assert_becomes, assert_unchanged
 
 PASS = "fuse-pad"
 WEIGHT = "float[1,1,2] w = {1, 2}"
 
 
-def padded(
+def padded_graph(
     pads: str,
     more: str = "",
     attributes: str = "",
@@ -28,13 +28,13 @@ def done(node: str) -> str:
 
 
 def test_zeros_become_the_padding_of_a_convolution() -> None:
-    assert_becomes(padded("0, 0, 1, 0, 0, 2"), done("Conv<pads = [1, 2]>(x, w)"), PASS)
-    assert_becomes(padded("0, 0, 1, 0, 0, 2", ", nought"), done("Conv<pads = [1, 2]>(x, w)"), PASS)
+    assert_becomes(padded_graph("0, 0, 1, 0, 0, 2"), done("Conv<pads = [1, 2]>(x, w)"), PASS)
+    assert_becomes(padded_graph("0, 0, 1, 0, 0, 2", ", nought"), done("Conv<pads = [1, 2]>(x, w)"), PASS)
 
 
-def test_they_are_added_to_padding_that_is_there() -> None:
+def test_they_are_added_to_existing_padding() -> None:
     assert_becomes(
-        padded("0, 0, 1, 0, 0, 0", node="Conv<pads = [1, 2], strides = [2]>(a, w)"),
+        padded_graph("0, 0, 1, 0, 0, 0", node="Conv<pads = [1, 2], strides = [2]>(a, w)"),
         done("Conv<pads = [2, 2], strides = [2]>(x, w)"),
         PASS,
     )
@@ -61,24 +61,26 @@ def test_from_version_18_on_axes_may_be_named() -> None:
 
 def test_a_mean_counts_them() -> None:
     assert_becomes(
-        padded("0, 0, 1, 0, 0, 2", node="AveragePool<kernel_shape = [2]>(a)"),
+        padded_graph("0, 0, 1, 0, 0, 2", node="AveragePool<kernel_shape = [2]>(a)"),
         "g (float[1,1,4] x) => (float[] y) { y = AveragePool<kernel_shape = [2], pads = [1, 2], count_include_pad = 1>(x) }",
         PASS,
     )
-    assert_stays(padded("0, 0, 1, 0, 0, 2", node="AveragePool<kernel_shape = [2], pads = [1, 1]>(a)"), PASS)
+    assert_unchanged(
+        padded_graph("0, 0, 1, 0, 0, 2", node="AveragePool<kernel_shape = [2], pads = [1, 1]>(a)"), PASS
+    )
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        padded("0, 0, 1, 0, 0, 2", ", one"),
-        padded("0, 0, 1, 0, 0, 2", attributes='<mode = "edge">'),
-        padded("0, 0, -1, 0, 0, 2"),
-        padded("1, 0, 1, 0, 0, 2"),
-        padded("0, 0, 1, 0, 0, 2", node='Conv<auto_pad = "SAME_UPPER">(a, w)'),
-        padded("0, 0, 1, 0, 0, 2", outputs="float[] y, float[] z", after="z = Neg(a)"),
-        padded("0, 0, 1, 0, 0, 2", node="MaxPool<kernel_shape = [2]>(a)"),
+        padded_graph("0, 0, 1, 0, 0, 2", ", one"),
+        padded_graph("0, 0, 1, 0, 0, 2", attributes='<mode = "edge">'),
+        padded_graph("0, 0, -1, 0, 0, 2"),
+        padded_graph("1, 0, 1, 0, 0, 2"),
+        padded_graph("0, 0, 1, 0, 0, 2", node='Conv<auto_pad = "SAME_UPPER">(a, w)'),
+        padded_graph("0, 0, 1, 0, 0, 2", outputs="float[] y, float[] z", after="z = Neg(a)"),
+        padded_graph("0, 0, 1, 0, 0, 2", node="MaxPool<kernel_shape = [2]>(a)"),
     ],
 )
-def test_other_padding_stays(text: str) -> None:
-    assert_stays(text, PASS)
+def test_other_padding_is_kept(text: str) -> None:
+    assert_unchanged(text, PASS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewrite.rewriting import assert_becomes, assert_stays
+from rewrite.rewriting import assert_becomes, assert_unchanged
 
 PASS = "move-transposes"
 NUMBERS = """int64[1] o = {0}, int64[1] k = {1}, int64[1] e = {2}, int64 i = {1}, int64[2] row = {1, 0},
@@ -35,7 +35,7 @@ BACK = "Transpose<perm = [2, 0, 1]>"
         ("h = QuantizeLinear(a, half) b = DequantizeLinear(h, half)", "h = QuantizeLinear(x, half) y = DequantizeLinear(h, half)"),
     ],
 )  # fmt: skip
-def test_work_between_two_transposes_is_done_without_them(before: str, after: str) -> None:
+def test_nodes_between_two_transposes_is_done_without_them(before: str, after: str) -> None:
     before = before.replace("p, q = Split", "p, q, u = Split")
     after = after.replace("p, q = Split", "p, q, u = Split")
     assert_becomes(
@@ -82,7 +82,7 @@ def test_fewer_transposes_are_left(before: str, after: str) -> None:
     )
 
 
-def test_a_transpose_behind_is_shared_by_the_work_that_goes_on() -> None:
+def test_a_transpose_after_it_is_shared_by_the_nodes_that_follow() -> None:
     assert_becomes(
         f"g (float[2,3,4] x) => (float[] y, float[] z) {{ a = {GO}(x) b = Neg(a) y = {BACK}(b) z = Exp(b) }}",
         f"g (float[2,3,4] x) => (float[] y, float[] z) {{ y = Neg(x) c = Exp(y) z = {GO}(c) }}",
@@ -112,8 +112,8 @@ def test_branches_that_meet_again_are_one_region() -> None:
         "p, q = Split<axis = 0, num_outputs = 2>(a) y = Add(p, q)",
     ],
 )
-def test_what_would_not_need_fewer_stays(nodes: str) -> None:
-    assert_stays(
+def test_what_would_not_need_fewer_is_kept(nodes: str) -> None:
+    assert_unchanged(
         f"""g (float[2,4,2] x, float[2,2,4] w, float[2,2] m, float[4,2,2] n) => (float[] y) <int64 i = {{0}}> {{
             a = {GO}(x) {nodes}
         }}""",
@@ -121,16 +121,16 @@ def test_what_would_not_need_fewer_stays(nodes: str) -> None:
     )
 
 
-def test_softmax_over_all_later_axes_stays() -> None:
-    assert_stays(
+def test_softmax_over_all_later_axes_is_kept() -> None:
+    assert_unchanged(
         f"g (float[2,3,4] x) => (float[] y) {{ a = {GO}(x) b = Softmax<axis = 1>(a) y = {BACK}(b) }}",
         PASS,
         opset=12,
     )
 
 
-def test_one_scale_for_each_channel_stays() -> None:
-    assert_stays(
+def test_one_scale_for_each_channel_is_kept() -> None:
+    assert_unchanged(
         f"""g (float[2,3,4] x) => (uint8[] y) <float[3] s = {{1, 2, 3}}, uint8[3] z = {{0, 1, 2}}> {{
             a = {GO}(x) b = QuantizeLinear<axis = 0>(a, s, z) y = {BACK}(b)
         }}""",
@@ -138,7 +138,7 @@ def test_one_scale_for_each_channel_stays() -> None:
     )
 
 
-def test_a_value_and_its_turned_form_may_both_be_outputs() -> None:
+def test_a_value_and_its_transposed_form_may_both_be_outputs() -> None:
     assert_becomes(
         f"g (float[2,3,4] x) => (float[] y, float[] z) {{ a = {GO}(x) y = Exp(a) z = {BACK}(y) }}",
         f"g (float[2,3,4] x) => (float[] y, float[] z) {{ z = Exp(x) y = {GO}(z) }}",

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pytest
 
 import sardonyx as sx
-from conformance.official import OfficialCase, official_cases, run_case
+from conformance.official import OfficialCase, assert_case_passes, official_cases
 from conformance.test_shared_models import FOLDERS, MODELS, reference
 from sardonyx._src.errors import UnsupportedOperator
 from sardonyx._src.ir.graph import Model
-from sardonyx._src.rewrite.compare import difference
 from sardonyx._src.rewrite.optimize import optimize
+from sardonyx._src.rewrite.proof.compare import difference
 
 EVERY = 9  # of the node cases
 WITHOUT_KERNEL = "gradient_of"  # in the names of the cases of Gradient
@@ -26,7 +26,7 @@ class Optimised(OfficialCase):
         return optimize(OfficialCase.load(self), debug=True)
 
 
-def optimised(case: OfficialCase) -> Optimised:
+def optimize_case(case: OfficialCase) -> Optimised:
     return Optimised(case.name, case.kind, case.model, case.data, case.rtol, case.atol)
 
 
@@ -40,19 +40,19 @@ def sample() -> list[OfficialCase]:
 @pytest.mark.parametrize("part", range(4))
 def test_optimised_models_give_the_expected_outputs(part: int) -> None:
     for case in sample()[part::4]:
-        run_case(optimised(case))
+        assert_case_passes(optimize_case(case))
 
 
-@pytest.mark.skipif(not FOLDERS, reason="the models do not stand beside the project")
+@pytest.mark.skipif(not FOLDERS, reason="the shared models are not available")
 @pytest.mark.parametrize("name", FOLDERS)
 def test_real_models_answer_as_before(name: str) -> None:
     original = sx.load(MODELS / name / "model.onnx")
-    optimised = optimize(original, debug=True)
+    optimize_case = optimize(original, debug=True)
     inputs, _ = reference(MODELS / name)
     try:
         before = sx.Session(original).run(inputs)
     except UnsupportedOperator:
         pytest.skip("holds an operator of a vendor")
-    after = sx.Session(optimised).run(inputs)
-    found = {output: difference(after[output], expected) for output, expected in before.items()}
-    assert found == dict.fromkeys(before, "")
+    after = sx.Session(optimize_case).run(inputs)
+    result = {output: difference(after[output], expected) for output, expected in before.items()}
+    assert result == dict.fromkeys(before, "")

@@ -1,4 +1,4 @@
-"""A law: whatever passes make of a graph put together at random, it computes the same."""
+"""Property: random graphs compute the same after all passes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
+from sampling import seed_range
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Model, Value
 from sardonyx._src.rewrite.optimize import optimize
@@ -17,8 +18,8 @@ GRAPHS = 30  # a test
 STEPS = 14  # nodes and their constants, a graph
 
 
-class Maker:
-    """Puts a graph together: every value is float [N, a, b] with known a and b."""
+class ValueGenerator:
+    """Builds a random graph whose values are float [N, a, b] with known a and b."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -119,11 +120,12 @@ class Maker:
     def product(self) -> None:
         value, (a, b) = self.pick()
         wide = self.random.randrange(1, 4)
-        made = self.builder.MatMul(
+        product = self.builder.MatMul(
             value, self.weight(self.data.standard_normal((b, wide)).astype(np.float32))
         )
         self.put(
-            self.builder.Add(made, self.weight(self.data.standard_normal(wide).astype(np.float32))), (a, wide)
+            self.builder.Add(product, self.weight(self.data.standard_normal(wide).astype(np.float32))),
+            (a, wide),
         )
 
     def twice(self) -> None:
@@ -135,14 +137,14 @@ class Maker:
         self.put(self.builder.Mul(value, self.builder.Sigmoid(value)), shape)
 
 
-@pytest.mark.parametrize("part", range(5))
-def test_a_graph_put_together_at_random_computes_the_same(part: int) -> None:
+@pytest.mark.parametrize("part", seed_range(0, 5))
+def test_a_random_graph_computes_the_same(part: int) -> None:
     for seed in range(part * GRAPHS, (part + 1) * GRAPHS):
-        model = Maker(seed).model()
+        model = ValueGenerator(seed).model()
         report = sx.OptimizationReport()
         result = optimize(model, verify=True, debug=True, report=report)
         assert report.proved == 4, f"seed {seed}: {report.unproved}"
         assert not report.stopped, f"seed {seed}: {report.stopped}"
         again = sx.OptimizationReport()
         optimize(result, report=again)
-        assert not again.edits, f"seed {seed}: a second run goes on with {again.edits[0]}"
+        assert not again.edits, f"seed {seed}: a second run must change nothing; got {again.edits[0]}"

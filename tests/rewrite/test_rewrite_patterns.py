@@ -1,4 +1,4 @@
-"""Patterns: what a Before text finds, and what an After text puts there."""
+"""Patterns: matching of Before texts, and instantiation of After texts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pytest
 
-from models import model, only
+from models import only, parse_model
 from sardonyx._src.io.text import to_text
 from sardonyx._src.ir.graph import Model
 from sardonyx._src.ir.verify import verify
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.match import Match, matches
-from sardonyx._src.rewrite.pattern import parsed
-from sardonyx._src.rewrite.template import put
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.engine.match import Match, matches
+from sardonyx._src.rewrite.engine.pattern import parse_pattern
+from sardonyx._src.rewrite.engine.template import instantiate
 
 READS = {
     ("", name): frozenset(range(1, 30))
@@ -22,18 +22,18 @@ READS = {
 }
 
 
-def found(text: str, graph: str, root: str) -> Iterator[Match]:
-    one = model(graph)
-    edit = Edit(one)
-    edit.reads = READS
-    return matches(parsed(text), only(one.graph, root), edit)
+def find_matches(text: str, graph: str, root: str) -> Iterator[Match]:
+    original = parse_model(graph)
+    edit = Edit(original)
+    edit.supported_versions = READS
+    return matches(parse_pattern(text), only(original.graph, root), edit)
 
 
 def count(text: str, graph: str, root: str) -> int:
-    return sum(1 for _ in found(text, graph, root))
+    return sum(1 for _ in find_matches(text, graph, root))
 
 
-def test_a_name_stands_for_one_value() -> None:
+def test_a_name_matches_one_value() -> None:
     assert count("y = Sub(x, x)", "g (float[2] a) => (float[] y) { y = Sub(a, a) }", "Sub") == 1
     assert count("y = Sub(x, x)", "g (float[2] a, float[2] b) => (float[] y) { y = Sub(a, b) }", "Sub") == 0
 
@@ -44,19 +44,19 @@ def test_operands_that_commute_are_tried_both_ways() -> None:
     assert count("n = Neg(x) y = Sub(n, x)", graph.replace("Add", "Sub"), "Sub") == 0
 
 
-def test_a_search_goes_back_when_an_order_leads_nowhere() -> None:
+def test_a_search_backtracks_over_operand_orders() -> None:
     graph = "g (float[2] a) => (float[] y) { e = Exp(a) n = Neg(a) m = Mul(n, e) y = Add(e, m) }"
     assert count("e = Exp(x) n = Neg(x) m = Mul(e, n) y = Add(m, e)", graph, "Add") == 1
 
 
-def test_an_attribute_is_bound_by_name_and_equal_wherever_it_stands_again() -> None:
+def test_an_attribute_is_bound_by_name_and_equal_wherever_it_recurs() -> None:
     graph = "g (float[2] x) => (float[] y) { a = Elu<alpha = 2.0>(x) y = Elu<alpha = 2.0>(a) }"
-    one = model(graph)
-    edit = Edit(one)
-    edit.reads = READS
-    root = one.graph.outputs[0].producer
+    original = parse_model(graph)
+    edit = Edit(original)
+    edit.supported_versions = READS
+    root = original.graph.outputs[0].producer
     assert root is not None
-    (match,) = matches(parsed("a = Elu<alpha = @k>(x) y = Elu<alpha = @k>(a)"), root, edit)
+    (match,) = matches(parse_pattern("a = Elu<alpha = @k>(x) y = Elu<alpha = @k>(a)"), root, edit)
     assert match.attribute("k") == 2.0
 
 
@@ -89,59 +89,62 @@ def test_an_input_left_out_is_written_as_one() -> None:
 
 
 def test_versions_that_were_not_read_are_not_matched() -> None:
-    one = model("g (float[2] x) => (float[] y) { y = Exp(x) }")
-    edit = Edit(one)
-    edit.reads = {("", "Exp"): frozenset({6})}
-    assert list(matches(parsed("y = Exp(x)"), only(one.graph, "Exp"), edit)) == []
+    original = parse_model("g (float[2] x) => (float[] y) { y = Exp(x) }")
+    edit = Edit(original)
+    edit.supported_versions = {("", "Exp"): frozenset({6})}
+    assert list(matches(parse_pattern("y = Exp(x)"), only(original.graph, "Exp"), edit)) == []
 
 
-def replaced(
+def replace(
     before: str, after: str, graph: str, root: str, extra: Mapping[str, object]
 ) -> tuple[bool, Model]:
-    one = model(graph)
-    edit = Edit(one)
-    edit.reads = READS
-    match = next(iter(matches(parsed(before), only(one.graph, root), edit)))
-    done = put(parsed(after), match, extra)
-    verify(one)
-    return done, one
+    original = parse_model(graph)
+    edit = Edit(original)
+    edit.supported_versions = READS
+    match = next(iter(matches(parse_pattern(before), only(original.graph, root), edit)))
+    done = instantiate(parse_pattern(after), match, extra)
+    verify(original)
+    return done, original
 
 
-def test_constants_and_attributes_that_the_function_gives_are_put_in() -> None:
-    done, one = replaced(
+def test_constants_and_attributes_of_the_replacement_are_inserted() -> None:
+    done, original = replace(
         "y = Neg(x)",
         "a = Elu<alpha = @k>(x) y = Mul(a, c)",
         "g (float[2] x) => (float[] y) { [n] y = Neg(x) }",
         "Neg",
         {"k": 2.0, "c": np.array([3, 4], np.float32)},
     )
-    assert done and [n.op_type for n in one.graph.nodes] == ["Elu", "Mul"]
-    (weight,) = one.graph.initializers.values()
+    assert done and [n.op_type for n in original.graph.nodes] == ["Elu", "Mul"]
+    (weight,) = original.graph.initializers.values()
     assert weight.initializer is not None and weight.initializer.numpy().tolist() == [3, 4]
-    assert only(one.graph, "Mul").name == "n" and str(only(one.graph, "Elu").outputs[0].type) == "float[2]"
+    assert (
+        only(original.graph, "Mul").name == "n"
+        and str(only(original.graph, "Elu").outputs[0].type) == "float[2]"
+    )
 
 
 def test_a_result_of_another_rank_is_taken_back() -> None:
-    done, one = replaced(
+    done, original = replace(
         "y = Mul(x, c)",
         "y = Neg(x)",
         "g (float[2] x) => (float[] y) <float[1,1] c = {1}> { y = Mul(x, c) }",
         "Mul",
         {},
     )
-    assert not done and [n.op_type for n in one.graph.nodes] == ["Mul"], to_text(one)
+    assert not done and [n.op_type for n in original.graph.nodes] == ["Mul"], to_text(original)
 
 
 def test_several_outputs_live_on_under_their_names() -> None:
-    done, one = replaced(
+    done, original = replace(
         "a, b = Split<num_outputs = 2>(x)",
         "b = Neg(x) a = Exp(x)",
         "g (float[?] x) => (float[] p, float[] q) { p, q = Split<num_outputs = 2>(x) }",
         "Split",
         {},
     )
-    assert done and [v.name for v in one.graph.outputs] == ["p", "q"]
-    assert [v.producer.op_type for v in one.graph.outputs if v.producer] == ["Exp", "Neg"]
+    assert done and [v.name for v in original.graph.outputs] == ["p", "q"]
+    assert [v.producer.op_type for v in original.graph.outputs if v.producer] == ["Exp", "Neg"]
 
 
 def test_a_constant_with_axes_is_not_matched_where_ranks_are_unknown() -> None:

@@ -1,84 +1,86 @@
-"""The proof: models run before and after, and the guilty edit named."""
+"""The proof: both models run, and the first wrong edit is named."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from models import model
+from models import parse_model
 from sardonyx._src.errors import OptimizationError
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Model
-from sardonyx._src.rewrite.compare import difference
-from sardonyx._src.rewrite.feeds import generated
-from sardonyx._src.rewrite.proof import prove
-from sardonyx._src.rewrite.report import Applied, OptimizationReport
+from sardonyx._src.rewrite.proof.compare import difference
+from sardonyx._src.rewrite.proof.feeds import generate_feeds
+from sardonyx._src.rewrite.proof.prove import prove
+from sardonyx._src.rewrite.report import AppliedEdit, OptimizationReport
 
 TEXT = "g (float[N,2] x) => (float[] y) { a = Neg(x) b = Abs(a) c = Exp(b) y = Sqrt(c) }"
 
 
-def proved(before: Model, after: Model) -> OptimizationReport:
-    report = OptimizationReport(edits=[Applied(1, "some-pass", "Neg 'n'")])
+def prove_equal(before: Model, after: Model) -> OptimizationReport:
+    report = OptimizationReport(edits=[AppliedEdit(1, "some-pass", "Neg 'n'")])
     prove(before, after, lambda edits: after if edits else before, report, {})
     return report
 
 
 def test_equal_models_agree_on_several_sets_of_inputs() -> None:
-    assert proved(model(TEXT), model(TEXT)).proved == 4
+    assert prove_equal(parse_model(TEXT), parse_model(TEXT)).proved == 4
 
 
-def test_the_first_guilty_edit_is_found() -> None:
-    """Of five edits the third one makes Neg of Abs."""
-    before = model(TEXT)
-    wrong = model(TEXT.replace("b = Abs(a)", "b = Neg(a)"))
-    report = OptimizationReport(edits=[Applied(i, f"pass-{i}", f"node {i}") for i in range(1, 6)])
-    asked: list[int] = []
+def test_the_first_wrong_edit_is_found() -> None:
+    """The third of five edits replaces Abs by Neg."""
+    before = parse_model(TEXT)
+    wrong = parse_model(TEXT.replace("b = Abs(a)", "b = Neg(a)"))
+    report = OptimizationReport(edits=[AppliedEdit(i, f"pass-{i}", f"node {i}") for i in range(1, 6)])
+    request: list[int] = []
 
-    def again(edits: int) -> Model:
-        asked.append(edits)
+    def rebuild(edits: int) -> Model:
+        request.append(edits)
         return clone(wrong if edits >= 3 else before)
 
     with pytest.raises(OptimizationError, match=r"edit 3 \(pass-3 at node 3\) changes results") as caught:
-        prove(before, wrong, again, report, {})
+        prove(before, wrong, rebuild, report, {})
     assert (caught.value.edit, caught.value.name, caught.value.place) == (3, "pass-3", "node 3")
-    assert len(asked) <= 3
+    assert len(request) <= 3
 
 
 def test_a_model_that_fails_afterwards_is_no_equal() -> None:
-    after = model("g (float[N,2] x) => (float[] y) <int64[1] s = {7}> { y = Reshape(x, s) }")
+    after = parse_model("g (float[N,2] x) => (float[] y) <int64[1] s = {7}> { y = Reshape(x, s) }")
     with pytest.raises(OptimizationError, match="it fails"):
-        proved(model("g (float[N,2] x) => (float[] y) { y = Neg(x) }"), after)
+        prove_equal(parse_model("g (float[N,2] x) => (float[] y) { y = Neg(x) }"), after)
 
 
 def test_what_holds_for_one_size_alone_is_found_out() -> None:
-    before = model("g (float[N] x) => (int64[] y) { y = Shape(x) }")
-    after = model("g (float[N] x) => (int64[] y) { y = Constant<value = int64[1] {2}>() }")
-    with pytest.raises(OptimizationError, match=r"element \[0\] is 2, not 3"):
-        proved(before, after)
+    before = parse_model("g (float[N] x) => (int64[] y) { y = Shape(x) }")
+    after = parse_model("g (float[N] x) => (int64[] y) { y = Constant<value = int64[1] {2}>() }")
+    with pytest.raises(OptimizationError, match=r"element \[0\]: expected 3; got 2"):
+        prove_equal(before, after)
 
 
 def test_sizes_that_the_original_refuses_are_tried_again_with_others() -> None:
     text = "g (float[N] x) => (float[] y) <int64[2] s = {16, 1}> { y = Reshape(x, s) }"
-    assert proved(model(text), model(text)).proved == 1
+    assert prove_equal(parse_model(text), parse_model(text)).proved == 1
 
 
 def test_what_no_inputs_make_run_is_not_proved() -> None:
     text = "g (float[2] x) => (float[] y) <int64[1] s = {7}> { y = Reshape(x, s) }"
-    report = proved(model(text), model(text))
+    report = prove_equal(parse_model(text), parse_model(text))
     assert report.proved == 0 and "Reshape" in report.unproved
 
 
-def test_draws_are_held_to_type_and_shape() -> None:
+def test_draws_must_fit_type_and_shape() -> None:
     text = "g (float[N] x) => (float[] y, float[] z) { a = RandomNormalLike(x) y = Add(a, x) z = Neg(x) }"
-    assert proved(model(text), model(text)).proved == 4
-    wrong = model(text.replace("Neg", "Abs"))
+    assert prove_equal(parse_model(text), parse_model(text)).proved == 4
+    wrong = parse_model(text.replace("Neg", "Abs"))
     with pytest.raises(OptimizationError, match="output 'z'"):
-        proved(model(text), wrong)
+        prove_equal(parse_model(text), wrong)
 
 
 def test_made_up_inputs_are_the_same_in_every_run() -> None:
-    one = model("g (float[N,M] x, int32[N] i, string[2] s, bool[M] b) => (float[] y) { y = Neg(x) }")
-    first, second = ([feeds.values for feeds in generated(one, {})] for _ in range(2))
+    original = parse_model(
+        "g (float[N,M] x, int32[N] i, string[2] s, bool[M] b) => (float[] y) { y = Neg(x) }"
+    )
+    first, second = ([feeds.values for feeds in generate_feeds(original, {})] for _ in range(2))
     for a, b in zip(first, second, strict=True):
         assert not any(difference(a[name], b[name]) for name in a)
     sizes = {np.shape(feeds["x"]) for feeds in first}  # type: ignore[arg-type]
@@ -114,18 +116,18 @@ def test_what_counts_as_equal(actual: object, expected: object, equal: bool) -> 
 
 
 def test_inputs_for_which_the_original_breaks_its_word_prove_nothing() -> None:
-    before = model("g (float[?] x) => (float[3] y) { y = Neg(x) }")
-    after = model("g (float[?] x) => (float[3] y) <int64[1] s = {3}> { a = Neg(x) y = Reshape(a, s) }")
-    assert proved(before, after).proved == 2  # those of length 3
+    before = parse_model("g (float[?] x) => (float[3] y) { y = Neg(x) }")
+    after = parse_model("g (float[?] x) => (float[3] y) <int64[1] s = {3}> { a = Neg(x) y = Reshape(a, s) }")
+    assert prove_equal(before, after).proved == 2  # those of length 3
 
 
 def test_a_draw_that_happens_to_come_out_the_same_is_a_draw() -> None:
     text = "g (float[N] x) => (bool[] y) { p = Sigmoid(x) y = Bernoulli<dtype = 9>(p) }"
-    after = model("g (float[N] x) => (bool[] y) <float q = {0.5}> { p = Sigmoid(x) y = Greater(p, q) }")
-    assert proved(model(text), after).proved == 4
+    after = parse_model("g (float[N] x) => (bool[] y) <float q = {0.5}> { p = Sigmoid(x) y = Greater(p, q) }")
+    assert prove_equal(parse_model(text), after).proved == 4
 
 
 def test_a_dropout_that_draws_nothing_is_compared() -> None:
-    before = model("g (float[N] x) => (float[] y) { y = Dropout(x) }")
+    before = parse_model("g (float[N] x) => (float[] y) { y = Dropout(x) }")
     with pytest.raises(OptimizationError, match="output 'y'"):
-        proved(before, model("g (float[N] x) => (float[] y) { y = Neg(x) }"))
+        prove_equal(before, parse_model("g (float[N] x) => (float[] y) { y = Neg(x) }"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewrite.rewriting import assert_becomes, assert_stays
+from rewrite.rewriting import assert_becomes, assert_unchanged
 
 PASS = "split-instead-of-slices"
 NUMBERS = "int64[1] o = {0}, int64[1] m = {3}, int64[1] e = {4}, int64[1] far = {9223372036854775807}, int64[1] a = {1}, int64[1] two = {2}"
@@ -45,12 +45,12 @@ def test_before_opset_13_sizes_are_an_attribute() -> None:
         "p = Slice(x, o, m, a) k = Slice(x, o, e, o) q = Abs(k)",
     ],
 )
-def test_gaps_overlaps_steps_and_other_axes_stay(slices: str) -> None:
-    assert_stays(f"g (float[2,4] x) => (float[] y) <{NUMBERS}> {{ {slices} {REST} }}", PASS)
+def test_gaps_overlaps_steps_and_other_axes_are_kept(slices: str) -> None:
+    assert_unchanged(f"g (float[2,4] x) => (float[] y) <{NUMBERS}> {{ {slices} {REST} }}", PASS)
 
 
-def test_an_unknown_length_stays() -> None:
-    assert_stays(
+def test_an_unknown_length_is_kept() -> None:
+    assert_unchanged(
         f"g (float[2,N] x) => (float[] y) <{NUMBERS}> {{ p = Slice(x, o, m, a) q = Slice(x, m, far, a) {REST} }}",
         PASS,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import sardonyx as sx
-from models import model
-from rewrite.rewriting import assert_becomes, assert_stays
+from models import parse_model
+from rewrite.rewriting import assert_becomes, assert_unchanged
 
 PASS = "unroll-loops"
 CLEAN = (PASS, "drop-identity")
@@ -41,7 +41,7 @@ def test_the_number_of_the_iteration_is_a_constant() -> None:
 @pytest.mark.parametrize(
     ("opset", "unsqueeze"), [(11, "Unsqueeze<axes = [0]>({})"), (13, "Unsqueeze({}, k)")]
 )
-def test_what_each_iteration_hands_out_is_joined(opset: int, unsqueeze: str) -> None:
+def test_what_each_iteration_outputs_is_joined(opset: int, unsqueeze: str) -> None:
     constant = "<int64[1] k = {0}, int64[1] l = {0}>" if opset == 13 else ""
     second = unsqueeze.replace("k)", "l)")
     assert_becomes(
@@ -54,7 +54,7 @@ def test_what_each_iteration_hands_out_is_joined(opset: int, unsqueeze: str) -> 
     )
 
 
-def test_values_that_are_handed_on_as_they_are_keep_their_names() -> None:
+def test_values_that_are_passed_through_keep_their_names() -> None:
     assert_becomes(
         """g (float[2] x, float[2] z) => (float[] y, float[] u) <int64 n = {3}> {
             y, u = Loop<body = b (int64 i, bool c, float[2] p, float[2] q) => (bool d, float[2] r, float[2] s) {
@@ -78,15 +78,15 @@ def test_values_that_are_handed_on_as_they_are_keep_their_names() -> None:
         ),
     ],
 )
-def test_other_loops_stay(text: str) -> None:
-    assert_stays(text, PASS)
+def test_other_loops_are_kept(text: str) -> None:
+    assert_unchanged(text, PASS)
 
 
 def test_nothing_inside_a_loop_is_taken_for_what_it_is_in_one_iteration() -> None:
     text = loop(
         "bool d, float[2] q) { d = Identity(c) k = Cast<to = 1>(i) q = Add(p, k) }", count="int64 n = {5}"
     )
-    one = model(text)
+    original = parse_model(text)
     report = sx.OptimizationReport()
-    result = sx.optimize(one, skip=[PASS], verify=True, report=report)
+    result = sx.optimize(original, skip=[PASS], verify=True, report=report)
     assert report.proved and [n.op_type for n in result.graph.nodes] == ["Loop"]

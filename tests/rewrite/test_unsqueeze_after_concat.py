@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewrite.rewriting import assert_becomes, assert_stays
+from rewrite.rewriting import assert_becomes, assert_unchanged
 
 PASS = "unsqueeze-after-concat"
 AXES = "int64[1] o = {0}, int64[1] k = {1}, int64[1] e = {2}, int64[3] r = {2, 1, 3}"
@@ -49,14 +49,14 @@ def test_one_size_may_be_open() -> None:
         "a = Unsqueeze(x, o) b = Unsqueeze(z, o) c = Concat<axis = 0>(a, b) y = Add(b, c)",
     ],
 )
-def test_new_last_axes_other_axes_and_readers_stay(nodes: str) -> None:
-    assert_stays(
+def test_new_last_axes_other_axes_and_readers_are_kept(nodes: str) -> None:
+    assert_unchanged(
         f"g (float[2,3] x, float[2,3] z, float[1,2,3] w) => (float[] y) <{AXES}> {{ {nodes} }}", PASS
     )
 
 
-def test_pieces_of_sizes_that_may_differ_stay() -> None:
-    assert_stays(
+def test_pieces_of_sizes_that_may_differ_are_kept() -> None:
+    assert_unchanged(
         f"""g (float[M,3] x, float[N,3] z) => (float[] y) <{AXES}> {{
             a = Unsqueeze(x, o) b = Unsqueeze(z, o) y = Concat<axis = 0>(a, b)
         }}""",
@@ -64,8 +64,8 @@ def test_pieces_of_sizes_that_may_differ_stay() -> None:
     )
 
 
-def test_two_open_sizes_stay() -> None:
-    assert_stays(
+def test_two_open_sizes_are_kept() -> None:
+    assert_unchanged(
         f"""g (float[M,N] x, float[M,N] z) => (float[] y) <{AXES}> {{
             a = Unsqueeze(x, k) b = Unsqueeze(z, k) y = Concat<axis = 1>(a, b)
         }}""",

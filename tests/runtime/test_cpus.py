@@ -34,38 +34,38 @@ def tree(root: Path, groups: str, files: dict[str, str]) -> Path:
     ],
 )
 def test_a_quota_is_rounded_up(tmp_path: Path, limit: str, expected: int | None) -> None:
-    assert cpus.quota(tree(tmp_path, "0::/\n", {"cpu.max": limit})) == expected
+    assert cpus.cgroup_quota(tree(tmp_path, "0::/\n", {"cpu.max": limit})) == expected
 
 
 def test_the_least_quota_of_the_groups_around_holds(tmp_path: Path) -> None:
     files = {"a/cpu.max": "300000 100000", "a/b/cpu.max": "800000 100000", "a/b/c/cpu.max": "max 100000"}
-    assert cpus.quota(tree(tmp_path, "0::/a/b/c\n", files)) == 3
+    assert cpus.cgroup_quota(tree(tmp_path, "0::/a/b/c\n", files)) == 3
 
 
 @pytest.mark.parametrize("folder", ["cpu", "cpu,cpuacct"])
 def test_a_quota_of_version_1_is_found(tmp_path: Path, folder: str) -> None:
     files = {f"{folder}/job/cpu.cfs_quota_us": "150000", f"{folder}/job/cpu.cfs_period_us": "100000"}
     groups = "3:memory:/x\n2:cpu,cpuacct:/job\n0::/\n"
-    assert cpus.quota(tree(tmp_path, groups, files)) == 2
+    assert cpus.cgroup_quota(tree(tmp_path, groups, files)) == 2
     unbounded = files | {f"{folder}/job/cpu.cfs_quota_us": "-1"}
-    assert cpus.quota(tree(tmp_path, groups, unbounded)) is None
+    assert cpus.cgroup_quota(tree(tmp_path, groups, unbounded)) is None
 
 
 def test_a_path_seen_from_outside_of_its_namespace_is_held_to_the_mount(tmp_path: Path) -> None:
-    assert cpus.quota(tree(tmp_path, "0::/../../other\n", {"cpu.max": "100000 100000"})) == 1
+    assert cpus.cgroup_quota(tree(tmp_path, "0::/../../other\n", {"cpu.max": "100000 100000"})) == 1
 
 
 def test_no_control_groups_are_no_bound(tmp_path: Path) -> None:
-    assert cpus.quota(tmp_path) is None
+    assert cpus.cgroup_quota(tmp_path) is None
 
 
 def test_there_are_at_most_as_many_as_the_affinity_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(5)), raising=False)
-    monkeypatch.setattr(cpus, "quota", lambda: None)
-    assert cpus.available() == 5
-    monkeypatch.setattr(cpus, "quota", lambda: 3)
-    assert cpus.available() == 3
-    monkeypatch.setattr(cpus, "quota", lambda: 9)
-    assert cpus.available() == 5
+    monkeypatch.setattr(cpus, "cgroup_quota", lambda: None)
+    assert cpus.available_cpus() == 5
+    monkeypatch.setattr(cpus, "cgroup_quota", lambda: 3)
+    assert cpus.available_cpus() == 3
+    monkeypatch.setattr(cpus, "cgroup_quota", lambda: 9)
+    assert cpus.available_cpus() == 5
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(), raising=False)
-    assert cpus.available() == 1
+    assert cpus.available_cpus() == 1

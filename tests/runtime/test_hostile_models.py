@@ -1,4 +1,4 @@
-"""Whatever a model holds, loading, showing, typing, saving and running it end in a result or in a typed error."""
+"""Hostile models: loading, printing, inference, saving and running end in a result or in a typed error."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from models import function, record
+from models import parse_function, parse_record
 from mutations import mutated_bytes, mutated_records
-from sardonyx._src.cli.random_feeds import random_feeds
+from sampling import seed_range
+from sardonyx._src.cli.inputs.random_feeds import random_feeds
 from sardonyx._src.errors import EvaluationError, LimitError, SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.proto import messages as m
@@ -48,45 +49,49 @@ CLASSES = "d = Constant <value_int = 1099511627776> ()  v = Constant <value_floa
         f"{ENDLESS}  y = Loop <body = {BODY}> (n, c, x)",
     ],
 )
-def test_a_result_that_nobody_can_hold_is_refused_before_it_is_made(nodes: str) -> None:
-    one = record(f"g (float[1] x) => (y) {{ {nodes} }}")
-    sx.infer(sx.load(one))
+def test_a_result_too_large_for_memory_is_refused_before_allocation(nodes: str) -> None:
+    model = parse_record(f"g (float[1] x) => (y) {{ {nodes} }}")
+    sx.infer(sx.load(model))
     with pytest.raises(LimitError, match="which the caller may raise"):
-        sx.Session(one, limits=LIMITS).run({"x": np.ones(1, np.float32)})
+        sx.Session(model, limits=LIMITS).run({"x": np.ones(1, np.float32)})
 
 
-def test_a_sparse_tensor_that_nobody_can_make_dense_is_refused() -> None:
-    one = record("g (float[1] x) => (y) { y = Add(x, w) }")
-    assert one.graph is not None
+def test_a_sparse_tensor_too_large_to_be_dense_is_refused() -> None:
+    model = parse_record("g (float[1] x) => (y) { y = Add(x, w) }")
+    assert model.graph is not None
     values = m.TensorProto(name="w", dims=[1], data_type=1, float_data=[3.0])
     indices = m.TensorProto(dims=[1], data_type=7, int64_data=[1])
-    one.graph.sparse_initializer = [m.SparseTensorProto(values=values, indices=indices, dims=[1 << 40])]
-    assert "w" in sx.to_text(sx.load(one))
+    model.graph.sparse_initializer = [m.SparseTensorProto(values=values, indices=indices, dims=[1 << 40])]
+    assert "w" in sx.to_text(sx.load(model))
     with pytest.raises(LimitError, match="as a dense one"):
-        sx.Session(one)
+        sx.Session(model)
 
 
-def test_a_thousand_functions_in_one_another_are_refused() -> None:
-    one = record("g (float[1] x) => (float[1] y) { y = l.f0(x) }", more='"l": 1')
-    one.functions = [
-        function(f'<domain: "l", opset_import: ["l": 1]> f{i} (a) => (b) {{ b = l.f{i + 1}(a) }}')
+def test_a_thousand_nested_functions_are_refused() -> None:
+    model = parse_record("g (float[1] x) => (float[1] y) { y = l.f0(x) }", more='"l": 1')
+    model.functions = [
+        parse_function(f'<domain: "l", opset_import: ["l": 1]> f{i} (a) => (b) {{ b = l.f{i + 1}(a) }}')
         for i in range(1000)
     ]
-    one.functions.append(function('<domain: "l", opset_import: ["": 21]> f1000 (a) => (b) { b = Neg(a) }'))
+    model.functions.append(
+        parse_function('<domain: "l", opset_import: ["": 21]> f1000 (a) => (b) { b = Neg(a) }')
+    )
     with pytest.raises(LimitError, match="nested deeper"):
-        sx.Session(one, engine="reference").run({"x": np.ones(1, np.float32)})
+        sx.Session(model, engine="reference").run({"x": np.ones(1, np.float32)})
 
 
 def test_a_loop_that_does_not_end_can_be_interrupted() -> None:
-    found = sx.Session(record(f"g (float[1] x) => (y) {{ {ENDLESS}  y = Loop <body = {BODY}> (n, c, x) }}"))
+    session = sx.Session(
+        parse_record(f"g (float[1] x) => (y) {{ {ENDLESS}  y = Loop <body = {BODY}> (n, c, x) }}")
+    )
     timer = threading.Timer(0.2, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        found.run({"x": np.ones(1, np.float32)})
+        session.run({"x": np.ones(1, np.float32)})
     timer.join()
 
 
-# --- made wrong by chance --------------------------------------------------------------------
+# --- random mutations ------------------------------------------------------------------------
 
 TEXTS = [
     "g (float[N,2] x, float[2] w) => (float[N,2] y) <float[2] w = {1, 2}> { a = Add(x, w)  y = Softmax <axis = 1> (a) }",
@@ -112,19 +117,19 @@ TEXTS = [
     """g (float[N] x) => (float[N] y) { y = l.f <k = 2.0> (x) }
     <domain: "l", opset_import: ["": 21]> f <k> (a) => (b) { c = Constant <value_float: float = @k> ()  b = Mul(a, c) }""",
 ]
-SEEDS = [encode(record(text, more='"l": 1')) for text in TEXTS]
+SEEDS = [encode(parse_record(text, more='"l": 1')) for text in TEXTS]
 
 
-def tried(data: bytes) -> None:
-    """Everything that a user does with a model, as far as it goes; other errors than ours end the test."""
+def exercise(data: bytes) -> None:
+    """Everything that a user does with a model; only errors of Sardonyx are suppressed."""
     with contextlib.suppress(SardonyxError):
-        found = sx.load(data)
-        for use in (sx.to_text, sx.to_json, saved, sx.infer, run):
+        model = sx.load(data)
+        for use in (sx.to_text, sx.to_json, save_and_reload, sx.infer, run):
             with contextlib.suppress(SardonyxError):
-                use(found)
+                use(model)
 
 
-def saved(model: sx.Model) -> None:
+def save_and_reload(model: sx.Model) -> None:
     with tempfile.TemporaryDirectory() as folder:
         sx.save(model, Path(folder) / "m.onnx", external=True, threshold=8)
         sx.load(Path(folder) / "m.onnx")
@@ -135,37 +140,37 @@ def run(model: sx.Model) -> None:
     session.run(random_feeds(session.inputs, {}, 0, {}))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seed_range(0, 8))
 @pytest.mark.parametrize("mutated", [mutated_bytes, mutated_records])
-def test_a_model_made_wrong_ends_in_a_typed_error(
+def test_a_mutated_model_ends_in_a_typed_error(
     mutated: Callable[[bytes, random.Random], bytes], seed: int
 ) -> None:
     rng = random.Random(seed)
     for _ in range(100):
-        tried(mutated(rng.choice(SEEDS), rng))
+        exercise(mutated(rng.choice(SEEDS), rng))
 
 
-def test_the_models_are_right_before_they_are_made_wrong() -> None:
+def test_the_models_are_valid_before_mutation() -> None:
     for data in SEEDS:
         model = sx.load(data)
         sx.infer(model)
         run(model)
-        saved(model)
+        save_and_reload(model)
 
 
-def test_a_kernel_s_own_fault_is_not_taken_for_the_model_s() -> None:
-    found = sx.Session(record("g (float[2] x) => (float[2] y) { y = Neg(x) }"), engine="reference")
+def test_an_internal_error_of_a_kernel_is_not_an_evaluation_error() -> None:
+    session = sx.Session(parse_record("g (float[2] x) => (float[2] y) { y = Neg(x) }"), engine="reference")
 
     def broken(*inputs: object, **attributes: object) -> None:
         raise AssertionError("ours")
 
-    assert isinstance(found._runner, Interpreter)
-    found._runner.program.steps[0].kernel = broken
+    assert isinstance(session._runner, Interpreter)
+    session._runner.program.steps[0].kernel = broken
     with pytest.raises(AssertionError, match="ours"):
-        found.run({"x": np.zeros(2, np.float32)})
+        session.run({"x": np.zeros(2, np.float32)})
 
 
-def test_what_numpy_refuses_names_the_node_and_the_shapes() -> None:
-    found = sx.Session(record("g (float[N] x, float[M] z) => (float[N] y) { [sum] y = Add(x, z) }"))
+def test_an_error_of_numpy_names_the_node_and_the_shapes() -> None:
+    session = sx.Session(parse_record("g (float[N] x, float[M] z) => (float[N] y) { [sum] y = Add(x, z) }"))
     with pytest.raises(EvaluationError, match=r"node\[0\] 'sum' \(Add\).*"):
-        found.run({"x": np.zeros(2, np.float32), "z": np.zeros(3, np.float32)})
+        session.run({"x": np.zeros(2, np.float32), "z": np.zeros(3, np.float32)})

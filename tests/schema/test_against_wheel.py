@@ -1,4 +1,4 @@
-"""Every field of every version equals the onnx wheel's own schema, and no word of documentation came along."""
+"""Every field of every version equals the onnx package's own schema; documentation is not copied."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def test_parameters_are_the_same() -> None:
         assert_same_parameters(ours.outputs, theirs.outputs)
 
 
-def spelt_out(text: str) -> str:
-    """Schemas write `map(int64, float)` where the wheel's parsed types say `map(int64,tensor(float))`."""
+def as_in_wheel(text: str) -> str:
+    """Schemas write `map(int64, float)` for `map(int64,tensor(float))` in the wheel's parsed types."""
     return re.sub(r"map\((\w+), (\w+)\)", r"map(\1,tensor(\2))", text)
 
 
@@ -87,11 +87,11 @@ def test_types_are_the_same() -> None:
             (t.type_param_str, tuple(t.allowed_type_strs)) for t in theirs.type_constraints
         ]
         for mine, formal in zip(ours.inputs + ours.outputs, [*theirs.inputs, *theirs.outputs], strict=True):
-            assert {spelt_out(text) for text in ours.allowed(mine)} == set(formal.types)
+            assert {as_in_wheel(text) for text in ours.allowed_types(mine)} == set(formal.types)
 
 
 def as_proto(attribute: AttributeSchema) -> AttributeProto:
-    """The default, written as the wheel holds it: float32, bytes, lists."""
+    """The default as the wheel represents it: float32, bytes, lists."""
     proto = AttributeProto(name=attribute.name, type=AttributeProto.AttributeType.Value(attribute.type))
     field = {"FLOAT": "f", "INT": "i", "STRING": "s"}.get(attribute.type, attribute.type.lower())
     if isinstance(attribute.default, tuple):

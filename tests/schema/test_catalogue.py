@@ -1,4 +1,4 @@
-"""Finding an operator's version, and what is listed."""
+"""Lookup of operator versions, and listings."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sardonyx._src import schema
 
 @pytest.mark.parametrize(("version", "since"), [(1, 1), (10, 1), (11, 11), (12, 11), (13, 13), (28, 13)])
 def test_the_newest_version_that_is_not_newer_than_the_opset_holds(version: int, since: int) -> None:
-    found = schema.lookup("", "Softmax", version)
-    assert found is not None
-    assert (found.name, found.since_version) == ("Softmax", since)
+    softmax = schema.lookup("", "Softmax", version)
+    assert softmax is not None
+    assert (softmax.name, softmax.since_version) == ("Softmax", since)
 
 
 @pytest.mark.parametrize("version", [-1, 0, 29, 2**63])
@@ -64,9 +64,9 @@ def test_a_name_that_is_not_an_operator_is_not_found(domain: str, op_type: str) 
 
 def test_exact_takes_no_version_in_between() -> None:
     assert schema.exact("", "Softmax", 12) is None
-    found = schema.exact("ai.onnx", "Softmax", 11)
-    assert found is not None
-    assert found.attributes["axis"].default == 1
+    softmax = schema.exact("ai.onnx", "Softmax", 11)
+    assert softmax is not None
+    assert softmax.attributes["axis"].default == 1
 
 
 def test_versions_are_listed_from_old_to_new() -> None:

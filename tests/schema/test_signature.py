@@ -1,4 +1,4 @@
-"""One signature: which parameter a position binds to, which types it may have, what defaults look like."""
+"""Signatures: parameters by position, allowed types, defaults."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sardonyx._src.schema import OpSchema
 
 
 def exact(domain: str, name: str, since_version: int) -> OpSchema:
-    found = schema.exact(domain, name, since_version)
-    assert found is not None
-    return found
+    op_schema = schema.exact(domain, name, since_version)
+    assert op_schema is not None
+    return op_schema
 
 
 @pytest.mark.parametrize(("position", "name"), [(0, "M"), (1, "cond"), (2, "v_initial"), (9, "v_initial")])
@@ -43,13 +43,13 @@ def test_a_position_from_the_back_is_refused() -> None:
 
 def test_a_type_variable_allows_its_constraint() -> None:
     softmax = exact("", "Softmax", 11)
-    assert softmax.allowed(softmax.inputs[0]) == ("tensor(float16)", "tensor(float)", "tensor(double)")
+    assert softmax.allowed_types(softmax.inputs[0]) == ("tensor(float16)", "tensor(float)", "tensor(double)")
 
 
 def test_a_type_string_allows_itself() -> None:
     shape = exact("", "Reshape", 5).inputs[1]
     assert (shape.name, shape.type) == ("shape", "tensor(int64)")
-    assert exact("", "Reshape", 5).allowed(shape) == ("tensor(int64)",)
+    assert exact("", "Reshape", 5).allowed_types(shape) == ("tensor(int64)",)
 
 
 def test_counts_have_no_limit_where_a_variadic_parameter_is_last() -> None:

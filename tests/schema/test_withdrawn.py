@@ -1,4 +1,4 @@
-"""The experiments of the first releases: found by old models, not counted as operators."""
+"""Withdrawn experiments of the first releases: known to lookups, not listed as operators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = [
 ]
 
 
-def found(op_type: str, version: int) -> OpSchema:
+def lookup_schema(op_type: str, version: int) -> OpSchema:
     schema_found = schema.lookup("", op_type, version)
     assert schema_found is not None
     return schema_found
@@ -37,34 +37,34 @@ def test_there_are_twelve_all_version_1_of_the_default_domain() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_they_are_found_but_not_listed(name: str) -> None:
-    assert found(name, 1).status == "withdrawn"
-    assert found(name, 1) is schema.exact("", name, 1)
+    assert lookup_schema(name, 1).status == "withdrawn"
+    assert lookup_schema(name, 1) is schema.exact("", name, 1)
     assert 1 not in schema.versions("", name)
     assert (name in schema.operators("")) == (name in ("MeanVarianceNormalization", "ThresholdedRelu"))
 
 
 def test_they_hold_until_the_next_version_of_their_name() -> None:
-    assert found("MeanVarianceNormalization", 8).status == "withdrawn"
+    assert lookup_schema("MeanVarianceNormalization", 8).status == "withdrawn"
     assert (
-        found("MeanVarianceNormalization", 9).since_version,
-        found("MeanVarianceNormalization", 9).status,
+        lookup_schema("MeanVarianceNormalization", 9).since_version,
+        lookup_schema("MeanVarianceNormalization", 9).status,
     ) == (
         9,
         "common",
     )
-    assert found("ThresholdedRelu", 9).since_version == 1
-    assert found("ThresholdedRelu", 10).since_version == 10
-    assert found("Affine", 28).since_version == 1
+    assert lookup_schema("ThresholdedRelu", 9).since_version == 1
+    assert lookup_schema("ThresholdedRelu", 10).since_version == 10
+    assert lookup_schema("Affine", 28).since_version == 1
     assert schema.lookup("", "Affine", 29) is None
 
 
 def test_experimental_operators_that_still_exist_are_not_withdrawn() -> None:
-    assert found("Upsample", 1).status == "experimental"
-    assert found("Upsample", 7).status == "common"
+    assert lookup_schema("Upsample", 1).status == "experimental"
+    assert lookup_schema("Upsample", 7).status == "common"
 
 
 def test_signatures() -> None:
-    assert found("ThresholdedRelu", 1) == OpSchema(
+    assert lookup_schema("ThresholdedRelu", 1) == OpSchema(
         "",
         "ThresholdedRelu",
         1,
@@ -78,7 +78,7 @@ def test_signatures() -> None:
         min_outputs=1,
         max_outputs=1,
     )
-    dynamic_slice = found("DynamicSlice", 9)
+    dynamic_slice = lookup_schema("DynamicSlice", 9)
     assert [(p.name, p.option) for p in dynamic_slice.inputs] == [
         ("data", "single"),
         ("starts", "single"),
@@ -86,7 +86,7 @@ def test_signatures() -> None:
         ("axes", "optional"),
     ]
     assert (dynamic_slice.min_inputs, dynamic_slice.max_inputs) == (3, 4)
-    assert dynamic_slice.allowed(dynamic_slice.inputs[1]) == ("tensor(int32)", "tensor(int64)")
+    assert dynamic_slice.allowed_types(dynamic_slice.inputs[1]) == ("tensor(int32)", "tensor(int64)")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_signatures() -> None:
     ],
 )
 def test_attributes(name: str, defaults: dict[str, float | None]) -> None:
-    attributes = found(name, 1).attributes
+    attributes = lookup_schema(name, 1).attributes
     assert {a.name: a.default for a in attributes.values()} == defaults
     assert not any(a.required for a in attributes.values())
 

@@ -1,22 +1,23 @@
-"""Every error that Sardonyx raises for a user's fault.
+"""The errors that Sardonyx raises for invalid models, files and inputs.
 
     SardonyxError
-    ├── DecodeError          bytes that are not the message they should be: .offset, .path
-    ├── TextError            text that is not ONNX textual syntax: .line, .column
-    ├── JsonError            JSON that is not the mapping of a message: .path
-    ├── LimitError           an explicit limit, which the caller may raise, was passed: .limit
-    ├── InvalidModel         records that cannot be a graph: .location
-    ├── ExternalDataError    a tensor's external data that may not or cannot be used: .location
-    ├── InputError           feeds that do not fit the model: .name
-    ├── OutputError          a result that breaks the model's own declaration: .name
-    ├── UnsupportedOperator  no facet for this version of an operator: .domain .op_type .version .location
+    ├── DecodeError          bytes that are not a valid encoding of the expected message: .offset, .path
+    ├── TextError            a syntax error in the ONNX textual syntax: .line, .column
+    ├── JsonError            JSON that is not a valid encoding of the expected message: .path
+    ├── LimitError           an explicit limit, which the caller may raise, was exceeded: .limit
+    ├── InvalidModel         records that do not form a valid graph: .location
+    ├── ExternalDataError    external data of a tensor that is forbidden, missing or invalid: .location
+    ├── InputError           an invalid argument: a feed, a name, an option: .name
+    ├── OutputError          a result that violates the model's declared type: .name
+    ├── UnsupportedOperator  an operator version that is not implemented: .domain .op_type .version .location
     ├── InferenceError       types or shapes that contradict an operator or each other: .location .about
-    ├── EvaluationError      an operator that refuses the values it was given: .location
-    ├── UnsupportedProcessor a compiled program for another kind of machine: .features
-    ├── ConversionError      what a version cannot express: .domain .op_type .version .target .location
-    └── OptimizationError    a rewritten model whose results differ: .edit .name .place
+    ├── EvaluationError      an operator rejects the values of its inputs: .location
+    ├── UnsupportedProcessor a compiled program for another processor: .features
+    ├── MissingPackage       an optional package that is not installed: .package
+    ├── ConversionError      the target version cannot express a construct: .domain .op_type .version .target .location
+    └── OptimizationError    an optimized model whose results differ: .edit .name .place
 
-Faults of Sardonyx itself are assertions, not errors of this tree.
+Bugs in Sardonyx itself are AssertionErrors, not errors of this tree.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ from typing import Literal
 
 
 class SardonyxError(Exception):
-    """The root: catch this to catch every fault of a model, a file or an input."""
+    """The base class: catch it to handle every problem of a model, a file or an input."""
 
 
 class DecodeError(SardonyxError):
-    """Bytes that are not the message they should be."""
+    """Bytes that are not a valid encoding of the expected message."""
 
     def __init__(self, why: str, *, offset: int, path: str = "", source: str = "") -> None:
-        """`offset` counts bytes from the start of the data; `path` names the field, as `graph.node[3].name`."""
+        """offset: in bytes from the start of the data.  path: the field, as `graph.node[3].name`."""
         self.why, self.offset, self.path, self.source = why, offset, path, source
         place = f"byte {offset}" + (f" ({path})" if path else "")
         super().__init__(f"{source + ': ' if source else ''}{place}: {why}")
 
 
 class TextError(SardonyxError):
-    """Text that is not ONNX textual syntax."""
+    """A syntax error in the ONNX textual syntax."""
 
     def __init__(self, why: str, *, line: int, column: int, source: str = "") -> None:
         """`line` and `column` count from 1."""
@@ -48,7 +49,7 @@ class TextError(SardonyxError):
 
 
 class JsonError(SardonyxError):
-    """JSON that is not protobuf's mapping of the message it should be."""
+    """JSON that is not a valid protobuf JSON encoding of the expected message."""
 
     def __init__(self, why: str, *, path: str) -> None:
         self.why, self.path = why, path
@@ -56,7 +57,7 @@ class JsonError(SardonyxError):
 
 
 class LimitError(SardonyxError):
-    """An explicit limit was passed; the message names the limit and how to raise it."""
+    """An explicit limit was exceeded; the message names the limit and how to raise it."""
 
     def __init__(self, why: str, *, limit: str) -> None:
         """`limit` is the name of the limit's parameter."""
@@ -65,7 +66,7 @@ class LimitError(SardonyxError):
 
 
 class Located(SardonyxError):
-    """An error at a place in a model, as `graph.node[3] 'stem' (Conv)`."""
+    """An error with a location in a model, such as `graph.node[3] 'stem' (Conv)`."""
 
     def __init__(self, why: str, *, location: str = "") -> None:
         self.why, self.location = why, location
@@ -73,15 +74,15 @@ class Located(SardonyxError):
 
 
 class InvalidModel(Located):
-    """Records that cannot be a graph; `sardonyx check` lists every fault of such a model."""
+    """Records that do not form a valid graph; `sardonyx check` lists every violation in such a model."""
 
 
 class ExternalDataError(Located):
-    """A tensor's external data that may not or cannot be used."""
+    """External data of a tensor that is forbidden, missing or invalid."""
 
 
 class InputError(SardonyxError):
-    """A feed that does not fit the model's inputs."""
+    """An invalid argument: a feed that does not match the model's inputs, an unknown name, an option."""
 
     def __init__(self, why: str, *, name: str) -> None:
         self.why, self.name = why, name
@@ -89,7 +90,7 @@ class InputError(SardonyxError):
 
 
 class OutputError(SardonyxError):
-    """A result that contradicts what the model declares of its output."""
+    """A result that violates the type that the model declares for its output."""
 
     def __init__(self, why: str, *, name: str) -> None:
         self.why, self.name = why, name
@@ -97,7 +98,7 @@ class OutputError(SardonyxError):
 
 
 class UnsupportedOperator(Located):
-    """An operator version for which Sardonyx has no facet of the kind that is needed."""
+    """An operator version for which Sardonyx has no implementation of the required kind (`facet`)."""
 
     def __init__(
         self,
@@ -118,26 +119,35 @@ class InferenceError(Located):
     """Types or shapes that contradict an operator's definition or each other."""
 
     def __init__(self, why: str, *, location: str = "", about: Literal["", "axis", "broadcast"] = "") -> None:
-        """`about` tells an axis outside of a rank, and sizes that do not broadcast, from other contradictions."""
+        """about: the category: an axis out of range, sizes that do not broadcast, or any other ("")."""
         self.about = about
         super().__init__(why, location=location)
 
 
 class EvaluationError(Located):
-    """An operator that refuses the values it was given."""
+    """An operator rejects the values of its inputs."""
 
 
 class UnsupportedProcessor(SardonyxError):
     """A compiled program that this processor cannot run."""
 
     def __init__(self, why: str, *, features: tuple[str, ...]) -> None:
-        """`features`: what the program asks of a processor and this one has not, in the words of Linux."""
+        """features: required features that this processor lacks, by their names in Linux."""
         self.features = features
         super().__init__(why)
 
 
+class MissingPackage(SardonyxError):
+    """A package that is required for what was asked is not installed."""
+
+    def __init__(self, why: str, *, package: str) -> None:
+        """package: its name for `pip install`."""
+        self.package = package
+        super().__init__(why)
+
+
 class ConversionError(Located):
-    """Something that the version to which a model is converted cannot express."""
+    """A construct that the target version of a conversion cannot express."""
 
     def __init__(
         self,
@@ -149,21 +159,21 @@ class ConversionError(Located):
         target: int = 0,
         location: str = "",
     ) -> None:
-        """`version`: of the operator as the model has it; `target`: of the operator set that cannot express it.
+        """version: of the operator in the model.  target: version of the operator set that cannot express it.
 
-        For what no node says, as a feature of an IR version, `op_type` is empty and `target` is that IR version.
+        For other constructs, such as features of an IR version, `op_type` is empty and `target` is that version.
         """
         self.domain, self.op_type, self.version, self.target = domain, op_type, version, target
         set_name = f"{domain or 'ai.onnx'} {target}"
-        subject = f"{op_type}-{version} cannot be said in {set_name}: " if op_type else ""
+        subject = f"{op_type}-{version} cannot be expressed in {set_name}: " if op_type else ""
         super().__init__(subject + why, location=location)
 
 
 class OptimizationError(SardonyxError):
-    """A rewritten model whose results differ from those of the original; nothing has been written."""
+    """An optimized model whose results differ from those of the original; nothing has been written."""
 
     def __init__(self, why: str, *, edit: int, name: str, place: str) -> None:
-        """`edit` is the number of the first edit after which results differ, `name` its pass, `place` its node."""
+        """edit: number of the first edit after which results differ.  name: its pass.  place: its node."""
         self.why, self.edit, self.name, self.place = why, edit, name, place
-        cure = f"report it, and go on with --skip {name} or --stop-after {edit - 1}"
+        cure = f"report it, and continue with --skip {name} or --stop-after {edit - 1}"
         super().__init__(f"edit {edit} ({name} at {place}) changes results: {why}; {cure}")

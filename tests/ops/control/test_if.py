@@ -3,8 +3,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -19,7 +19,7 @@ BOOL = TensorType(DataType.BOOL, ())
 
 
 def giving(*values: object) -> Graph:
-    """A branch that gives constants."""
+    """A branch that returns constants."""
     graph = Graph("branch")
     for i, value in enumerate(values):
         graph.outputs.append(Builder(1, graph=graph).constant(f"c{i}", value))
@@ -38,14 +38,19 @@ def giving_nothing() -> Graph:
     return branch.graph
 
 
-def both(**branches: Graph) -> dict[str, Graph]:
+def both_branches(**branches: Graph) -> dict[str, Graph]:
     return {f"{name}_branch": graph for name, graph in branches.items()}
 
 
 CASES = [
-    Case("If", 1, [YES], [ONE], both(then=giving(ONE), **{"else": giving(ONE + 1)})),
+    Case("If", 1, [YES], [ONE], both_branches(then=giving(ONE), **{"else": giving(ONE + 1)})),
     Case(
-        "If", 1, [NO], [ONE + 1], both(then=giving(ONE), **{"else": giving(ONE + 1)}), "one element of rank 1"
+        "If",
+        1,
+        [NO],
+        [ONE + 1],
+        both_branches(then=giving(ONE), **{"else": giving(ONE + 1)}),
+        "one element of rank 1",
     ),
     *(
         Case(
@@ -53,18 +58,25 @@ CASES = [
             version,
             [NO],
             [TWO, ONE],
-            both(then=giving(ONE, TWO), **{"else": giving(TWO, ONE)}),
+            both_branches(then=giving(ONE, TWO), **{"else": giving(TWO, ONE)}),
             "two outputs",
         )
         for version in (11, 13, 16, 19, 21, 23, 24, 25)
     ),
-    Case("If", 13, [YES], [[ONE]], both(then=giving_sequence(), **{"else": giving_sequence()}), "sequences"),
+    Case(
+        "If",
+        13,
+        [YES],
+        [[ONE]],
+        both_branches(then=giving_sequence(), **{"else": giving_sequence()}),
+        "sequences",
+    ),
     Case(
         "If",
         16,
         [YES],
         [None],
-        both(then=giving_nothing(), **{"else": giving_nothing()}),
+        both_branches(then=giving_nothing(), **{"else": giving_nothing()}),
         "an empty optional",
     ),
 ]
@@ -72,7 +84,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_a_branch_reads_values_around_it() -> None:
@@ -91,21 +103,21 @@ def test_only_the_branch_taken_is_run() -> None:
     failing = Builder(21)
     empty = failing.SequenceEmpty()
     failing.output(failing.SequenceAt(empty, failing.constant("i", 0)), "y")
-    check(Case("If", 21, [NO], [ONE], {"then_branch": failing.graph, "else_branch": giving(ONE)}))
+    assert_case(Case("If", 21, [NO], [ONE], {"then_branch": failing.graph, "else_branch": giving(ONE)}))
 
 
 @pytest.mark.parametrize(
-    ("condition", "branch", "says"),
+    ("condition", "branch", "message"),
     [
-        (np.array([True, True]), giving(ONE), "one element is wanted"),
-        (YES, giving(), "0 outputs, 1 are wanted"),
-        (YES, Graph("b", [Value("i")]), "takes 1 inputs, 0 are given"),
+        (np.array([True, True]), giving(ONE), r"cond must have one element; got shape \[2\]"),
+        (YES, giving(), "subgraph 'branch' must have 1 outputs; got 0"),
+        (YES, Graph("b", [Value("i")]), "subgraph 'b' must be given 1 inputs; got 0"),
     ],
 )
-def test_bad_calls_are_refused(condition: np.ndarray, branch: Graph, says: str) -> None:
+def test_bad_calls_are_refused(condition: np.ndarray, branch: Graph, message: str) -> None:
     b = Builder(21)
     node = b.node("If", [b.constant("c", condition)], then_branch=branch, else_branch=giving(ONE))
-    with pytest.raises(EvaluationError, match=says):
+    with pytest.raises(EvaluationError, match=message):
         Interpreter(b.model(y=node.outputs[0])).run({})
 
 
@@ -122,8 +134,8 @@ def types(
     ) -> list[Type | None]:
         return [then if graph.name == "then" else other]
 
-    (found,) = ask("If", version, [BOOL], BRANCHES, known=known, bodies=bodies)
-    return found
+    (type,) = infer_node("If", version, [BOOL], BRANCHES, known=known, bodies=bodies)
+    return type
 
 
 def test_sizes_in_which_branches_differ_become_new_ones() -> None:
@@ -157,5 +169,5 @@ def test_sequences_and_optionals_are_joined_inside() -> None:
 
 def test_branches_of_two_kinds_are_refused() -> None:
     for other in (TensorType(DataType.INT64, (1,)), SequenceType(floats(1))):
-        with pytest.raises(InferenceError, match="one type is wanted"):
+        with pytest.raises(InferenceError, match="output 0 must be of one type"):
             types(16, floats(1), other)

@@ -3,8 +3,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -37,7 +37,7 @@ def summing(opset: int = 21, *, declared: Sequence[int | str] | None = (2,)) -> 
 
 
 def counting_to(limit: int, opset: int = 21, *, counter: Sequence[int] = ()) -> Graph:
-    """Goes on while the iteration number is below `limit`, and gives the numbers seen."""
+    """A body that continues while the iteration number is below `limit`, and collects the numbers."""
     b = Builder(opset)
     i, _ = b.input("i", INT, counter), b.input("c", DataType.BOOL, [])
     b.output(b.Less(i, b.constant("limit", limit)), "c_out")
@@ -73,7 +73,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_sequences_are_carried() -> None:
@@ -83,7 +83,7 @@ def test_sequences_are_carried() -> None:
     b.output(b.Identity(c), "c_out")
     b.output(b.SequenceInsert(sequence, i), "s_out")
     expected = [np.array(7), np.array(0), np.array(1)]
-    check(Case("Loop", 13, [trips(2), YES, [np.array(7)]], [expected], {"body": b.graph}))
+    assert_case(Case("Loop", 13, [trips(2), YES, [np.array(7)]], [expected], {"body": b.graph}))
 
 
 def test_an_empty_optional_is_carried() -> None:
@@ -95,10 +95,12 @@ def test_an_empty_optional_is_carried() -> None:
     b.output(value)
     b.output(has, "has")
     types = {2: OptionalType(floats(1))}
-    check(Case("Loop", 16, [trips(1), YES, None], [None, np.array([False])], {"body": b.graph}, types=types))
+    assert_case(
+        Case("Loop", 16, [trips(1), YES, None], [None, np.array([False])], {"body": b.graph}, types=types)
+    )
 
 
-def test_scan_outputs_nobody_wants_are_not_kept() -> None:
+def test_unused_scan_outputs_are_not_kept() -> None:
     b = Builder(21)
     node = b.node("Loop", [b.constant("m", 3), None, b.constant("x", START)], ["y", ""], body=summing())
     model = b.model(y=node.outputs[0])
@@ -120,13 +122,15 @@ def test_an_empty_result_has_the_declared_sizes_and_0_for_open_ones() -> None:
 
 
 def test_an_empty_result_without_declared_type_is_refused() -> None:
-    with pytest.raises(EvaluationError, match="'seen' declares no tensor type"):
+    with pytest.raises(
+        EvaluationError, match="scan output 'seen' without elements must declare a tensor type"
+    ):
         Interpreter(loop(summing(declared=None), 0, None, START)).run({})
 
 
 def test_endless_loops_pass_the_limit() -> None:
     limits = RunLimits(iterations=50)
-    with pytest.raises(LimitError, match="run 50 times"):
+    with pytest.raises(LimitError, match="the loop exceeds 50 iterations"):
         Interpreter(loop(counting_to(0), outputs=1), limits=limits).run({})
 
 
@@ -146,21 +150,25 @@ def growing() -> Graph:
 
 
 def test_elements_of_one_scan_output_have_one_shape() -> None:
-    with pytest.raises(EvaluationError, match=r"float32\[4\] in iteration 1, float32\[2\] before"):
+    with pytest.raises(EvaluationError, match=r"scan output 'seen' must be float32\[2\] in every iteration"):
         Interpreter(loop(growing(), 2, None, START)).run({})
 
 
 @pytest.mark.parametrize(
-    ("inputs", "outputs", "says"),
+    ("inputs", "outputs", "message"),
     [
-        ([[1, 2], None, START], 2, "M is .*one element is wanted"),
-        ([1, np.array([True, False]), START], 2, "cond is .*one element is wanted"),
-        ([1, None, START, START], 2, "takes 3 inputs, 4 are given"),
-        ([1, None, START], 3, "3 outputs, 4 are wanted"),
+        ([[1, 2], None, START], 2, r"M must have one element; got array\(\[1, 2\]\)"),
+        (
+            [1, np.array([True, False]), START],
+            2,
+            r"cond must have one element; got array\(\[ True, False\]\)",
+        ),
+        ([1, None, START, START], 2, "subgraph 'main' must be given 3 inputs; got 4"),
+        ([1, None, START], 3, "subgraph 'main' must have 4 outputs; got 3"),
     ],
 )
-def test_bad_calls_are_refused(inputs: list[object], outputs: int, says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
+def test_bad_calls_are_refused(inputs: list[object], outputs: int, message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
         Interpreter(loop(summing(), *inputs, outputs=outputs)).run({})
 
 
@@ -176,7 +184,7 @@ def types(
     m: Known | None = None,
     c: Known | None = None,
 ) -> list[Type | None]:
-    """What Loop's facet says when its body turns a carried value of one type into what `after` lists for it."""
+    """The result of Loop's infer facet if its body maps a carried value of a type to the types that `after` lists."""
     body = summing()
 
     def bodies(
@@ -185,7 +193,7 @@ def types(
         assert inputs[:2] == [COUNT, CONDITION]
         return [CONDITION, *after[inputs[2]]]
 
-    return ask(
+    return infer_node(
         "Loop", 21, [COUNT, CONDITION, carried], {"body": body}, outputs=2, known=[m, c], bodies=bodies
     )
 
@@ -224,11 +232,11 @@ def test_a_condition_that_may_fall_makes_a_new_size() -> None:
         return [CONDITION, COUNT]
 
     for given, length in (([COUNT, CONDITION], "new0"), ([COUNT], 4)):
-        (found,) = ask("Loop", 21, given, {"body": body}, known=[trips(4), YES], bodies=bodies)
-        assert found == TensorType(INT, (symbol(length) if isinstance(length, str) else length,))
+        (type,) = infer_node("Loop", 21, given, {"body": body}, known=[trips(4), YES], bodies=bodies)
+        assert type == TensorType(INT, (symbol(length) if isinstance(length, str) else length,))
 
 
-def test_after_one_trip_the_body_tells_the_type() -> None:
+def test_after_one_trip_the_body_determines_the_type() -> None:
     shrinks: dict[Type | None, list[Type | None]] = {
         floats(0): [floats(5), floats()],
         floats(None): [floats(5), floats()],
@@ -238,12 +246,14 @@ def test_after_one_trip_the_body_tells_the_type() -> None:
 
 
 def test_an_unknown_body_leaves_the_element_type() -> None:
-    found = ask("Loop", 21, [COUNT, CONDITION, floats(2)], {"body": summing()}, outputs=2)
-    assert found == [TensorType(FLOAT), None]
+    types = infer_node("Loop", 21, [COUNT, CONDITION, floats(2)], {"body": summing()}, outputs=2)
+    assert types == [TensorType(FLOAT), None]
 
 
 def test_carried_values_keep_their_element_type() -> None:
-    with pytest.raises(InferenceError, match="carried value 0 is"):
+    with pytest.raises(
+        InferenceError, match=r"carried value 0 must be of one type; got float\[2\] and int64\[2\]"
+    ):
         types({floats(2): [TensorType(INT, (2,)), floats()]}, floats(2))
 
 
@@ -257,5 +267,5 @@ def test_an_optional_may_be_filled() -> None:
 
 
 def test_sequences_cannot_be_stacked() -> None:
-    with pytest.raises(InferenceError, match="only tensors can be stacked"):
+    with pytest.raises(InferenceError, match=r"a scan output must be a tensor; got seq\(float\[2\]\)"):
         types({floats(2): [floats(2), SequenceType(floats(2))]}, floats(2))

@@ -3,8 +3,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -130,7 +130,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def run(version: int, body: Graph, *inputs: object, **more: object) -> None:
@@ -143,23 +143,26 @@ def run(version: int, body: Graph, *inputs: object, **more: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("more", "message"),
     [
-        ({"num_scan_inputs": 3}, "3 for 2 inputs"),
-        ({"num_scan_inputs": 0}, "0 for 2 inputs"),
+        ({"num_scan_inputs": 3}, r"num_scan_inputs must be in \[1, 2\]; got 3"),
+        ({"num_scan_inputs": 0}, r"num_scan_inputs must be in \[1, 2\]; got 0"),
         ({"num_scan_inputs": 1, "scan_input_axes": [2]}, "axis 2 lies outside of rank 2"),
-        ({"num_scan_inputs": 1, "scan_input_axes": [0, 0]}, "scan_input_axes has 2 entries; 1 are wanted"),
+        ({"num_scan_inputs": 1, "scan_input_axes": [0, 0]}, "scan_input_axes must have 1 entries; got 2"),
         (
             {"num_scan_inputs": 1, "scan_output_axes": [2]},
             "axis 2 of scan output 'sums' lies outside of rank 2",
         ),
-        ({"num_scan_inputs": 1, "scan_output_axes": [0, 0]}, "scan_output_axes has 2 entries"),
-        ({"num_scan_inputs": 1, "scan_input_directions": [2]}, r"scan_input_directions is \[2\]; 0 and 1"),
-        ({"num_scan_inputs": 2}, "lengths of the scan inputs differ"),
+        ({"num_scan_inputs": 1, "scan_output_axes": [0, 0]}, "scan_output_axes must have 1 entries; got 2"),
+        (
+            {"num_scan_inputs": 1, "scan_input_directions": [2]},
+            r"scan_input_directions must be 0 or 1; got \[2\]",
+        ),
+        ({"num_scan_inputs": 2}, r"the lengths of the scan inputs must be equal; got \[2, 3\]"),
     ],
 )
-def test_bad_attributes_are_refused(more: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
+def test_bad_attributes_are_refused(more: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
         run(11, summing(), ZERO, X, **more)
 
 
@@ -167,23 +170,28 @@ def test_many_slices_pass_the_limit() -> None:
     b = Builder(11)
     node = b.node("Scan", [b.constant("s", ZERO), b.constant("x", X)], 2, body=summing(), num_scan_inputs=1)
     b.graph.outputs.extend(node.outputs)
-    with pytest.raises(LimitError, match="3 slices to scan"):
+    with pytest.raises(LimitError, match="the inputs have 3 slices"):
         Interpreter(b.model(), limits=RunLimits(iterations=2)).run({})
 
 
 def test_a_state_keeps_its_shape() -> None:
-    with pytest.raises(EvaluationError, match=r"shape \[1\] becomes \(2,\) in iteration 0"):
+    with pytest.raises(
+        EvaluationError,
+        match=r"a state must keep its shape, \[1\], in every iteration; got \(2,\) in iteration 0",
+    ):
         run(11, summing(), np.zeros(1, F), X, num_scan_inputs=1)
 
 
 @pytest.mark.parametrize("lengths", [[3], [3, 4], [-1, 3]])
 def test_version_8_refuses_lengths_that_do_not_fit(lengths: list[int]) -> None:
-    with pytest.raises(EvaluationError, match="2 lengths from 0 to 3 are wanted"):
+    with pytest.raises(EvaluationError, match="sequence_lens must be 2 lengths from 0 to 3"):
         run(8, summing(8), lengths, np.stack([ZERO, ZERO]), BATCHES, num_scan_inputs=1)
 
 
 def test_version_8_wants_a_batch_axis() -> None:
-    with pytest.raises(EvaluationError, match="needs a batch axis"):
+    with pytest.raises(
+        EvaluationError, match="states must have a batch axis, scan inputs a batch and a sequence axis"
+    ):
         run(8, summing(8), None, np.stack([ZERO, ZERO]), UP, num_scan_inputs=1)
 
 
@@ -197,53 +205,55 @@ def types(
     results: list[Type | None],
     **more: object,
 ) -> list[Type | None]:
-    """What the facet says when its body, which has to be asked about `expected`, gives `results`."""
+    """The facet's result for a body that must be inferred for `expected` and returns `results`."""
 
     def bodies(
-        graph: Graph, found: Sequence[Type | None], known: Sequence[Known | None]
+        graph: Graph, input_types: Sequence[Type | None], known: Sequence[Known | None]
     ) -> list[Type | None]:
-        assert list(found) == expected
+        assert list(input_types) == expected
         return results
 
     absent = [0] if version == 8 else []
     given = {"body": Graph("body"), "num_scan_inputs": 1, **more}
-    return ask("Scan", version, inputs, given, outputs=len(results), bodies=bodies, absent=absent)
+    return infer_node("Scan", version, inputs, given, outputs=len(results), bodies=bodies, absent=absent)
 
 
 def test_slices_lose_the_axis_and_outputs_gain_it() -> None:
     inputs: list[Type | None] = [floats("H"), floats("T", "D")]
-    found = types(9, inputs, [floats("H"), floats("D")], [floats("H"), floats("H", 2)])
-    assert found == [floats("H"), floats("T", "H", 2)]
+    output_types = types(9, inputs, [floats("H"), floats("D")], [floats("H"), floats("H", 2)])
+    assert output_types == [floats("H"), floats("T", "H", 2)]
 
 
 def test_axes_say_where() -> None:
     inputs: list[Type | None] = [floats("H"), floats("D", "T")]
     axes = {"scan_input_axes": (-1,), "scan_output_axes": (-1,)}
-    found = types(11, inputs, [floats("H"), floats("D")], [floats("H"), floats("H", 2)], **axes)
-    assert found == [floats("H"), floats("H", 2, "T")]
+    output_types = types(11, inputs, [floats("H"), floats("D")], [floats("H"), floats("H", 2)], **axes)
+    assert output_types == [floats("H"), floats("H", 2, "T")]
 
 
 def test_a_state_is_what_it_is_before_and_after() -> None:
     inputs: list[Type | None] = [floats("H", None), floats(4, 1)]
-    found = types(9, inputs, [floats("H", None), floats(1)], [floats(8, "W"), floats()])
-    assert found == [floats(8, "W"), floats(4)]
+    output_types = types(9, inputs, [floats("H", None), floats(1)], [floats(8, "W"), floats()])
+    assert output_types == [floats(8, "W"), floats(4)]
 
 
 def test_version_8_has_batches() -> None:
     inputs: list[Type | None] = [None, floats("B", "H"), floats("B", "T", "D")]
-    found = types(8, inputs, [floats("H"), floats("D")], [floats("H"), floats(2)])
-    assert found == [floats("B", "H"), floats("B", "T", 2)]
+    output_types = types(8, inputs, [floats("H"), floats("D")], [floats("H"), floats(2)])
+    assert output_types == [floats("B", "H"), floats("B", "T", 2)]
 
 
 def test_an_unknown_body_leaves_the_states() -> None:
     given = {"body": Graph("body"), "num_scan_inputs": 1}
-    assert ask("Scan", 9, [floats("H"), floats("T", 1)], given, outputs=2) == [floats("H"), None]
+    assert infer_node("Scan", 9, [floats("H"), floats("T", 1)], given, outputs=2) == [floats("H"), None]
 
 
 def test_contradictions_are_refused() -> None:
     with pytest.raises(InferenceError, match="the shapes of state 0"):
         types(9, [floats(2), floats(4)], [floats(2), floats()], [floats(3)])
-    with pytest.raises(InferenceError, match="state 0 is"):
+    with pytest.raises(
+        InferenceError, match=r"state 0 must keep its type, float\[2\], in an iteration; got int64\[2\]"
+    ):
         types(9, [floats(2), floats(4)], [floats(2), floats()], [TensorType(DataType.INT64, (2,))])
     with pytest.raises(InferenceError, match="lengths of the scan inputs"):
         types(9, [floats(2), floats(4)], [floats(), floats()], [], num_scan_inputs=2)

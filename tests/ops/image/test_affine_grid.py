@@ -2,8 +2,19 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import N, asked, contradicts, f32, floats, i64, refused, shape, too_large, vec
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    N,
+    assert_contradiction,
+    assert_refused,
+    assert_too_large,
+    f32,
+    floats,
+    i64,
+    infer_shape,
+    make_inference,
+    vec,
+)
 from sardonyx._src.ir.dims import symbol
 
 H, W = symbol("H"), symbol("W")
@@ -29,37 +40,59 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
     ("case", "match"),
     [
-        (Case("AffineGrid", 20, [SAME, i64([1, 1, 2])], [...]), "is wanted"),
-        (Case("AffineGrid", 20, [SAME, i64([2, 1, 2, 2])], [...]), r"theta is \[1, 2, 3\]"),
-        (Case("AffineGrid", 20, [SAME, i64([1, 1, 1, 2, 2])], [...]), "is wanted"),
-        (Case("AffineGrid", 20, [SAME, i64([1, 1, -2, 2])], [...]), "is wanted"),
+        (
+            Case("AffineGrid", 20, [SAME, i64([1, 1, 2])], [...]),
+            r"theta must .*; got theta \[1, 2, 3\] and size \[1, 1, 2\]",
+        ),
+        (
+            Case("AffineGrid", 20, [SAME, i64([2, 1, 2, 2])], [...]),
+            r"theta must .*; got theta \[1, 2, 3\] and size \[2, 1, 2, 2\]",
+        ),
+        (
+            Case("AffineGrid", 20, [SAME, i64([1, 1, 1, 2, 2])], [...]),
+            r"theta must .*; got theta \[1, 2, 3\] and size \[1, 1, 1, 2, 2\]",
+        ),
+        (
+            Case("AffineGrid", 20, [SAME, i64([1, 1, -2, 2])], [...]),
+            r"theta must .*; got theta \[1, 2, 3\] and size \[1, 1, -2, 2\]",
+        ),
     ],
 )
 def test_bad_values_are_refused(case: Case, match: str) -> None:
-    refused(case, match)
+    assert_refused(case, match)
 
 
 def test_the_result_has_a_limit() -> None:
-    too_large(Case("AffineGrid", 20, [SAME, i64([1, 1, 1 << 20, 1 << 20])], [...]))
+    assert_too_large(Case("AffineGrid", 20, [SAME, i64([1, 1, 1 << 20, 1 << 20])], [...]))
 
 
 def test_inference() -> None:
-    assert shape(asked("AffineGrid", 20, [floats(None, None, None), None], {1: vec(N, 3, H, W)})) == (
+    assert infer_shape(
+        make_inference("AffineGrid", 20, [floats(None, None, None), None], {1: vec(N, 3, H, W)})
+    ) == (
         N,
         H,
         W,
         2,
     )
     new = (symbol("new0"), symbol("new1"), symbol("new2"))
-    assert shape(asked("AffineGrid", 20, [floats(N, 3, 4), None])) == (N, *new, 3)
-    assert shape(asked("AffineGrid", 20, [floats(N, None, None), None])) is None
-    contradicts(asked("AffineGrid", 20, [floats(N, 2, 3), None], {1: vec(N, 3, 4, H, W)}), "theta and size")
-    contradicts(asked("AffineGrid", 20, [floats(N, 4, 5), None]), "points of 4 coordinates")
-    contradicts(asked("AffineGrid", 20, [floats(N, 2), None]), "rank 2")
-    contradicts(asked("AffineGrid", 20, [floats(N, 2, 3), None], {1: vec(1, 2, 3)}), "3 entries")
+    assert infer_shape(make_inference("AffineGrid", 20, [floats(N, 3, 4), None])) == (N, *new, 3)
+    assert infer_shape(make_inference("AffineGrid", 20, [floats(N, None, None), None])) is None
+    assert_contradiction(
+        make_inference("AffineGrid", 20, [floats(N, 2, 3), None], {1: vec(N, 3, 4, H, W)}), "theta and size"
+    )
+    assert_contradiction(
+        make_inference("AffineGrid", 20, [floats(N, 4, 5), None]),
+        "theta must map points of 2 or 3 coordinates; got 4",
+    )
+    assert_contradiction(make_inference("AffineGrid", 20, [floats(N, 2), None]), "rank 2")
+    assert_contradiction(
+        make_inference("AffineGrid", 20, [floats(N, 2, 3), None], {1: vec(1, 2, 3)}),
+        "size must have 4 or 5 entries; got 3",
+    )

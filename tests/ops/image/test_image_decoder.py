@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from cases import Case, check, model_of
-from ops.tensor.questions import asked, contradicts, refused, types
+from cases import Case, assert_case, model_of
+from ops.tensor.operator_facets import assert_contradiction, assert_refused, infer_types, make_inference
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import LimitError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -87,7 +87,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
@@ -98,22 +98,22 @@ def test_formats_without_loss_come_back(name: str, options: dict[str, bool]) -> 
     pixels = np.random.default_rng(0).integers(0, 256, (9, 7, 3)).astype(np.uint8)
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, name, **options)
-    check(Case("ImageDecoder", 20, [stream(file.getvalue())], [pixels]))
+    assert_case(Case("ImageDecoder", 20, [stream(file.getvalue())], [pixels]))
 
 
 def test_a_gif_is_none_of_the_formats() -> None:
     file = io.BytesIO()
     Image.new("RGB", (2, 2)).save(file, "GIF")
-    check(Case("ImageDecoder", 20, [stream(file.getvalue())], [NOTHING]))
+    assert_case(Case("ImageDecoder", 20, [stream(file.getvalue())], [NOTHING]))
 
 
-def encoded(name: str) -> bytes:
+def encode_image(name: str) -> bytes:
     file = io.BytesIO()
     Image.effect_noise((16, 16), 50).convert("RGB").save(file, name)
     return file.getvalue()
 
 
-FILES = {name: encoded(name) for name in ("PNG", "TIFF", "WEBP", "BMP", "PPM", "JPEG", "JPEG2000")}
+FILES = {name: encode_image(name) for name in ("PNG", "TIFF", "WEBP", "BMP", "PPM", "JPEG", "JPEG2000")}
 
 
 @given(
@@ -132,7 +132,7 @@ def test_damaged_files_never_raise(name: str, cut: float, edits: list[tuple[floa
     try:
         (pixels,) = Interpreter(model_of(case), limits=limits).run({"x0": case.inputs[0]}).values()
     except LimitError:
-        return  # a size that is too large, as one of the bytes may say
+        return  # a size that is too large, which one of the bytes may encode
     assert isinstance(pixels, np.ndarray)
     assert (pixels.ndim, pixels.shape[2], pixels.dtype) == (3, 3, np.dtype(np.uint8))
 
@@ -142,23 +142,24 @@ def test_pixels_have_a_limit() -> None:
     with pytest.raises(LimitError, match=r"limits\.bytes"):
         Interpreter(model_of(small), limits=RunLimits(bytes=5)).run({"x0": stream(PPM)})
     with pytest.raises(LimitError, match="MAX_IMAGE_PIXELS"):
-        check(Case("ImageDecoder", 20, [stream(b"P6 100000 100000 255\n")], [...]))
+        assert_case(Case("ImageDecoder", 20, [stream(b"P6 100000 100000 255\n")], [...]))
 
 
 def test_without_pillow_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "PIL", None)
-    refused(Case("ImageDecoder", 20, [stream(PPM)], [...]), r"pip install 'sardonyx\[image\]'")
+    assert_refused(Case("ImageDecoder", 20, [stream(PPM)], [...]), r"pip install 'sardonyx\[image\]'")
 
 
 def test_bad_values_are_refused() -> None:
-    refused(
-        Case("ImageDecoder", 20, [stream(PPM)], [...], {"pixel_format": "RGBA"}), "pixel_format is 'RGBA'"
+    assert_refused(
+        Case("ImageDecoder", 20, [stream(PPM)], [...], {"pixel_format": "RGBA"}),
+        "pixel_format must be one of RGB, BGR, Grayscale; got 'RGBA'",
     )
 
 
 def test_inference() -> None:
     bytes_ = TensorType(DataType.UINT8, (None,))
     for name, channels in (("RGB", 3), ("Grayscale", 1)):
-        found = types(asked("ImageDecoder", 20, [bytes_], pixel_format=name))
-        assert found == [TensorType(DataType.UINT8, (symbol("new0"), symbol("new1"), channels))]
-    contradicts(asked("ImageDecoder", 20, [TensorType(DataType.UINT8, (2, 3))]), "rank 2")
+        types = infer_types(make_inference("ImageDecoder", 20, [bytes_], pixel_format=name))
+        assert types == [TensorType(DataType.UINT8, (symbol("new0"), symbol("new1"), channels))]
+    assert_contradiction(make_inference("ImageDecoder", 20, [TensorType(DataType.UINT8, (2, 3))]), "rank 2")

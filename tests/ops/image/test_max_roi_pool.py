@@ -2,8 +2,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, shape, too_large
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    FLOAT,
+    N,
+    assert_contradiction,
+    assert_refused,
+    assert_too_large,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
@@ -47,45 +57,73 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
     ("case", "match"),
     [
-        (Case("MaxRoiPool", 1, [X, roi(1, 0, 0, 1, 1)], [...], size(1, 1)), "outside of the batch of 1"),
-        (Case("MaxRoiPool", 1, [X, roi(-1, 0, 0, 1, 1)], [...], size(1, 1)), "outside of the batch of 1"),
-        (Case("MaxRoiPool", 1, [X, roi(0, 0, 0, 1, np.nan)], [...], size(1, 1)), "not finite"),
-        (Case("MaxRoiPool", 1, [X, roi(0, 0, 1, 1)], [...], size(1, 1)), r"rois \[1, 4\]"),
-        (Case("MaxRoiPool", 1, [X[0], roi(0, 0, 0, 1, 1)], [...], size(1, 1)), r"X is \[1, 4, 4\]"),
+        (
+            Case("MaxRoiPool", 1, [X, roi(1, 0, 0, 1, 1)], [...], size(1, 1)),
+            r"rois must be finite and name images in \[0, 1\)",
+        ),
+        (
+            Case("MaxRoiPool", 1, [X, roi(-1, 0, 0, 1, 1)], [...], size(1, 1)),
+            r"rois must be finite and name images in \[0, 1\)",
+        ),
+        (
+            Case("MaxRoiPool", 1, [X, roi(0, 0, 0, 1, np.nan)], [...], size(1, 1)),
+            r"rois must be finite and name images in \[0, 1\)",
+        ),
+        (
+            Case("MaxRoiPool", 1, [X, roi(0, 0, 1, 1)], [...], size(1, 1)),
+            r"X and rois must .*; got \[1, 1, 4, 4\], \[1, 4\] and pooled_shape \[1, 1\]",
+        ),
+        (
+            Case("MaxRoiPool", 1, [X[0], roi(0, 0, 0, 1, 1)], [...], size(1, 1)),
+            r"X and rois must .*; got \[1, 4, 4\], \[1, 5\] and pooled_shape \[1, 1\]",
+        ),
         (Case("MaxRoiPool", 1, [X, roi(0, 0, 0, 1, 1)], [...], size(0, 1)), r"pooled_shape \[0, 1\]"),
     ],
 )
 def test_bad_values_are_refused(case: Case, match: str) -> None:
-    refused(case, match)
+    assert_refused(case, match)
 
 
 def test_the_result_has_a_limit() -> None:
-    too_large(Case("MaxRoiPool", 1, [X, roi(0, 0, 0, 1, 1)], [...], size(1 << 20, 1 << 20)))
+    assert_too_large(Case("MaxRoiPool", 1, [X, roi(0, 0, 0, 1, 1)], [...], size(1 << 20, 1 << 20)))
 
 
 def test_inference() -> None:
-    assert shape(asked("MaxRoiPool", 22, [floats(N, 3, None, None), floats(R, 5)], pooled_shape=(7, 5))) == (
+    assert infer_shape(
+        make_inference("MaxRoiPool", 22, [floats(N, 3, None, None), floats(R, 5)], pooled_shape=(7, 5))
+    ) == (
         R,
         3,
         7,
         5,
     )
-    assert shape(asked("MaxRoiPool", 1, [TensorType(FLOAT), None], pooled_shape=(7, 5))) == (None, None, 7, 5)
+    assert infer_shape(make_inference("MaxRoiPool", 1, [TensorType(FLOAT), None], pooled_shape=(7, 5))) == (
+        None,
+        None,
+        7,
+        5,
+    )
 
 
 @pytest.mark.parametrize(
-    ("question", "match"),
+    ("inference", "match"),
     [
-        (asked("MaxRoiPool", 1, [floats(1, 3, 4), None], pooled_shape=(1, 1)), "input 0 has rank 3"),
-        (asked("MaxRoiPool", 1, [None, floats(R, 4)], pooled_shape=(1, 1)), "4 entries, 5 are wanted"),
-        (asked("MaxRoiPool", 1, [None, None], pooled_shape=(1,)), "a height and a width"),
+        (
+            make_inference("MaxRoiPool", 1, [floats(1, 3, 4), None], pooled_shape=(1, 1)),
+            "input 0 must have rank 4; got rank 3",
+        ),
+        (
+            make_inference("MaxRoiPool", 1, [None, floats(R, 4)], pooled_shape=(1, 1)),
+            "rois must have 5 entries, the image and two corners; got 4",
+        ),
+        (make_inference("MaxRoiPool", 1, [None, None], pooled_shape=(1,)), "a height and a width"),
     ],
 )
-def test_contradictions_are_found(question: Inference, match: str) -> None:
-    contradicts(question, match)
+def test_contradictions_are_found(inference: Inference, match: str) -> None:
+    assert_contradiction(inference, match)

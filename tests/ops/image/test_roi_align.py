@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
+    assert_too_large,
     f32,
     floats,
     i64,
+    infer_shape,
     ints,
-    refused,
-    shape,
-    too_large,
+    make_inference,
 )
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.tensors import Array
@@ -80,7 +80,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @given(seed=st.integers(0, 30), ratio=st.integers(0, 3), block=st.sampled_from([1, 1 << 22]))
@@ -99,47 +99,61 @@ def test_a_slope_is_read_in_the_middle_of_each_bin(seed: int, ratio: int, block:
     expected = (10 * across[:, None, :] + 100 * down[:, :, None] + images[:, None, None])[:, None]
     attributes = {"output_height": height, "output_width": width, "sampling_ratio": ratio}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(roi_align, "BLOCK", block)
-        check(Case("RoiAlign", 16, [x, np.concatenate([low, high], 1), images], [expected], attributes))
+        patch.setattr(roi_align, "SAMPLE_BLOCK_ELEMENTS", block)
+        assert_case(Case("RoiAlign", 16, [x, np.concatenate([low, high], 1), images], [expected], attributes))
 
 
 @pytest.mark.parametrize(
     ("case", "match"),
     [
-        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), i64([1])], [...]), "batch_indices reach from 1 to 1"),
-        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), i64([-1])], [...]), "batch_indices reach from -1"),
-        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), i64([0, 0])], [...]), "are wanted"),
-        (Case("RoiAlign", 22, [SLOPE, f32([[1, 2, 3]]), FIRST], [...]), "are wanted"),
-        (Case("RoiAlign", 22, [SLOPE[0], roi(1, 1, 3, 3), FIRST], [...]), "are wanted"),
-        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, np.inf), FIRST], [...]), "not finite"),
-        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"mode": "sum"}), "mode is 'sum'"),
-        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"output_width": 0}), "output size 1 x 0"),
-        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"sampling_ratio": -1}), "sampling_ratio -1"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), i64([1])], [...]), r"batch_indices must lie in \[0, 1\); got 1 to 1"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), i64([-1])], [...]), r"batch_indices must lie in \[0, 1\); got -1 to -1"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), i64([0, 0])], [...]), r"X, rois and batch_indices must .*; got \[1, 1, 4, 4\], \[1, 4\] and \[2\]"),
+        (Case("RoiAlign", 22, [SLOPE, f32([[1, 2, 3]]), FIRST], [...]), r"X, rois and batch_indices must .*; got \[1, 1, 4, 4\], \[1, 3\] and \[1\]"),
+        (Case("RoiAlign", 22, [SLOPE[0], roi(1, 1, 3, 3), FIRST], [...]), r"X, rois and batch_indices must .*; got \[1, 4, 4\], \[1, 4\] and \[1\]"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, np.inf), FIRST], [...]), "rois must be finite"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"mode": "sum"}), "mode must be avg or max; got 'sum'"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"output_width": 0}), "output sizes must .*; got 1 x 0 and 0"),
+        (Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"sampling_ratio": -1}), "output sizes must .*; got 1 x 1 and -1"),
         (Case("RoiAlign", 16, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"coordinate_transformation_mode": "pixel"}), "'pixel'"),
     ],
 )  # fmt: skip
 def test_bad_values_are_refused(case: Case, match: str) -> None:
-    refused(case, match)
+    assert_refused(case, match)
 
 
 def test_the_result_and_what_is_read_have_a_limit() -> None:
-    too_large(Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"output_width": 1 << 40}))
-    too_large(Case("RoiAlign", 22, [SLOPE, roi(0, 0, 1e9, 1e9), FIRST], [...]))
+    assert_too_large(Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"output_width": 1 << 40}))
+    assert_too_large(Case("RoiAlign", 22, [SLOPE, roi(0, 0, 1e9, 1e9), FIRST], [...]))
 
 
 def test_inference() -> None:
     known = [floats(N, 3, None, None), floats(R, 4), ints(R)]
-    assert shape(asked("RoiAlign", 22, known, output_height=7, output_width=5)) == (R, 3, 7, 5)
-    assert shape(asked("RoiAlign", 10, [TensorType(FLOAT), TensorType(FLOAT), ints(9)])) == (9, None, 1, 1)
+    assert infer_shape(make_inference("RoiAlign", 22, known, output_height=7, output_width=5)) == (R, 3, 7, 5)
+    assert infer_shape(make_inference("RoiAlign", 10, [TensorType(FLOAT), TensorType(FLOAT), ints(9)])) == (
+        9,
+        None,
+        1,
+        1,
+    )
 
 
 @pytest.mark.parametrize(
-    ("question", "match"),
+    ("inference", "match"),
     [
-        (asked("RoiAlign", 22, [floats(1, 3, 4), floats(R, 4), ints(R)]), "input 0 has rank 3, 4 is wanted"),
-        (asked("RoiAlign", 22, [floats(1, 3, 4, 4), floats(R, 5), ints(R)]), "5 coordinates, 4 are wanted"),
-        (asked("RoiAlign", 22, [floats(1, 3, 4, 4), floats(2, 4), ints(3)]), "rois and batch_indices"),
+        (
+            make_inference("RoiAlign", 22, [floats(1, 3, 4), floats(R, 4), ints(R)]),
+            "input 0 must have rank 4; got rank 3",
+        ),
+        (
+            make_inference("RoiAlign", 22, [floats(1, 3, 4, 4), floats(R, 5), ints(R)]),
+            "rois must have 4 coordinates; got 5",
+        ),
+        (
+            make_inference("RoiAlign", 22, [floats(1, 3, 4, 4), floats(2, 4), ints(3)]),
+            "rois and batch_indices",
+        ),
     ],
 )
-def test_contradictions_are_found(question: Inference, match: str) -> None:
-    contradicts(question, match)
+def test_contradictions_are_found(inference: Inference, match: str) -> None:
+    assert_contradiction(inference, match)

@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 
 F, H, I8, I64, U8 = np.float32, np.float16, np.int8, np.int64, np.uint8
 BF = ml_dtypes.bfloat16
@@ -32,4 +32,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.errors import EvaluationError
 
 Integer = type[np.signedinteger[Any]] | type[np.unsignedinteger[Any]]
@@ -35,10 +35,10 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_a_direction_is_left_or_right() -> None:
     x = np.ones(1, np.uint8)
     with pytest.raises(EvaluationError, match="'up'"):
-        check(Case("BitShift", 28, [x, x], [x], {"direction": "up"}))
+        assert_case(Case("BitShift", 28, [x, x], [x], {"direction": "up"}))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 
 I8, U8, I64 = np.int8, np.uint8, np.int64
 A = np.array([0b1100, 0b1010], U8)
@@ -21,4 +21,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)

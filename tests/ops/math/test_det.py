@@ -2,8 +2,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, refused, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    FLOAT,
+    M,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 from sardonyx._src.ir.types import TensorType
 
 X = f32([[1, 2], [3, 4]])
@@ -26,17 +36,22 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_what_is_no_square_matrix_is_refused() -> None:
-    refused(Case("Det", 22, [X[:1]], [X]), r"shape \[1, 2\], where square matrices are wanted")
-    refused(Case("Det", 11, [X[0]], [X]), r"shape \[2\]")
+    assert_refused(
+        Case("Det", 22, [X[:1]], [X]),
+        r"the input must hold square matrices \[\.\.\., n, n\]; got shape \[1, 2\]",
+    )
+    assert_refused(Case("Det", 11, [X[0]], [X]), r"shape \[2\]")
 
 
 def test_the_batch_stays() -> None:
-    assert shape(asked("Det", 22, [floats(N, 3, M, M)])) == (N, 3)
-    assert shape(asked("Det", 22, [floats(N, M)])) == ()
-    assert shape(asked("Det", 11, [TensorType(FLOAT)])) is None
-    contradicts(asked("Det", 11, [floats(N, 2, 3)]), "rows and columns contradict each other: sizes 2 and 3")
-    contradicts(asked("Det", 11, [floats(N)]), "rank 1")
+    assert infer_shape(make_inference("Det", 22, [floats(N, 3, M, M)])) == (N, 3)
+    assert infer_shape(make_inference("Det", 22, [floats(N, M)])) == ()
+    assert infer_shape(make_inference("Det", 11, [TensorType(FLOAT)])) is None
+    assert_contradiction(
+        make_inference("Det", 11, [floats(N, 2, 3)]), "rows and columns contradict each other: sizes 2 and 3"
+    )
+    assert_contradiction(make_inference("Det", 11, [floats(N)]), "rank 1")

@@ -4,20 +4,20 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
+    assert_too_large,
     f32,
     floats,
     i64,
-    refused,
+    infer_shape,
+    make_inference,
     samples,
-    shape,
-    too_large,
 )
 from sardonyx._src.ir.dims import dim_max
 from sardonyx._src.ir.tensors import Array
@@ -56,7 +56,7 @@ CASES = [
     einsum("...i->...", [CUBE], f32([[1, 5], [9, 13]]), "ellipsis stays"),
     einsum("...i->i...", [CUBE], np.moveaxis(CUBE, -1, 0), "ellipsis moves"),
     einsum("...i->i", [CUBE], f32([12, 16]), "ellipsis is summed"),
-    einsum("i...->...", [A], f32([4, 6]), "ellipsis behind"),
+    einsum("i...->...", [A], f32([4, 6]), "ellipsis last"),
     einsum("i...j,k->ijk...", [CUBE, f32([1])], np.moveaxis(CUBE, 1, -1)[:, :, None], "ellipsis within"),
     einsum("...i", [f32([1, 2])], f32([1, 2]), "ellipsis of no axes"),
     einsum("i,i->i", [f32([2]), f32([3, 4])], f32([6, 8]), "a size of 1 stretches"),
@@ -72,69 +72,77 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [12, 28])
 def test_every_element_type(version: int) -> None:
     for x in samples("Einsum", version):
         expected = np.array([1, 4, 9 if x.dtype.kind in "iu" else 16]).astype(x.dtype)
-        check(einsum("i,i->i", [x[:3], x[:3]], expected, version=version))
+        assert_case(einsum("i,i->i", [x[:3], x[:3]], expected, version=version))
 
 
 @pytest.mark.parametrize(
     ("equation", "why"),
     [
-        ("ij,jk->im", "has m, which no input has"),
-        ("ij,jk->ii", "names an axis twice"),
-        ("i1,jk->i", "not made of letters"),
-        ("ij,jk.->ik", "not made of letters"),
-        ("ij,jk->ik->", "not made of letters"),
-        ("......,jk", "not made of letters"),
-        ("ij->ji", "1 terms for 2 inputs"),
-        ("ijk,jk->i", "an input of rank 2 has the term 'ijk'"),
-        ("i,jk->i", "an input of rank 2 has the term 'i'"),
-        ("i...,...->i", "the ellipses stand for 1 and 2 axes"),
-        ("ij,jk->ik...", "has ..., which no input has"),
-        ("ij,ij->ij", "has the sizes 2 and 3"),
+        ("ij,jk->im", "the output of equation 'ij,jk->im' must use labels of the inputs"),
+        ("ij,jk->ii", "the output of equation 'ij,jk->ii' must name each axis once"),
+        ("i1,jk->i", "' must consist of letters and at most one ellipsis"),
+        ("ij,jk.->ik", "' must consist of letters and at most one ellipsis"),
+        ("ij,jk->ik->", "' must consist of letters and at most one ellipsis"),
+        ("......,jk", "' must consist of letters and at most one ellipsis"),
+        ("ij->ji", "the equation must have one term for each of 2 inputs; got 1"),
+        ("ijk,jk->i", "a term must have one label for each axis of its input; got 'ijk' for rank 2"),
+        ("i,jk->i", "a term must have one label for each axis of its input; got 'i' for rank 2"),
+        ("i...,...->i", "all ellipses must cover the same number of axes; got 1 and 2"),
+        ("ij,jk->ik...", "the output of equation 'ij,jk->ik...' must use labels of the inputs"),
+        ("ij,ij->ij", "an axis of equation 'ij,ij->ij' must have one size; got 2 and 3"),
     ],
 )
 def test_equations_that_do_not_fit_are_refused(equation: str, why: str) -> None:
-    refused(einsum(equation, [A, B], AB), why)
+    assert_refused(einsum(equation, [A, B], AB), why)
 
 
 def test_equation_that_does_not_fit_the_ranks_is_found_before_the_run() -> None:
-    contradicts(asked("Einsum", 12, [floats(N, M), floats(N)], equation="ij,jk->ik"), "term 'jk'")
-    contradicts(asked("Einsum", 12, [floats(N, 2), floats(3, N)], equation="ij,jk->ik"), "sizes 2 and 3")
-    contradicts(asked("Einsum", 12, [None, None], equation="i->i"), "1 terms for 2 inputs")
+    assert_contradiction(
+        make_inference("Einsum", 12, [floats(N, M), floats(N)], equation="ij,jk->ik"),
+        "a term must have one label for each axis of its input; got 'jk' for rank 1",
+    )
+    assert_contradiction(
+        make_inference("Einsum", 12, [floats(N, 2), floats(3, N)], equation="ij,jk->ik"), "sizes 2 and 3"
+    )
+    assert_contradiction(
+        make_inference("Einsum", 12, [None, None], equation="i->i"),
+        "the equation must have one term for each of 2 inputs; got 1",
+    )
 
 
 def test_large_results_are_refused_before_they_are_made() -> None:
     x = np.zeros(1 << 17, np.float32)
-    too_large(einsum("i,j->ij", [x, x], x))
+    assert_too_large(einsum("i,j->ij", [x, x], x))
 
 
-def found(equation: str, *inputs: TensorType | None) -> object:
-    return shape(asked("Einsum", 12, inputs, equation=equation))
+def inferred_shape(equation: str, *inputs: TensorType | None) -> object:
+    return infer_shape(make_inference("Einsum", 12, inputs, equation=equation))
 
 
 def test_symbols_stay_in_the_shape() -> None:
-    assert found("ij,jk->ik", floats(N, 3), floats(3, M)) == (N, M)
-    assert found("ij,jk", floats(N, 3), floats(3, M)) == (N, M)
-    assert found("bhid,bhjd->bhij", floats(N, 8, M, 64), floats(N, 8, M, 64)) == (N, 8, M, M)
-    assert found("...ij,...jk->...ik", floats(N, 1, 3, 4), floats(1, M, 4, 5)) == (N, M, 3, 5)
-    assert found("...i->i...", floats(N, M, 3)) == (3, N, M)
-    assert found("ii->i", floats(N, N)) == (N,)
-    assert found("ii->i", floats(N, 4)) == (4,)
-    assert found("i,i->i", floats(N), floats(M)) == (dim_max(M, N),)
-    assert found("ij->", floats(N, M)) == ()
+    assert inferred_shape("ij,jk->ik", floats(N, 3), floats(3, M)) == (N, M)
+    assert inferred_shape("ij,jk", floats(N, 3), floats(3, M)) == (N, M)
+    assert inferred_shape("bhid,bhjd->bhij", floats(N, 8, M, 64), floats(N, 8, M, 64)) == (N, 8, M, M)
+    assert inferred_shape("...ij,...jk->...ik", floats(N, 1, 3, 4), floats(1, M, 4, 5)) == (N, M, 3, 5)
+    assert inferred_shape("...i->i...", floats(N, M, 3)) == (3, N, M)
+    assert inferred_shape("ii->i", floats(N, N)) == (N,)
+    assert inferred_shape("ii->i", floats(N, 4)) == (4,)
+    assert inferred_shape("i,i->i", floats(N), floats(M)) == (dim_max(M, N),)
+    assert inferred_shape("ij->", floats(N, M)) == ()
 
 
-def test_inputs_of_unknown_rank_leave_what_the_others_tell() -> None:
+def test_inputs_of_unknown_rank_keep_what_the_others_determine() -> None:
     unknown = TensorType(FLOAT)
-    assert found("ij,jk->ik", floats(N, 3), unknown) == (N, None)
-    assert found("ij,jk->ijk", floats(N, 3), unknown) == (N, 3, None)
-    assert found("...i,...i->...", floats(N, 3, 4), unknown) == (None, 3)
-    assert found("...i->...", unknown) is None
-    assert found("...i->i", unknown) == (None,)
-    assert found("...i,...->i", floats(N, 3), None) == (3,)
+    assert inferred_shape("ij,jk->ik", floats(N, 3), unknown) == (N, None)
+    assert inferred_shape("ij,jk->ijk", floats(N, 3), unknown) == (N, 3, None)
+    assert inferred_shape("...i,...i->...", floats(N, 3, 4), unknown) == (None, 3)
+    assert inferred_shape("...i->...", unknown) is None
+    assert inferred_shape("...i->i", unknown) == (None,)
+    assert inferred_shape("...i,...->i", floats(N, 3), None) == (3,)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from cases import Case, check_inference, model_of
+from cases import Case, assert_inference_fits, model_of
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.tensors import Array
@@ -22,13 +22,13 @@ ATTRIBUTES: dict[str, dict[str, object]] = {
 SCALARS = {("Clip", 1), ("Clip", 2)}  # inputs that have to be scalars
 
 
-def written_here() -> list[Operator]:
+def elementwise_operators() -> list[Operator]:
     return [op for op in operators() if op.elementwise and op.module.startswith("sardonyx._src.ops.math.")]
 
 
-def questions() -> Iterator[tuple[OpSchema, dict[str, DataType]]]:
+def signature_types() -> Iterator[tuple[OpSchema, dict[str, DataType]]]:
     """Signatures with one choice of types: each allowed type of each constraint, the others at their first."""
-    for op in written_here():
+    for op in elementwise_operators():
         for version in op.kernels:
             schema = lookup(op.domain, op.name, version)
             assert schema is not None, f"{op.name}-{version} has a kernel and no signature"
@@ -51,14 +51,14 @@ def operand(schema: OpSchema, index: int, types: dict[str, DataType]) -> Array:
     return np.ones(shape, np.float32).astype(dtype.numpy)
 
 
-def asked(schema: OpSchema, types: dict[str, DataType]) -> str:
+def types_id(schema: OpSchema, types: dict[str, DataType]) -> str:
     return f"{schema.name}-{schema.since_version} " + " ".join(t.text for t in types.values())
 
 
-QUESTIONS = list(questions())
+SIGNATURE_TYPES = list(signature_types())
 
 
-@pytest.mark.parametrize(("schema", "types"), QUESTIONS, ids=[asked(*q) for q in QUESTIONS])
+@pytest.mark.parametrize(("schema", "types"), SIGNATURE_TYPES, ids=[types_id(*q) for q in SIGNATURE_TYPES])
 def test_every_allowed_type_gives_the_type_that_the_signature_says(
     schema: OpSchema, types: dict[str, DataType]
 ) -> None:
@@ -71,11 +71,11 @@ def test_every_allowed_type_gives_the_type_that_the_signature_says(
     output = schema.outputs[0].type
     assert result.dtype == types[output].numpy
     assert result.shape == (2, 3)
-    check_inference(case, model, [result])
+    assert_inference_fits(case, model, [result])
 
 
 def test_rank_0_stays_rank_0() -> None:
-    for schema, types in QUESTIONS:
+    for schema, types in SIGNATURE_TYPES:
         inputs = [operand(schema, i, types).reshape(-1)[:1].reshape(()) for i in range(len(schema.inputs))]
         case = Case(schema.name, schema.since_version, inputs, [...], ATTRIBUTES.get(schema.name, {}))
         (result,) = Interpreter(model_of(case)).run({f"x{i}": x for i, x in enumerate(inputs)}).values()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.ops.math.error_function import erf
 
 F, D, H, I64, U8 = np.float32, np.float64, np.float16, np.int64, np.uint8
@@ -36,16 +36,16 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def assert_near(x: list[float]) -> None:
-    """Asserts what the module promises, with one unit in the last place for math.erf's own rounding."""
-    wanted = np.array([math.erf(value) for value in x])
-    error = np.abs(erf(np.array(x)) - wanted)
-    unit = np.spacing(np.abs(wanted))
+    """Asserts the error bound of the module, plus one unit in the last place for the rounding of math.erf."""
+    expected = np.array([math.erf(value) for value in x])
+    error = np.abs(erf(np.array(x)) - expected)
+    unit = np.spacing(np.abs(expected))
     assert np.all(error <= 2e-16 + unit)
-    assert np.all(error <= 3e-16 * np.abs(wanted) + unit)
+    assert np.all(error <= 3e-16 * np.abs(expected) + unit)
 
 
 def test_every_part_of_the_line_agrees_with_the_c_library() -> None:

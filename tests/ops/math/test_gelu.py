@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.errors import EvaluationError
 
 F, D, H = np.float32, np.float64, np.float16
@@ -26,9 +26,9 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_an_unknown_approximation_is_refused() -> None:
     with pytest.raises(EvaluationError, match="'fast'"):
-        check(Case("Gelu", 20, [np.array(X)], [np.array(X)], {"approximate": "fast"}))
+        assert_case(Case("Gelu", 20, [np.array(X)], [np.array(X)], {"approximate": "fast"}))

@@ -2,8 +2,19 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, refused, samples, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    FLOAT,
+    M,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+    samples,
+)
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 
@@ -46,14 +57,14 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [1, 6, 7, 9, 11, 13])
 def test_every_element_type(version: int) -> None:
     for x in samples("Gemm", version):
-        one = np.ones((1, 1), x.dtype)
-        check(Case("Gemm", version, [x[:, None], one, x[:, None]], [(x + x)[:, None]]))
+        ones = np.ones((1, 1), x.dtype)
+        assert_case(Case("Gemm", version, [x[:, None], ones, x[:, None]], [(x + x)[:, None]]))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
@@ -61,7 +72,7 @@ def test_narrow_floats_are_rounded_once(dtype: type) -> None:
     # 256 * 256 is past the end of float16, and 2**16 + 1 is no bfloat16: only the scaled sum is rounded
     a: Array = np.array([[256]], dtype)
     c: Array = np.array([[1]], dtype)
-    check(
+    assert_case(
         Case(
             "Gemm",
             13,
@@ -73,29 +84,47 @@ def test_narrow_floats_are_rounded_once(dtype: type) -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    refused(Case("Gemm", 13, [A[0], B], [AB]), "A has rank 1")
-    refused(Case("Gemm", 13, [A, B.T], [AB]), "A' has 2 columns and B' has 3 rows")
-    refused(Case("Gemm", 13, [A, B, C.T], [AB]), r"C has shape \[3, 2\]")
-    refused(Case("Gemm", 13, [A, B, C[None]], [AB]), r"C has shape \[1, 2, 3\]")
-    refused(Case("Gemm", 13, [A[:1], B, C], [AB]), r"does not broadcast to \[1, 3\]")
-    refused(Case("Gemm", 6, [A, B, C[0]], [AB]), "broadcast is 0")
-    refused(Case("Gemm", 6, [A[0], B, C[0]], [AB]), "A has rank 1")
+    assert_refused(Case("Gemm", 13, [A[0], B], [AB]), "got rank 1")
+    assert_refused(
+        Case("Gemm", 13, [A, B.T], [AB]),
+        "A' must have one column for each row of B'; got 2 columns and 3 rows",
+    )
+    assert_refused(Case("Gemm", 13, [A, B, C.T], [AB]), r"C must broadcast to \[2, 3\]; got shape \[3, 2\]")
+    assert_refused(
+        Case("Gemm", 13, [A, B, C[None]], [AB]), r"C must broadcast to \[2, 3\]; got shape \[1, 2, 3\]"
+    )
+    assert_refused(Case("Gemm", 13, [A[:1], B, C], [AB]), r"C must broadcast to \[1, 3\]")
+    assert_refused(Case("Gemm", 6, [A, B, C[0]], [AB]), "set broadcast=1 to broadcast it")
+    assert_refused(Case("Gemm", 6, [A[0], B, C[0]], [AB]), "got rank 1")
 
 
 def test_symbols_stay_in_the_shape() -> None:
-    assert shape(asked("Gemm", 13, [floats(N, 3), floats(3, M)])) == (N, M)
-    assert shape(asked("Gemm", 13, [floats(3, N), floats(M, 3)], transA=1, transB=1)) == (N, M)
-    assert shape(asked("Gemm", 13, [floats(N, 3), TensorType(FLOAT)])) == (N, None)
-    assert shape(asked("Gemm", 13, [TensorType(FLOAT), floats(3, 4), floats(2, 1)])) == (2, 4)
-    assert shape(asked("Gemm", 13, [TensorType(FLOAT), floats(3, 4), floats(1, 4)])) == (None, 4)
-    assert shape(asked("Gemm", 6, [floats(N, 3), floats(3, M), floats(2, None)])) == (2, M)
-    assert shape(asked("Gemm", 6, [floats(N, 3), floats(3, M), floats(5)], broadcast=1)) == (N, 5)
+    assert infer_shape(make_inference("Gemm", 13, [floats(N, 3), floats(3, M)])) == (N, M)
+    assert infer_shape(make_inference("Gemm", 13, [floats(3, N), floats(M, 3)], transA=1, transB=1)) == (N, M)
+    assert infer_shape(make_inference("Gemm", 13, [floats(N, 3), TensorType(FLOAT)])) == (N, None)
+    assert infer_shape(make_inference("Gemm", 13, [TensorType(FLOAT), floats(3, 4), floats(2, 1)])) == (2, 4)
+    assert infer_shape(make_inference("Gemm", 13, [TensorType(FLOAT), floats(3, 4), floats(1, 4)])) == (
+        None,
+        4,
+    )
+    assert infer_shape(make_inference("Gemm", 6, [floats(N, 3), floats(3, M), floats(2, None)])) == (2, M)
+    assert infer_shape(make_inference("Gemm", 6, [floats(N, 3), floats(3, M), floats(5)], broadcast=1)) == (
+        N,
+        5,
+    )
 
 
 def test_sizes_that_contradict_each_other_are_found() -> None:
-    contradicts(asked("Gemm", 13, [floats(2, 3), floats(4, 2)]), "sizes 3 and 4")
-    contradicts(asked("Gemm", 13, [floats(2), None]), "A has rank 1")
-    contradicts(asked("Gemm", 13, [floats(2, 3), floats(3, 2), floats(3, 2)]), "sizes 2 and 3")
-    contradicts(asked("Gemm", 13, [floats(2, 3), floats(3, 2), floats(1, 2, 2)]), "C has rank 3")
-    contradicts(asked("Gemm", 6, [floats(2, 3), floats(3, 2), floats(2)]), "broadcast is 0")
-    contradicts(asked("Gemm", 6, [floats(2, 3), floats(3, 2), floats(1, 2)]), "rows")
+    assert_contradiction(make_inference("Gemm", 13, [floats(2, 3), floats(4, 2)]), "sizes 3 and 4")
+    assert_contradiction(make_inference("Gemm", 13, [floats(2), None]), "got rank 1")
+    assert_contradiction(
+        make_inference("Gemm", 13, [floats(2, 3), floats(3, 2), floats(3, 2)]), "sizes 2 and 3"
+    )
+    assert_contradiction(
+        make_inference("Gemm", 13, [floats(2, 3), floats(3, 2), floats(1, 2, 2)]),
+        "C must broadcast to a matrix; got rank 3",
+    )
+    assert_contradiction(
+        make_inference("Gemm", 6, [floats(2, 3), floats(3, 2), floats(2)]), "set broadcast=1 to broadcast it"
+    )
+    assert_contradiction(make_inference("Gemm", 6, [floats(2, 3), floats(3, 2), floats(1, 2)]), "rows")

@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 
 X = [-4, -3, -1.5, 0, 1.5, 3, 5]
 Y = [0, 0, -0.375, 0, 1.125, 3, 5]
@@ -17,4 +17,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)

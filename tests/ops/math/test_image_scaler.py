@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.types import TensorType
@@ -21,16 +21,16 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_a_bias_is_given_for_each_channel() -> None:
-    with pytest.raises(EvaluationError, match="bias has 3 numbers and the input 2 channels"):
-        check(Case("ImageScaler", 1, [X.astype(np.float32)], [X], {"bias": [1.0, 2.0, 3.0]}))
+    with pytest.raises(EvaluationError, match="bias must have 2 elements, one for each channel; got 3"):
+        assert_case(Case("ImageScaler", 1, [X.astype(np.float32)], [X], {"bias": [1.0, 2.0, 3.0]}))
 
 
 def test_images_have_rank_4() -> None:
     with pytest.raises(EvaluationError, match=r"\[N, C, H, W\]"):
-        check(Case("ImageScaler", 1, [np.ones((2, 2), np.float32)], [X]))
+        assert_case(Case("ImageScaler", 1, [np.ones((2, 2), np.float32)], [X]))
     with pytest.raises(InferenceError, match="rank 2"):
         infer(Inference("ImageScaler", 1, [TensorType(DataType.FLOAT, (2, 2))], [True], {}, 1))

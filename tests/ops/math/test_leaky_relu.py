@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 
 F, D, H = np.float32, np.float64, np.float16
 X = np.array([-4, 0, 3, -np.inf, np.nan], F)
@@ -19,4 +19,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.errors import EvaluationError
 
 A = np.array([False, False, True, True])
@@ -36,10 +36,10 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("op", TABLE)
 def test_broadcast_is_off_by_default_in_version_1(op: str) -> None:
     with pytest.raises(EvaluationError, match="broadcast=0"):
-        check(Case(op, 1, [GRID, PAIR], [GRID]))
+        assert_case(Case(op, 1, [GRID, PAIR], [GRID]))

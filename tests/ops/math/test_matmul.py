@@ -2,8 +2,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import M, N, asked, contradicts, f32, floats, refused, samples, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    M,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+    samples,
+)
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
@@ -37,7 +47,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -45,7 +55,7 @@ def test_every_element_type(version: int) -> None:
     for x in samples("MatMul", version):
         ones = np.ones((4, 1), x.dtype)
         total = x.astype(np.float64).sum().astype(x.dtype)
-        check(Case("MatMul", version, [x[None], ones], [total.reshape(1, 1)]))
+        assert_case(Case("MatMul", version, [x[None], ones], [total.reshape(1, 1)]))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
@@ -53,29 +63,35 @@ def test_narrow_floats_are_rounded_once(dtype: type) -> None:
     # 4096 ones and one 2048: added one by one in either type, the sum would stay at 2048 or below
     a: Array = np.ones((1, 4097), dtype)
     a[0, 0] = 2048
-    check(case(a, np.ones((4097, 1), dtype), np.array([[6144]], dtype), "long sum"))
+    assert_case(case(a, np.ones((4097, 1), dtype), np.array([[6144]], dtype), "long sum"))
 
 
 def test_scalars_and_sizes_that_differ_are_refused() -> None:
-    refused(case(f32(2), A, A, ""), "scalar")
-    refused(case(A, A[:1], A, ""), r"\[2, 2\] and B of shape \[1, 2\] disagree")
-    refused(case(f32([1, 2, 3]), A, A, ""), "disagree")
+    assert_refused(case(f32(2), A, A, ""), "scalar")
+    assert_refused(
+        case(A, A[:1], A, ""),
+        r"A and B must agree in the reduced dimension; got shapes \[2, 2\] and \[1, 2\]",
+    )
+    assert_refused(
+        case(f32([1, 2, 3]), A, A, ""),
+        r"A and B must agree in the reduced dimension; got shapes \[3\] and \[2, 2\]",
+    )
 
 
 def test_symbols_stay_in_the_shape() -> None:
-    def found(a: TensorType, b: TensorType) -> object:
-        return shape(asked("MatMul", 13, [a, b]))
+    def inferred_shape(a: TensorType, b: TensorType) -> object:
+        return infer_shape(make_inference("MatMul", 13, [a, b]))
 
-    assert found(floats(N, 3, M), floats(M, 5)) == (N, 3, 5)
-    assert found(floats(N, 1, 3, 4), floats(M, 4, 5)) == (N, M, 3, 5)
-    assert found(floats(M), floats(N, M, 2)) == (N, 2)
-    assert found(floats(N, M), floats(M)) == (N,)
-    assert found(floats(N), floats(N)) == ()
-    assert found(floats(2, M), floats(N, 3)) == (2, 3)  # M and N may be the same
-    assert found(floats(None, 3), TensorType(floats().dtype)) is None
+    assert inferred_shape(floats(N, 3, M), floats(M, 5)) == (N, 3, 5)
+    assert inferred_shape(floats(N, 1, 3, 4), floats(M, 4, 5)) == (N, M, 3, 5)
+    assert inferred_shape(floats(M), floats(N, M, 2)) == (N, 2)
+    assert inferred_shape(floats(N, M), floats(M)) == (N,)
+    assert inferred_shape(floats(N), floats(N)) == ()
+    assert inferred_shape(floats(2, M), floats(N, 3)) == (2, 3)  # M and N may be the same
+    assert inferred_shape(floats(None, 3), TensorType(floats().dtype)) is None
 
 
 def test_sizes_that_contradict_each_other_are_found() -> None:
-    contradicts(asked("MatMul", 13, [floats(2, 3), floats(4, 2)]), "sizes 3 and 4")
-    contradicts(asked("MatMul", 13, [floats(2, 5, 3), floats(3, 3, 2)]), "sizes 2 and 3")
-    contradicts(asked("MatMul", 13, [floats(), None]), "scalar")
+    assert_contradiction(make_inference("MatMul", 13, [floats(2, 3), floats(4, 2)]), "sizes 3 and 4")
+    assert_contradiction(make_inference("MatMul", 13, [floats(2, 5, 3), floats(3, 3, 2)]), "sizes 2 and 3")
+    assert_contradiction(make_inference("MatMul", 13, [floats(), None]), "scalar")

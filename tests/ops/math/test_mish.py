@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 
 X = [0.0, 1.0, -1.0, 20.0]
 # tanh(log(1 + e)) is ((1 + e)**2 - 1) / ((1 + e)**2 + 1)
@@ -20,4 +20,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)

@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.errors import EvaluationError
 
 F, I32, I64, U64, H = np.float32, np.int32, np.int64, np.uint64, np.float16
@@ -45,17 +45,17 @@ REFUSED = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(("case", "why"), REFUSED)
 def test_integers_refuse(case: Case, why: str) -> None:
     with pytest.raises(EvaluationError, match=why):
-        check(case)
+        assert_case(case)
 
 
 def test_integer_powers_are_those_of_the_ring_modulo_two_to_the_bits() -> None:
     bases = np.arange(-9, 10, dtype=I32).reshape(-1, 1)
     exponents = np.arange(0, 70, dtype=I32)
     ring = [[pow(int(b), int(e), 2**32) for e in exponents] for b in bases[:, 0]]
-    check(Case("Pow", 15, [bases, exponents], [np.array(ring, U64).astype(np.uint32).view(I32)]))
+    assert_case(Case("Pow", 15, [bases, exponents], [np.array(ring, U64).astype(np.uint32).view(I32)]))

@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 
 F, D, H = np.float32, np.float64, np.float16
 X = [-1.5, 0, 2, np.inf, -np.inf, np.nan]
@@ -23,4 +23,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)

@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.ops.math.rounding import ceil, floor, round_
 
 F, D, H = np.float32, np.float64, np.float16
@@ -31,7 +31,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_zeros_keep_their_sign() -> None:

@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 
 F = np.float32
 X = [-1, 0, 1, -np.inf, np.inf, np.nan, -1000, 1000]
@@ -19,4 +19,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)

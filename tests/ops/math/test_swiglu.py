@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.errors import EvaluationError
 
 A = [[-1, 0], [1, 2]]
@@ -20,9 +20,9 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_nothing_is_broadcast() -> None:
-    with pytest.raises(EvaluationError, match="one shape"):
-        check(Case("SwiGLU", 28, [np.ones((2, 2)), np.ones(2)], [np.ones((2, 2))]))
+    with pytest.raises(EvaluationError, match=r"all inputs must have the same shape; got \[2, 2\] and \[2\]"):
+        assert_case(Case("SwiGLU", 28, [np.ones((2, 2)), np.ones(2)], [np.ones((2, 2))]))

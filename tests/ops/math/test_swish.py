@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 
 X = [-1, 0, 1, 2]
 Y = [-0.268941421369995121, 0, 0.731058578630004879, 1.761594155955764888]  # x * sigmoid(x)
@@ -19,4 +19,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)

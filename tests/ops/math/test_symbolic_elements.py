@@ -1,4 +1,4 @@
-"""What elementwise operators know of their elements when those of the inputs are expressions."""
+"""Value facets of elementwise operators on inputs with symbolic elements."""
 
 from collections.abc import Mapping, Sequence
 
@@ -29,14 +29,14 @@ def value(
     dtypes: Sequence[DataType] | DataType = DataType.INT64,
     attributes: Mapping[str, object] | None = None,
 ) -> list[object] | None:
-    """What the value facet answers, flat; None when it answers nothing."""
+    """The flat result of the value facet; None if it knows nothing."""
     operator = find("", op)
     assert operator is not None
     kinds = [dtypes] * len(known) if isinstance(dtypes, DataType) else dtypes
     types = [TensorType(d, None if k is None else k.shape) for d, k in zip(kinds, known, strict=True)]
-    question = Inference(op, version, types, [True] * len(known), attributes or {}, 1, known)
-    found = operator.values[version](question)
-    return None if found is None else list(found.reshape(-1).tolist())
+    inference = Inference(op, version, types, [True] * len(known), attributes or {}, 1, known)
+    elements = operator.values[version](inference)
+    return None if elements is None else list(elements.reshape(-1).tolist())
 
 
 ARITHMETIC = [
@@ -97,8 +97,8 @@ def test_unknown_elements_of_known_number_count() -> None:
     types = [TensorType(DataType.INT64, (2,)), TensorType(DataType.INT64, (2,))]
     add = find("", "Add")
     assert add is not None
-    found = add.values[14](Inference("Add", 14, types, [True, True], {}, 1, [elements(N, M), None]))
-    assert found is not None and found.tolist() == [None, None]
+    sums = add.values[14](Inference("Add", 14, types, [True, True], {}, 1, [elements(N, M), None]))
+    assert sums is not None and sums.tolist() == [None, None]
 
 
 def test_too_many_elements_are_declined() -> None:
@@ -112,10 +112,10 @@ def test_shapes_that_do_not_broadcast_say_nothing() -> None:
     assert value("Add", 6, [elements(N, M), np.array([1, 2, 3])], attributes={"broadcast": 1}) is None
 
 
-def test_the_first_versions_stretch_b_at_the_axis() -> None:
+def test_the_first_versions_broadcast_b_at_the_axis() -> None:
     a = elements(N, M, N, M).reshape(2, 2)
-    found = value("Add", 6, [a, np.array([1, 2])], attributes={"broadcast": 1, "axis": 0})
-    assert found == [N + 1, M + 1, N + 2, M + 2]
+    sums = value("Add", 6, [a, np.array([1, 2])], attributes={"broadcast": 1, "axis": 0})
+    assert sums == [N + 1, M + 1, N + 2, M + 2]
 
 
 RELATIONS = [
@@ -128,7 +128,7 @@ RELATIONS = [
 
 
 @pytest.mark.parametrize(("op", "known", "expected"), RELATIONS)
-def test_relations_are_told_where_they_hold_for_all_sizes(
+def test_relations_are_known_where_they_hold_for_all_sizes(
     op: str, known: list[Known], expected: list[object]
 ) -> None:
     version = {"Equal": 19, "Less": 13, "Greater": 13}.get(op, 16)
@@ -149,8 +149,8 @@ def test_logic_knows_what_one_side_decides() -> None:
 def test_where_chooses_by_a_known_condition_or_takes_what_both_are() -> None:
     condition = elements(True, False, None, None)
     kinds = [DataType.BOOL, DataType.INT64, DataType.INT64]
-    found = value("Where", 16, [condition, elements(N, N, N, N), elements(M, M, M, N)], kinds)
-    assert found == [N, M, None, N]
+    chosen = value("Where", 16, [condition, elements(N, N, N, N), elements(M, M, M, N)], kinds)
+    assert chosen == [N, M, None, N]
     numbers = np.array([True, False])
     assert value("Where", 9, [numbers, np.array([1, 2]), elements(N, M)], kinds) == [1, M]
 
@@ -171,16 +171,16 @@ def test_what_is_known_of_quotients_is_so_for_every_size(
     if y == 0:
         return
     known = [elements(a[0] + a[1] * N, N), elements(b[0] + b[1] * N, 1)]
-    for op, version, attributes, wanted in (
+    for op, version, attributes, expected in (
         ("Div", 14, {}, truncating(x, y)),
         ("Mod", 28, {"fmod": 0}, x % y),
         ("Mod", 28, {"fmod": 1}, x - y * truncating(x, y)),
     ):
-        found = value(op, version, known, attributes=attributes)
-        assert found is not None
-        first = found[0]
+        quotients = value(op, version, known, attributes=attributes)
+        assert quotients is not None
+        first = quotients[0]
         if isinstance(first, Expr | int):
-            assert evaluate(first, {"N": n}) in (wanted, None), (op, attributes)
+            assert evaluate(first, {"N": n}) in (expected, None), (op, attributes)
 
 
 def infer(op: str, version: int, types: Sequence[TensorType | None], **attributes: object) -> object:
@@ -213,6 +213,6 @@ def test_where_has_the_type_of_its_branches() -> None:
     assert infer("Where", 16, [condition, None, None]) is None
 
 
-def test_inputs_of_one_shape_tell_of_each_other() -> None:
+def test_inputs_of_one_shape_complete_each_other() -> None:
     assert infer("Sum", 6, [of(N, 3), of(None, None), of(2, None)]) == of(2, 3)
     assert infer("SwiGLU", 28, [TensorType(DataType.FLOAT), of(N, M)]) == of(N, M)

@@ -3,28 +3,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     INT64,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
     f32,
     floats,
     i64,
+    infer_types,
     ints,
-    refused,
+    make_inference,
     samples,
-    types,
     vec,
 )
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.math.top_k import chosen
+from sardonyx._src.ops.math.top_k import select_top
 
 X = f32([[3, 1, 4, 1], [5, 9, 2, 6]])
 TOP2, AT2 = f32([[4, 3], [9, 6]]), i64([[2, 0], [1, 3]])
@@ -32,8 +32,8 @@ LOW2, LOW_AT2 = f32([[1, 1], [2, 5]]), i64([[1, 3], [2, 0]])
 K2 = i64([2])
 
 
-def line(values: object, k: int, top: object, at: object, label: str, largest: int = 1) -> Case:
-    return Case("TopK", 11, [f32(values), i64([k])], [f32(top), i64(at)], {"largest": largest}, label)
+def line(values: object, k: int, top: object, indices: object, label: str, largest: int = 1) -> Case:
+    return Case("TopK", 11, [f32(values), i64([k])], [f32(top), i64(indices)], {"largest": largest}, label)
 
 
 CASES = [
@@ -59,14 +59,14 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [1, 10, 11, 24])
 def test_every_element_type(version: int) -> None:
     for x in samples("TopK", version):
         k = ([x], {"k": 2}) if version == 1 else ([x, K2], {})
-        check(Case("TopK", version, k[0], [x[[2, 1]], i64([2, 1])], k[1]))
+        assert_case(Case("TopK", version, k[0], [x[[2, 1]], i64([2, 1])], k[1]))
 
 
 @given(st.lists(st.integers(0, 5), max_size=12), st.booleans(), st.data())
@@ -75,42 +75,62 @@ def test_order_is_by_value_and_then_by_index(values: list[int], largest: bool, d
     sign = -1 if largest else 1
     expected = sorted(range(len(values)), key=lambda i: (sign * values[i], i))[:k]
     x: Array = np.array(values, np.int64)
-    top, at = chosen(x, k, 0, largest=largest)
-    assert at.tolist() == expected
+    top, indices = select_top(x, k, 0, largest=largest)
+    assert indices.tolist() == expected
     assert top.tolist() == [values[i] for i in expected]
 
 
 def test_k_and_axis_that_do_not_fit_are_refused() -> None:
-    refused(Case("TopK", 11, [X, i64([5])], [X, X]), "k is 5, where axis 1 has 4")
-    refused(Case("TopK", 11, [X, i64([-1])], [X, X]), "k is -1")
-    refused(Case("TopK", 1, [X], [X, X], {"k": 5}), "k is 5")
-    refused(Case("TopK", 10, [X, i64([1, 2])], [X, X]), "k has shape")
-    refused(Case("TopK", 10, [X, i64(2)], [X, X]), "k has shape")
-    refused(Case("TopK", 10, [X, K2], [X, X], {"axis": 2}), "axis 2 lies outside")
+    assert_refused(
+        Case("TopK", 11, [X, i64([5])], [X, X]), r"k must be in \[0, 4\], up to the size of axis 1; got 5"
+    )
+    assert_refused(
+        Case("TopK", 11, [X, i64([-1])], [X, X]), r"k must be in \[0, 4\], up to the size of axis 1; got -1"
+    )
+    assert_refused(
+        Case("TopK", 1, [X], [X, X], {"k": 5}), r"k must be in \[0, 4\], up to the size of axis 1; got 5"
+    )
+    assert_refused(Case("TopK", 10, [X, i64([1, 2])], [X, X]), r"k must have shape \[1\]")
+    assert_refused(Case("TopK", 10, [X, i64(2)], [X, X]), r"k must have shape \[1\]")
+    assert_refused(Case("TopK", 10, [X, K2], [X, X], {"axis": 2}), "axis 2 lies outside")
 
 
-def test_k_stands_in_both_shapes() -> None:
-    def found(k: Dim) -> object:
-        return types(asked("TopK", 11, [floats(N, 8, M), ints(1)], {1: vec(k)}, axis=1, outputs=2))
+def test_k_is_in_both_shapes() -> None:
+    def inferred_types(k: Dim) -> object:
+        return infer_types(
+            make_inference("TopK", 11, [floats(N, 8, M), ints(1)], {1: vec(k)}, axis=1, outputs=2)
+        )
 
-    assert found(3) == [floats(N, 3, M), ints(N, 3, M)]
-    assert found(N * 2) == [floats(N, N * 2, M), ints(N, N * 2, M)]
+    assert inferred_types(3) == [floats(N, 3, M), ints(N, 3, M)]
+    assert inferred_types(N * 2) == [floats(N, N * 2, M), ints(N, N * 2, M)]
 
 
 def test_unknown_k_is_one_new_size() -> None:
-    values, indices = types(asked("TopK", 11, [floats(N, 8), ints(1)], outputs=2))
+    values, indices = infer_types(make_inference("TopK", 11, [floats(N, 8), ints(1)], outputs=2))
     assert str(values) == "float[N,new0]"
     assert str(indices) == "int64[N,new0]"
 
 
 def test_attribute_k_and_unknown_inputs() -> None:
-    assert types(asked("TopK", 1, [floats(N, 8)], outputs=2, k=3)) == [floats(N, 3), ints(N, 3)]
-    assert types(asked("TopK", 11, [TensorType(FLOAT), None])) == [TensorType(FLOAT), TensorType(INT64)]
-    assert types(asked("TopK", 11, [None, None])) == [None, TensorType(DataType.INT64)]
+    assert infer_types(make_inference("TopK", 1, [floats(N, 8)], outputs=2, k=3)) == [
+        floats(N, 3),
+        ints(N, 3),
+    ]
+    assert infer_types(make_inference("TopK", 11, [TensorType(FLOAT), None])) == [
+        TensorType(FLOAT),
+        TensorType(INT64),
+    ]
+    assert infer_types(make_inference("TopK", 11, [None, None])) == [None, TensorType(DataType.INT64)]
 
 
 def test_k_that_contradicts_the_shape_is_found() -> None:
-    contradicts(asked("TopK", 1, [floats(N, 2)], k=3), "k is 3, where axis 1 has 2")
-    contradicts(asked("TopK", 10, [floats(N, 2), ints(2)], {1: i64([1, 2])}), "a vector of one element")
-    contradicts(asked("TopK", 10, [floats(N, 2), ints()], {1: i64(1)}), "a vector of one element")
-    contradicts(asked("TopK", 10, [floats(N), ints(1)], axis=1), "axis 1")
+    assert_contradiction(
+        make_inference("TopK", 1, [floats(N, 2)], k=3), "k must be at most 2, the size of axis 1; got 3"
+    )
+    assert_contradiction(
+        make_inference("TopK", 10, [floats(N, 2), ints(2)], {1: i64([1, 2])}), "a vector of one element"
+    )
+    assert_contradiction(
+        make_inference("TopK", 10, [floats(N, 2), ints()], {1: i64(1)}), "a vector of one element"
+    )
+    assert_contradiction(make_inference("TopK", 10, [floats(N), ints(1)], axis=1), "axis 1")

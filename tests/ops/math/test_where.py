@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.ir.tensors import Array
 
 YES_NO = np.array([True, False])
@@ -33,4 +33,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.errors import EvaluationError
 
 TYPES = [np.float32, np.float64, np.float16]
@@ -26,12 +26,12 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("op", ["ParametricSoftplus", "ScaledTanh"])
 @pytest.mark.parametrize("missing", ["alpha", "beta"])
-def test_an_attribute_without_default_is_wanted(op: str, missing: str) -> None:
+def test_an_attribute_without_default_is_required(op: str, missing: str) -> None:
     given = {name: value for name, value in AB.items() if name != missing}
-    with pytest.raises(EvaluationError, match=f"{missing} is missing"):
-        check(Case(op, 1, [np.array(X, np.float32)], [np.array(X)], given))
+    with pytest.raises(EvaluationError, match=f"attribute {missing} must be set"):
+        assert_case(Case(op, 1, [np.array(X, np.float32)], [np.array(X)], given))

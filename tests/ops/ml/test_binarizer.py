@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 
 F, ML = np.float32, "ai.onnx.ml"
 
@@ -18,4 +18,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)

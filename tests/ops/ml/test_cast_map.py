@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask
+from cases import Case, assert_case
+from ops.control.node_inference import infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.dims import symbol
@@ -34,29 +34,51 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("x", "attributes", "says"),
+    ("x", "attributes", "message"),
     [
-        ({-1: np.array(1, F)}, {"map_form": "SPARSE", "max_map": 3}, "the lowest key -1"),
-        (NUMBERS, {"map_form": "SPARSE", "max_map": -1}, "max_map is -1"),
-        (NUMBERS, {"cast_to": "TO_DOUBLE"}, "cast_to is 'TO_DOUBLE'"),
-        (NUMBERS, {"map_form": "THIN"}, "map_form 'THIN'"),
-        ({1: np.zeros(2, F)}, {}, r"shape \[2\], where one element is wanted"),
-        ({1: np.array("x", object)}, {}, "is no number"),
+        (
+            {-1: np.array(1, F)},
+            {"map_form": "SPARSE", "max_map": 3},
+            "max_map and the keys must not be negative; got 3 and key -1",
+        ),
+        (
+            NUMBERS,
+            {"map_form": "SPARSE", "max_map": -1},
+            "max_map and the keys must not be negative; got -1 and key 1",
+        ),
+        (
+            NUMBERS,
+            {"cast_to": "TO_DOUBLE"},
+            r"'TO_INT64'\] and map_form DENSE or SPARSE; got 'TO_DOUBLE' and 'DENSE'",
+        ),
+        (
+            NUMBERS,
+            {"map_form": "THIN"},
+            r"'TO_INT64'\] and map_form DENSE or SPARSE; got 'TO_FLOAT' and 'THIN'",
+        ),
+        ({1: np.zeros(2, F)}, {}, r"a value of the map must have one element; got shape \[2\]"),
+        (
+            {1: np.array("x", object)},
+            {},
+            "a string cast to a number must hold a decimal, INF, -INF or NaN; got 'x'",
+        ),
     ],
 )
-def test_bad_values_are_refused(x: dict[int, RuntimeValue], attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(x, np.zeros(0), **attributes))
+def test_bad_values_are_refused(
+    x: dict[int, RuntimeValue], attributes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(x, np.zeros(0), **attributes))
 
 
 def test_types_of_results() -> None:
     x = MapType(DataType.INT64, TensorType(DataType.FLOAT, ()))
     sparse = {"map_form": "SPARSE", "max_map": 5, "cast_to": "TO_INT64"}
-    assert ask("CastMap", 1, [x], sparse, domain=ML) == [TensorType(DataType.INT64, (1, 5))]
-    assert ask("CastMap", 1, [x], domain=ML) == [TensorType(DataType.FLOAT, (1, symbol("new0")))]
-    with pytest.raises(InferenceError, match="not a map"):
-        ask("CastMap", 1, [TensorType(DataType.FLOAT, ())], domain=ML)
+    assert infer_node("CastMap", 1, [x], sparse, domain=ML) == [TensorType(DataType.INT64, (1, 5))]
+    assert infer_node("CastMap", 1, [x], domain=ML) == [TensorType(DataType.FLOAT, (1, symbol("new0")))]
+    with pytest.raises(InferenceError, match=r"input 0 must be a map; got float\[\]"):
+        infer_node("CastMap", 1, [TensorType(DataType.FLOAT, ())], domain=ML)

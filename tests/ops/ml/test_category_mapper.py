@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask
+from cases import Case, assert_case
+from ops.control.node_inference import infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
@@ -29,12 +29,14 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_lists_of_different_length_are_refused() -> None:
-    with pytest.raises(EvaluationError, match="1 cats_strings and 2 cats_int64s are given"):
-        check(
+    with pytest.raises(
+        EvaluationError, match="cats_strings and cats_int64s must be of one length; got 1 and 2"
+    ):
+        assert_case(
             Case(
                 "CategoryMapper",
                 1,
@@ -48,12 +50,14 @@ def test_lists_of_different_length_are_refused() -> None:
 
 def test_inference_refuses_lists_of_different_length() -> None:
     numbers = TensorType(DataType.INT64, (2,))
-    with pytest.raises(InferenceError, match="0 cats_strings and 2 cats_int64s are given"):
-        ask("CategoryMapper", 1, [numbers], {"cats_int64s": (5, 6)}, domain=ML)
+    with pytest.raises(
+        InferenceError, match="cats_strings and cats_int64s must be of one length; got 0 and 2"
+    ):
+        infer_node("CategoryMapper", 1, [numbers], {"cats_int64s": (5, 6)}, domain=ML)
 
 
-def test_the_input_tells_the_direction() -> None:
+def test_the_input_determines_the_direction() -> None:
     strings, numbers = TensorType(DataType.STRING, (2,)), TensorType(DataType.INT64, (2,))
-    assert ask("CategoryMapper", 1, [strings], domain=ML) == [numbers]
-    assert ask("CategoryMapper", 1, [numbers], domain=ML) == [strings]
-    assert ask("CategoryMapper", 1, [None], domain=ML) == [None]
+    assert infer_node("CategoryMapper", 1, [strings], domain=ML) == [numbers]
+    assert infer_node("CategoryMapper", 1, [numbers], domain=ML) == [strings]
+    assert infer_node("CategoryMapper", 1, [None], domain=ML) == [None]

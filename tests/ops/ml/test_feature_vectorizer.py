@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.tensors import Array
@@ -31,28 +31,38 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("xs", "attributes", "says"),
+    ("xs", "attributes", "message"),
     [
-        ([A, B], {"inputdimensions": [2]}, "do not fit 2 inputs"),
-        ([A], {"inputdimensions": [-1]}, "do not fit 1 inputs"),
-        ([A, B[:1]], {"inputdimensions": [2, 1]}, r"the inputs have \[2, 1\] rows"),
-        ([np.array(1, F)], {"inputdimensions": [1]}, "X is a scalar"),
+        ([A, B], {"inputdimensions": [2]}, r"inputdimensions must have 2 sizes, none negative; got \[2\]"),
+        ([A], {"inputdimensions": [-1]}, r"inputdimensions must have 1 sizes, none negative; got \[-1\]"),
+        (
+            [A, B[:1]],
+            {"inputdimensions": [2, 1]},
+            r"the inputs must have the same number of rows; got \[2, 1\]",
+        ),
+        (
+            [np.array(1, F)],
+            {"inputdimensions": [1]},
+            r"X must be rows of features \(\[N, C\] or \[C\]\); got a scalar",
+        ),
     ],
 )
-def test_bad_inputs_are_refused(xs: list[Array], attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(xs, [], **attributes))
+def test_bad_inputs_are_refused(xs: list[Array], attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(xs, [], **attributes))
 
 
 def test_sizes_add_up() -> None:
     n, m = symbol("N"), symbol("M")
     inputs = [floats("N", 3), floats(None, "M")]
-    assert ask("FeatureVectorizer", 1, inputs, domain=ML) == [TensorType(floats().dtype, (n, m + 3))]
-    assert ask("FeatureVectorizer", 1, inputs, {"inputdimensions": (3, 4)}, domain=ML) == [floats("N", 7)]
-    assert ask("FeatureVectorizer", 1, [floats("N"), None], domain=ML) == [floats(1, None)]
+    assert infer_node("FeatureVectorizer", 1, inputs, domain=ML) == [TensorType(floats().dtype, (n, m + 3))]
+    assert infer_node("FeatureVectorizer", 1, inputs, {"inputdimensions": (3, 4)}, domain=ML) == [
+        floats("N", 7)
+    ]
+    assert infer_node("FeatureVectorizer", 1, [floats("N"), None], domain=ML) == [floats(1, None)]
     with pytest.raises(InferenceError, match="numbers of rows"):
-        ask("FeatureVectorizer", 1, [floats(2, 3), floats(3, 3)], domain=ML)
+        infer_node("FeatureVectorizer", 1, [floats(2, 3), floats(3, 3)], domain=ML)

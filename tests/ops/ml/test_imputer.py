@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask
+from cases import Case, assert_case
+from ops.control.node_inference import infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
@@ -50,20 +50,32 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("x", "attributes", "says"),
+    ("x", "attributes", "message"),
     [
-        (GAPS, {"imputed_value_floats": [1.0, 2.0, 3.0]}, "imputed_value_floats has 3 elements"),
-        (GAPS, {"imputed_value_int64s": [1]}, "imputed_value_floats has 0 elements"),
-        (np.array([1]), {"imputed_value_floats": [1.0]}, "imputed_value_int64s has 0 elements"),
+        (
+            GAPS,
+            {"imputed_value_floats": [1.0, 2.0, 3.0]},
+            r"must have one element, or one for each feature of .*; got 3",
+        ),
+        (
+            GAPS,
+            {"imputed_value_int64s": [1]},
+            r"must have one element, or one for each feature of .*; got 0",
+        ),
+        (
+            np.array([1]),
+            {"imputed_value_floats": [1.0]},
+            r"must have one element, or one for each feature of .*; got 0",
+        ),
     ],
 )
-def test_values_must_fit_the_features(x: Array, attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(x, x, **attributes))
+def test_values_must_fit_the_features(x: Array, attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(x, x, **attributes))
     lists = {k: tuple(v) for k, v in attributes.items() if isinstance(v, list)}
-    with pytest.raises(InferenceError, match=says):
-        ask("Imputer", 1, [TensorType(DataType.of(x.dtype), x.shape)], lists, domain="ai.onnx.ml")
+    with pytest.raises(InferenceError, match=message):
+        infer_node("Imputer", 1, [TensorType(DataType.of(x.dtype), x.shape)], lists, domain="ai.onnx.ml")

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
@@ -55,46 +55,46 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
     (expected,) = case.expected
     if isinstance(expected, np.ndarray) and expected.dtype.kind == "f":
         assert np.signbit(expected[expected == 0]).all(), "the default is -0"
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
-        ({"keys_int64s": [1], "values_int64s": [1, 2]}, "1 keys and 2 values"),
-        ({"values_int64s": [1]}, "exactly one list of keys is wanted, found none"),
+        ({"keys_int64s": [1], "values_int64s": [1, 2]}, "keys and values must be of one length; got 1 and 2"),
+        ({"values_int64s": [1]}, "there must be one list of keys; got none"),
         (
             {"keys_int64s": [1], "keys_tensor": np.array([1]), "values_int64s": [1]},
             "keys_int64s.*keys_tensor",
         ),
-        ({"keys_int64s": [1]}, "exactly one list of values"),
+        ({"keys_int64s": [1]}, "there must be one list of values; got none"),
         (
             {"keys_floats": [1.0], "values_int64s": [1]},
-            "X has elements of int64, where the keys are of float32",
+            "X must have the type of the keys, float32; got int64",
         ),
         (
             {"keys_int64s": [1], "values_tensor": np.array([1]), "default_tensor": np.array([1, 2])},
-            "default_tensor is int64",
+            r"default_tensor must be one element of int64; got int64\[2\]",
         ),
     ],
 )
-def test_bad_tables_are_refused(attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(4, np.array([1]), text(), **attributes))
+def test_bad_tables_are_refused(attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(4, np.array([1]), text(), **attributes))
     lists = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
-    with pytest.raises(InferenceError, match=says):
-        ask("LabelEncoder", 4, [TensorType(DataType.INT64, (1,))], lists, domain=ML)
+    with pytest.raises(InferenceError, match=message):
+        infer_node("LabelEncoder", 4, [TensorType(DataType.INT64, (1,))], lists, domain=ML)
 
 
-def test_the_values_tell_the_type() -> None:
+def test_the_values_determine_the_type() -> None:
     strings, numbers = TensorType(DataType.STRING, (2,)), TensorType(DataType.INT64, (2,))
-    assert ask("LabelEncoder", 1, [strings], {"classes_strings": ("a",)}, domain=ML) == [numbers]
-    assert ask("LabelEncoder", 1, [numbers], {"classes_strings": ("a",)}, domain=ML) == [strings]
-    assert ask("LabelEncoder", 2, [numbers], {"keys_int64s": (1,), "values_floats": (1.0,)}, domain=ML) == [
-        floats(2)
-    ]
+    assert infer_node("LabelEncoder", 1, [strings], {"classes_strings": ("a",)}, domain=ML) == [numbers]
+    assert infer_node("LabelEncoder", 1, [numbers], {"classes_strings": ("a",)}, domain=ML) == [strings]
+    assert infer_node(
+        "LabelEncoder", 2, [numbers], {"keys_int64s": (1,), "values_floats": (1.0,)}, domain=ML
+    ) == [floats(2)]
     tensor = {"keys_int64s": (1,), "values_tensor": np.zeros(1, np.int16)}
-    assert ask("LabelEncoder", 4, [numbers], tensor, domain=ML) == [TensorType(DataType.INT16, (2,))]
+    assert infer_node("LabelEncoder", 4, [numbers], tensor, domain=ML) == [TensorType(DataType.INT16, (2,))]

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
@@ -44,50 +44,65 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
-        ({"coefficients": [1.0, 2.0]}, "exactly one list of class labels"),
-        (TWO | {"coefficients": [1.0, 2.0, 3.0]}, "3 coefficients are given"),
-        (TWO | {"intercepts": [1.0]}, "1 intercepts are given for 2 scores"),
-        (TWO | {"classlabels_ints": [5]}, "1 class labels are given for 2 scores"),
-        (TWO | {"post_transform": "TANH"}, "post_transform is 'TANH'"),
+        (
+            {"coefficients": [1.0, 2.0]},
+            "there must be one list of class labels, integers or strings; got both or none",
+        ),
+        (
+            TWO | {"coefficients": [1.0, 2.0, 3.0]},
+            "there must be 1 coefficients for each of 2 features; got 3 in all",
+        ),
+        (TWO | {"intercepts": [1.0]}, "there must be 2 intercepts, one for each score; got 1"),
+        (TWO | {"classlabels_ints": [5]}, "there must be 2 class labels, one for each score; got 1"),
+        (
+            TWO | {"post_transform": "TANH"},
+            "post_transform must be one of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT",
+        ),
     ],
 )
-def test_bad_attributes_are_refused(attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(X, [], [], **attributes))
+def test_bad_attributes_are_refused(attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(X, [], [], **attributes))
 
 
 def test_types_of_results() -> None:
     four = {"coefficients": (1.0,) * 4, "classlabels_strings": ("a", "b")}
-    y, z = ask("LinearClassifier", 1, [floats("N", 2)], four, outputs=2, domain=ML)
+    y, z = infer_node("LinearClassifier", 1, [floats("N", 2)], four, outputs=2, domain=ML)
     assert (y, z) == (TensorType(DataType.STRING, floats("N").shape), floats("N", 2))
-    one = {"coefficients": (1.0, 2.0), "classlabels_ints": (1, 2)}
-    y, z = ask("LinearClassifier", 1, [floats(2)], one, outputs=2, domain=ML)
+    attributes = {"coefficients": (1.0, 2.0), "classlabels_ints": (1, 2)}
+    y, z = infer_node("LinearClassifier", 1, [floats(2)], attributes, outputs=2, domain=ML)
     assert (y, z) == (TensorType(DataType.INT64, (1,)), floats(1, 2))
-    _, z = ask("LinearClassifier", 1, [floats("N", "C")], one, outputs=2, domain=ML)
+    _, z = infer_node("LinearClassifier", 1, [floats("N", "C")], attributes, outputs=2, domain=ML)
     assert z == floats("N", None)
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
         (
             {"coefficients": (1.0,) * 5, "classlabels_ints": (1, 2)},
-            "5 coefficients are given for 2 classes of 2",
+            "there must be 2 coefficients for each of 2 classes; got 5 in all",
         ),
         (
             {"coefficients": (1.0,) * 6, "classlabels_ints": (1, 2)},
-            "6 coefficients are given for 2 classes of 2",
+            "there must be 2 coefficients for each of 2 classes; got 6 in all",
         ),
-        ({"coefficients": (1.0,) * 4}, "exactly one list of class labels"),
-        ({"coefficients": (1.0,) * 4, "classlabels_ints": (1, 2), "intercepts": (1.0,)}, "1 intercepts"),
+        (
+            {"coefficients": (1.0,) * 4},
+            "there must be one list of class labels, integers or strings; got both or none",
+        ),
+        (
+            {"coefficients": (1.0,) * 4, "classlabels_ints": (1, 2), "intercepts": (1.0,)},
+            "there must be 2 intercepts, one for each score; got 1",
+        ),
     ],
 )
-def test_inference_refuses_lists_that_do_not_fit(attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(InferenceError, match=says):
-        ask("LinearClassifier", 1, [floats("N", 2)], attributes, outputs=2, domain=ML)
+def test_inference_refuses_lists_that_do_not_fit(attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(InferenceError, match=message):
+        infer_node("LinearClassifier", 1, [floats("N", 2)], attributes, outputs=2, domain=ML)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
 
@@ -31,34 +31,37 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
-        ({"coefficients": [1.0, 2.0, 3.0]}, "3 coefficients are given, where rows of 2 features"),
-        (TWO | {"intercepts": [1.0]}, "1 intercepts are given for 2 scores"),
-        ({"targets": 0}, "targets is 0"),
+        (
+            {"coefficients": [1.0, 2.0, 3.0]},
+            "there must be 1 coefficients for each of 2 features; got 3 in all",
+        ),
+        (TWO | {"intercepts": [1.0]}, "there must be 2 intercepts, one for each score; got 1"),
+        ({"targets": 0}, "targets must be positive; got 0"),
     ],
 )
-def test_bad_attributes_are_refused(attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(X, [], **attributes))
+def test_bad_attributes_are_refused(attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(X, [], **attributes))
 
 
 def test_types_of_results() -> None:
-    assert ask("LinearRegressor", 1, [floats("N", 2)], {"targets": 3}, domain=ML) == [floats("N", 3)]
-    assert ask("LinearRegressor", 1, [None], domain=ML) == [floats(None, 1)]
+    assert infer_node("LinearRegressor", 1, [floats("N", 2)], {"targets": 3}, domain=ML) == [floats("N", 3)]
+    assert infer_node("LinearRegressor", 1, [None], domain=ML) == [floats(None, 1)]
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
-        ({"targets": 0}, "targets is 0"),
-        ({"targets": 2, "intercepts": (1.0,)}, "1 intercepts are given for 2"),
+        ({"targets": 0}, "targets must be positive; got 0"),
+        ({"targets": 2, "intercepts": (1.0,)}, "there must be 2 intercepts, one for each target; got 1"),
     ],
 )
-def test_inference_refuses_lists_that_do_not_fit(attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(InferenceError, match=says):
-        ask("LinearRegressor", 1, [floats("N", 2)], attributes, domain=ML)
+def test_inference_refuses_lists_that_do_not_fit(attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(InferenceError, match=message):
+        infer_node("LinearRegressor", 1, [floats("N", 2)], attributes, domain=ML)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 
@@ -31,15 +31,15 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_what_is_no_batch_of_rows_is_refused() -> None:
     for x in (np.zeros((1, 2, 3), F), np.array(1, F)):
-        with pytest.raises(EvaluationError, match=r"where \[N, C\] or \[C\] is wanted"):
-            check(case("L1", x, []))
+        with pytest.raises(EvaluationError, match=r"X must be \[N, C\] or \[C\]"):
+            assert_case(case("L1", x, []))
 
 
 def test_unknown_norms_are_refused() -> None:
-    with pytest.raises(EvaluationError, match="norm is 'L3', where MAX, L1 and L2 are known"):
-        check(case("L3", ROWS, []))
+    with pytest.raises(EvaluationError, match="norm must be MAX, L1 or L2; got 'L3'"):
+        assert_case(case("L3", ROWS, []))

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
@@ -35,34 +35,39 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_unknown_elements_are_refused_without_zeros() -> None:
-    with pytest.raises(EvaluationError, match="9 is none of the categories"):
-        check(case(np.array([1, 9]), [0], cats_int64s=[1], zeros=0))
+    with pytest.raises(EvaluationError, match="every element must be a category when zeros=0; got 9"):
+        assert_case(case(np.array([1, 9]), [0], cats_int64s=[1], zeros=0))
 
 
 def test_the_categories_become_an_axis() -> None:
     numbers, texts = floats("N", 2), TensorType(DataType.STRING, floats("N").shape)
-    assert ask("OneHotEncoder", 1, [numbers], {"cats_int64s": (1, 2, 3)}, domain=ML) == [floats("N", 2, 3)]
-    assert ask("OneHotEncoder", 1, [texts], {"cats_strings": ("a",)}, domain=ML) == [floats("N", 1)]
-    assert ask("OneHotEncoder", 1, [None], {"cats_strings": ("a",)}, domain=ML) == [
+    assert infer_node("OneHotEncoder", 1, [numbers], {"cats_int64s": (1, 2, 3)}, domain=ML) == [
+        floats("N", 2, 3)
+    ]
+    assert infer_node("OneHotEncoder", 1, [texts], {"cats_strings": ("a",)}, domain=ML) == [floats("N", 1)]
+    assert infer_node("OneHotEncoder", 1, [None], {"cats_strings": ("a",)}, domain=ML) == [
         TensorType(DataType.FLOAT)
     ]
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
-        ({}, "no categories given"),
-        ({"cats_int64s": (1,), "cats_strings": ("a",)}, "cats_int64s and cats_strings given"),
+        ({}, r"one cats_\* attribute must be set; got none"),
+        (
+            {"cats_int64s": (1,), "cats_strings": ("a",)},
+            r"one cats_\* attribute must be set; got cats_int64s and cats_strings",
+        ),
         (
             {"cats_strings": ("a",)},
-            "cats_strings given for elements of float, which are looked up in cats_int64s",
+            "cats_int64s must be set for elements of float; got cats_strings",
         ),
     ],
 )
-def test_one_list_of_categories_is_wanted(attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(InferenceError, match=says):
-        ask("OneHotEncoder", 1, [floats(2)], attributes, domain=ML)
+def test_one_list_of_categories_is_required(attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(InferenceError, match=message):
+        infer_node("OneHotEncoder", 1, [floats(2)], attributes, domain=ML)

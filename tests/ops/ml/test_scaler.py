@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
 
@@ -30,20 +30,26 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
-        ({"offset": [1.0], "scale": [1.0, 2.0]}, "offset has 1 elements and scale 2"),
-        ({"offset": [1.0, 2.0, 3.0]}, "offset has 3 elements"),
-        ({"scale": [1.0, 2.0, 3.0]}, "scale has 3 elements"),
+        ({"offset": [1.0], "scale": [1.0, 2.0]}, "offset and scale must be of one length; got 1 and 2"),
+        (
+            {"offset": [1.0, 2.0, 3.0]},
+            r"offset must have one element.*; got 3",
+        ),
+        (
+            {"scale": [1.0, 2.0, 3.0]},
+            r"scale must have one element.*; got 3",
+        ),
     ],
 )
-def test_lists_must_fit_the_features(attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(X, [], **attributes))
+def test_lists_must_fit_the_features(attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(X, [], **attributes))
     lists = {k: tuple(v) for k, v in attributes.items() if isinstance(v, list)}
-    with pytest.raises(InferenceError, match=says):
-        ask("Scaler", 1, [floats(2, 2)], lists, domain="ai.onnx.ml")
+    with pytest.raises(InferenceError, match=message):
+        infer_node("Scaler", 1, [floats(2, 2)], lists, domain="ai.onnx.ml")

@@ -1,4 +1,4 @@
-"""A pipeline of scikit-learn with texts, numbers and a forest, and a tokenizer that its exporter's runtime brings along."""
+"""A scikit-learn pipeline with text, numbers and a forest, and a tokenizer from the domain of its exporter."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.io.load import load
+from sardonyx._src.io.loading.load import load
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops import api
 from sardonyx._src.ops.api import Operator
@@ -38,21 +38,21 @@ TOKENIZER = OpSchema(
 
 @pytest.fixture
 def tokenizer() -> Iterator[Operator]:
-    """The vendor's operator as far as the model uses it, registered as a caller would do it."""
+    """The part of the vendor's operator that the model uses, registered as a caller would."""
     op = Operator("Tokenizer", "com.microsoft", schema=(TOKENIZER,))
 
     @op.eval(1, ignores=("mark", "mincharnum"))
     def evaluate(X: Array, *, tokenexp: str, pad_value: str) -> Array:
-        found = [re.findall(tokenexp, text) for text in X.reshape(-1).tolist()]
-        most = max(map(len, found))
-        padded = [row + [pad_value] * (most - len(row)) for row in found]
+        tokens = [re.findall(tokenexp, text) for text in X.reshape(-1).tolist()]
+        most = max(map(len, tokens))
+        padded = [row + [pad_value] * (most - len(row)) for row in tokens]
         return np.array(padded, object).reshape(*X.shape, most)
 
     yield op
     del api.OPERATORS["com.microsoft", "Tokenizer"]
 
 
-@pytest.mark.skipif(not FOLDER.exists(), reason="the models are not here")
+@pytest.mark.skipif(not FOLDER.exists(), reason="the shared models are not available")
 def test_a_pipeline_of_texts_and_numbers_gives_what_its_own_runtime_gives(tokenizer: Operator) -> None:
     reference = np.load(FOLDER / "ref.npz")
     text = json.loads((FOLDER / "ref.json").read_text())["in:text"]

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
@@ -53,7 +53,7 @@ CASES = [
          kernel_type="SIGMOID", kernel_params=[2.0, 0.5, 0.0]),
     case(X[:1], ["no"], [[-0.25, 0.25]], "strings", **{k: v for k, v in PAIR.items() if k != "classlabels_ints"}, classlabels_strings=["no", "yes"]),
     case(X[:1], [10], [np.exp([0.25, -0.5, 0.125]) / np.exp([0.25, -0.5, 0.125]).sum()], "softmax of the pairs", **THREE, post_transform="SOFTMAX"),
-    # As ONNX Runtime 1.31.1 has them, which follows LIBSVM to its limits for stopping; labels go by votes all the same.
+    # As ONNX Runtime 1.31.1 has them, which follows LIBSVM to its limits for stopping; labels are still chosen by votes.
     case(X, [10, 10, 20, 20], [[0.5620753, 0.4379247], [0.9046504, 0.0953496], [0.0229686, 0.9770315], [0.0229686, 0.9770315]],
          "probabilities of a pair", **PAIR, prob_a=[-2.0], prob_b=[0.25]),
     case(X, [10, 10, 20, 20], [[0.3787482, 0.3905656, 0.2306861], [0.5150219, 0.2272381, 0.2577402], [0.2113905, 0.6164912, 0.1721184],
@@ -71,31 +71,52 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
-        (PAIR | {"kernel_type": "COSINE"}, "kernel_type is 'COSINE'"),
-        (PAIR | {"kernel_type": "RBF"}, "kernel_params has 0 elements"),
-        (PAIR | {"support_vectors": [1.0]}, "support_vectors has 1 elements"),
-        (PAIR | {"coefficients": [1.0]}, "coefficients has 1 elements"),
-        (PAIR | {"rho": [1.0, 2.0]}, "rho has 2 elements for 1 pairs"),
-        (PAIR | {"vectors_per_class": [1, 1, 1]}, "for 2 class labels"),
-        (PAIR | {"vectors_per_class": [3, -1]}, r"vectors_per_class is \[3, -1\]"),
-        (PAIR | {"prob_a": [1.0]}, "prob_a with prob_b has 1 elements"),
-        ({"coefficients": [1.0, 0.0], "classlabels_ints": [1]}, "rho is empty"),
-        ({"coefficients": [1.0], "classlabels_ints": [1], "rho": [1.0]}, "coefficients has 1 elements"),
-        ({"coefficients": [1.0]}, "exactly one list of class labels"),
+        (
+            PAIR | {"kernel_type": "COSINE"},
+            "kernel_type must be one of LINEAR, POLY, RBF, SIGMOID; got 'COSINE'",
+        ),
+        (
+            PAIR | {"kernel_type": "RBF"},
+            r"kernel_params must have 3 elements \(gamma, coef0, degree\); got 0",
+        ),
+        (PAIR | {"support_vectors": [1.0]}, r"support_vectors must have 2 \* 2 elements; got 1"),
+        (PAIR | {"coefficients": [1.0]}, r"coefficients must have 1 \* 2 elements; got 1"),
+        (PAIR | {"rho": [1.0, 2.0]}, "rho must have 1 elements, one for each pair of classes; got 2"),
+        (
+            PAIR | {"vectors_per_class": [1, 1, 1]},
+            "vectors_per_class must have one count for each of 2 classes, at least two",
+        ),
+        (
+            PAIR | {"vectors_per_class": [3, -1]},
+            "vectors_per_class must have one count for each of 2 classes, at least two",
+        ),
+        (PAIR | {"prob_a": [1.0]}, r"prob_a with prob_b must have 2 \* 1 elements; got 1"),
+        (
+            {"coefficients": [1.0, 0.0], "classlabels_ints": [1]},
+            "rho must have at least one element; got none",
+        ),
+        (
+            {"coefficients": [1.0], "classlabels_ints": [1], "rho": [1.0]},
+            r"coefficients must have 1 \* 2 elements; got 1",
+        ),
+        (
+            {"coefficients": [1.0]},
+            "there must be one list of class labels, integers or strings; got both or none",
+        ),
     ],
 )
-def test_bad_attributes_are_refused(attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(X, [], [], **attributes))
+def test_bad_attributes_are_refused(attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(X, [], [], **attributes))
     lists = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
     with pytest.raises(InferenceError):
-        ask("SVMClassifier", 1, [floats(4, 2)], lists, outputs=2, domain=ML)
+        infer_node("SVMClassifier", 1, [floats(4, 2)], lists, outputs=2, domain=ML)
 
 
 def test_types_of_results() -> None:
@@ -109,7 +130,7 @@ def test_types_of_results() -> None:
             "rho": (1.0,) * pairs,
             **attributes,
         }
-        y, z = ask("SVMClassifier", 1, [floats("N", 2)], given, outputs=2, domain=ML)
+        y, z = infer_node("SVMClassifier", 1, [floats("N", 2)], given, outputs=2, domain=ML)
         assert y == TensorType(DataType.INT64, floats("N").shape)
         return z
 

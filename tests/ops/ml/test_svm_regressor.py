@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
 
 F, ML = np.float32, "ai.onnx.ml"
 X = np.array([[0, 0], [1, 0], [1, 2]], F)
-# 2 * similarity to (1, 0), less the similarity to (0, 1), and 0.5.
+# 2 * similarity to (1, 0), minus the similarity to (0, 1), plus 0.5.
 TWO = {"support_vectors": [1.0, 0.0, 0.0, 1.0], "coefficients": [2.0, -1.0], "n_supports": 2, "rho": [0.5]}
 
 
@@ -36,29 +36,38 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
-        (TWO | {"n_supports": 3}, "support_vectors has 4 elements, where 3 times 2 are wanted"),
-        (TWO | {"n_supports": -1}, "n_supports is -1"),
-        (TWO | {"rho": [1.0, 2.0]}, "rho has 2 elements"),
-        (TWO | {"coefficients": [1.0]}, "coefficients has 1 elements"),
-        (TWO | {"kernel_type": "POLY"}, "kernel_params has 0 elements"),
-        ({"coefficients": [1.0], "rho": [1.0]}, "coefficients has 1 elements, where 1 times 2 are wanted"),
+        (TWO | {"n_supports": 3}, r"support_vectors must have 3 \* 2 elements; got 4"),
+        (
+            TWO | {"n_supports": -1},
+            "n_supports must not be negative and rho must have one element; got -1 and 1",
+        ),
+        (
+            TWO | {"rho": [1.0, 2.0]},
+            "n_supports must not be negative and rho must have one element; got 2 and 2",
+        ),
+        (TWO | {"coefficients": [1.0]}, r"coefficients must have 2 \* 1 elements; got 1"),
+        (
+            TWO | {"kernel_type": "POLY"},
+            r"kernel_params must have 3 elements \(gamma, coef0, degree\); got 0",
+        ),
+        ({"coefficients": [1.0], "rho": [1.0]}, r"coefficients must have 1 \* 2 elements; got 1"),
     ],
 )
-def test_bad_attributes_are_refused(attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(X, [], **attributes))
+def test_bad_attributes_are_refused(attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(X, [], **attributes))
     lists = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
     with pytest.raises(InferenceError):
-        ask("SVMRegressor", 1, [floats(3, 2)], lists, domain=ML)
+        infer_node("SVMRegressor", 1, [floats(3, 2)], lists, domain=ML)
 
 
 def test_types_of_results() -> None:
     linear = {"coefficients": (1.0, 2.0), "rho": (0.5,)}
-    assert ask("SVMRegressor", 1, [floats("N", 2)], linear, domain=ML) == [floats("N", 1)]
-    assert ask("SVMRegressor", 1, [floats(2)], linear, domain=ML) == [floats(1, 1)]
+    assert infer_node("SVMRegressor", 1, [floats("N", 2)], linear, domain=ML) == [floats("N", 1)]
+    assert infer_node("SVMRegressor", 1, [floats(2)], linear, domain=ML) == [floats(1, 1)]

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
@@ -14,7 +14,7 @@ NAN = np.nan
 
 
 def stump(mode: Array = LEQ, **changed: object) -> dict[str, object]:
-    """Feature 0 compared with 2: 10 for the first target where it holds, else 20 for the second."""
+    """Feature 0 compared with 2: 10 for the first target if true, otherwise 20 for the second."""
     plain = {
         "nodes_featureids": [0],
         "nodes_splits": np.array([2], F),
@@ -37,7 +37,7 @@ def case(x: Array, y: object, label: object = "", **attributes: object) -> Case:
 
 X = np.array([[1], [2], [3], [NAN]], F)
 YES, NO, TENS = [10, 0], [0, 20], np.array([10, 20], D)
-# Root 1 asks feature 1 for 5 or less and goes to node 0, which asks feature 0 for 2, or to leaf 2.
+# Root 1 tests feature 1 <= 5 and goes to node 0, which tests feature 0 <= 2, or to leaf 2.
 DEEP = stump(
     np.array([0, 0], np.uint8),
     nodes_featureids=[0, 1],
@@ -71,7 +71,7 @@ CASES = [
     case(X, [NO, YES, NO, NO], "EQ", **stump(EQ)),
     case(X, [YES, NO, YES, NO], "NEQ", **stump(NEQ)),
     case(X, [YES, NO, YES, NO], "MEMBER", **stump(MEMBER, membership_values=np.array([3, 1], F))),
-    case(X, [YES, NO, YES, NO], "NaN behind the set", **stump(MEMBER, membership_values=np.array([3, 1, NAN], F))),
+    case(X, [YES, NO, YES, NO], "NaN after the set", **stump(MEMBER, membership_values=np.array([3, 1, NAN], F))),
     case(X, [YES, YES, NO, YES], "a missing value tracks true", **stump(LEQ, nodes_missing_value_tracks_true=[1])),
     case(X, [NO, YES, NO, YES], "a missing value tracks true", **stump(MEMBER, membership_values=np.array([2], F), nodes_missing_value_tracks_true=[1])),
     case(np.array([[1, 5], [3, 5], [1, 6]], F), [[10, 0], [0, 20], [30, 0]], "two levels", **DEEP),
@@ -96,7 +96,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_each_node_has_its_own_members() -> None:
@@ -105,7 +105,7 @@ def test_each_node_has_its_own_members() -> None:
         "membership_values": np.array([1, 2, NAN, 5, 1], F),  # of node 0, then of node 1
     }
     x = np.array([[2, 5], [5, 5], [1, 1], [1, 2]], F)
-    check(case(x, [[10, 0], [0, 20], [10, 0], [30, 0]], **attributes))
+    assert_case(case(x, [[10, 0], [0, 20], [10, 0], [30, 0]], **attributes))
 
 
 def test_a_set_may_be_empty() -> None:
@@ -113,47 +113,62 @@ def test_a_set_may_be_empty() -> None:
         "nodes_modes": np.array([6, 6], np.uint8),
         "membership_values": np.array([NAN, 5], F),
     }
-    check(case(np.array([[2, 5], [2, 6]], F), [[0, 20], [30, 0]], **attributes))
+    assert_case(case(np.array([[2, 5], [2, 6]], F), [[0, 20], [30, 0]], **attributes))
 
 
 @pytest.mark.parametrize(
-    ("changed", "says"),
+    ("changed", "message"),
     [
-        ({"nodes_truenodeids": [0], "nodes_trueleafs": [0]}, "node 0 of the trees leads back to itself"),
-        ({"nodes_truenodeids": [2]}, r"nodes_truenodeids\[0\] is 2, where 0 to 1 are allowed"),
-        ({"nodes_falsenodeids": [1], "nodes_falseleafs": [0]}, r"nodes_falsenodeids\[0\] is 1, where 0 to 0"),
-        ({"nodes_falseleafs": [1, 1]}, "nodes_falsenodeids has 1 ids and 2 flags for 1 nodes"),
-        ({"tree_roots": [1]}, r"tree_roots\[0\] is 1"),
-        ({"tree_roots": [-1]}, r"tree_roots\[0\] is -1"),
-        ({"leaf_targetids": [0, 2]}, r"leaf_targetids\[1\] is 2"),
-        ({"leaf_targetids": [0]}, "differ in length"),
-        ({"nodes_featureids": [1]}, "feature id 1 lies outside"),
-        ({"nodes_featureids": [0, 0]}, "differ in length"),
-        ({"nodes_modes": np.array([7], np.uint8)}, r"nodes_modes\[0\] is 7"),
+        (
+            {"nodes_truenodeids": [0], "nodes_trueleafs": [0]},
+            "the trees must be acyclic; node 0 leads back to itself",
+        ),
+        ({"nodes_truenodeids": [2]}, r"nodes_truenodeids\[0\] must be in \[0, 2\); got 2"),
+        (
+            {"nodes_falsenodeids": [1], "nodes_falseleafs": [0]},
+            r"nodes_falsenodeids\[0\] must be in \[0, 1\); got 1",
+        ),
+        (
+            {"nodes_falseleafs": [1, 1]},
+            "nodes_falsenodeids must have one id and one flag for each of 1 nodes",
+        ),
+        ({"tree_roots": [1]}, r"tree_roots\[0\] must be in \[0, 1\); got 1"),
+        ({"tree_roots": [-1]}, r"tree_roots\[0\] must be in \[0, 1\); got -1"),
+        ({"leaf_targetids": [0, 2]}, r"leaf_targetids\[1\] must be in \[0, 2\); got 2"),
+        ({"leaf_targetids": [0]}, "parallel lists must be of one length"),
+        ({"nodes_featureids": [1]}, r"feature ids must be in \[0, 1\), the features of a row; got 1"),
+        ({"nodes_featureids": [0, 0]}, "parallel lists must be of one length"),
+        ({"nodes_modes": np.array([7], np.uint8)}, r"nodes_modes\[0\] must be in \[0, 7\); got 7"),
         ({"nodes_modes": MEMBER}, "need membership_values"),
-        ({"nodes_modes": MEMBER, "membership_values": np.array([1, NAN, 2], F)}, "2 sets for 1 nodes"),
-        ({"aggregate_function": 4}, "aggregate_function is 4"),
-        ({"post_transform": -1}, "post_transform is -1"),
+        (
+            {"nodes_modes": MEMBER, "membership_values": np.array([1, NAN, 2], F)},
+            "membership_values must have 1 sets, one for each node of mode BRANCH_MEMBER",
+        ),
+        ({"aggregate_function": 4}, r"aggregate_function must be in \[0, 4\); got 4"),
+        ({"post_transform": -1}, r"post_transform must be in \[0, 5\); got -1"),
     ],
 )
-def test_what_is_no_forest_is_refused(changed: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(X, [], **stump(**changed)))  # type: ignore[arg-type]
+def test_what_is_no_forest_is_refused(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(X, [], **stump(**changed)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("changed", "says"),
+    ("changed", "message"),
     [
-        ({"nodes_truenodeids": (2,)}, r"nodes_truenodeids\[0\] is 2"),
-        ({"leaf_targetids": (0,)}, "differ in length"),
-        ({"aggregate_function": 4}, "aggregate_function is 4"),
-        ({"leaf_weights": TENS}, "leaf_weights has elements of float64, where the input has float"),
-        ({"nodes_splits": np.array([2], D)}, "nodes_splits has elements of float64"),
+        ({"nodes_truenodeids": (2,)}, r"nodes_truenodeids\[0\] must be in \[0, 2\); got 2"),
+        ({"leaf_targetids": (0,)}, "parallel lists must be of one length"),
+        ({"aggregate_function": 4}, r"aggregate_function must be in \[0, 4\); got 4"),
+        ({"leaf_weights": TENS}, "leaf_weights must have the type of the input, float; got float64"),
+        (
+            {"nodes_splits": np.array([2], D)},
+            "nodes_splits must have the type of the input, float; got float64",
+        ),
     ],
 )
-def test_inference_refuses_what_is_no_forest(changed: dict[str, object], says: str) -> None:
-    with pytest.raises(InferenceError, match=says):
-        ask("TreeEnsemble", 5, [floats("N", 3)], as_kernels_get_them(**changed), domain=ML)
+def test_inference_refuses_what_is_no_forest(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(InferenceError, match=message):
+        infer_node("TreeEnsemble", 5, [floats("N", 3)], as_kernels_get_them(**changed), domain=ML)
 
 
 def as_kernels_get_them(**changed: object) -> dict[str, object]:
@@ -163,8 +178,8 @@ def as_kernels_get_them(**changed: object) -> dict[str, object]:
 def test_types_of_results() -> None:
     attributes = as_kernels_get_them(nodes_splits=np.array([2], D), leaf_weights=TENS)
     x = TensorType(DataType.DOUBLE, floats("N", 3).shape)
-    assert ask("TreeEnsemble", 5, [x], attributes, domain=ML) == [
+    assert infer_node("TreeEnsemble", 5, [x], attributes, domain=ML) == [
         TensorType(DataType.DOUBLE, floats("N", 2).shape)
     ]
     counted = as_kernels_get_them(n_targets=None, leaf_targetids=(0, 4))
-    assert ask("TreeEnsemble", 5, [floats("N", 3)], counted, domain=ML) == [floats("N", 5)]
+    assert infer_node("TreeEnsemble", 5, [floats("N", 3)], counted, domain=ML) == [floats("N", 5)]

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from ops.ml.trees import Node, Vote, nodes, stump, votes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
@@ -37,23 +37,23 @@ def case(
     )
 
 
-def says(first: dict[int, float], second: dict[int, float]) -> dict[str, object]:
-    """A stump whose leaves vote so: by class, the weight."""
-    found = [Vote(0, 1, c, w) for c, w in first.items()] + [Vote(0, 2, c, w) for c, w in second.items()]
-    return {**STUMP, **votes("class", *found)}
+def stump_with_votes(first: dict[int, float], second: dict[int, float]) -> dict[str, object]:
+    """A stump whose leaves have these votes, as class -> weight."""
+    leaf_votes = [Vote(0, 1, c, w) for c, w in first.items()] + [Vote(0, 2, c, w) for c, w in second.items()]
+    return {**STUMP, **votes("class", *leaf_votes)}
 
 
-POSITIVE = {**says({0: 0.25}, {0: 0.75}), **FIVE}
-MIXED = {**says({0: -0.25}, {0: 0.75}), **FIVE}
-ALL = says({0: 0.5, 1: 0.25, 2: 1}, {0: 2})
+POSITIVE = {**stump_with_votes({0: 0.25}, {0: 0.75}), **FIVE}
+MIXED = {**stump_with_votes({0: -0.25}, {0: 0.75}), **FIVE}
+ALL = stump_with_votes({0: 0.5, 1: 0.25, 2: 1}, {0: 2})
 
 CASES = [
     case([7, 5], [[0.5, 0.25, 1], [2, 0, 0]], "the highest score", **ALL, **SEVEN),
     case(["c", "a"], [[0.5, 0.25, 1], [2, 0, 0]], **ALL, classlabels_strings=["a", "b", "c"]),
     case([5, 5], [[1.5, 1, -1], [3, 0.75, -2]], "base values", **ALL, **SEVEN, base_values=[1.0, 0.75, -2.0]),
-    case([5, 7], [[0.5, 0.5, 0], [0, 0, 1]], "the first of equals", **says({1: 0.5, 0: 0.5}, {2: 1}), **SEVEN),
-    case([5, 6], [[-1, 0, 0], [0, -1, -2]], "only classes with a vote", **says({0: -1}, {1: -1, 2: -2}), **SEVEN),
-    case([6, 5], [[0.25, 0.75], [0.75, 0.25]], "two classes, both voted for", **says({0: 0.25, 1: 0.75}, {0: 0.75, 1: 0.25}), **FIVE),
+    case([5, 7], [[0.5, 0.5, 0], [0, 0, 1]], "the first of equals", **stump_with_votes({1: 0.5, 0: 0.5}, {2: 1}), **SEVEN),
+    case([5, 6], [[-1, 0, 0], [0, -1, -2]], "only classes with a vote", **stump_with_votes({0: -1}, {1: -1, 2: -2}), **SEVEN),
+    case([6, 5], [[0.25, 0.75], [0.75, 0.25]], "two classes, both voted for", **stump_with_votes({0: 0.25, 1: 0.75}, {0: 0.75, 1: 0.25}), **FIVE),
     case([5, 6], [[0.75, 0.25], [0.25, 0.75]], "one of two", **POSITIVE),
     case([5, 6], [[0.25, -0.25], [-0.75, 0.75]], "one of two, with signs", **MIXED),
     case([5, 6], [[1 - LOW, LOW], [1 - HIGH, HIGH]], **POSITIVE, post_transform="LOGISTIC"),
@@ -61,12 +61,12 @@ CASES = [
     case([5, 6], [[0.75, 0.25], [0.25, 0.75]], "softmax leaves them", **POSITIVE, post_transform="SOFTMAX"),
     case([6, 6], [[0.25, 0.75], [-0.25, 1.25]], "its base value", **POSITIVE, base_values=[0.5]),
     case([6, 6], [[-0.25, 0.25], [-1.25, 1.25]], "its base value", **MIXED, base_values=[0.5]),
-    case([5, 6], [[0, 0.25], [0, 0.75]], "the second of two", **says({1: 0.25}, {1: 0.75}), **FIVE),
-    case([5, 6], [[0, -0.25], [0, 0.75]], "the second of two, with signs", **says({1: -0.25}, {1: 0.75}), **FIVE),
+    case([5, 6], [[0, 0.25], [0, 0.75]], "the second of two", **stump_with_votes({1: 0.25}, {1: 0.75}), **FIVE),
+    case([5, 6], [[0, -0.25], [0, 0.75]], "the second of two, with signs", **stump_with_votes({1: -0.25}, {1: 0.75}), **FIVE),
     case([6, 6], [[0.25, 1], [0.75, 1]], "two base values", **POSITIVE, base_values=[0.0, 1.0]),
-    case([5, 6], [[LOW, 1 - LOW], [1 - HIGH, HIGH]], "both, as CatBoost writes them", **says({0: 0.25, 1: -0.25}, {0: -0.75, 1: 0.75}), **FIVE,
+    case([5, 6], [[LOW, 1 - LOW], [1 - HIGH, HIGH]], "both, as CatBoost writes them", **stump_with_votes({0: 0.25, 1: -0.25}, {0: -0.75, 1: 0.75}), **FIVE,
          post_transform="LOGISTIC"),
-    case([5, 5], [[0.25], [0.75]], "one class", **says({0: 0.25}, {0: 0.75}), classlabels_int64s=[5]),
+    case([5, 5], [[0.25], [0.75]], "one class", **stump_with_votes({0: 0.25}, {0: 0.75}), classlabels_int64s=[5]),
     case([5], [[0.75, 0.25]], "one row", X[0], **POSITIVE),
     case([], np.zeros((0, 2)), "no rows", X[:0], **POSITIVE),
     case([5, 6], [[0.75, 0.25], [0.25, 0.75]], "float64", X.astype(np.float64), 3, **POSITIVE),
@@ -82,28 +82,33 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
-        (ALL, "exactly one list of class labels"),
-        ({**ALL, **SEVEN, "classlabels_strings": ["a"]}, "exactly one list of class labels"),
+        (ALL, "there must be one list of class labels, integers or strings; got both or none"),
+        (
+            {**ALL, **SEVEN, "classlabels_strings": ["a"]},
+            "there must be one list of class labels, integers or strings; got both or none",
+        ),
         ({**ALL, **FIVE}, "the ids of the votes"),
-        ({**ALL, **SEVEN, "base_values": [1.0]}, "base_values has 1 elements"),
+        ({**ALL, **SEVEN, "base_values": [1.0]}, "base_values must have 3 elements or none; got 1"),
         ({**nodes([Node(0, 0, "BRANCH_LEQ", 0, 0)]), **FIVE}, "leads back to itself"),
     ],
 )
 def test_bad_attributes_are_refused(attributes: dict[str, object], message: str) -> None:
     with pytest.raises(EvaluationError, match=message):
-        check(case([], [], **attributes))
+        assert_case(case([], [], **attributes))
 
 
 def test_types_of_results() -> None:
     strings = {"classlabels_strings": ("a", "b", "c")}
-    y, z = ask("TreeEnsembleClassifier", 1, [floats("N", 3)], strings, outputs=2, domain=ML)
+    y, z = infer_node("TreeEnsembleClassifier", 1, [floats("N", 3)], strings, outputs=2, domain=ML)
     assert y == TensorType(DataType.STRING, floats("N").shape)
     assert z == floats("N", 3)
-    y, z = ask("TreeEnsembleClassifier", 3, [floats(3)], {"classlabels_int64s": (1, 2)}, outputs=2, domain=ML)
+    y, z = infer_node(
+        "TreeEnsembleClassifier", 3, [floats(3)], {"classlabels_int64s": (1, 2)}, outputs=2, domain=ML
+    )
     assert (y, z) == (TensorType(DataType.INT64, (1,)), floats(1, 2))

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from ops.ml.trees import Node, Vote, nodes, stump, votes
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.ir.tensors import Array
@@ -20,7 +20,7 @@ def case(x: Array, y: object, label: object = "", version: object = 1, **attribu
     return Case("TreeEnsembleRegressor", version, [x], expected, attributes, domain=ML, label=str(label))
 
 
-def one(mode: str, value: float, missing_true: int = 0) -> dict[str, object]:
+def single_split(mode: str, value: float, missing_true: int = 0) -> dict[str, object]:
     return {**nodes(stump(mode, value, missing_true)), **TWO, "n_targets": 1}
 
 
@@ -40,15 +40,15 @@ DOUBLES = {
 }
 
 CASES = [
-    case(X, [[1], [3]], **one("BRANCH_LEQ", 0)),
-    case(LINE, [[1], [1], [3], [3]], "LEQ", **one("BRANCH_LEQ", 2)),
-    case(LINE, [[1], [3], [3], [3]], "LT", **one("BRANCH_LT", 2)),
-    case(LINE, [[3], [1], [1], [3]], "GTE", **one("BRANCH_GTE", 2)),
-    case(LINE, [[3], [3], [1], [3]], "GT", **one("BRANCH_GT", 2)),
-    case(LINE, [[3], [1], [3], [3]], "EQ", **one("BRANCH_EQ", 2)),
-    case(LINE, [[1], [3], [1], [3]], "NEQ: a missing value is not compared", **one("BRANCH_NEQ", 2)),
-    case(LINE, [[1], [1], [3], [1]], "a missing value tracks true", **one("BRANCH_LEQ", 2, 1)),
-    case(LINE, [[3], [1], [3], [1]], "a missing value tracks true", **one("BRANCH_EQ", 2, 1)),
+    case(X, [[1], [3]], **single_split("BRANCH_LEQ", 0)),
+    case(LINE, [[1], [1], [3], [3]], "LEQ", **single_split("BRANCH_LEQ", 2)),
+    case(LINE, [[1], [3], [3], [3]], "LT", **single_split("BRANCH_LT", 2)),
+    case(LINE, [[3], [1], [1], [3]], "GTE", **single_split("BRANCH_GTE", 2)),
+    case(LINE, [[3], [3], [1], [3]], "GT", **single_split("BRANCH_GT", 2)),
+    case(LINE, [[3], [1], [3], [3]], "EQ", **single_split("BRANCH_EQ", 2)),
+    case(LINE, [[1], [3], [1], [3]], "NEQ: a missing value is not compared", **single_split("BRANCH_NEQ", 2)),
+    case(LINE, [[1], [1], [3], [1]], "a missing value tracks true", **single_split("BRANCH_LEQ", 2, 1)),
+    case(LINE, [[3], [1], [3], [1]], "a missing value tracks true", **single_split("BRANCH_EQ", 2, 1)),
     case(np.array([[1, 0], [-1, 4], [-1, 5], [-1, 8]], F), [[2], [3], [6], [5]], "modes differ", **nodes(DEEP), **DEEP_VOTES, n_targets=1),
     case(X, [[11], [13]], "SUM", **PAIR, n_targets=1),
     case(X, [[5.5], [6.5]], "AVERAGE", **PAIR, n_targets=1, aggregate_function="AVERAGE"),
@@ -58,28 +58,28 @@ CASES = [
     case(X, [[0.5, 5], [0, 6.5]], "of all trees", **TARGETS, n_targets=2, aggregate_function="AVERAGE"),
     case(X, [[1, 10], [0, 3]], "no vote is 0", **TARGETS, n_targets=2, aggregate_function="MIN"),
     case(X, [[101, 210], [100, 213]], "base values", **TARGETS, n_targets=2, base_values=[100.0, 200.0]),
-    case(X, [[105.5], [106.5]], "behind the average", **PAIR, n_targets=1, aggregate_function="AVERAGE", base_values=[100.0]),
+    case(X, [[105.5], [106.5]], "after the average", **PAIR, n_targets=1, aggregate_function="AVERAGE", base_values=[100.0]),
     case(X, [[1, 10], [0, 13]], "targets counted", **TARGETS),
     case(X, [[1 / (1 + np.exp(-1)), 1 / (1 + np.exp(-10))], [0.5, 1 / (1 + np.exp(-13))]], **TARGETS, post_transform="LOGISTIC"),
     case(X, [[3], [3]], "several votes of a leaf", **nodes([Node()]), **votes("target", Vote(0, 0, 0, 1), Vote(0, 0, 0, 2)), n_targets=1),
     case(X, [[1], [1]], "votes of inner nodes", **nodes(stump()), **votes("target", Vote(0, 0, 0, 9), Vote(0, 1, 0, 1), Vote(0, 2, 0, 1)), n_targets=1),
-    case(X[0], [[1]], "one row", **one("BRANCH_LEQ", 0)),
-    case(X[:0], np.zeros((0, 1)), "no rows", **one("BRANCH_LEQ", 0)),
-    case(np.array([[2**53]]), [[1]], "integers", **one("BRANCH_GT", 3)),
-    case(np.array([[0.1]]), [[3]], "float64 is not rounded to the threshold's float32", 3, **one("BRANCH_GTE", float(np.float32(0.1)))),
+    case(X[0], [[1]], "one row", **single_split("BRANCH_LEQ", 0)),
+    case(X[:0], np.zeros((0, 1)), "no rows", **single_split("BRANCH_LEQ", 0)),
+    case(np.array([[2**53]]), [[1]], "integers", **single_split("BRANCH_GT", 3)),
+    case(np.array([[0.1]]), [[3]], "float64 is not rounded to the threshold's float32", 3, **single_split("BRANCH_GTE", float(np.float32(0.1)))),
     case(np.array([[0.1]]), [[0.25]], "numbers as tensors", 3, **DOUBLES, nodes_values_as_tensor=np.array([0.1, 0, 0]), n_targets=1,
          **{k: v for k, v in TWO.items() if k != "target_weights"}, target_weights_as_tensor=np.array([0.125, 1]), base_values_as_tensor=np.array([0.125])),
-    case(X, [[1], [3]], "deprecated", 5, **one("BRANCH_LEQ", 0)),
-    case(X, [[1], [3]], "popularity", **one("BRANCH_LEQ", 0), nodes_hitrates=[1.0, 2.0, 3.0]),
+    case(X, [[1], [3]], "deprecated", 5, **single_split("BRANCH_LEQ", 0)),
+    case(X, [[1], [3]], "popularity", **single_split("BRANCH_LEQ", 0), nodes_hitrates=[1.0, 2.0, 3.0]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
-def test_the_root_is_nobodys_child() -> None:
+def test_the_root_is_no_child() -> None:
     leaves_first = {
         "nodes_treeids": [7, 7, 7],
         "nodes_nodeids": [30, 10, 20],
@@ -89,15 +89,15 @@ def test_the_root_is_nobodys_child() -> None:
         "nodes_truenodeids": [0, 20, 0],
         "nodes_falsenodeids": [0, 30, 0],
     } | votes("target", Vote(7, 20, 0, 1), Vote(7, 30, 0, 3))
-    check(case(X, [[1], [3]], **leaves_first, n_targets=1))
+    assert_case(case(X, [[1], [3]], **leaves_first, n_targets=1))
 
 
 def test_many_rows_and_trees_go_in_chunks() -> None:
     rows = np.arange(-3000, 3000, dtype=F).reshape(-1, 1)
     trees = [stump("BRANCH_LEQ", value) for value in range(-200, 200)]
-    found = [Vote(t, 2, 0, 1) for t in range(len(trees))]
+    leaf_votes = [Vote(t, 2, 0, 1) for t in range(len(trees))]
     counts = np.clip(rows + 200, 0, 400)  # the trees whose threshold lies below x
-    check(case(rows, counts, **nodes(*trees), **votes("target", *found), n_targets=1))
+    assert_case(case(rows, counts, **nodes(*trees), **votes("target", *leaf_votes), n_targets=1))
 
 
 CIRCLE = [
@@ -110,51 +110,53 @@ GOOD = nodes(stump()) | TWO
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
         (nodes(CIRCLE) | votes("target", Vote(0, 3, 0, 1)), "leads back to itself"),
         (nodes([Node(0, 0, "BRANCH_LEQ", 0, 0)]) | votes("target"), "leads back to itself"),
         (GOOD | {"nodes_truenodeids": [9, 0, 0]}, "there is no node 9 in tree 0"),
-        (GOOD | {"nodes_featureids": [1, 0, 0]}, "feature id 1 lies outside of rows of 1 features"),
-        (GOOD | {"nodes_featureids": [-1, 0, 0]}, "feature id -1 lies outside"),
-        (GOOD | {"nodes_nodeids": [0, 1, 1]}, "node 1 of tree 0 is there twice"),
-        (GOOD | {"nodes_modes": ["BRANCH_MEMBER", "LEAF", "LEAF"]}, "nodes_modes has 'BRANCH_MEMBER'"),
-        (GOOD | {"nodes_values": [0.0]}, "differ in length.*nodes_values 1"),
-        (GOOD | {"target_ids": [0, 5]}, r"the ids of the votes\[1\] is 5"),
+        (GOOD | {"nodes_featureids": [1, 0, 0]}, r"feature ids must be in \[0, 1\), the features of a row; got 1"),
+        (GOOD | {"nodes_featureids": [-1, 0, 0]}, r"feature ids must be in \[0, 1\), the features of a row; got -1"),
+        (GOOD | {"nodes_nodeids": [0, 1, 1]}, "node ids of a tree must be distinct; got node 1 of tree 0 twice"),
+        (GOOD | {"nodes_modes": ["BRANCH_MEMBER", "LEAF", "LEAF"]}, "BRANCH_GTE, BRANCH_GT, BRANCH_EQ, BRANCH_NEQ, LEAF; got 'BRANCH_MEMBER'"),
+        (GOOD | {"nodes_values": [0.0]}, "parallel lists must be of one length"),
+        (GOOD | {"target_ids": [0, 5]}, r"the ids of the votes\[1\] must be in \[0, 1\); got 5"),
         (GOOD | {"target_nodeids": [1, 8]}, "there is no node 8 in tree 0"),
         (GOOD | {"target_treeids": [0, 3]}, "there is no node 2 in tree 3"),
-        (GOOD | {"target_weights": [1.0]}, "differ in length"),
-        (GOOD | {"base_values": [1.0, 2.0]}, "base_values has 2 elements"),
-        (GOOD | {"aggregate_function": "MEAN"}, "aggregate_function is 'MEAN'"),
-        (GOOD | {"post_transform": "TANH"}, "post_transform is 'TANH'"),
-        (GOOD | {"nodes_values_as_tensor": np.zeros(3)}, "as a list and as a tensor"),
+        (GOOD | {"target_weights": [1.0]}, "parallel lists must be of one length"),
+        (GOOD | {"base_values": [1.0, 2.0]}, "base_values must have 1 elements or none; got 2"),
+        (GOOD | {"aggregate_function": "MEAN"}, "aggregate_function must be one of AVERAGE, SUM, MIN, MAX; got 'MEAN'"),
+        (GOOD | {"post_transform": "TANH"}, "post_transform must be one of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT"),
+        (GOOD | {"nodes_values_as_tensor": np.zeros(3)}, "numbers must be set as a list or as a tensor; got both"),
     ],
 )  # fmt: skip
-def test_what_is_no_forest_is_refused(attributes: dict[str, object], says: str) -> None:
+def test_what_is_no_forest_is_refused(attributes: dict[str, object], message: str) -> None:
     given = {k: v for k, v in attributes.items() if not isinstance(v, list) or v}
-    with pytest.raises(EvaluationError, match=says):
-        check(case(X, [], version=3, **{"n_targets": 1, **given}))
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(X, [], version=3, **{"n_targets": 1, **given}))
 
 
 def test_a_result_that_is_too_large_is_refused() -> None:
     with pytest.raises(LimitError, match="TreeEnsembleRegressor result"):
-        check(case(X, [], **GOOD, n_targets=2**40))
+        assert_case(case(X, [], **GOOD, n_targets=2**40))
 
 
 def test_a_long_chain_is_no_circle() -> None:
     size = 3000
     chain = [Node(0, i, "BRANCH_LEQ", size, i + 1) for i in range(size - 1)]
     tree = [*chain, Node(), Node()]
-    found = votes("target", Vote(0, size - 1, 0, 1), Vote(0, size, 0, 2))
-    check(case(np.array([[size], [5]], F), [[1], [2]], **nodes(tree), **found, n_targets=1))
+    leaf_votes = votes("target", Vote(0, size - 1, 0, 1), Vote(0, size, 0, 2))
+    assert_case(case(np.array([[size], [5]], F), [[1], [2]], **nodes(tree), **leaf_votes, n_targets=1))
 
 
 def test_types_of_results() -> None:
-    assert ask("TreeEnsembleRegressor", 1, [floats("N", 3)], {"n_targets": 2}, domain=ML) == [floats("N", 2)]
+    assert infer_node("TreeEnsembleRegressor", 1, [floats("N", 3)], {"n_targets": 2}, domain=ML) == [
+        floats("N", 2)
+    ]
     counted = votes("target", Vote(0, 1, 0, 1.0), Vote(0, 2, 4, 2.0)) | nodes(stump())
     lists = {name: tuple(v) for name, v in counted.items() if isinstance(v, list)}
-    assert ask("TreeEnsembleRegressor", 3, [floats(3)], lists, domain=ML) == [floats(1, 5)]
+    assert infer_node("TreeEnsembleRegressor", 3, [floats(3)], lists, domain=ML) == [floats(1, 5)]
     broken = lists | {"nodes_truenodeids": (9, 0, 0)}
     with pytest.raises(InferenceError, match="there is no node 9 in tree 0"):
-        ask("TreeEnsembleRegressor", 3, [floats(3)], broken, domain=ML)
-    assert ask("TreeEnsembleRegressor", 5, [None], {"n_targets": 2}, domain=ML) == [floats(None, 2)]
+        infer_node("TreeEnsembleRegressor", 3, [floats(3)], broken, domain=ML)
+    assert infer_node("TreeEnsembleRegressor", 5, [None], {"n_targets": 2}, domain=ML) == [floats(None, 2)]

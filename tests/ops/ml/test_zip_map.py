@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
@@ -29,26 +29,34 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("attributes", "says"),
+    ("attributes", "message"),
     [
-        ({"classlabels_int64s": [1, 2]}, "2 class labels are given for rows of 3 elements"),
-        ({}, "exactly one of"),
-        ({"classlabels_int64s": [1, 2, 3], "classlabels_strings": ["a", "b", "c"]}, "exactly one of"),
+        (
+            {"classlabels_int64s": [1, 2]},
+            "there must be 3 class labels, one for each element of a row; got 2",
+        ),
+        ({}, "one of classlabels_int64s and classlabels_strings must be set"),
+        (
+            {"classlabels_int64s": [1, 2, 3], "classlabels_strings": ["a", "b", "c"]},
+            "one of classlabels_int64s and classlabels_strings must be set",
+        ),
     ],
 )
-def test_labels_must_fit_the_columns(attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(np.zeros((1, 3), F), [], **attributes))
+def test_labels_must_fit_the_columns(attributes: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(np.zeros((1, 3), F), [], **attributes))
 
 
 def test_types_of_results() -> None:
     attributes = {"classlabels_strings": ("a", "b")}
-    assert ask("ZipMap", 1, [floats("N", 2)], attributes, domain=ML) == [
+    assert infer_node("ZipMap", 1, [floats("N", 2)], attributes, domain=ML) == [
         SequenceType(MapType(DataType.STRING, TensorType(DataType.FLOAT)))
     ]
-    with pytest.raises(InferenceError, match="2 class labels are given for rows of 3"):
-        ask("ZipMap", 1, [floats("N", 3)], attributes, domain=ML)
+    with pytest.raises(
+        InferenceError, match="there must be 3 class labels, one for each element of a row; got 2"
+    ):
+        infer_node("ZipMap", 1, [floats("N", 3)], attributes, domain=ML)

@@ -1,4 +1,4 @@
-"""Trees for tests, as the attributes of the operators of the first versions."""
+"""Trees as attributes of TreeEnsembleClassifier and TreeEnsembleRegressor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Vote:
-    """What a leaf says of a class or target."""
+    """The weight of a leaf for a class or target."""
 
     tree: int
     node: int
@@ -29,7 +29,7 @@ class Vote:
 
 
 def stump(mode: str = "BRANCH_LEQ", value: float = 0.0, missing_true: int = 0) -> list[Node]:
-    """Feature 0 compared with a value: leaf 1 where it is true, leaf 2 where not."""
+    """Feature 0 compared with a value: leaf 1 if true, leaf 2 if false."""
     return [Node(0, value, mode, 1, 2, missing_true), Node(), Node()]
 
 
@@ -48,11 +48,11 @@ def nodes(*trees: Sequence[Node]) -> dict[str, object]:
     }
 
 
-def votes(prefix: str, *found: Vote) -> dict[str, object]:
+def votes(prefix: str, *leaf_votes: Vote) -> dict[str, object]:
     """The attributes `class_*` or `target_*`."""
     return {
-        f"{prefix}_treeids": [v.tree for v in found],
-        f"{prefix}_nodeids": [v.node for v in found],
-        f"{prefix}_ids": [v.id for v in found],
-        f"{prefix}_weights": [float(v.weight) for v in found],
+        f"{prefix}_treeids": [v.tree for v in leaf_votes],
+        f"{prefix}_nodeids": [v.node for v in leaf_votes],
+        f"{prefix}_ids": [v.id for v in leaf_votes],
+        f"{prefix}_weights": [float(v.weight) for v in leaf_votes],
     }

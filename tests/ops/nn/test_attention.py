@@ -4,8 +4,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -20,8 +20,8 @@ LN2 = math.log(2)
 
 
 def array(values: object, *shape: int) -> np.ndarray:
-    found = np.array(values, F)
-    return found.reshape(shape) if shape else found
+    result = np.array(values, F)
+    return result.reshape(shape) if shape else result
 
 
 def powers(keys: int, batch: int = 1) -> np.ndarray:
@@ -34,7 +34,7 @@ def zeros(length: int, batch: int = 1) -> np.ndarray:
 
 
 def means(*rows: str) -> np.ndarray:
-    """What queries of zeros give: the mean of the values of those keys that a row marks with a 1, 0 without any."""
+    """The outputs for queries of zeros: the mean of the values of keys that a row marks with 1; 0 if there are none."""
     values = [[2.0**j for j, mark in enumerate(row) if mark == "1"] for row in rows]
     return array([sum(v) / len(v) if v else 0 for v in values], 1, 1, len(rows), 1)
 
@@ -42,7 +42,7 @@ def means(*rows: str) -> np.ndarray:
 def reach(
     version: int, queries: int, keys: int, rows: list[str], label: str, *more: RuntimeValue, **given: object
 ) -> Case:
-    """Queries of zeros: `rows` shows which keys each of them looks at."""
+    """Queries of zeros; `rows` marks the keys that each of them attends to."""
     inputs = [zeros(queries), zeros(keys), powers(keys), *more]
     return Case("Attention", version, inputs, [means(*rows)], given, label)
 
@@ -145,7 +145,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_softmax_precision_rounds_scores_and_weights() -> None:
@@ -153,7 +153,7 @@ def test_softmax_precision_rounds_scores_and_weights() -> None:
     q = array(1 + 2**-12, 1, 1, 1, 1)
     given = {"scale": 1.0, "softmax_precision": 10, "qk_matmul_output_mode": 3}
     weights = np.array([1 / (1 + math.e), math.e / (1 + math.e)]).astype(np.float16).astype(F)
-    check(Case("Attention", 23, [q, K, V], [..., ..., ..., weights.reshape(1, 1, 1, 2)], given))
+    assert_case(Case("Attention", 23, [q, K, V], [..., ..., ..., weights.reshape(1, 1, 1, 2)], given))
 
 
 def test_attention_is_its_formula_for_many_heads() -> None:
@@ -163,45 +163,57 @@ def test_attention_is_its_formula_for_many_heads() -> None:
     for b, h, i in np.ndindex(2, 4, 3):
         weights = np.array([math.exp(q[b, h, i] @ k[b, h // 2, j] / math.sqrt(5)) for j in range(6)])
         expected[b, h, i] = weights / weights.sum() @ v[b, h // 2]
-    check(Case("Attention", 23, [q, k, v], [expected]))
+    assert_case(Case("Attention", 23, [q, k, v], [expected]))
     packed = [x.swapaxes(1, 2).reshape(2, x.shape[2], -1) for x in (q, k, v, expected)]
-    check(Case("Attention", 23, packed[:3], packed[3:], {"q_num_heads": 4, "kv_num_heads": 2}))
+    assert_case(Case("Attention", 23, packed[:3], packed[3:], {"q_num_heads": 4, "kv_num_heads": 2}))
 
 
 BAD: list[tuple[list[RuntimeValue], dict[str, object], str]] = [
-    ([Q, K, V[0]], {}, "4, 4 and 3 axes"),
-    (list(PACKED), {"q_num_heads": 2}, "q_num_heads and kv_num_heads are wanted"),
+    ([Q, K, V[0]], {}, "Q, K and V must all have rank 3 or all rank 4; got 4, 4 and 3"),
+    (list(PACKED), {"q_num_heads": 2}, "q_num_heads and kv_num_heads must be given"),
     (
         list(PACKED),
         {"q_num_heads": 3, "kv_num_heads": 2},
-        "Q has rows of 2 elements, which 3 heads cannot share",
+        "rows of Q must be a multiple of 3 heads; got 2",
     ),
-    ([Q, K, V[:, :, :1]], {}, "do not fit together"),
-    ([Q, FOUR, V], {}, "do not fit together"),
-    ([np.zeros((1, 3, 1, 1), F), *GROUPS[1:]], {}, "no multiple"),
-    ([Q, K, V, np.ones(3, bool)], {}, r"attn_mask of shape \[3\] cannot be broadcast to \[1, 1, 1, 2\]"),
-    ([Q, K, V, np.ones((1, 1, 1, 1, 2), bool)], {}, "cannot be broadcast"),
-    ([Q, K, V, None, PAST[0]], {}, "belong together"),
-    ([Q, K, V, None, FOUR, PAST[1]], {}, "past_key of shape"),
-    ([Q, K, V, None, *PAST, np.array([1])], {}, "cannot be used with past_key"),
+    (
+        [Q, K, V[:, :, :1]],
+        {},
+        r"Q, K and V must .*; got Q \[1, 1, 1, 1\], K \[1, 1, 2, 1\], V \[1, 1, 1, 1\]",
+    ),
+    ([Q, FOUR, V], {}, r"Q, K and V must .*; got Q \[1, 1, 1, 1\], K \[1, 1, 2, 4\], V \[1, 1, 2, 1\]"),
+    (
+        [np.zeros((1, 3, 1, 1), F), *GROUPS[1:]],
+        {},
+        r"query heads must .*; got Q \[1, 3, 1, 1\], K \[1, 2, 1, 1\], V \[1, 2, 1, 1\]",
+    ),
+    ([Q, K, V, np.ones(3, bool)], {}, r"attn_mask must broadcast to \[1, 1, 1, 2\]; got shape \[3\]"),
+    ([Q, K, V, np.ones((1, 1, 1, 1, 2), bool)], {}, r"attn_mask must .*; got shape \[1, 1, 1, 1, 2\]"),
+    ([Q, K, V, None, PAST[0]], {}, r"past_key and past_value must .*; got only one of them"),
+    ([Q, K, V, None, FOUR, PAST[1]], {}, r"past_key must .*; got \[1, 1, 2, 4\]"),
+    ([Q, K, V, None, *PAST, np.array([1])], {}, "must not be used with past_key"),
     ([Q, K, V, *NO_PAST, np.array([3])], {}, "nonpad_kv_seqlen"),
     ([Q, K, V, *NO_PAST, np.array([-1])], {}, "nonpad_kv_seqlen"),
     ([Q, K, V, *NO_PAST, np.array([1, 1])], {}, "nonpad_kv_seqlen"),
-    ([Q, K, V], {"left_window_size": -2}, "windows of -2 and -1"),
-    ([Q, K, V], {"softmax_precision": 7}, "softmax_precision is 7"),
-    ([Q, K, V], {"qk_matmul_output_mode": 4}, "qk_matmul_output_mode is 4"),
+    ([Q, K, V], {"left_window_size": -2}, "window sizes must be >= -1; got -2 and -1"),
+    ([Q, K, V], {"softmax_precision": 7}, r"softmax_precision must .*; got 7"),
+    ([Q, K, V], {"qk_matmul_output_mode": 4}, "qk_matmul_output_mode must be 0, 1, 2 or 3; got 4"),
 ]
 
 
-@pytest.mark.parametrize(("inputs", "attributes", "says"), BAD)
-def test_bad_calls_are_refused(inputs: list[RuntimeValue], attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(Case("Attention", 25, inputs, [..., ..., ..., ...], attributes))
+@pytest.mark.parametrize(("inputs", "attributes", "message"), BAD)
+def test_bad_calls_are_refused(
+    inputs: list[RuntimeValue], attributes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(Case("Attention", 25, inputs, [..., ..., ..., ...], attributes))
 
 
 def test_version_23_fills_no_mask_up() -> None:
-    with pytest.raises(EvaluationError, match="cannot be broadcast"):
-        check(reach(23, 2, 4, ["1100", "1100"], "", np.array([[True, True], [True, True]])))
+    with pytest.raises(
+        EvaluationError, match=r"attn_mask must broadcast to \[1, 1, 2, 4\]; got shape \[2, 2\]"
+    ):
+        assert_case(reach(23, 2, 4, ["1100", "1100"], "", np.array([[True, True], [True, True]])))
 
 
 def test_large_scores_pass_the_limit() -> None:
@@ -218,8 +230,8 @@ LENGTHS = TensorType(DataType.INT64, (symbol("B"),))
 
 
 def test_symbols_come_through() -> None:
-    found = ask("Attention", 24, INPUTS, outputs=4)
-    assert found == [
+    types = infer_node("Attention", 24, INPUTS, outputs=4)
+    assert types == [
         floats("B", 8, "S", 32),
         floats("B", 2, "T", 64),
         floats("B", 2, "T", 32),
@@ -229,20 +241,20 @@ def test_symbols_come_through() -> None:
 
 def test_the_past_makes_the_present_longer() -> None:
     inputs = [*INPUTS, None, floats("B", 2, "P", 64), floats("B", 2, "P", 32)]
-    found = ask("Attention", 23, inputs, outputs=4, absent=[3])
+    types = infer_node("Attention", 23, inputs, outputs=4, absent=[3])
     total = symbol("P") + symbol("T")
-    assert found[1:] == [floats("B", 2, total, 64), floats("B", 2, total, 32), floats("B", 8, "S", total)]
+    assert types[1:] == [floats("B", 2, total, 64), floats("B", 2, total, 32), floats("B", 8, "S", total)]
 
 
-def test_packed_heads_are_told_by_attributes() -> None:
+def test_packed_heads_are_split_by_attributes() -> None:
     inputs: list[Type | None] = [floats("B", "S", 512), floats("B", "T", 128), floats("B", "T", 64)]
-    found = ask("Attention", 23, inputs, {"q_num_heads": 8, "kv_num_heads": 2}, outputs=2)
-    assert found == [floats("B", "S", 256), floats("B", 2, "T", 64)]
+    types = infer_node("Attention", 23, inputs, {"q_num_heads": 8, "kv_num_heads": 2}, outputs=2)
+    assert types == [floats("B", "S", 256), floats("B", 2, "T", 64)]
 
 
 def test_little_is_known_of_unknown_inputs() -> None:
     unknown = TensorType(DataType.FLOAT)
-    assert ask("Attention", 23, [unknown, None, INPUTS[2]], outputs=3) == [
+    assert infer_node("Attention", 23, [unknown, None, INPUTS[2]], outputs=3) == [
         unknown,
         None,
         floats("B", 2, "T", 32),
@@ -268,7 +280,7 @@ def test_little_is_known_of_unknown_inputs() -> None:
 )
 def test_contradictions_are_refused(inputs: list[Type | None], attributes: dict[str, object]) -> None:
     with pytest.raises(InferenceError):
-        ask("Attention", 24, inputs, attributes)
+        infer_node("Attention", 24, inputs, attributes)
 
 
 @pytest.mark.parametrize(
@@ -285,11 +297,11 @@ def test_version_25_refuses_what_excludes_each_other(
     inputs: list[Type | None], absent: tuple[int, ...], outputs: int, attributes: dict[str, object]
 ) -> None:
     with pytest.raises(InferenceError):
-        ask("Attention", 25, inputs, attributes, outputs=outputs, absent=absent)
+        infer_node("Attention", 25, inputs, attributes, outputs=outputs, absent=absent)
 
 
 def test_a_mask_may_have_fewer_keys_from_24_on() -> None:
     q = floats(1, 2, 3, 4)
-    assert ask("Attention", 24, [q, q, q, floats(3, 2)]) == [q]
-    with pytest.raises(InferenceError, match="the mask has 2 elements on axis -1, where the scores have 3"):
-        ask("Attention", 23, [q, q, q, floats(3, 2)])
+    assert infer_node("Attention", 24, [q, q, q, floats(3, 2)]) == [q]
+    with pytest.raises(InferenceError, match=r"axis -1 of the mask must .*; got size 2"):
+        infer_node("Attention", 23, [q, q, q, floats(3, 2)])

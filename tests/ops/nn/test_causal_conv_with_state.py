@@ -4,8 +4,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.build import Builder
@@ -50,7 +50,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_a_long_run_is_the_same_as_its_parts() -> None:
@@ -59,24 +59,28 @@ def test_a_long_run_is_the_same_as_its_parts() -> None:
     whole = np.zeros((2, 3, 7), F)
     for b, c, t in np.ndindex(2, 3, 7):
         whole[b, c, t] = sum(w[c, 0, 3 - back] * x[b, c, t - back] for back in range(4) if t >= back)
-    check(Case("CausalConvWithState", 27, [x, w], [whole, x[..., 4:]]))
-    check(Case("CausalConvWithState", 27, [x[..., 5:], w, None, x[..., 2:5]], [whole[..., 5:], x[..., 4:]]))
+    assert_case(Case("CausalConvWithState", 27, [x, w], [whole, x[..., 4:]]))
+    assert_case(
+        Case("CausalConvWithState", 27, [x[..., 5:], w, None, x[..., 2:5]], [whole[..., 5:], x[..., 4:]])
+    )
 
 
 @pytest.mark.parametrize(
-    ("inputs", "attributes", "says"),
+    ("inputs", "attributes", "message"),
     [
-        ([X, W], {"activation": "relu"}, "activation is 'relu'"),
-        ([X[0], W], {}, "does not fit an input"),
-        ([X, TWO], {}, "does not fit an input"),
-        ([X, W[..., :0]], {}, "does not fit an input"),
-        ([X, W, PAST[0, 0]], {}, "bias is of shape"),
-        ([X, W, None, STATE[..., :1]], {}, "past_state is of shape"),
+        ([X, W], {"activation": "relu"}, "activation must be none, silu or swish; got 'relu'"),
+        ([X[0], W], {}, r"weight must .*; got \[1, 1, 3\]"),
+        ([X, TWO], {}, r"weight must .*; got \[2, 2, 1\]"),
+        ([X, W[..., :0]], {}, r"weight must .*; got \[1, 1, 0\]"),
+        ([X, W, PAST[0, 0]], {}, r"bias must have shape \[1\]; got \[2\]"),
+        ([X, W, None, STATE[..., :1]], {}, r"past_state must have shape \[1, 1, 2\]; got \[1, 1, 1\]"),
     ],
 )
-def test_bad_calls_are_refused(inputs: list[RuntimeValue], attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(Case("CausalConvWithState", 27, inputs, [..., ...], attributes))
+def test_bad_calls_are_refused(
+    inputs: list[RuntimeValue], attributes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(Case("CausalConvWithState", 27, inputs, [..., ...], attributes))
 
 
 def test_a_large_state_passes_the_limit() -> None:
@@ -87,8 +91,8 @@ def test_a_large_state_passes_the_limit() -> None:
 
 
 def test_symbols_come_through() -> None:
-    found = ask("CausalConvWithState", 27, [floats("B", None, "L"), floats(6, 1, 4)], outputs=2)
-    assert found == [floats("B", 6, "L"), floats("B", 6, 3)]
+    types = infer_node("CausalConvWithState", 27, [floats("B", None, "L"), floats(6, 1, 4)], outputs=2)
+    assert types == [floats("B", 6, "L"), floats("B", 6, 3)]
 
 
 @pytest.mark.parametrize(
@@ -96,4 +100,4 @@ def test_symbols_come_through() -> None:
 )
 def test_contradictions_are_refused(inputs: list[Type | None]) -> None:
     with pytest.raises(InferenceError):
-        ask("CausalConvWithState", 27, inputs)
+        infer_node("CausalConvWithState", 27, inputs)

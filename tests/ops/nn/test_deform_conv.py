@@ -4,9 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.nn.window_loops import Setting, convolved, settings
-from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, shape
+from cases import Case, assert_case
+from ops.nn.window_loops import Setting, convolve, settings
+from ops.tensor.operator_facets import (
+    FLOAT,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.types import TensorType
 
@@ -53,7 +62,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @given(setting=settings(), groups=st.integers(1, 2), offset_group=st.integers(1, 2), seed=st.integers(0, 9))
@@ -66,12 +75,12 @@ def test_without_offsets_it_is_a_convolution(
     taps = int(np.prod(setting.kernel)) * offset_group
     offset = np.zeros((2, taps * len(setting.size), *setting.out), np.float32)
     attributes = {"group": groups, "offset_group": offset_group, **setting.attributes}
-    check(
+    assert_case(
         Case(
             "DeformConv",
             22,
             [x, w, offset],
-            [convolved(x, w, setting, groups).astype(np.float32)],
+            [convolve(x, w, setting, groups).astype(np.float32)],
             attributes,
         )
     )
@@ -82,34 +91,54 @@ def test_without_offsets_it_is_a_convolution(
     [
         (
             Case("DeformConv", 22, [LINE, ONE, still(1, 2, 4)], [...]),
-            r"offset has shape \[1, 2, 4\], \[1, 1, 4\]",
+            r"offset must have shape \[1, 1, 4\]; got \[1, 2, 4\]",
         ),
-        (Case("DeformConv", 22, [LINE, ONE, still(1, 1, 4), None, still(1, 1, 3)], [...]), "mask has shape"),
-        (Case("DeformConv", 22, [LINE, ONE, still(1, 1, 4)], [...], {"offset_group": 2}), "offset_group 2"),
-        (Case("DeformConv", 22, [LINE, ONE, still(1, 1, 4)], [...], {"group": 2}), "group is 2"),
+        (
+            Case("DeformConv", 22, [LINE, ONE, still(1, 1, 4), None, still(1, 1, 3)], [...]),
+            r"mask must have shape \[1, 1, 4\]; got \[1, 1, 3\]",
+        ),
+        (
+            Case("DeformConv", 22, [LINE, ONE, still(1, 1, 4)], [...], {"offset_group": 2}),
+            "offset_group must divide the 1 channels; got 2",
+        ),
+        (
+            Case("DeformConv", 22, [LINE, ONE, still(1, 1, 4)], [...], {"group": 2}),
+            r"x must .*; got 1 channels, W of shape \[1, 1, 1\] and group 2",
+        ),
     ],
 )
 def test_bad_values_are_refused(case: Case, match: str) -> None:
-    refused(case, match)
+    assert_refused(case, match)
 
 
 def test_inference() -> None:
-    question = asked("DeformConv", 22, [floats(N, 4, H), floats(8, 4, 3), None], pads=(1, 1), strides=(2,))
-    assert shape(question) == (N, 8, (H - 1) // 2 + 1)
-    assert shape(asked("DeformConv", 22, [floats(N, 4, None), floats(8, 4, 3), floats(N, 3, 7)])) == (N, 8, 7)
-    assert shape(asked("DeformConv", 22, [TensorType(FLOAT), floats(8, 4, 3), None])) == (None, 8, None)
-    contradicts(
-        asked("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), floats(N, 3, 8)]), "offset and the windows"
+    inference = make_inference(
+        "DeformConv", 22, [floats(N, 4, H), floats(8, 4, 3), None], pads=(1, 1), strides=(2,)
     )
-    contradicts(
-        asked("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), floats(N, 3)]), "offset has rank 2"
+    assert infer_shape(inference) == (N, 8, (H - 1) // 2 + 1)
+    assert infer_shape(
+        make_inference("DeformConv", 22, [floats(N, 4, None), floats(8, 4, 3), floats(N, 3, 7)])
+    ) == (N, 8, 7)
+    assert infer_shape(make_inference("DeformConv", 22, [TensorType(FLOAT), floats(8, 4, 3), None])) == (
+        None,
+        8,
+        None,
     )
-    contradicts(
-        asked("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), floats(N, 6, 7)]), "offset and the windows"
+    assert_contradiction(
+        make_inference("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), floats(N, 3, 8)]),
+        "offset and the windows",
     )
-    contradicts(
-        asked("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), None], offset_group=3),
+    assert_contradiction(
+        make_inference("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), floats(N, 3)]),
+        "offset must have rank 3; got 2",
+    )
+    assert_contradiction(
+        make_inference("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), floats(N, 6, 7)]),
+        "offset and the windows",
+    )
+    assert_contradiction(
+        make_inference("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), None], offset_group=3),
         "divide the 4 channels",
     )
-    masked = asked("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), None, None, floats(N, 2, 7)])
-    contradicts(masked, "mask and the windows")
+    masked = make_inference("DeformConv", 22, [floats(N, 4, 9), floats(8, 4, 3), None, None, floats(N, 2, 7)])
+    assert_contradiction(masked, "mask and the windows")

@@ -2,8 +2,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    FLOAT,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 from sardonyx._src.ir.types import TensorType
 
 X = f32([[[[1, -2], [3, 6]], [[0, 0], [-4, 0]]]])
@@ -41,19 +50,19 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("op", ["GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"])
 def test_a_vector_is_refused(op: str) -> None:
-    refused(Case(op, 22, [f32([1, 2])], [...]), "rank 1")
-    contradicts(asked(op, 22, [floats(3)]), "rank 1")
+    assert_refused(Case(op, 22, [f32([1, 2])], [...]), "rank 1")
+    assert_contradiction(make_inference(op, 22, [floats(3)]), "rank 1")
 
 
 def test_spatial_axes_become_one() -> None:
-    assert shape(asked("GlobalMaxPool", 22, [floats(N, 3, None, N)])) == (N, 3, 1, 1)
-    assert shape(asked("GlobalMaxPool", 22, [TensorType(FLOAT)])) is None
+    assert infer_shape(make_inference("GlobalMaxPool", 22, [floats(N, 3, None, N)])) == (N, 3, 1, 1)
+    assert infer_shape(make_inference("GlobalMaxPool", 22, [TensorType(FLOAT)])) is None
 
 
 def test_p_has_to_be_positive() -> None:
-    refused(Case("GlobalLpPool", 2, [X], [...], {"p": 0}), "p is 0")
+    assert_refused(Case("GlobalLpPool", 2, [X], [...], {"p": 0}), "p must be > 0; got 0")

@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.tensor.questions import N, asked, contradicts, f32, floats, refused, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 
 X = f32([[[1], [3], [3], [7]]])  # in two groups: means 2 and 5, deviations 1 and 2
 UNIT = f32([[[-1], [1], [-1], [1]]])
@@ -31,7 +39,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @given(seed=st.integers(0, 20), groups=st.integers(1, 3), each=st.integers(1, 3))
@@ -42,10 +50,10 @@ def test_each_group_has_mean_0_and_variance_1(seed: int, groups: int, each: int)
     expected = y.reshape(x.shape).astype(np.float32)
     ones, zeros = np.ones(9, np.float32), np.zeros(9, np.float32)
     channels = groups * each
-    check(
+    assert_case(
         Case("GroupNormalization", 18, [x, ones[:groups], zeros[:groups]], [expected], {"num_groups": groups})
     )
-    check(
+    assert_case(
         Case(
             "GroupNormalization",
             21,
@@ -59,15 +67,21 @@ def test_each_group_has_mean_0_and_variance_1(seed: int, groups: int, each: int)
 @pytest.mark.parametrize(
     ("case", "match"),
     [
-        (Case("GroupNormalization", 21, [X, *BY_CHANNEL], [...], {"num_groups": 3}), "num_groups is 3"),
-        (Case("GroupNormalization", 21, [X, *BY_CHANNEL], [...], {"num_groups": 0}), "num_groups is 0"),
+        (
+            Case("GroupNormalization", 21, [X, *BY_CHANNEL], [...], {"num_groups": 3}),
+            r"x must .*; got shape \[1, 4, 1\] and num_groups 3",
+        ),
+        (
+            Case("GroupNormalization", 21, [X, *BY_CHANNEL], [...], {"num_groups": 0}),
+            r"x must .*; got shape \[1, 4, 1\] and num_groups 0",
+        ),
         (
             Case("GroupNormalization", 21, [X, *BY_GROUP], [...], {"num_groups": 2}),
-            r"scale has shape \[2\], \[4\]",
+            r"scale must have shape \[4\]; got \[2\]",
         ),
         (
             Case("GroupNormalization", 18, [X, *BY_CHANNEL], [...], {"num_groups": 2}),
-            r"scale has shape \[4\], \[2\]",
+            r"scale must have shape \[2\]; got \[4\]",
         ),
         (Case("GroupNormalization", 18, [f32([1]), *BY_GROUP], [...], {"num_groups": 1}), r"shape \[1\]"),
         (
@@ -77,22 +91,34 @@ def test_each_group_has_mean_0_and_variance_1(seed: int, groups: int, each: int)
     ],
 )
 def test_bad_values_are_refused(case: Case, match: str) -> None:
-    refused(case, match)
+    assert_refused(case, match)
 
 
 def test_inference() -> None:
-    assert shape(asked("GroupNormalization", 21, [floats(N, 4, None), floats(4), None], num_groups=2)) == (
+    assert infer_shape(
+        make_inference("GroupNormalization", 21, [floats(N, 4, None), floats(4), None], num_groups=2)
+    ) == (
         N,
         4,
         None,
     )
-    assert shape(asked("GroupNormalization", 18, [floats(N, 4), floats(2), None], num_groups=2)) == (N, 4)
-    contradicts(asked("GroupNormalization", 21, [floats(N, 4)], num_groups=3), "does not divide 4")
-    contradicts(
-        asked("GroupNormalization", 21, [floats(N, 4), floats(2)], num_groups=2), "2 elements, 4 are wanted"
+    assert infer_shape(
+        make_inference("GroupNormalization", 18, [floats(N, 4), floats(2), None], num_groups=2)
+    ) == (N, 4)
+    assert_contradiction(
+        make_inference("GroupNormalization", 21, [floats(N, 4)], num_groups=3),
+        "num_groups must divide the 4 channels; got 3",
     )
-    contradicts(
-        asked("GroupNormalization", 18, [floats(N, 4), floats(4)], num_groups=2), "4 elements, 2 are wanted"
+    assert_contradiction(
+        make_inference("GroupNormalization", 21, [floats(N, 4), floats(2)], num_groups=2),
+        "input 1 must have 4 elements; got 2",
     )
-    contradicts(asked("GroupNormalization", 21, [floats(N, 4)], num_groups=0), "num_groups is 0")
-    contradicts(asked("GroupNormalization", 21, [floats(4)], num_groups=2), "rank 1")
+    assert_contradiction(
+        make_inference("GroupNormalization", 18, [floats(N, 4), floats(4)], num_groups=2),
+        "input 1 must have 2 elements; got 4",
+    )
+    assert_contradiction(
+        make_inference("GroupNormalization", 21, [floats(N, 4)], num_groups=0),
+        "num_groups must be >= 1; got 0",
+    )
+    assert_contradiction(make_inference("GroupNormalization", 21, [floats(4)], num_groups=2), "rank 1")

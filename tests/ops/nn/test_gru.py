@@ -4,8 +4,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import symbol
@@ -63,7 +63,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("linear_before_reset", [0, 1])
@@ -91,24 +91,26 @@ def test_many_neurons_are_their_formula(linear_before_reset: int) -> None:
             Y[t, 0, k] = h
     weights = [w.reshape(1, 3 * n, size), r.reshape(1, 3 * n, n), np.concatenate([wb, rb]).reshape(1, 6 * n)]
     given = {"linear_before_reset": linear_before_reset}
-    check(Case("GRU", 14, [x, *weights, None, h0[None]], [Y, Y[-1]], given))
+    assert_case(Case("GRU", 14, [x, *weights, None, h0[None]], [Y, Y[-1]], given))
 
 
 @pytest.mark.parametrize(
-    ("inputs", "attributes", "says"),
+    ("inputs", "attributes", "message"),
     [
-        ([ONE, W[:, :2], R], {}, r"W is of shape \[1, 2, 1\]; \[1, 3, 1\]"),
-        ([ONE, W, R], {"direction": "foward"}, "direction is 'foward'"),
-        ([ONE, W, R], {"activations": ["Tanh"]}, "1 names; 2 are wanted"),
+        ([ONE, W[:, :2], R], {}, r"W must have shape \[1, 3, 1\]; got \[1, 2, 1\]"),
+        ([ONE, W, R], {"direction": "foward"}, r"direction must .*; got 'foward'"),
+        ([ONE, W, R], {"activations": ["Tanh"]}, "activations must have 2 names; got 1"),
     ],
 )
-def test_bad_calls_are_refused(inputs: list[RuntimeValue], attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(Case("GRU", 14, inputs, [...], attributes))
+def test_bad_calls_are_refused(
+    inputs: list[RuntimeValue], attributes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(Case("GRU", 14, inputs, [...], attributes))
 
 
 def test_symbols_come_through() -> None:
     rows = TensorType(DataType.FLOAT, (1, 3 * symbol("H"), symbol("I")))
     for version in (1, 3, 7, 14, 22):
-        found = ask("GRU", version, [floats("T", "B", "I"), rows, None], outputs=2)
-        assert found == [floats("T", 1, "B", "H"), floats(1, "B", "H")]
+        types = infer_node("GRU", version, [floats("T", "B", "I"), rows, None], outputs=2)
+        assert types == [floats("T", 1, "B", "H"), floats(1, "B", "H")]

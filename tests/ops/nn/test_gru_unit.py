@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from cases import Case, check
+from cases import Case, assert_case
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ops.api import RuntimeValue
 
@@ -43,7 +43,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
@@ -55,5 +55,5 @@ def test_case(case: Case) -> None:
     ],
 )
 def test_shapes_that_do_not_fit_are_refused(inputs: list[RuntimeValue]) -> None:
-    with pytest.raises(EvaluationError, match="of shape"):
-        check(Case("GRUUnit", 1, inputs, [...]))
+    with pytest.raises(EvaluationError, match="must have shape"):
+        assert_case(Case("GRUUnit", 1, inputs, [...]))

@@ -2,8 +2,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import M, N, asked, contradicts, f32, floats, refused, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    M,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 
 X = f32([[3, 0, 1, 2], [2, 5, 1, 0], [0, 1, 3, 2], [0, 1, 2, 3]])
 MARKS = f32([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
@@ -31,15 +40,15 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_axis_outside_of_the_rank_is_refused() -> None:
-    refused(Case("Hardmax", 13, [X], [X], {"axis": -3}), "axis -3 lies outside of rank 2")
-    refused(Case("Hardmax", 11, [X[0]], [X]), "axis 1 lies outside of rank 1")
-    check(Case("Hardmax", 1, [X[0]], [X[0] * 0 + 1], label="each element is a row"))
+    assert_refused(Case("Hardmax", 13, [X], [X], {"axis": -3}), "axis -3 lies outside of rank 2")
+    assert_refused(Case("Hardmax", 11, [X[0]], [X]), "axis 1 lies outside of rank 1")
+    assert_case(Case("Hardmax", 1, [X[0]], [X[0] * 0 + 1], label="each element is a row"))
 
 
 def test_shape_is_kept_and_the_axis_is_checked() -> None:
-    assert shape(asked("Hardmax", 13, [floats(N, M)])) == (N, M)
-    contradicts(asked("Hardmax", 13, [floats(N)], axis=1), "axis 1")
+    assert infer_shape(make_inference("Hardmax", 13, [floats(N, M)])) == (N, M)
+    assert_contradiction(make_inference("Hardmax", 13, [floats(N)], axis=1), "axis 1")

@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.tensor.questions import N, asked, contradicts, f32, floats, refused, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 
 X = f32([[[1, 3], [3, 7]], [[10, 20], [0, 0]]])  # deviations 1, 2, 5 and 0
 SCALE, BIAS = f32([2, 3]), f32([10, 20])
@@ -29,7 +37,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @given(seed=st.integers(0, 20), spatial=st.lists(st.integers(2, 4), min_size=1, max_size=3))
@@ -37,24 +45,32 @@ def test_each_channel_of_each_instance_has_mean_0_and_variance_1(seed: int, spat
     x = np.random.default_rng(seed).normal(3, 2, (2, 3, *spatial))
     flat = x.reshape(2, 3, -1)
     y = ((flat - flat.mean(2, keepdims=True)) / flat.std(2, keepdims=True)).reshape(x.shape)
-    check(Case("InstanceNormalization", 22, [x, np.ones(3), np.zeros(3)], [y], {"epsilon": 0.0}))
+    assert_case(Case("InstanceNormalization", 22, [x, np.ones(3), np.zeros(3)], [y], {"epsilon": 0.0}))
 
 
 def test_bad_values_are_refused() -> None:
-    refused(
+    assert_refused(
         Case("InstanceNormalization", 22, [X, SCALE[:1], BIAS], [...]),
-        r"scale has shape \[1\], \[2\] is wanted",
+        r"scale must have shape \[2\]; got \[1\]",
     )
-    refused(Case("InstanceNormalization", 22, [X, SCALE, BIAS[:, None]], [...]), r"B has shape \[2, 1\]")
-    refused(Case("InstanceNormalization", 22, [f32([1]), SCALE, BIAS], [...]), "rank 1")
+    assert_refused(
+        Case("InstanceNormalization", 22, [X, SCALE, BIAS[:, None]], [...]),
+        r"B must have shape \[2\]; got \[2, 1\]",
+    )
+    assert_refused(Case("InstanceNormalization", 22, [f32([1]), SCALE, BIAS], [...]), "rank 1")
 
 
 def test_inference() -> None:
-    assert shape(asked("InstanceNormalization", 22, [floats(N, 3, None), floats(3), floats(3)])) == (
+    assert infer_shape(
+        make_inference("InstanceNormalization", 22, [floats(N, 3, None), floats(3), floats(3)])
+    ) == (
         N,
         3,
         None,
     )
-    contradicts(asked("InstanceNormalization", 22, [floats(N, 3), floats(4)]), "4 elements, 3 are wanted")
-    contradicts(asked("InstanceNormalization", 22, [floats(N, 3), floats(3, 1)]), "rank 2")
-    contradicts(asked("InstanceNormalization", 22, [floats(N)]), "rank 1")
+    assert_contradiction(
+        make_inference("InstanceNormalization", 22, [floats(N, 3), floats(4)]),
+        "input 1 must have 3 elements; got 4",
+    )
+    assert_contradiction(make_inference("InstanceNormalization", 22, [floats(N, 3), floats(3, 1)]), "rank 2")
+    assert_contradiction(make_inference("InstanceNormalization", 22, [floats(N)]), "rank 1")

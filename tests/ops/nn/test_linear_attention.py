@@ -4,8 +4,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -21,7 +21,7 @@ def array(values: object, *shape: int) -> np.ndarray:
     return np.array(values, F).reshape(shape)
 
 
-# One head of size 1 and three tokens; keys and values are written as the sum of k v, read by q.
+# One head of size 1 and three tokens; the state is the sum of k v, and q reads it.
 Q, K, V = array([1, 1, 10], 1, 3, 1), array([1, 2, 3], 1, 3, 1), array([5, 7, 11], 1, 3, 1)
 HALVING, RATE = array([-LN2] * 3, 1, 3, 1), array([1, 0.5, 1], 1, 3, 1)
 PAST = array(100, 1, 1, 1, 1)
@@ -88,28 +88,46 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("inputs", "attributes", "says"),
+    ("inputs", "attributes", "message"),
     [
-        ([Q, K, V], {**ONE_HEAD, "update_rule": "square"}, "update_rule is 'square'"),
-        ([Q, K, V], {"q_num_heads": 3, "kv_num_heads": 2}, "3 query heads are no positive multiple of 2"),
-        ([Q, K, V], {"q_num_heads": 1, "kv_num_heads": 0}, "1 query heads are no positive multiple of 0"),
-        ([Q[0], K, V], {**ONE_HEAD}, "query has 2 axes"),
-        ([Q, K[:, :2], V], {**ONE_HEAD}, "do not fit together"),
-        ([Q, K, V, PAST[0]], {**ONE_HEAD}, "past_state is of shape"),
-        ([Q, K, V], {**ONE_HEAD, "update_rule": "gated"}, "decay is None"),
-        ([Q, K, V, None, HALVING[:, :2]], {**ONE_HEAD, "update_rule": "gated"}, r"decay is \[1, 2, 1\]"),
-        ([Q, K, V], {**ONE_HEAD, "update_rule": "delta"}, "beta is None"),
-        ([Q, K, V, None, None, RATE[:, :2]], {**ONE_HEAD, "update_rule": "delta"}, r"beta is \[1, 2, 1\]"),
-        ([Q, K, V], {**ONE_HEAD}, "decay is None"),
+        ([Q, K, V], {**ONE_HEAD, "update_rule": "square"}, r"update_rule must .*; got 'square'"),
+        ([Q, K, V], {"q_num_heads": 3, "kv_num_heads": 2}, "query heads must .*; got 3 and 2"),
+        ([Q, K, V], {"q_num_heads": 1, "kv_num_heads": 0}, "query heads must .*; got 1 and 0"),
+        ([Q[0], K, V], {**ONE_HEAD}, "query must have rank 3; got rank 2"),
+        (
+            [Q, K[:, :2], V],
+            {**ONE_HEAD},
+            r"query, key and value must .*; got query \[1, 3, 1\], key \[1, 2, 1\], value \[1, 3, 1\]",
+        ),
+        ([Q, K, V, PAST[0]], {**ONE_HEAD}, r"past_state must have shape \[1, 1, 1, 1\]; got \[1, 1, 1\]"),
+        (
+            [Q, K, V],
+            {**ONE_HEAD, "update_rule": "gated"},
+            r"decay must have shape \[1, 3, 1 or 1\]; got None",
+        ),
+        (
+            [Q, K, V, None, HALVING[:, :2]],
+            {**ONE_HEAD, "update_rule": "gated"},
+            r"decay must have shape \[1, 3, 1 or 1\]; got \[1, 2, 1\]",
+        ),
+        ([Q, K, V], {**ONE_HEAD, "update_rule": "delta"}, r"beta must have shape \[1, 3, 1 or 1\]; got None"),
+        (
+            [Q, K, V, None, None, RATE[:, :2]],
+            {**ONE_HEAD, "update_rule": "delta"},
+            r"beta must have shape \[1, 3, 1 or 1\]; got \[1, 2, 1\]",
+        ),
+        ([Q, K, V], {**ONE_HEAD}, r"decay must have shape \[1, 3, 1 or 1\]; got None"),
     ],
 )
-def test_bad_calls_are_refused(inputs: list[RuntimeValue], attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(Case("LinearAttention", 27, inputs, [..., ...], attributes))
+def test_bad_calls_are_refused(
+    inputs: list[RuntimeValue], attributes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(Case("LinearAttention", 27, inputs, [..., ...], attributes))
 
 
 def test_a_large_state_passes_the_limit() -> None:
@@ -128,11 +146,11 @@ HEADS = {"q_num_heads": 4, "kv_num_heads": 2}
 def test_symbols_come_through() -> None:
     inputs: list[Type | None] = [floats("B", "T", 32), floats("B", "T", 16), floats("B", "T", 6)]
     factors: list[Type | None] = [floats("B", "T", 16), floats("B", "T", 2)]
-    found = ask("LinearAttention", 27, [*inputs, None, *factors], HEADS, outputs=2, absent=[3])
-    assert found == [floats("B", "T", 12), floats("B", 2, 8, 3)]
+    types = infer_node("LinearAttention", 27, [*inputs, None, *factors], HEADS, outputs=2, absent=[3])
+    assert types == [floats("B", "T", 12), floats("B", 2, 8, 3)]
     state = TensorType(DataType.BFLOAT16, (5, None, None, None))
-    found = ask("LinearAttention", 27, [*inputs, state, *factors], HEADS, outputs=2)
-    assert found == [floats(5, "T", 12), TensorType(DataType.BFLOAT16, (5, 2, 8, 3))]
+    types = infer_node("LinearAttention", 27, [*inputs, state, *factors], HEADS, outputs=2)
+    assert types == [floats(5, "T", 12), TensorType(DataType.BFLOAT16, (5, 2, 8, 3))]
 
 
 @pytest.mark.parametrize(
@@ -148,20 +166,20 @@ def test_symbols_come_through() -> None:
 )
 def test_contradictions_are_refused(inputs: list[Type | None]) -> None:
     with pytest.raises(InferenceError):
-        ask("LinearAttention", 27, inputs, HEADS)
+        infer_node("LinearAttention", 27, inputs, HEADS)
 
 
 @pytest.mark.parametrize(
-    ("factors", "says"),
+    ("factors", "message"),
     [
-        ([], "decay is missing"),
-        ([floats(1, 5, 2)], "beta is missing"),
-        ([floats(1, 5, 3), None], "decay has 3 numbers for each token, where 2 or 16 are wanted"),
-        ([floats(1, 5, 2), floats(1, 5, 3)], "beta has 3 numbers for each token, where 2 or 1 are wanted"),
+        ([], "decay must be given for update_rule 'gated_delta'"),
+        ([floats(1, 5, 2)], "beta must be given for update_rule 'gated_delta'"),
+        ([floats(1, 5, 3), None], "decay must have 2 or 16 numbers per token; got 3"),
+        ([floats(1, 5, 2), floats(1, 5, 3)], "beta must have 2 or 1 numbers per token; got 3"),
         ([floats(1, 4, 2), None], "decay and the tokens contradict"),
     ],
 )
-def test_factors_fit_the_tokens(factors: list[Type | None], says: str) -> None:
+def test_factors_fit_the_tokens(factors: list[Type | None], message: str) -> None:
     inputs: list[Type | None] = [floats(1, 5, 32), floats(1, 5, 16), floats(1, 5, 6), None, *factors]
-    with pytest.raises(InferenceError, match=says):
-        ask("LinearAttention", 27, inputs, HEADS, absent=[3])
+    with pytest.raises(InferenceError, match=message):
+        infer_node("LinearAttention", 27, inputs, HEADS, absent=[3])

@@ -2,8 +2,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import M, N, asked, contradicts, f32, floats, refused, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    M,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 
 ROW = f32([[1, 2, 3]])
 PART = f32([[-2.4076060, -1.4076060, -0.4076060]])  # k - 3 - log(1 + 1/e + 1/e^2)
@@ -24,24 +33,24 @@ CASES = [
     Case("LogSoftmax", 11, [CUBE], [CUBE - LOG4], {"axis": 1}, "rows from axis on"),
     Case("LogSoftmax", 11, [CUBE], [CUBE - LOG4], {"axis": -2}, "negative axis"),
     Case("LogSoftmax", 1, [CUBE], [CUBE - LOG4], label="axis 1 by default"),
-    Case("LogSoftmax", 1, [CUBE[0, 0]], [f32([0, 0])], label="each element is a row behind the last axis"),
+    Case("LogSoftmax", 1, [CUBE[0, 0]], [f32([0, 0])], label="each element is a row after the last axis"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_axis_outside_of_the_rank_is_refused() -> None:
-    refused(Case("LogSoftmax", 13, [ROW], [PART], {"axis": 2}), "axis 2 lies outside of rank 2")
-    refused(Case("LogSoftmax", 13, [f32(1)], [f32(0)]), "outside of rank 0")
-    refused(Case("LogSoftmax", 11, [ROW[0]], [PART]), "axis 1 lies outside of rank 1")
-    refused(Case("LogSoftmax", 1, [ROW], [PART], {"axis": 3}), "axis 3")
+    assert_refused(Case("LogSoftmax", 13, [ROW], [PART], {"axis": 2}), "axis 2 lies outside of rank 2")
+    assert_refused(Case("LogSoftmax", 13, [f32(1)], [f32(0)]), "outside of rank 0")
+    assert_refused(Case("LogSoftmax", 11, [ROW[0]], [PART]), "axis 1 lies outside of rank 1")
+    assert_refused(Case("LogSoftmax", 1, [ROW], [PART], {"axis": 3}), r"axis must be in \[-2, 2\]; got 3")
 
 
 def test_shape_is_kept_and_the_axis_is_checked() -> None:
-    assert shape(asked("LogSoftmax", 13, [floats(N, M)])) == (N, M)
-    contradicts(asked("LogSoftmax", 13, [floats(N)], axis=1), "axis 1")
-    contradicts(asked("LogSoftmax", 11, [floats(N)]), "axis 1")
-    assert shape(asked("LogSoftmax", 1, [floats(N)])) == (N,)
+    assert infer_shape(make_inference("LogSoftmax", 13, [floats(N, M)])) == (N, M)
+    assert_contradiction(make_inference("LogSoftmax", 13, [floats(N)], axis=1), "axis 1")
+    assert_contradiction(make_inference("LogSoftmax", 11, [floats(N)]), "axis 1")
+    assert infer_shape(make_inference("LogSoftmax", 1, [floats(N)])) == (N,)

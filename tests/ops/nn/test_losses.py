@@ -6,8 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.dims import symbol
@@ -116,7 +116,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 OPERATORS = [("NegativeLogLikelihoodLoss", 13), ("SoftmaxCrossEntropyLoss", 13)]
@@ -124,23 +124,23 @@ OPERATORS = [("NegativeLogLikelihoodLoss", 13), ("SoftmaxCrossEntropyLoss", 13)]
 
 @pytest.mark.parametrize(("op", "version"), OPERATORS)
 @pytest.mark.parametrize(
-    ("inputs", "attributes", "says"),
+    ("inputs", "attributes", "message"),
     [
-        ([LOGS, TARGET], {"reduction": "median"}, "reduction is 'median'"),
-        ([LOGS[0], TARGET], {}, "do not fit"),
-        ([LOGS, TARGET[:1]], {}, "do not fit"),
-        ([SPREAD, TARGET], {}, "do not fit"),
-        ([LOGS, TARGET, WEIGHT[:2]], {}, "one for each of 3 classes"),
-        ([LOGS, np.array([3, 0])], {}, "outside of the 3 classes"),
-        ([LOGS, SOME_IGNORED], {}, "outside of the 3 classes"),
-        ([LOGS, SOME_IGNORED], {"ignore_index": -2}, "outside of the 3 classes"),
+        ([LOGS, TARGET], {"reduction": "median"}, "reduction must be one of none, sum, mean; got 'median'"),
+        ([LOGS[0], TARGET], {}, "targets must have the shape"),
+        ([LOGS, TARGET[:1]], {}, "targets must have the shape"),
+        ([SPREAD, TARGET], {}, "targets must have the shape"),
+        ([LOGS, TARGET, WEIGHT[:2]], {}, r"weight must have shape \[3\], one per class; got \[2\]"),
+        ([LOGS, np.array([3, 0])], {}, r"targets must be in \[0, 3\)"),
+        ([LOGS, SOME_IGNORED], {}, r"targets must be in \[0, 3\)"),
+        ([LOGS, SOME_IGNORED], {"ignore_index": -2}, r"targets must be in \[0, 3\)"),
     ],
 )
 def test_bad_values_are_refused(
-    op: str, version: int, inputs: list[RuntimeValue], attributes: dict[str, object], says: str
+    op: str, version: int, inputs: list[RuntimeValue], attributes: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(Case(op, version, inputs, [...], attributes))
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(Case(op, version, inputs, [...], attributes))
 
 
 # --- types -----------------------------------------------------------------------------------
@@ -152,10 +152,10 @@ def targets(*dims: str | int) -> TensorType:
 
 def test_the_loss_has_the_shape_of_the_targets_or_none() -> None:
     inputs: list[Type | None] = [floats("N", 5, "H"), targets("N", 7)]
-    assert ask("NegativeLogLikelihoodLoss", 13, inputs, {"reduction": "none"}) == [floats("N", 7)]
-    assert ask("NegativeLogLikelihoodLoss", 13, inputs) == [floats()]
-    found = ask("SoftmaxCrossEntropyLoss", 13, [inputs[0], None], {"reduction": "none"}, outputs=2)
-    assert found == [floats("N", "H"), floats("N", 5, "H")]
+    assert infer_node("NegativeLogLikelihoodLoss", 13, inputs, {"reduction": "none"}) == [floats("N", 7)]
+    assert infer_node("NegativeLogLikelihoodLoss", 13, inputs) == [floats()]
+    types = infer_node("SoftmaxCrossEntropyLoss", 13, [inputs[0], None], {"reduction": "none"}, outputs=2)
+    assert types == [floats("N", "H"), floats("N", 5, "H")]
 
 
 @pytest.mark.parametrize(("op", "version"), OPERATORS)
@@ -172,4 +172,4 @@ def test_the_loss_has_the_shape_of_the_targets_or_none() -> None:
 )
 def test_contradictions_are_refused(op: str, version: int, inputs: list[Type | None], reduction: str) -> None:
     with pytest.raises(InferenceError):
-        ask(op, version, inputs, {"reduction": reduction})
+        infer_node(op, version, inputs, {"reduction": reduction})

@@ -2,8 +2,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import M, N, asked, contradicts, f32, floats, refused, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    M,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 
 X = f32([[3, -4], [0, 0], [6, 8]])
 ROWS1 = f32([[3 / 7, -4 / 7], [0, 0], [6 / 14, 8 / 14]])
@@ -28,15 +37,17 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_other_norms_and_axes_are_refused() -> None:
-    refused(Case("LpNormalization", 1, [X], [X], {"p": 3}), "p is 3, where 1 or 2 is wanted")
-    refused(Case("LpNormalization", 22, [X], [X], {"axis": 2}), "axis 2 lies outside")
+    assert_refused(Case("LpNormalization", 1, [X], [X], {"p": 3}), "p must be 1 or 2; got 3")
+    assert_refused(Case("LpNormalization", 22, [X], [X], {"axis": 2}), "axis 2 lies outside")
 
 
 def test_shape_is_kept_and_attributes_are_checked() -> None:
-    assert shape(asked("LpNormalization", 22, [floats(N, M)])) == (N, M)
-    contradicts(asked("LpNormalization", 22, [floats(N, M)], axis=-3), "axis -3")
-    contradicts(asked("LpNormalization", 22, [floats(N, M)], p=0), "p is 0")
+    assert infer_shape(make_inference("LpNormalization", 22, [floats(N, M)])) == (N, M)
+    assert_contradiction(make_inference("LpNormalization", 22, [floats(N, M)], axis=-3), "axis -3")
+    assert_contradiction(
+        make_inference("LpNormalization", 22, [floats(N, M)], p=0), "p must be 1 or 2; got 0"
+    )

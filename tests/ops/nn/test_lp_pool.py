@@ -4,9 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.nn.window_loops import Setting, pooled, settings
-from ops.tensor.questions import N, asked, contradicts, f32, floats, refused, shape
+from cases import Case, assert_case
+from ops.nn.window_loops import Setting, pool, settings
+from ops.tensor.operator_facets import (
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 from sardonyx._src.ir.dims import symbol
 
 H = symbol("H")
@@ -35,14 +43,14 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @given(setting=settings(2), p=st.integers(1, 3), seed=st.integers(0, 9))
 def test_every_setting_is_the_root_of_the_sum_of_powers(setting: Setting, p: int, seed: int) -> None:
     x = np.random.default_rng(seed).integers(-9, 10, (2, 2, *setting.size)).astype(np.float64)
-    expected = pooled(x, setting, lambda values: sum(abs(v) ** p for v in values) ** (1 / p))
-    check(
+    expected = pool(x, setting, lambda values: sum(abs(v) ** p for v in values) ** (1 / p))
+    assert_case(
         Case(
             "LpPool",
             22,
@@ -56,16 +64,25 @@ def test_every_setting_is_the_root_of_the_sum_of_powers(setting: Setting, p: int
 @pytest.mark.parametrize(
     ("case", "match"),
     [
-        (Case("LpPool", 1, [LINE], [...]), "kernel_shape is missing"),
-        (Case("LpPool", 22, [LINE], [...], {"kernel_shape": [2], "p": 0}), "p is 0"),
-        (Case("LpPool", 1, [LINE], [...], {"kernel_shape": [2], "p": -1.0}), "p is -1"),
+        (Case("LpPool", 1, [LINE], [...]), "kernel_shape must be given: it alone defines the window size"),
+        (Case("LpPool", 22, [LINE], [...], {"kernel_shape": [2], "p": 0}), "p must be > 0; got 0"),
+        (Case("LpPool", 1, [LINE], [...], {"kernel_shape": [2], "p": -1.0}), r"p must be > 0; got -1\.0"),
     ],
 )
 def test_bad_values_are_refused(case: Case, match: str) -> None:
-    refused(case, match)
+    assert_refused(case, match)
 
 
 def test_symbols_stay_in_the_shape() -> None:
-    assert shape(asked("LpPool", 2, [floats(N, 3, H)], kernel_shape=(2,), strides=(2,))) == (N, 3, H // 2)
-    contradicts(asked("LpPool", 1, [floats(N, 3, H)]), "kernel_shape is missing")
-    contradicts(asked("LpPool", 22, [floats(N, 3, H)], kernel_shape=(2,), p=0), "p is 0")
+    assert infer_shape(make_inference("LpPool", 2, [floats(N, 3, H)], kernel_shape=(2,), strides=(2,))) == (
+        N,
+        3,
+        H // 2,
+    )
+    assert_contradiction(
+        make_inference("LpPool", 1, [floats(N, 3, H)]),
+        "kernel_shape must be given: it alone defines the window size",
+    )
+    assert_contradiction(
+        make_inference("LpPool", 22, [floats(N, 3, H)], kernel_shape=(2,), p=0), "p must be > 0; got 0"
+    )

@@ -2,8 +2,16 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import N, asked, contradicts, f32, floats, refused, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 
 X = f32([1, 2, 3, 4]).reshape(1, 4, 1)
 PLAIN = {"alpha": 1.0, "beta": 1.0, "bias": 1.0}
@@ -22,7 +30,7 @@ CASES = [
         for v in (1, 13)
     ),
     Case(
-        "LRN", 13, [X], [over(14 / 4, 30 / 4, 29 / 4, 25 / 4)], {**PLAIN, "size": 4}, "one before, two behind"
+        "LRN", 13, [X], [over(14 / 4, 30 / 4, 29 / 4, 25 / 4)], {**PLAIN, "size": 4}, "one before, two after"
     ),
     Case("LRN", 13, [X], [over(*[30 / 9] * 4)], {**PLAIN, "size": 9}, "more than there are"),
     Case("LRN", 13, [X], [X / f32(2)], {"alpha": 0.0, "beta": 0.5, "bias": 4.0, "size": 3}, "bias and beta"),
@@ -66,21 +74,21 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_the_input_is_left_alone() -> None:
     x = X.copy()
-    check(Case("LRN", 13, [x], [over(5 / 3, 14 / 3, 29 / 3, 25 / 3)], {**PLAIN, "size": 3}))
+    assert_case(Case("LRN", 13, [x], [over(5 / 3, 14 / 3, 29 / 3, 25 / 3)], {**PLAIN, "size": 3}))
     assert np.array_equal(x, X)
 
 
 def test_bad_values_are_refused() -> None:
-    refused(Case("LRN", 13, [f32([1, 2])], [...], {"size": 1}), "rank 1")
-    refused(Case("LRN", 13, [X], [...], {"size": 0}), "size is 0")
-    contradicts(asked("LRN", 13, [floats(3)], size=1), "rank 1")
-    contradicts(asked("LRN", 13, [floats(1, 3)], size=0), "size is 0")
+    assert_refused(Case("LRN", 13, [f32([1, 2])], [...], {"size": 1}), "rank 1")
+    assert_refused(Case("LRN", 13, [X], [...], {"size": 0}), "x must .*; got rank 3 and size 0")
+    assert_contradiction(make_inference("LRN", 13, [floats(3)], size=1), "rank 1")
+    assert_contradiction(make_inference("LRN", 13, [floats(1, 3)], size=0), "size must be >= 1; got 0")
 
 
 def test_the_shape_stays() -> None:
-    assert shape(asked("LRN", 13, [floats(N, 3, None)], size=3)) == (N, 3, None)
+    assert infer_shape(make_inference("LRN", 13, [floats(N, 3, None)], size=3)) == (N, 3, None)

@@ -4,8 +4,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.dims import symbol
@@ -36,7 +36,7 @@ def cell(inputs: list[RuntimeValue], h: float, c: float, label: str, **attribute
 
 
 C0 = array([[[1]]])
-HALVES = array([[[[0.5 * math.tanh(1)]]]])  # all gates are 1/2, C = 1
+EVEN_GATES = array([[[[0.5 * math.tanh(1)]]]])  # all gates are 1/2, C = 1
 R_I = array([1, 0, 0, 0]).reshape(1, 4, 1)
 BIAS = array([[0, 0, 0, 1, 0, 0, 1, 0]])  # 1 more for c by Wb, for f by Rb
 HALF_I = array([0.5, 2, 3, 5]).reshape(1, 4, 1)
@@ -55,7 +55,11 @@ CASES = [
         "bfloat16",
     ),
     Case(
-        "LSTM", 7, [0 * ONE, 0 * W, R, None, None, None, 2 * C0], [HALVES, HALVES[0], C0], label="by default"
+        "LSTM",
+        7,
+        [0 * ONE, 0 * W, R, None, None, None, 2 * C0],
+        [EVEN_GATES, EVEN_GATES[0], C0],
+        label="by default",
     ),
     cell([ONE, W, R, BIAS, None, None, C0], 2 * (4 + 6), 10, "both biases"),  # C = 4 * 1 + 1 * 6
     cell([ONE, W, R_I, None, None, C0], 20, 10, "initial_h"),  # i = 2
@@ -106,16 +110,16 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_activations_are_f_g_h() -> None:
     """Softsign halves 1: it shows which of the three was halved."""
-    one, zero = np.ones((1, 4, 1), F), np.zeros((1, 4, 1), F)
+    ones, zeros = np.ones((1, 4, 1), F), np.zeros((1, 4, 1), F)
     for place, h in ((0, 0.5 * 0.5), (1, 0.5), (2, 0.5)):
         names = ["Affine", "Affine", "Affine"]
         names[place] = "Softsign"
-        check(Case("LSTM", 7, [ONE, one, zero], [array([[[[h]]]])], {"activations": names}))
+        assert_case(Case("LSTM", 7, [ONE, ones, zeros], [array([[[[h]]]])], {"activations": names}))
 
 
 def test_many_neurons_are_their_formula() -> None:
@@ -144,30 +148,38 @@ def test_many_neurons_are_their_formula() -> None:
             Y[t, 0, k] = h
         last_h[0, k], last_c[0, k] = h, c
     flat = [w.reshape(1, 4 * n, size), r.reshape(1, 4 * n, n), b.reshape(1, 8 * n)]
-    check(Case("LSTM", 14, [x, *flat, None, h0[None], c0[None], p.reshape(1, 3 * n)], [Y, last_h, last_c]))
+    assert_case(
+        Case("LSTM", 14, [x, *flat, None, h0[None], c0[None], p.reshape(1, 3 * n)], [Y, last_h, last_c])
+    )
 
 
 @pytest.mark.parametrize(
-    ("inputs", "attributes", "says"),
+    ("inputs", "attributes", "message"),
     [
-        ([ONE, W, R, *[None] * 4, array([[1]])], {}, r"P is of shape \[1, 1\]; \[1, 3\] is wanted"),
-        ([ONE, W, R, None, None, None, array([[1]])], {}, "initial_c is of shape"),
-        ([ONE, W[:, :3], R], {}, r"W is of shape \[1, 3, 1\]; \[1, 4, 1\]"),
-        ([ONE, W, R], {"activations": ["Tanh"]}, "1 names; 3 are wanted"),
+        ([ONE, W, R, *[None] * 4, array([[1]])], {}, r"P must have shape \[1, 3\]; got \[1, 1\]"),
+        (
+            [ONE, W, R, None, None, None, array([[1]])],
+            {},
+            r"initial_c must have shape \[1, 1, 1\]; got \[1, 1\]",
+        ),
+        ([ONE, W[:, :3], R], {}, r"W must have shape \[1, 4, 1\]; got \[1, 3, 1\]"),
+        ([ONE, W, R], {"activations": ["Tanh"]}, "activations must have 3 names; got 1"),
     ],
 )
-def test_bad_calls_are_refused(inputs: list[RuntimeValue], attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(Case("LSTM", 14, inputs, [...], attributes))
+def test_bad_calls_are_refused(
+    inputs: list[RuntimeValue], attributes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(Case("LSTM", 14, inputs, [...], attributes))
 
 
 def test_symbols_come_through() -> None:
     rows = TensorType(DataType.FLOAT, (1, 4 * symbol("H"), symbol("I")))
-    found = ask("LSTM", 14, [floats("T", "B", "I"), rows, None], outputs=3)
-    assert found == [floats("T", 1, "B", "H"), floats(1, "B", "H"), floats(1, "B", "H")]
+    types = infer_node("LSTM", 14, [floats("T", "B", "I"), rows, None], outputs=3)
+    assert types == [floats("T", 1, "B", "H"), floats(1, "B", "H"), floats(1, "B", "H")]
 
 
 def test_rows_come_by_fours() -> None:
-    assert ask("LSTM", 14, [floats(3, 2, 5), floats(1, 8, 5), None]) == [floats(3, 1, 2, 2)]
-    with pytest.raises(InferenceError, match="no multiple of 4"):
-        ask("LSTM", 14, [floats(3, 2, 5), floats(1, 6, 5), None])
+    assert infer_node("LSTM", 14, [floats(3, 2, 5), floats(1, 8, 5), None]) == [floats(3, 1, 2, 2)]
+    with pytest.raises(InferenceError, match="W and R must have a multiple of 4 rows; got 6"):
+        infer_node("LSTM", 14, [floats(3, 2, 5), floats(1, 6, 5), None])

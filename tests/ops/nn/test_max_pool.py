@@ -6,9 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.nn.window_loops import Setting, pooled, settings
-from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, i64, refused, shape, types
+from cases import Case, assert_case
+from ops.nn.window_loops import Setting, pool, settings
+from ops.tensor.operator_facets import (
+    FLOAT,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    i64,
+    infer_shape,
+    infer_types,
+    make_inference,
+)
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import dim_min, symbol
 from sardonyx._src.ir.types import TensorType
@@ -70,17 +81,17 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @given(setting=settings(), seed=st.integers(0, 9))
 def test_every_setting_takes_the_greatest_element(setting: Setting, seed: int) -> None:
     x = np.random.default_rng(seed).permutation(2 * 2 * math.prod(setting.size)).astype(np.float32)
     x = x.reshape(2, 2, *setting.size)
-    expected = pooled(x, setting, lambda values: max(values, default=-INF)).astype(np.float32)
+    expected = pool(x, setting, lambda values: max(values, default=-INF)).astype(np.float32)
     places = np.argsort(x, axis=None)  # where each value, which are all different, lies
     indices = np.where(expected < 0, -1, places[np.maximum(expected, 0).astype(np.int64)])
-    check(
+    assert_case(
         Case(
             "MaxPool",
             22,
@@ -95,30 +106,42 @@ def test_every_setting_takes_the_greatest_element(setting: Setting, seed: int) -
     ("case", "match"),
     [
         (Case("MaxPool", 22, [f32([1, 2])], [...], {"kernel_shape": [1]}), "rank 1"),
-        (Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [1, 1]}), "2 entries, 1 are wanted"),
-        (Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [0]}), "below 1"),
-        (Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [9]}), "does not fit"),
-        (Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [2], "pads": [0, -1]}), "below 0"),
+        (
+            Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [1, 1]}),
+            r"kernel_shape must have 1 entries; got 2: \[1, 1\]",
+        ),
+        (
+            Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [0]}),
+            r"entries of kernel_shape must be >= 1; got \[0\]",
+        ),
+        (
+            Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [9]}),
+            r"a window of 9 must .*; got 5 elements \+ 0 \+ 0 padding",
+        ),
+        (
+            Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [2], "pads": [0, -1]}),
+            r"entries of pads must be >= 0; got \[0, -1\]",
+        ),
         (Case("MaxPool", 22, [LINE], [...], {"kernel_shape": [2], "auto_pad": "BOTH"}), "auto_pad"),
     ],
 )
 def test_bad_values_are_refused(case: Case, match: str) -> None:
-    refused(case, match)
+    assert_refused(case, match)
 
 
 def test_both_outputs_have_the_shape_of_the_windows() -> None:
-    question = asked(
+    inference = make_inference(
         "MaxPool", 22, [floats(N, 3, H)], outputs=2, kernel_shape=(3,), strides=(2,), pads=(1, 1)
     )
     dims = (N, 3, (H - 1) // 2 + 1)
-    assert types(question) == [floats(*dims), TensorType(DataType.INT64, dims)]
+    assert infer_types(inference) == [floats(*dims), TensorType(DataType.INT64, dims)]
 
 
 def test_ceil_mode_differs_by_version() -> None:
     ends = {11: (3, (H + 1) // 3 + 1), 12: (2, dim_min((H + 1) // 3 + 1, (H + 2) // 3))}
     for version, (number, expression) in ends.items():
-        for size, wanted in ((6, number), (H, expression)):
-            question = asked(
+        for size, expected in ((6, number), (H, expression)):
+            inference = make_inference(
                 "MaxPool",
                 version,
                 [floats(1, 1, size)],
@@ -127,20 +150,26 @@ def test_ceil_mode_differs_by_version() -> None:
                 pads=(0, 1),
                 ceil_mode=1,
             )
-            assert shape(question) == (1, 1, wanted)
+            assert infer_shape(inference) == (1, 1, expected)
 
 
 def test_an_unknown_rank_is_that_of_the_kernel() -> None:
-    assert shape(asked("MaxPool", 22, [TensorType(FLOAT)], kernel_shape=(3, 3))) == (None,) * 4
+    assert infer_shape(make_inference("MaxPool", 22, [TensorType(FLOAT)], kernel_shape=(3, 3))) == (None,) * 4
 
 
 @pytest.mark.parametrize(
-    ("question", "match"),
+    ("inference", "match"),
     [
-        (asked("MaxPool", 22, [floats(1, 1, 2)], kernel_shape=(5,)), "does not fit"),
-        (asked("MaxPool", 22, [floats(1, 1, 2)], kernel_shape=(1, 1)), "2 spatial axes, the input has 1"),
-        (asked("MaxPool", 22, [floats(1)], kernel_shape=(1,)), "rank 1"),
+        (
+            make_inference("MaxPool", 22, [floats(1, 1, 2)], kernel_shape=(5,)),
+            r"a window of 5 must .*; got 2 elements \+ 0 \+ 0 padding",
+        ),
+        (
+            make_inference("MaxPool", 22, [floats(1, 1, 2)], kernel_shape=(1, 1)),
+            "kernel and input must .*; got 2 and 1",
+        ),
+        (make_inference("MaxPool", 22, [floats(1)], kernel_shape=(1,)), "rank 1"),
     ],
 )
-def test_contradictions_are_found(question: Inference, match: str) -> None:
-    contradicts(question, match)
+def test_contradictions_are_found(inference: Inference, match: str) -> None:
+    assert_contradiction(inference, match)

@@ -2,8 +2,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import M, N, asked, contradicts, f32, floats, refused, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    M,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+)
 
 # Batch and columns are the axes of one channel: channel 0 holds 1, 3, 5, 7 and channel 1 holds 2, 2, 2, 2.
 X = f32([[[[1, 3]], [[2, 2]]], [[[5, 7]], [[2, 2]]]])
@@ -27,15 +36,15 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_axes_that_the_input_lacks_are_refused() -> None:
-    refused(Case(OP, 13, [X[0]], [X]), "axes 3 lies outside of rank 3")
-    refused(Case(OP, 1, [f32([1])], [X]), "rank 1")
+    assert_refused(Case(OP, 13, [X[0]], [X]), "axes 3 lies outside of rank 3")
+    assert_refused(Case(OP, 1, [f32([1])], [X]), "rank 1")
 
 
 def test_shape_is_kept_and_axes_are_checked() -> None:
-    assert shape(asked(OP, 13, [floats(N, M, 3, 4)])) == (N, M, 3, 4)
-    contradicts(asked(OP, 9, [floats(N, M, 3)]), "axis 3")
-    contradicts(asked(OP, 1, [floats(N)]), "rank 1")
+    assert infer_shape(make_inference(OP, 13, [floats(N, M, 3, 4)])) == (N, M, 3, 4)
+    assert_contradiction(make_inference(OP, 9, [floats(N, M, 3)]), "axis 3")
+    assert_contradiction(make_inference(OP, 1, [floats(N)]), "rank 1")

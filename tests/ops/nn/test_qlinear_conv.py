@@ -1,8 +1,15 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import N, asked, contradicts, f32, refused, types
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    infer_types,
+    make_inference,
+)
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.tensors import Array
@@ -24,7 +31,7 @@ def i32(values: object) -> Array:
     return np.array(values, np.int32)
 
 
-X = u8([[[12, 13, 15]]])  # less its zero point: 2, 3, 5
+X = u8([[[12, 13, 15]]])  # minus its zero point: 2, 3, 5
 W = i8([[[1, 10]]])  # sums 32 and 53
 ONE, ZERO = f32(1), i8(0)
 
@@ -58,27 +65,39 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
     ("values", "match"),
     [
-        ([X, f32([1, 2]), u8(0), W, ONE, ZERO, ONE, u8(0)], "x_scale has shape"),
-        ([X, ONE, u8(0), W, ONE, ZERO, ONE, u8([0, 1])], "y_zero_point has shape"),
-        ([X, ONE, u8(0), W, f32([1, 2]), ZERO, ONE, u8(0)], r"w_scale has shape \[2\], a scalar or \[1\]"),
-        ([X, ONE, u8(0), W, ONE, i8([0, 0]), ONE, u8(0)], "the zero point has shape"),
-        ([X, ONE, u8(0), W, ONE, ZERO, ONE, u8(0), i32([1, 2])], "the bias has shape"),
+        ([X, f32([1, 2]), u8(0), W, ONE, ZERO, ONE, u8(0)], r"x_scale must be a scalar; got shape \[2\]"),
+        ([X, ONE, u8(0), W, ONE, ZERO, ONE, u8([0, 1])], r"y_zero_point must be a scalar; got shape \[2\]"),
+        (
+            [X, ONE, u8(0), W, f32([1, 2]), ZERO, ONE, u8(0)],
+            r"w_scale must be a scalar or have shape \[1\]; got \[2\]",
+        ),
+        (
+            [X, ONE, u8(0), W, ONE, i8([0, 0]), ONE, u8(0)],
+            r"the zero point must be a scalar or have shape \[1\]; got \[2\]",
+        ),
+        (
+            [X, ONE, u8(0), W, ONE, ZERO, ONE, u8(0), i32([1, 2])],
+            r"the bias must have shape \[1\]; got \[2\]",
+        ),
     ],
 )
 def test_bad_values_are_refused(values: list[RuntimeValue], match: str) -> None:
-    refused(Case("QLinearConv", 10, values, [...]), match)
+    assert_refused(Case("QLinearConv", 10, values, [...]), match)
 
 
 def test_the_result_has_the_type_of_its_zero_point() -> None:
     x, w = TensorType(DataType.UINT8, (N, 3, H)), TensorType(DataType.INT8, (8, 3, 3))
     zero = TensorType(DataType.INT8, ())
-    assert types(asked("QLinearConv", 10, [x, None, None, w, None, None, None, zero])) == [
+    assert infer_types(make_inference("QLinearConv", 10, [x, None, None, w, None, None, None, zero])) == [
         TensorType(DataType.INT8, (N, 8, H - 2))
     ]
-    contradicts(asked("QLinearConv", 10, [TensorType(DataType.UINT8, (N, 4, H)), None, None, w]), "W takes 3")
+    assert_contradiction(
+        make_inference("QLinearConv", 10, [TensorType(DataType.UINT8, (N, 4, H)), None, None, w]),
+        r"x must have W\[1\] \* group = 3 \* 1 channels; got 4",
+    )

@@ -1,14 +1,14 @@
-"""LSTM, GRU and RNN where layout, direction and the wanted outputs are said in another way."""
+"""Conversion of LSTM, GRU and RNN between versions that differ in layout, direction and optional outputs."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from models import model, only
+from models import only, parse_model
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.ir.tensors import Array
-from versions import nearly_agree, op_types
+from versions import convert_closely, op_types
 
 RANDOM = np.random.default_rng(11)
 X = RANDOM.normal(size=(2, 3, 4)).astype(np.float32)
@@ -28,18 +28,18 @@ def test_batch_first_is_said_by_transposing(op: str) -> None:
         f' {{ y, last = {op}<hidden_size = 2, layout = 1>(x, w, r, "", "", h) }}'
     )
     h = RANDOM.normal(size=(2, 1, 2)).astype(np.float32)
-    down = nearly_agree(text, 14, 7, x=X, h=h, **weights(op))
+    down = convert_closely(text, 14, 7, x=X, h=h, **weights(op))
     assert op_types(down) == ["Transpose", "Transpose", op, "Transpose", "Transpose"]
 
 
-def test_the_direction_of_version_1_is_spelt_right() -> None:
+def test_the_misspelled_direction_of_version_1_is_corrected() -> None:
     text = "g (float[2,3,4] x, float[1,6,4] w, float[1,6,2] r) => (float[] y) { y, h = GRU(x, w, r) }"
-    up = nearly_agree(text, 2, 3, x=X, **weights("GRU"))
+    up = convert_closely(text, 2, 3, x=X, **weights("GRU"))
     assert only(up.graph, "GRU").attributes["direction"].value == b"forward"
 
 
-def test_whether_the_sequence_is_wanted_is_said_to_those_who_ask() -> None:
+def test_output_sequence_says_whether_the_sequence_is_used() -> None:
     text = "g (float[2,3,4] x, float[1,2,4] w, float[1,2,2] r) => (float[] y) {{ {} = RNN(x, w, r) }}"
-    for outputs, wanted in (('"", y', 0), ("y", 1)):
-        down = convert(model(text.format(outputs), opset=7), 6)
-        assert only(down.graph, "RNN").attributes["output_sequence"].value == wanted
+    for outputs, expected in (('"", y', 0), ("y", 1)):
+        down = convert(parse_model(text.format(outputs), opset=7), 6)
+        assert only(down.graph, "RNN").attributes["output_sequence"].value == expected

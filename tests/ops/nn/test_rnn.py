@@ -5,8 +5,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -121,7 +121,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 FUNCTIONS: list[tuple[str, list[float], list[float], float, float]] = [
@@ -155,7 +155,7 @@ FUNCTIONS: list[tuple[str, list[float], list[float], float, float]] = [
 def test_activation(name: str, alpha: Sequence[float], beta: Sequence[float], x: float, y: float) -> None:
     scales = {k: v for k, v in (("activation_alpha", alpha), ("activation_beta", beta)) if v}
     given = {"activations": [name], **scales}
-    check(Case("RNN", 14, [array([[[x]]]), W, R], [array([[[[y]]]]), array([[[y]]])], given))
+    assert_case(Case("RNN", 14, [array([[[x]]]), W, R], [array([[[[y]]]]), array([[[y]]])], given))
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_scales_go_to_the_functions_that_take_one(
 ) -> None:
     given = {"activations": names, "activation_alpha": alpha, "direction": "bidirectional"}
     y = array(expected).reshape(1, 2, 1, 1)
-    check(Case("RNN", 14, [array([[[-4]]]), W2, R2], [y, y[0]], given))
+    assert_case(Case("RNN", 14, [array([[[-4]]]), W2, R2], [y, y[0]], given))
 
 
 def test_many_neurons_are_their_formula() -> None:
@@ -190,33 +190,43 @@ def test_many_neurons_are_their_formula() -> None:
         for t in range(length):
             h = np.array([math.tanh(w[j] @ x[t, k] + r[j] @ h + b[j] + b[hidden + j]) for j in range(hidden)])
             expected[t, 0, k] = h
-    check(Case("RNN", 22, [x, w[None], r[None], b[None], None, h0[None]], [expected, expected[-1]]))
+    assert_case(Case("RNN", 22, [x, w[None], r[None], b[None], None, h0[None]], [expected, expected[-1]]))
 
 
 @pytest.mark.parametrize(
-    ("inputs", "attributes", "says"),
+    ("inputs", "attributes", "message"),
     [
-        ([X, W, R], {"direction": "sideways"}, "direction is 'sideways'"),
-        ([X, W, R], {"layout": 2}, "layout is 2"),
-        ([X, W, R], {"clip": -1.0}, "clip is -1.0"),
-        ([X, W, R], {"activations": ["Gelu"]}, "activation 'gelu' is not one of"),
-        ([X, W, R], {"activations": ["Tanh"] * 3}, "3 names; 1 are wanted"),
-        ([X, W2, R2], {"direction": "bidirectional", "activations": ["Tanh"]}, "1 names; 2 are wanted"),
-        ([X, W, R], {"activations": ["ScaledTanh"]}, "ScaledTanh has no default"),
-        ([X, W, R], {"activation_alpha": [1.0, 2.0]}, "2 values, and 0 of the activations take one"),
-        ([X, W, R], {"hidden_size": 2}, r"W is of shape \[1, 1, 1\]; \[1, 2, 1\] is wanted"),
-        ([X[0], W, R], {}, "X has 2 axes"),
-        ([X, array([[[1, 2]]]), R], {}, r"W is of shape \[1, 1, 2\]"),
-        ([X, W, array([[[1], [1]]])], {}, r"R is of shape"),
-        ([X, W, R, array([[1]])], {}, r"B is of shape \[1, 1\]; \[1, 2\]"),
-        ([X, W, R, None, np.array([4], np.int32)], {}, "lengths from 0 to 3"),
-        ([X, W, R, None, np.array([1, 1], np.int32)], {}, "sequence_lens is of shape"),
-        ([X, W, R, None, None, array([[1]])], {}, "initial_h is of shape"),
+        ([X, W, R], {"direction": "sideways"}, r"direction must .*; got 'sideways'"),
+        ([X, W, R], {"layout": 2}, "layout must be 0 or 1; got 2"),
+        ([X, W, R], {"clip": -1.0}, r"clip must be >= 0; got -1\.0"),
+        ([X, W, R], {"activations": ["Gelu"]}, "activations must .*; got 'gelu'"),
+        ([X, W, R], {"activations": ["Tanh"] * 3}, "activations must have 1 names; got 3"),
+        (
+            [X, W2, R2],
+            {"direction": "bidirectional", "activations": ["Tanh"]},
+            "activations must have 2 names; got 1",
+        ),
+        (
+            [X, W, R],
+            {"activations": ["ScaledTanh"]},
+            "activation_alpha and activation_beta must be given for",
+        ),
+        ([X, W, R], {"activation_alpha": [1.0, 2.0]}, "activation_alpha must .*; got 2"),
+        ([X, W, R], {"hidden_size": 2}, r"W must have shape \[1, 2, 1\]; got \[1, 1, 1\]"),
+        ([X[0], W, R], {}, "X and R must have rank 3; got 2 and 3"),
+        ([X, array([[[1, 2]]]), R], {}, r"W must have shape \[1, 1, 1\]; got \[1, 1, 2\]"),
+        ([X, W, array([[[1], [1]]])], {}, r"R must have shape \[1, 1, 1\]; got \[1, 2, 1\]"),
+        ([X, W, R, array([[1]])], {}, r"B must have shape \[1, 2\]; got \[1, 1\]"),
+        ([X, W, R, None, np.array([4], np.int32)], {}, r"sequence_lens must lie in \[0, 3\]; got \[4\]"),
+        ([X, W, R, None, np.array([1, 1], np.int32)], {}, r"sequence_lens must have shape \[1\]; got \[2\]"),
+        ([X, W, R, None, None, array([[1]])], {}, r"initial_h must have shape \[1, 1, 1\]; got \[1, 1\]"),
     ],
 )
-def test_bad_calls_are_refused(inputs: list[RuntimeValue], attributes: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(Case("RNN", 14, inputs, [..., ...], attributes))
+def test_bad_calls_are_refused(
+    inputs: list[RuntimeValue], attributes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(Case("RNN", 14, inputs, [..., ...], attributes))
 
 
 def test_large_results_pass_the_limit() -> None:
@@ -231,24 +241,29 @@ def test_large_results_pass_the_limit() -> None:
 
 def test_symbols_come_through() -> None:
     inputs: list[Type | None] = [floats("T", "B", "I"), floats(1, "H", "I"), floats(1, "H", "H")]
-    assert ask("RNN", 14, inputs, outputs=2) == [floats("T", 1, "B", "H"), floats(1, "B", "H")]
+    assert infer_node("RNN", 14, inputs, outputs=2) == [floats("T", 1, "B", "H"), floats(1, "B", "H")]
     first = [floats("B", "T", "I"), *inputs[1:]]
-    assert ask("RNN", 14, first, {"layout": 1}, outputs=2) == [floats("B", "T", 1, "H"), floats("B", 1, "H")]
+    assert infer_node("RNN", 14, first, {"layout": 1}, outputs=2) == [
+        floats("B", "T", 1, "H"),
+        floats("B", 1, "H"),
+    ]
 
 
 def test_sizes_are_taken_from_wherever_they_stand() -> None:
     inputs: list[Type | None] = [floats(None, None, 3), None, None]
-    assert ask("RNN", 7, inputs, {"hidden_size": 5}, outputs=1) == [floats(None, 1, None, 5)]
+    assert infer_node("RNN", 7, inputs, {"hidden_size": 5}, outputs=1) == [floats(None, 1, None, 5)]
     inputs += [None, TensorType(DataType.INT32, (2,))]
-    assert ask("RNN", 7, inputs, {"direction": "bidirectional"}, outputs=2) == [
+    assert infer_node("RNN", 7, inputs, {"direction": "bidirectional"}, outputs=2) == [
         floats(None, 2, 2, None),
         floats(2, 2, None),
     ]
     inputs += [floats(1, "B", 6)]
-    assert ask("RNN", 7, [floats(4, None, 3), *inputs[1:]], outputs=1) == [floats(4, 1, 2, 6)]
-    assert ask("RNN", 7, [None, *inputs[1:]], outputs=2) == [None, None]
+    assert infer_node("RNN", 7, [floats(4, None, 3), *inputs[1:]], outputs=1) == [floats(4, 1, 2, 6)]
+    assert infer_node("RNN", 7, [None, *inputs[1:]], outputs=2) == [None, None]
     unranked = TensorType(DataType.FLOAT)
-    assert ask("RNN", 7, [unranked, unranked, floats(1, 6, None)], outputs=1) == [floats(None, 1, None, 6)]
+    assert infer_node("RNN", 7, [unranked, unranked, floats(1, 6, None)], outputs=1) == [
+        floats(None, 1, None, 6)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -264,4 +279,4 @@ def test_sizes_are_taken_from_wherever_they_stand() -> None:
 )
 def test_contradictions_are_refused(inputs: list[Type | None], attributes: dict[str, object]) -> None:
     with pytest.raises(InferenceError):
-        ask("RNN", 14, inputs, attributes)
+        infer_node("RNN", 14, inputs, attributes)

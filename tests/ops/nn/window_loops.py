@@ -1,4 +1,4 @@
-"""Convolution and pooling one element at a time, as the formulas say: what the fast kernels are compared with."""
+"""Convolution and pooling by the formulas, one element at a time: references for the fast kernels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Setting:
         return tuple((n + b + e - d * (k - 1) - 1) // s + 1 for n, k, s, d, b, e in axes)
 
     def taps(self, window: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Each place in the kernel with the element below it, for those that lie on the input."""
+        """Each kernel position with the input index below it, for those inside of the input."""
         for tap in product(*map(range, self.kernel)):
             axes = zip(window, self.strides, tap, self.dilations, self.begins, strict=True)
             place = tuple(o * s + k * d - b for o, s, k, d, b in axes)
@@ -55,7 +55,7 @@ def settings(most: int = 3) -> st.SearchStrategy[Setting]:
     return st.integers(1, most).flatmap(of)
 
 
-def convolved(x: Array, w: Array, setting: Setting, group: int) -> Array:
+def convolve(x: Array, w: Array, setting: Setting, group: int) -> Array:
     """x [N, C, *size] with w [M, C/group, *kernel] -> [N, M, *out] float64."""
     result = np.zeros((x.shape[0], w.shape[0], *setting.out))
     each = w.shape[0] // group
@@ -67,8 +67,8 @@ def convolved(x: Array, w: Array, setting: Setting, group: int) -> Array:
     return result
 
 
-def pooled(x: Array, setting: Setting, reduce: Callable[[list[float]], float]) -> Array:
-    """x [N, C, *size] -> [N, C, *out] float64; `reduce` is given the elements of a window that lie on x."""
+def pool(x: Array, setting: Setting, reduce: Callable[[list[float]], float]) -> Array:
+    """x [N, C, *size] -> [N, C, *out] float64; `reduce` receives the elements of a window inside of x."""
     result = np.zeros((*x.shape[:2], *setting.out))
     for n, c, *window in np.ndindex(*result.shape):
         result[(n, c, *window)] = reduce([float(x[(n, c, *place)]) for _, place in setting.taps(window)])

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
@@ -37,30 +37,32 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=4))
 def test_there_and_back_changes_no_bit(bits: list[int]) -> None:
     x = np.array(bits, np.uint32)
-    check(case(x, x.view(F)))
-    check(case(x.view(F), x))
+    assert_case(case(x, x.view(F)))
+    assert_case(case(x.view(F), x))
 
 
 @pytest.mark.parametrize("to", [7, 8, 0, 99])
 def test_other_widths_are_refused(to: int) -> None:
     with pytest.raises(EvaluationError):
-        check(Case("BitCast", 26, [np.zeros(2, F)], [...], {"to": to}))
+        assert_case(Case("BitCast", 26, [np.zeros(2, F)], [...], {"to": to}))
     with pytest.raises(InferenceError):
-        ask("BitCast", 26, [floats(2)], {"to": to})
+        infer_node("BitCast", 26, [floats(2)], {"to": to})
 
 
 def test_the_message_names_both_widths() -> None:
-    with pytest.raises(EvaluationError, match="FLOAT has 32 bits and INT64 64"):
-        check(Case("BitCast", 26, [np.zeros(2, F)], [...], {"to": 7}))
+    with pytest.raises(
+        EvaluationError, match="the target of FLOAT must have 32 bits; got INT64, which has 64"
+    ):
+        assert_case(Case("BitCast", 26, [np.zeros(2, F)], [...], {"to": 7}))
 
 
 def test_types_of_results() -> None:
-    assert ask("BitCast", 26, [floats("N", 2)], {"to": 6}) == [
+    assert infer_node("BitCast", 26, [floats("N", 2)], {"to": 6}) == [
         TensorType(DataType.INT32, floats("N", 2).shape)
     ]

@@ -2,8 +2,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.types import TensorType
 
@@ -28,11 +28,11 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_the_type_is_that_of_the_second_input() -> None:
-    assert ask("CastLike", 15, [floats("N"), TensorType(DataType.INT8)]) == [
+    assert infer_node("CastLike", 15, [floats("N"), TensorType(DataType.INT8)]) == [
         TensorType(DataType.INT8, floats("N").shape)
     ]
-    assert ask("CastLike", 15, [floats("N"), None]) == [None]
+    assert infer_node("CastLike", 15, [floats("N"), None]) == [None]

@@ -1,4 +1,4 @@
-"""Rounding, against tables of every number that a type holds."""
+"""Rounding conversions, compared with tables of all numbers of a type."""
 
 from bisect import bisect_left
 from fractions import Fraction
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.quantization.cast import cast
-from sardonyx._src.ops.quantization.conversion import Rule, convert
+from sardonyx._src.ops.quantization.conversion import CastRule, convert
 
 NARROW = {
     DataType.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn,
@@ -41,7 +41,7 @@ TABLES = {to: positive(to) for to in NARROW}
 
 
 def nearest(x: Fraction, to: DataType) -> int:
-    """The code of the number nearest to x >= 0, the even code of two; the largest for what is larger."""
+    """The code of the number nearest to x >= 0, ties to the even code, saturated at the largest number."""
     table = TABLES[to]
     above = min(bisect_left(table, (x, 0)), len(table) - 1)
     near = table[max(above - 1, 0) : above + 1]
@@ -62,8 +62,8 @@ def test_rounding_happens_once(to: DataType, value: float, nudge: float, scale: 
         code = nearest(Fraction(float(x)), to)
         largest = table[-1]
         if Fraction(float(x)) > largest[0] and to in (DataType.BFLOAT16, DataType.FLOAT16):
-            continue  # rounds to infinity, which the table has not
-        result = convert(np.array([x, -x]), to, Rule())
+            continue  # rounds to infinity, which is not in the table
+        result = convert(np.array([x, -x]), to, CastRule())
         bits = result.view(np.uint16 if to.bits == 16 else np.uint8).tolist()
         sign = 1 << (to.bits - 1)
         uz = to in (DataType.FLOAT8E4M3FNUZ, DataType.FLOAT8E5M2FNUZ)
@@ -73,26 +73,26 @@ def test_rounding_happens_once(to: DataType, value: float, nudge: float, scale: 
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_integers_are_rounded_once_to_bfloat16(x: int) -> None:
     size = Fraction(abs(x))
-    found = convert(np.array([x]), DataType.BFLOAT16, Rule()).view(np.uint16)
-    assert int(found[0]) & 0x7FFF == nearest(size, DataType.BFLOAT16)
-    assert bool(int(found[0]) >> 15) == (x < 0)
-    scalar = convert(np.array(x), DataType.BFLOAT16, Rule())
-    assert scalar.view(np.uint16) == found[0]
+    pattern = convert(np.array([x]), DataType.BFLOAT16, CastRule()).view(np.uint16)
+    assert int(pattern[0]) & 0x7FFF == nearest(size, DataType.BFLOAT16)
+    assert bool(int(pattern[0]) >> 15) == (x < 0)
+    scalar = convert(np.array(x), DataType.BFLOAT16, CastRule())
+    assert scalar.view(np.uint16) == pattern[0]
 
 
 @given(st.decimals("0.001", 60000, allow_nan=False, places=40))
 def test_strings_are_rounded_once(number: object) -> None:
     code = nearest(Fraction(str(number)), DataType.FLOAT16)
     x = np.array([str(number)], object)
-    assert cast(x, DataType.FLOAT16, Rule()).view(np.uint16).tolist() == [code]
+    assert cast(x, DataType.FLOAT16, CastRule()).view(np.uint16).tolist() == [code]
 
 
 def test_a_string_next_to_a_halfway_point_is_not_rounded_twice() -> None:
     x = np.array(
         ["1.0000000596046447753906250000000000000000000000001", "1.000000059604644775390625"], object
     )
-    assert cast(x, DataType.FLOAT, Rule()).tolist() == [1 + 2.0**-23, 1]
-    assert cast(x, DataType.DOUBLE, Rule()).tolist() == [1 + 2.0**-24, 1 + 2.0**-24]
+    assert cast(x, DataType.FLOAT, CastRule()).tolist() == [1 + 2.0**-23, 1]
+    assert cast(x, DataType.DOUBLE, CastRule()).tolist() == [1 + 2.0**-24, 1 + 2.0**-24]
 
 
 INTEGERS = [t for t in DataType if t.is_integer]
@@ -100,14 +100,14 @@ INTEGERS = [t for t in DataType if t.is_integer]
 
 @given(st.integers(-(2**63), 2**63 - 1), st.sampled_from(INTEGERS))
 def test_integers_keep_their_low_bits(x: int, to: DataType) -> None:
-    found = int(convert(np.array([x]), to, Rule()).astype(np.int64 if to.is_signed else np.uint64)[0])
+    converted = int(convert(np.array([x]), to, CastRule()).astype(np.int64 if to.is_signed else np.uint64)[0])
     low = x % (1 << to.bits)
-    assert found == (low - (1 << to.bits) if to.is_signed and low >> (to.bits - 1) else low)
+    assert converted == (low - (1 << to.bits) if to.is_signed and low >> (to.bits - 1) else low)
 
 
 @given(st.sampled_from(INTEGERS), st.sampled_from(INTEGERS), st.integers(0, 3))
 def test_every_pair_of_integer_types_agrees_with_modular_arithmetic(a: DataType, b: DataType, x: int) -> None:
     value = x % (1 << a.bits) if not a.is_signed else x % (1 << a.bits) - (1 << (a.bits - 1))
     start = np.array([value], np.int64).astype(a.numpy)
-    found = int(convert(start, b, Rule()).astype(np.int64)[0])
-    assert (found - value) % (1 << b.bits) == 0
+    converted = int(convert(start, b, CastRule()).astype(np.int64)[0])
+    assert (converted - value) % (1 << b.bits) == 0

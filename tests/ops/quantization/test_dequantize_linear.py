@@ -2,8 +2,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
@@ -63,45 +63,64 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("version", "inputs", "attributes", "says"),
+    ("version", "inputs", "attributes", "message"),
     [
-        (10, [X, np.ones(4, F)], {}, "where a scalar is wanted before 13"),
-        (13, [GRID, np.ones(2, F)], {}, "x_scale has 2 elements"),
-        (13, [GRID, np.ones(3, F), np.zeros(2, I8)], {}, "x_zero_point has shape"),
-        (21, [BLOCKED, np.ones((2, 2), F)], {"block_size": 2}, r"want \[2, 3\]"),
-        (21, [X, TWO], {"block_size": -2}, "block_size is -2"),
-        (23, [X, TWO], {"output_dtype": 11}, "output_dtype is DOUBLE"),
-        (24, [X, np.array(2, E8M0)], {}, "x_scale is FLOAT8E8M0"),
+        (10, [X, np.ones(4, F)], {}, r"x_scale must be a scalar before version 13; got shape \[4\]"),
+        (13, [GRID, np.ones(2, F)], {}, "x_scale must have 3 elements, the size of axis 1; got 2"),
+        (
+            13,
+            [GRID, np.ones(3, F), np.zeros(2, I8)],
+            {},
+            r"x_zero_point must have the shape of x_scale, \[3\]; got \[2\]",
+        ),
+        (
+            21,
+            [BLOCKED, np.ones((2, 2), F)],
+            {"block_size": 2},
+            r"x_scale must have shape \[2, 3\], one element per block of 2 along axis 1",
+        ),
+        (21, [X, TWO], {"block_size": -2}, "block_size must be positive or 0 for none; got -2"),
+        (23, [X, TWO], {"output_dtype": 11}, "output_dtype must be FLOAT, FLOAT16 or BFLOAT16; got DOUBLE"),
+        (
+            24,
+            [X, np.array(2, E8M0)],
+            {},
+            "the type of x_scale must be FLOAT, FLOAT16 or BFLOAT16; got FLOAT8E8M0",
+        ),
     ],
 )
 def test_bad_values_are_refused(
-    version: int, inputs: list[Array | None], attributes: dict[str, object], says: str
+    version: int, inputs: list[Array | None], attributes: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(version, inputs, ..., **attributes))  # type: ignore[arg-type]
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(version, inputs, ..., **attributes))  # type: ignore[arg-type]
 
 
 def test_types_of_results() -> None:
     n = floats("N", 3).shape
     x = TensorType(DataType.INT8, n)
-    assert ask("DequantizeLinear", 13, [x, floats()]) == [floats("N", 3)]
-    assert ask("DequantizeLinear", 19, [x, TensorType(DataType.BFLOAT16, ())]) == [
+    assert infer_node("DequantizeLinear", 13, [x, floats()]) == [floats("N", 3)]
+    assert infer_node("DequantizeLinear", 19, [x, TensorType(DataType.BFLOAT16, ())]) == [
         TensorType(DataType.BFLOAT16, n)
     ]
-    assert ask("DequantizeLinear", 23, [x, floats()], {"output_dtype": 10}) == [
+    assert infer_node("DequantizeLinear", 23, [x, floats()], {"output_dtype": 10}) == [
         TensorType(DataType.FLOAT16, n)
     ]
-    assert ask("DequantizeLinear", 23, [x, None], {"output_dtype": 10}) == [TensorType(DataType.FLOAT16, n)]
-    assert ask("DequantizeLinear", 23, [x, None]) == [None]
+    assert infer_node("DequantizeLinear", 23, [x, None], {"output_dtype": 10}) == [
+        TensorType(DataType.FLOAT16, n)
+    ]
+    assert infer_node("DequantizeLinear", 23, [x, None]) == [None]
 
 
 def test_contradictions_are_found_before_running() -> None:
     x = TensorType(DataType.INT8, (2, 3))
-    with pytest.raises(InferenceError, match="2 elements along an axis where 3 are wanted"):
-        ask("DequantizeLinear", 13, [x, floats(2)])
-    with pytest.raises(InferenceError, match="x_scale is FLOAT8E8M0"):
-        ask("DequantizeLinear", 24, [x, TensorType(DataType.FLOAT8E8M0, ())])
+    with pytest.raises(InferenceError, match="input 1 must have 3 elements along the quantized axis; got 2"):
+        infer_node("DequantizeLinear", 13, [x, floats(2)])
+    with pytest.raises(
+        InferenceError, match="the type of x_scale must be FLOAT, FLOAT16 or BFLOAT16; got FLOAT8E8M0"
+    ):
+        infer_node("DequantizeLinear", 24, [x, TensorType(DataType.FLOAT8E8M0, ())])

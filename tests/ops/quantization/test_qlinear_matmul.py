@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import symbol
@@ -20,7 +20,7 @@ ZA, ZB, ZY = np.array(0, U8), np.array(0, I8), np.array(0, U8)
 
 
 def inputs(**changed: Array) -> list[Array | None]:
-    """A times the unit matrix, with all scales 1 and all zero points 0, but for what is changed."""
+    """A times the unit matrix, with all scales 1 and all zero points 0 unless overridden."""
     plain: dict[str, Array] = {"a": A, "sa": ONE, "za": ZA, "b": B, "sb": ONE, "zb": ZB, "sy": ONE, "zy": ZY}
     return list((plain | changed).values())
 
@@ -50,12 +50,12 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.25, 0.5, 1.0, 2.0, 4.0]))
 def test_results_are_rounded_once(seed: int, scale: float) -> None:
-    """Powers of two scale exactly, so that the law can be said in Python's integers and its rounding to even."""
+    """Powers of two scale exactly, so that the expected values follow from Python's integers and round-to-even."""
     rng = np.random.default_rng(seed)
     a, b = rng.integers(0, 256, (2, 3), U8), rng.integers(-128, 128, (3, 2), I8)
     za, zb, zy = (int(rng.integers(low, low + 256)) for low in (0, -128, -128))
@@ -70,27 +70,27 @@ def test_results_are_rounded_once(seed: int, scale: float) -> None:
         zb=np.array(zb, I8),
         zy=np.array(zy, I8),
     )
-    check(case(10, values, np.array(y, I8)))
+    assert_case(case(10, values, np.array(y, I8)))
 
 
 @pytest.mark.parametrize(
-    ("changed", "says"),
+    ("changed", "message"),
     [
-        ({"sy": np.ones(2, F)}, "y_scale has shape"),
-        ({"zy": np.zeros(2, U8)}, "y_zero_point has shape"),
-        ({"sa": np.ones(3, F)}, "a_scale has shape"),
-        ({"sb": np.ones(3, F)}, "b_scale has shape"),
-        ({"b": B[:1]}, "no matrix product"),
+        ({"sy": np.ones(2, F)}, r"y_scale must be a scalar; got shape \[2\]"),
+        ({"zy": np.zeros(2, U8)}, r"y_zero_point must be a scalar; got shape \[2\]"),
+        ({"sa": np.ones(3, F)}, r"a_scale must be a scalar or have shape \[2\] or \[2, 1\]; got shape \[3\]"),
+        ({"sb": np.ones(3, F)}, r"b_scale must be a scalar or have shape \[2\] or \[1, 2\]; got shape \[3\]"),
+        ({"b": B[:1]}, r"a and b must agree in the reduced dimension; got shapes \[2, 2\] and \[1, 2\]"),
     ],
 )
-def test_bad_shapes_are_refused(changed: dict[str, Array], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(10, inputs(**changed), ...))  # type: ignore[arg-type]
+def test_bad_shapes_are_refused(changed: dict[str, Array], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(10, inputs(**changed), ...))  # type: ignore[arg-type]
 
 
 def test_types_of_results() -> None:
     n, k = symbol("N"), symbol("K")
     a, b, s = TensorType(DataType.UINT8, (n, k)), TensorType(DataType.INT8, (k, 4)), floats()
     u8, i8 = TensorType(DataType.UINT8, ()), TensorType(DataType.INT8, ())
-    assert ask("QLinearMatMul", 10, [a, s, u8, b, s, i8, s, i8]) == [TensorType(DataType.INT8, (n, 4))]
-    assert ask("QLinearMatMul", 10, [a, s, u8, b, s, i8, s, None]) == [None]
+    assert infer_node("QLinearMatMul", 10, [a, s, u8, b, s, i8, s, i8]) == [TensorType(DataType.INT8, (n, 4))]
+    assert infer_node("QLinearMatMul", 10, [a, s, u8, b, s, i8, s, None]) == [None]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.tensors import Array
@@ -16,7 +16,7 @@ U8, I8 = np.uint8, np.int8
 E4M3, E4M3Z, E8M0 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e8m0fnu
 NAN, INF = np.nan, np.inf
 TWO = np.array(2, F)
-X = np.array([0, 2, 3, 5, 1000, -254, -1000], F)  # halves go to the even neighbour: 1.5 and 2.5 to 2
+X = np.array([0, 2, 3, 5, 1000, -254, -1000], F)  # ties round to even: 1.5 and 2.5 to 2
 
 
 def case(version: int, inputs: list[Array | None], y: Array, label: str = "", **attributes: object) -> Case:
@@ -75,37 +75,62 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @given(st.floats(-300, 300, width=32), st.sampled_from([0.25, 0.5, 1, 2]), st.integers(-128, 127))
 def test_quantized_numbers_are_the_nearest(x: float, scale: float, zero: int) -> None:
-    """Scales that are powers of two divide exactly, so the law can be said in integers."""
-    nearest = round(x / scale) + zero  # Python rounds halves to even
+    """Scales that are powers of two divide exactly, so the expected values follow from integers."""
+    nearest = round(x / scale) + zero  # Python rounds ties to even
     expected = np.array([max(-128, min(127, nearest))], I8)
-    check(case(10, [np.array([x], F), np.array(scale, F), np.array(zero, I8)], expected))
+    assert_case(case(10, [np.array([x], F), np.array(scale, F), np.array(zero, I8)], expected))
 
 
 @pytest.mark.parametrize(
-    ("version", "inputs", "attributes", "says"),
+    ("version", "inputs", "attributes", "message"),
     [
-        (10, [X, np.ones(7, F)], {}, "where a scalar is wanted before 13"),
-        (13, [GRID, ROWS], {}, "y_scale has 2 elements"),
+        (10, [X, np.ones(7, F)], {}, r"y_scale must be a scalar before version 13; got shape \[7\]"),
+        (13, [GRID, ROWS], {}, "y_scale must have 3 elements, the size of axis 1; got 2"),
         (13, [GRID, ROWS], {"axis": 2}, "axis 2 lies outside"),
-        (13, [GRID, COLUMNS, np.zeros(2, U8)], {}, "y_zero_point has shape"),
-        (13, [GRID, np.ones((2, 3), F)], {}, "where a scalar, a vector"),
-        (21, [BLOCKED, np.ones((2, 2), F)], {"block_size": 2}, r"want \[2, 3\]"),
-        (21, [BLOCKED, TWO], {"block_size": -1}, "block_size is -1"),
-        (21, [X, TWO, np.array(0, U8)], {"output_dtype": 3}, "they have to agree"),
+        (
+            13,
+            [GRID, COLUMNS, np.zeros(2, U8)],
+            {},
+            r"y_zero_point must have the shape of y_scale, \[3\]; got \[2\]",
+        ),
+        (
+            13,
+            [GRID, np.ones((2, 3), F)],
+            {},
+            r"or, with block_size, one element per block of \[2, 3\]; got shape \[2, 3\]",
+        ),
+        (
+            21,
+            [BLOCKED, np.ones((2, 2), F)],
+            {"block_size": 2},
+            r"y_scale must have shape \[2, 3\], one element per block of 2 along axis 1",
+        ),
+        (21, [BLOCKED, TWO], {"block_size": -1}, "block_size must be positive or 0 for none; got -1"),
+        (
+            21,
+            [X, TWO, np.array(0, U8)],
+            {"output_dtype": 3},
+            "output_dtype must be the type of y_zero_point, UINT8; got INT8",
+        ),
         (21, [X, TWO], {"output_dtype": 99}, "99"),
-        (23, [X, TWO], {"precision": 7}, "precision is INT64"),
+        (
+            23,
+            [X, TWO],
+            {"precision": 7},
+            "precision must be one of FLOAT, FLOAT16, BFLOAT16, DOUBLE; got INT64",
+        ),
     ],
 )
 def test_bad_values_are_refused(
-    version: int, inputs: list[Array | None], attributes: dict[str, object], says: str
+    version: int, inputs: list[Array | None], attributes: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(version, inputs, ..., **attributes))  # type: ignore[arg-type]
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(version, inputs, ..., **attributes))  # type: ignore[arg-type]
 
 
 U8_SCALAR = TensorType(DataType.UINT8, ())
@@ -113,13 +138,15 @@ U8_SCALAR = TensorType(DataType.UINT8, ())
 
 def test_types_of_results() -> None:
     n = floats("N", 3).shape
-    assert ask("QuantizeLinear", 13, [floats("N", 3), floats(), U8_SCALAR]) == [TensorType(DataType.UINT8, n)]
-    assert ask("QuantizeLinear", 13, [floats("N", 3), floats(3)]) == [TensorType(DataType.UINT8, n)]
-    assert ask("QuantizeLinear", 13, [floats("N", 3), floats(), None]) == [None]
-    assert ask("QuantizeLinear", 21, [floats("N", 3), floats()], {"output_dtype": 22}) == [
+    assert infer_node("QuantizeLinear", 13, [floats("N", 3), floats(), U8_SCALAR]) == [
+        TensorType(DataType.UINT8, n)
+    ]
+    assert infer_node("QuantizeLinear", 13, [floats("N", 3), floats(3)]) == [TensorType(DataType.UINT8, n)]
+    assert infer_node("QuantizeLinear", 13, [floats("N", 3), floats(), None]) == [None]
+    assert infer_node("QuantizeLinear", 21, [floats("N", 3), floats()], {"output_dtype": 22}) == [
         TensorType(DataType.INT4, n)
     ]
-    assert ask("QuantizeLinear", 21, [floats("N", 3), floats("S", 2)], {"block_size": 2}) == [
+    assert infer_node("QuantizeLinear", 21, [floats("N", 3), floats("S", 2)], {"block_size": 2}) == [
         TensorType(DataType.UINT8, n)
     ]
 
@@ -138,4 +165,4 @@ def test_contradictions_are_found_before_running(
     inputs: list[TensorType], attributes: dict[str, object]
 ) -> None:
     with pytest.raises(InferenceError):
-        ask("QuantizeLinear", 21, inputs, attributes)
+        infer_node("QuantizeLinear", 21, inputs, attributes)

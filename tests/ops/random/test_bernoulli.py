@@ -2,9 +2,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.random.draws import assert_repeatable, drawn
-from ops.tensor.questions import M, N, asked, contradicts, f32, floats, refused, types
+from cases import Case, assert_case
+from ops.random.draws import assert_repeatable, draw
+from ops.tensor.operator_facets import (
+    M,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_types,
+    make_inference,
+)
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.types import TensorType
 
@@ -36,12 +45,12 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_is_certain(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.8])
-def test_ones_come_as_often_as_asked(p: float) -> None:
-    x = drawn("Bernoulli", 22, [np.full(20000, p, np.float32)], {"seed": 3.0})
+def test_ones_have_the_given_probability(p: float) -> None:
+    x = draw("Bernoulli", 22, [np.full(20000, p, np.float32)], {"seed": 3.0})
     assert set(x.tolist()) == {0, 1}
     assert x.mean() == pytest.approx(p, abs=0.01)
 
@@ -52,12 +61,22 @@ def test_seeds_repeat_the_numbers() -> None:
 
 def test_what_is_no_probability_is_refused() -> None:
     for p in (-0.1, 1.1, np.nan):
-        refused(Case("Bernoulli", 15, [f32([p])], [SURE]), "outside of 0 to 1")
-    refused(Case("Bernoulli", 22, [SURE], [SURE], {"dtype": 8}), "dtype is 8")
+        assert_refused(
+            Case("Bernoulli", 15, [f32([p])], [SURE]), r"probabilities must be in \[0, 1\]; got others"
+        )
+    assert_refused(
+        Case("Bernoulli", 22, [SURE], [SURE], {"dtype": 8}),
+        r"10 \(float16\), 11 \(double\), 12 \(uint32\), 13 \(uint64\), 16 \(bfloat16\); got 8",
+    )
 
 
-def test_types_are_told() -> None:
-    assert types(asked("Bernoulli", 22, [floats(N, M)])) == [floats(N, M)]
-    assert types(asked("Bernoulli", 15, [floats(N)], dtype=9)) == [TensorType(DataType.BOOL, (N,))]
-    assert types(asked("Bernoulli", 15, [None])) == [None]
-    contradicts(asked("Bernoulli", 15, [floats(N)], dtype=8), "dtype is 8")
+def test_types_are_known() -> None:
+    assert infer_types(make_inference("Bernoulli", 22, [floats(N, M)])) == [floats(N, M)]
+    assert infer_types(make_inference("Bernoulli", 15, [floats(N)], dtype=9)) == [
+        TensorType(DataType.BOOL, (N,))
+    ]
+    assert infer_types(make_inference("Bernoulli", 15, [None])) == [None]
+    assert_contradiction(
+        make_inference("Bernoulli", 15, [floats(N)], dtype=8),
+        r"10 \(float16\), 11 \(double\), 12 \(uint32\), 13 \(uint64\), 16 \(bfloat16\); got 8",
+    )

@@ -2,9 +2,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.random.draws import assert_repeatable, drawn
-from ops.tensor.questions import N, asked, contradicts, f32, floats, refused, too_large, types
+from cases import Case, assert_case
+from ops.random.draws import assert_repeatable, draw
+from ops.tensor.operator_facets import (
+    N,
+    assert_contradiction,
+    assert_refused,
+    assert_too_large,
+    f32,
+    floats,
+    infer_types,
+    make_inference,
+)
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.types import TensorType
 
@@ -25,13 +34,13 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_is_certain(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("shift", [0, -1000, 1000])
 def test_classes_come_as_often_as_their_exponentials_say(shift: float) -> None:
     logs = np.log(np.array([[1, 2, 5], [6, 1, 1]])) + shift
-    x = drawn("Multinomial", 22, [logs], {"sample_size": 20000, "seed": 4.0})
+    x = draw("Multinomial", 22, [logs], {"sample_size": 20000, "seed": 4.0})
     counts = [np.bincount(row, minlength=3) / 20000 for row in x]
     assert counts[0] == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=0.01)
     assert counts[1] == pytest.approx([6 / 8, 1 / 8, 1 / 8], abs=0.01)
@@ -43,18 +52,35 @@ def test_seeds_repeat_the_numbers() -> None:
 
 def test_what_has_no_probabilities_is_refused() -> None:
     for row in ([LOW, LOW], [np.nan, 0], [np.inf, 0], []):
-        refused(Case("Multinomial", 22, [f32([row])], [OUT]), "no class with a finite logarithm")
-    refused(Case("Multinomial", 22, [SURE[0]], [OUT]), "rank 1")
-    refused(Case("Multinomial", 22, [SURE], [OUT], {"dtype": 1}), "dtype is 1")
-    refused(Case("Multinomial", 22, [SURE], [OUT], {"sample_size": -1}), "no size may be negative")
-    too_large(Case("Multinomial", 22, [SURE], [OUT], {"sample_size": 1 << 40}))
+        assert_refused(
+            Case("Multinomial", 22, [f32([row])], [OUT]),
+            "each batch must have finite logarithms, or -inf for some classes",
+        )
+    assert_refused(Case("Multinomial", 22, [SURE[0]], [OUT]), "rank 1")
+    assert_refused(
+        Case("Multinomial", 22, [SURE], [OUT], {"dtype": 1}),
+        r"dtype must be one of 6 \(int32\), 7 \(int64\); got 1",
+    )
+    assert_refused(
+        Case("Multinomial", 22, [SURE], [OUT], {"sample_size": -1}),
+        r"the sizes of shape must not be negative; got \[3, -1\]",
+    )
+    assert_too_large(Case("Multinomial", 22, [SURE], [OUT], {"sample_size": 1 << 40}))
 
 
-def test_types_are_told() -> None:
-    assert types(asked("Multinomial", 22, [floats(N, 3)])) == [TensorType(DataType.INT32, (N, 1))]
-    assert types(asked("Multinomial", 7, [None], dtype=7, sample_size=4)) == [
+def test_types_are_known() -> None:
+    assert infer_types(make_inference("Multinomial", 22, [floats(N, 3)])) == [
+        TensorType(DataType.INT32, (N, 1))
+    ]
+    assert infer_types(make_inference("Multinomial", 7, [None], dtype=7, sample_size=4)) == [
         TensorType(DataType.INT64, (None, 4))
     ]
-    contradicts(asked("Multinomial", 7, [floats(N)]), "rank 1")
-    contradicts(asked("Multinomial", 7, [floats(N, 3)], dtype=1), "dtype is 1")
-    contradicts(asked("Multinomial", 7, [floats(N, 3)], sample_size=-1), "sample_size is -1")
+    assert_contradiction(make_inference("Multinomial", 7, [floats(N)]), "rank 1")
+    assert_contradiction(
+        make_inference("Multinomial", 7, [floats(N, 3)], dtype=1),
+        r"dtype must be one of 6 \(int32\), 7 \(int64\); got 1",
+    )
+    assert_contradiction(
+        make_inference("Multinomial", 7, [floats(N, 3)], sample_size=-1),
+        "sample_size must not be negative; got -1",
+    )

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -32,30 +32,34 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("sequence", "attributes", "says"),
+    ("sequence", "attributes", "message"),
     [
         ([A, B], {"axis": 2}, "axis 2 lies outside of rank 2"),
         ([A, B], {"axis": 3, "new_axis": 1}, "axis 3 lies outside of rank 3"),
         ([A, C], {"axis": 0, "new_axis": 1}, "same shape"),
         ([A, C], {"axis": 1}, "match exactly"),
-        ([A, np.array([[1]])], {"axis": 0}, "element types float, int64"),
+        (
+            [A, np.array([[1]])],
+            {"axis": 0},
+            "the tensors of a sequence must have one element type; got float, int64",
+        ),
     ],
 )
 def test_tensors_that_do_not_fit_are_refused(
-    sequence: list[RuntimeValue], attributes: dict[str, object], says: str
+    sequence: list[RuntimeValue], attributes: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(Case("ConcatFromSequence", 11, [sequence], [...], attributes))
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(Case("ConcatFromSequence", 11, [sequence], [...], attributes))
 
 
 def test_an_empty_sequence_is_refused() -> None:
     types = {0: SequenceType(TensorType(DataType.FLOAT))}
-    with pytest.raises(EvaluationError, match="the sequence is empty"):
-        check(Case("ConcatFromSequence", 11, [[]], [...], {"axis": 0}, types=types))
+    with pytest.raises(EvaluationError, match="the sequence must have at least one tensor; got an empty one"):
+        assert_case(Case("ConcatFromSequence", 11, [[]], [...], {"axis": 0}, types=types))
 
 
 def test_large_results_pass_the_limit() -> None:
@@ -68,9 +72,11 @@ def test_large_results_pass_the_limit() -> None:
 
 def test_the_size_along_the_axis_is_new() -> None:
     sequence = SequenceType(floats("N", 3))
-    assert ask("ConcatFromSequence", 11, [sequence], {"axis": 0}) == [floats("new0", 3)]
-    assert ask("ConcatFromSequence", 11, [sequence], {"axis": -1, "new_axis": 1}) == [floats("N", 3, "new0")]
+    assert infer_node("ConcatFromSequence", 11, [sequence], {"axis": 0}) == [floats("new0", 3)]
+    assert infer_node("ConcatFromSequence", 11, [sequence], {"axis": -1, "new_axis": 1}) == [
+        floats("N", 3, "new0")
+    ]
     unknown = TensorType(DataType.FLOAT)
-    assert ask("ConcatFromSequence", 11, [SequenceType(unknown)], {"axis": 0}) == [unknown]
+    assert infer_node("ConcatFromSequence", 11, [SequenceType(unknown)], {"axis": 0}) == [unknown]
     with pytest.raises(InferenceError, match="axis 2 lies outside"):
-        ask("ConcatFromSequence", 11, [sequence], {"axis": 2})
+        infer_node("ConcatFromSequence", 11, [sequence], {"axis": 2})

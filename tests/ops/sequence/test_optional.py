@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
@@ -31,25 +31,29 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [15, 18, 28])
 def test_an_empty_optional_has_no_element(version: int) -> None:
-    with pytest.raises(EvaluationError, match="the optional is empty"):
-        check(Case("OptionalGetElement", version, [None], [...], types=OPTIONAL))
+    with pytest.raises(EvaluationError, match="the optional must have an element; got an empty one"):
+        assert_case(Case("OptionalGetElement", version, [None], [...], types=OPTIONAL))
 
 
 @pytest.mark.parametrize("version", [15, 28])
 def test_an_optional_needs_an_input_or_a_type(version: int) -> None:
-    with pytest.raises(EvaluationError, match="neither an input nor the attribute"):
-        check(Case("Optional", version, [], [...]))
-    with pytest.raises(InferenceError, match="neither an input nor the attribute"):
-        ask("Optional", version, [])
+    with pytest.raises(
+        EvaluationError, match="Optional must have an input or the attribute `type`; got neither"
+    ):
+        assert_case(Case("Optional", version, [], [...]))
+    with pytest.raises(
+        InferenceError, match="Optional must have an input or the attribute `type`; got neither"
+    ):
+        infer_node("Optional", version, [])
 
 
 def test_types_go_in_and_out() -> None:
-    assert ask("Optional", 15, [floats("N")]) == [OptionalType(floats("N"))]
-    assert ask("Optional", 15, [], {"type": FLOATS}) == [OptionalType(FLOATS)]
-    assert ask("OptionalGetElement", 15, [OptionalType(floats("N"))]) == [floats("N")]
-    assert ask("OptionalGetElement", 18, [floats("N")]) == [floats("N")]
+    assert infer_node("Optional", 15, [floats("N")]) == [OptionalType(floats("N"))]
+    assert infer_node("Optional", 15, [], {"type": FLOATS}) == [OptionalType(FLOATS)]
+    assert infer_node("OptionalGetElement", 15, [OptionalType(floats("N"))]) == [floats("N")]
+    assert infer_node("OptionalGetElement", 18, [floats("N")]) == [floats("N")]

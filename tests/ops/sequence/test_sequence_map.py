@@ -3,8 +3,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.build import Builder
@@ -35,7 +35,7 @@ CASES = [
         {"body": adding()},
         "with a tensor",
     ),
-    Case("SequenceMap", 17, [[ONE], ONE], [[ONE + 1]], {"body": adding()}, "one output wanted"),
+    Case("SequenceMap", 17, [[ONE], ONE], [[ONE + 1]], {"body": adding()}, "one output requested"),
     Case(
         "SequenceMap",
         17,
@@ -50,15 +50,15 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_sequences_are_of_one_length() -> None:
-    with pytest.raises(EvaluationError, match="input 1 has 1 elements, input 0 has 2"):
-        check(Case("SequenceMap", 17, [[ONE, TWO], [ONE]], [..., ...], {"body": adding()}))
+    with pytest.raises(EvaluationError, match="input 1 must have 2 elements, as input 0 has; got 1"):
+        assert_case(Case("SequenceMap", 17, [[ONE, TWO], [ONE]], [..., ...], {"body": adding()}))
 
 
-def test_the_body_tells_the_element_type() -> None:
+def test_the_body_determines_the_element_type() -> None:
     def bodies(
         graph: Graph, inputs: Sequence[Type | None], known: Sequence[Known | None]
     ) -> list[Type | None]:
@@ -69,10 +69,10 @@ def test_the_body_tells_the_element_type() -> None:
     for name in ("x0", "x1"):
         body.add_input(Value(name))
     given: list[Type | None] = [SequenceType(floats("N")), floats(3)]
-    found = ask("SequenceMap", 17, given, {"body": body}, bodies=bodies)
-    assert found == [SequenceType(floats("N", 3))]
-    assert ask("SequenceMap", 17, given, {"body": body}) == [SequenceType(None)]
-    with pytest.raises(InferenceError, match="1 outputs, 2 are wanted"):
-        ask("SequenceMap", 17, given, {"body": body}, outputs=2, bodies=bodies)
-    with pytest.raises(InferenceError, match="the body has 2 inputs, 1 are given"):
-        ask("SequenceMap", 17, given[:1], {"body": body}, bodies=bodies)
+    types = infer_node("SequenceMap", 17, given, {"body": body}, bodies=bodies)
+    assert types == [SequenceType(floats("N", 3))]
+    assert infer_node("SequenceMap", 17, given, {"body": body}) == [SequenceType(None)]
+    with pytest.raises(InferenceError, match="the body must have 2 outputs; got 1"):
+        infer_node("SequenceMap", 17, given, {"body": body}, outputs=2, bodies=bodies)
+    with pytest.raises(InferenceError, match="the body must have 1 inputs; got 2"):
+        infer_node("SequenceMap", 17, given[:1], {"body": body}, bodies=bodies)

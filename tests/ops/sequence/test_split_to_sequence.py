@@ -2,8 +2,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.dims import symbol
@@ -41,28 +41,28 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("split", "says"),
+    ("split", "message"),
     [
-        (np.array(0), "split is 0; a positive size"),
-        (np.array([1, 2]), r"split is \[1, 2\]; sizes that add up to 2"),
-        (np.array([3, -1]), "sizes that add up to 2"),
-        (np.array([[1, 1]]), "sizes that add up to 2"),
+        (np.array(0), "split must be positive; got 0"),
+        (np.array([1, 2]), r"split must add up to 2; got \[1, 2\]"),
+        (np.array([3, -1]), "split must add up to 2"),
+        (np.array([[1, 1]]), "split must add up to 2"),
     ],
 )
-def test_bad_sizes_are_refused(split: np.ndarray, says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(Case("SplitToSequence", 11, [X, split], [...]))
+def test_bad_sizes_are_refused(split: np.ndarray, message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(Case("SplitToSequence", 11, [X, split], [...]))
 
 
 def test_axes_outside_of_the_rank_are_refused() -> None:
     with pytest.raises(EvaluationError, match="axis 2 lies outside"):
-        check(Case("SplitToSequence", 11, [X], [...], {"axis": 2}))
+        assert_case(Case("SplitToSequence", 11, [X], [...], {"axis": 2}))
     with pytest.raises(InferenceError, match="axis 2 lies outside"):
-        ask("SplitToSequence", 11, [floats("N", 3)], {"axis": 2})
+        infer_node("SplitToSequence", 11, [floats("N", 3)], {"axis": 2})
 
 
 INTS = TensorType(DataType.INT64, (2,))
@@ -70,29 +70,39 @@ INT = TensorType(DataType.INT64, ())
 
 
 def test_parts_have_size_1_or_no_axis() -> None:
-    assert ask("SplitToSequence", 11, [floats("N", "M")]) == [SequenceType(floats(1, "M"))]
-    assert ask("SplitToSequence", 11, [floats("N", "M")], {"keepdims": 0}) == [SequenceType(floats("M"))]
+    assert infer_node("SplitToSequence", 11, [floats("N", "M")]) == [SequenceType(floats(1, "M"))]
+    assert infer_node("SplitToSequence", 11, [floats("N", "M")], {"keepdims": 0}) == [
+        SequenceType(floats("M"))
+    ]
 
 
 def test_a_part_size_holds_where_it_divides() -> None:
     known = [None, np.array(2)]
-    assert ask("SplitToSequence", 11, [floats(6, "M"), INT], known=known) == [SequenceType(floats(2, "M"))]
-    assert ask("SplitToSequence", 11, [floats(5, "M"), INT], known=known) == [SequenceType(floats(None, "M"))]
-    assert ask("SplitToSequence", 11, [floats("N"), INT], known=known) == [SequenceType(floats(None))]
-    assert ask("SplitToSequence", 11, [floats("N"), INT]) == [SequenceType(floats(None))]
+    assert infer_node("SplitToSequence", 11, [floats(6, "M"), INT], known=known) == [
+        SequenceType(floats(2, "M"))
+    ]
+    assert infer_node("SplitToSequence", 11, [floats(5, "M"), INT], known=known) == [
+        SequenceType(floats(None, "M"))
+    ]
+    assert infer_node("SplitToSequence", 11, [floats("N"), INT], known=known) == [SequenceType(floats(None))]
+    assert infer_node("SplitToSequence", 11, [floats("N"), INT]) == [SequenceType(floats(None))]
     twice = TensorType(DataType.FLOAT, (symbol("N") * 2,))
-    assert ask("SplitToSequence", 11, [twice, INT], known=known) == [SequenceType(floats(2))]
+    assert infer_node("SplitToSequence", 11, [twice, INT], known=known) == [SequenceType(floats(2))]
 
 
 @pytest.mark.parametrize("split", [0, -1, [2, -1]])
 def test_parts_are_of_positive_size(split: object) -> None:
     split = np.array(split)
     type_ = TensorType(DataType.INT64, split.shape)
-    with pytest.raises(InferenceError, match="positive sizes are wanted"):
-        ask("SplitToSequence", 11, [floats(6), type_], known=[None, split])
+    with pytest.raises(InferenceError, match="split must be positive"):
+        infer_node("SplitToSequence", 11, [floats(6), type_], known=[None, split])
 
 
 def test_sizes_hold_where_all_are_the_same() -> None:
     same, other = np.array([3, 3]), np.array([2, 4])
-    assert ask("SplitToSequence", 11, [floats(6), INTS], known=[None, same]) == [SequenceType(floats(3))]
-    assert ask("SplitToSequence", 11, [floats(6), INTS], known=[None, other]) == [SequenceType(floats(None))]
+    assert infer_node("SplitToSequence", 11, [floats(6), INTS], known=[None, same]) == [
+        SequenceType(floats(3))
+    ]
+    assert infer_node("SplitToSequence", 11, [floats(6), INTS], known=[None, other]) == [
+        SequenceType(floats(None))
+    ]

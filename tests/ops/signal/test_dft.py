@@ -5,20 +5,20 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
+    assert_too_large,
     f32,
     floats,
     i64,
+    infer_shape,
     ints,
-    refused,
-    shape,
-    too_large,
+    make_inference,
     vec,
 )
 from sardonyx._src.ir.tensors import Array
@@ -27,7 +27,7 @@ from sardonyx._src.ops.inference import Known
 
 REAL = f32([1, 2, 3, 4]).reshape(1, 4, 1)
 SPECTRUM = f32([[10, 0], [-2, 2], [-2, 0], [-2, -2]])[None]  # of 1, 2, 3, 4
-COMPLEX = f32([[0, 0], [1, 1], [0, 0], [0, 0]])[None]  # its transform turns 1+i a quarter at a time
+COMPLEX = f32([[0, 0], [1, 1], [0, 0], [0, 0]])[None]  # its transform rotates 1+i by quarter turns
 TURNS = f32([[1, 1], [1, -1], [-1, -1], [-1, 1]])[None]
 WITHOUT = np.zeros_like(REAL)
 ODD = f32([1, 2, 3]).reshape(1, 3, 1)
@@ -78,7 +78,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 8])
@@ -87,8 +87,8 @@ def test_transform_is_the_sum_of_its_definition(size: int) -> None:
     turns = np.exp(-2j * np.pi * np.outer(np.arange(size), np.arange(size)) / size)
     z = (x[..., 0] + 1j * x[..., 1]) @ turns
     spectrum = np.stack([z.real, z.imag], -1)
-    check(Case("DFT", 20, [x], [spectrum]))
-    check(Case("DFT", 20, [spectrum], [x], {"inverse": 1}))
+    assert_case(Case("DFT", 20, [x], [spectrum]))
+    assert_case(Case("DFT", 20, [spectrum], [x], {"inverse": 1}))
 
 
 @pytest.mark.parametrize("version", [17, 20])
@@ -96,50 +96,65 @@ def test_what_does_not_fit_is_refused(version: int) -> None:
     def bad(x: Array, length: int = 4, **attributes: int) -> Case:
         return Case("DFT", version, [x, i64(length)], [x], attributes)
 
-    refused(bad(f32([1, 2, 3, 4])), "a last axis of 1 or 2")
-    refused(bad(np.zeros((1, 4, 3), np.float32)), "a last axis of 1 or 2")
-    refused(bad(COMPLEX, onesided=1), "for which real input is wanted; the last axis has 2")
-    refused(bad(REAL, onesided=1, inverse=1), "for which complex input is wanted; the last axis has 1")
-    refused(bad(REAL, 0), "dft_length is 0")
-    refused(Case("DFT", version, [REAL, i64([4, 4])], [REAL]), "dft_length has 2 elements")
-    refused(Case("DFT", version, [REAL[:, :0]], [REAL]), "dft_length is 0")
-    too_large(bad(REAL, 1 << 40))
+    assert_refused(bad(f32([1, 2, 3, 4])), "a last axis of size 1 or 2")
+    assert_refused(bad(np.zeros((1, 4, 3), np.float32)), "a last axis of size 1 or 2")
+    assert_refused(bad(COMPLEX, onesided=1), "onesided must have real input")
+    assert_refused(bad(REAL, onesided=1, inverse=1), "onesided must have complex input")
+    assert_refused(bad(REAL, 0), "dft_length must be >= 1; got 0")
+    assert_refused(Case("DFT", version, [REAL, i64([4, 4])], [REAL]), "dft_length must be a scalar; got 2")
+    assert_refused(Case("DFT", version, [REAL[:, :0]], [REAL]), "dft_length must be >= 1; got 0")
+    assert_too_large(bad(REAL, 1 << 40))
 
 
 def test_axis_of_the_parts_is_refused() -> None:
     for axis in (-1, 2):
-        refused(Case("DFT", 17, [REAL], [REAL], {"axis": axis}), "the one of real and imaginary parts")
-        refused(Case("DFT", 20, [REAL, None, i64(axis)], [REAL]), "the one of real and imaginary parts")
-    refused(Case("DFT", 17, [REAL], [REAL], {"axis": 3}), "axis 3 lies outside")
+        assert_refused(
+            Case("DFT", 17, [REAL], [REAL], {"axis": axis}),
+            "axis must not be that of real and imaginary parts",
+        )
+        assert_refused(
+            Case("DFT", 20, [REAL, None, i64(axis)], [REAL]),
+            "axis must not be that of real and imaginary parts",
+        )
+    assert_refused(Case("DFT", 17, [REAL], [REAL], {"axis": 3}), "axis 3 lies outside")
 
 
-def told(version: int, x: TensorType, known: Mapping[int, Known] | None = None, **attributes: int) -> object:
+def inferred_shape(
+    version: int, x: TensorType, known: Mapping[int, Known] | None = None, **attributes: int
+) -> object:
     inputs = [x] if known is None else [x, ints(), ints()][: 1 + max(known)]
-    question = asked("DFT", version, inputs, known)
-    return shape(replace(question, attributes={**question.attributes, **attributes}))
+    inference = make_inference("DFT", version, inputs, known)
+    return infer_shape(replace(inference, attributes={**inference.attributes, **attributes}))
 
 
 def test_symbols_stay_in_the_shape() -> None:
-    assert told(17, floats(N, M, 1)) == (N, M, 2)
-    assert told(17, floats(N, M, 1), onesided=1) == (N, M // 2 + 1, 2)
-    assert told(17, floats(N, M, 2), onesided=1, inverse=1) == (N, M * 2 - 2, 1)
-    assert told(17, floats(N, M, 2), {1: i64(8)}) == (N, 8, 2)
-    assert told(17, floats(N, M, 1), {1: vec(N).reshape(())}, onesided=1) == (N, N // 2 + 1, 2)
-    assert told(17, floats(N, M, 1), axis=0) == (N, M, 2)
-    assert told(20, floats(N, 5, M, 1), onesided=1) == (N, 5, M // 2 + 1, 2)
-    assert told(20, floats(N, 5, M, None), {1: i64(8), 2: i64(1)}) == (N, 8, M, 2)
-    assert told(17, TensorType(FLOAT)) is None
+    assert inferred_shape(17, floats(N, M, 1)) == (N, M, 2)
+    assert inferred_shape(17, floats(N, M, 1), onesided=1) == (N, M // 2 + 1, 2)
+    assert inferred_shape(17, floats(N, M, 2), onesided=1, inverse=1) == (N, M * 2 - 2, 1)
+    assert inferred_shape(17, floats(N, M, 2), {1: i64(8)}) == (N, 8, 2)
+    assert inferred_shape(17, floats(N, M, 1), {1: vec(N).reshape(())}, onesided=1) == (N, N // 2 + 1, 2)
+    assert inferred_shape(17, floats(N, M, 1), axis=0) == (N, M, 2)
+    assert inferred_shape(20, floats(N, 5, M, 1), onesided=1) == (N, 5, M // 2 + 1, 2)
+    assert inferred_shape(20, floats(N, 5, M, None), {1: i64(8), 2: i64(1)}) == (N, 8, M, 2)
+    assert inferred_shape(17, TensorType(FLOAT)) is None
 
 
 def test_unknown_axes_and_lengths_leave_the_rest() -> None:
-    assert shape(asked("DFT", 20, [floats(N, M, 1), ints()])) == (N, None, 2)
-    assert shape(asked("DFT", 20, [floats(N, M, 1), None, None])) == (None, None, 2)
+    assert infer_shape(make_inference("DFT", 20, [floats(N, M, 1), ints()])) == (N, None, 2)
+    assert infer_shape(make_inference("DFT", 20, [floats(N, M, 1), None, None])) == (None, None, 2)
 
 
 def test_what_contradicts_the_shape_is_found() -> None:
-    contradicts(asked("DFT", 17, [floats(N, M, 3)]), "last axis of 1 or 2")
-    contradicts(asked("DFT", 17, [floats(2)]), "last axis of 1 or 2")
-    contradicts(asked("DFT", 17, [floats(N, M, 2)], onesided=1), "onesided is set, and the last axis has 2")
-    contradicts(asked("DFT", 17, [floats(N, M, 1)], axis=2), "real and imaginary parts")
-    contradicts(asked("DFT", 20, [floats(N, M, 1), None, ints()], {2: i64(5)}), "axis 5")
-    contradicts(asked("DFT", 17, [floats(N, M, 1), ints()], {1: i64(0)}), "dft_length is 0")
+    assert_contradiction(
+        make_inference("DFT", 17, [floats(N, M, 3)]), r"the input must .*; got float\[N,M,3\]"
+    )
+    assert_contradiction(make_inference("DFT", 17, [floats(2)]), r"the input must .*; got float\[2\]")
+    assert_contradiction(
+        make_inference("DFT", 17, [floats(N, M, 2)], onesided=1),
+        "onesided must have real input; got a last axis of size 2",
+    )
+    assert_contradiction(make_inference("DFT", 17, [floats(N, M, 1)], axis=2), "real and imaginary parts")
+    assert_contradiction(make_inference("DFT", 20, [floats(N, M, 1), None, ints()], {2: i64(5)}), "axis 5")
+    assert_contradiction(
+        make_inference("DFT", 17, [floats(N, M, 1), ints()], {1: i64(0)}), "dft_length must be >= 1; got 0"
+    )

@@ -2,19 +2,19 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
+    assert_too_large,
     f32,
     i64,
+    infer_types,
     ints,
-    refused,
-    too_large,
-    types,
+    make_inference,
     vec,
 )
 from sardonyx._src.dtypes import DataType
@@ -49,31 +49,31 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_bad_values_are_refused() -> None:
     def bad(i: int, x: Array) -> Case:
         return Case(OP, 17, [*INPUTS[:i], x, *INPUTS[i + 1 :]], [MATRIX])
 
-    refused(bad(0, i64(-1)), "num_mel_bins is -1")
-    refused(bad(0, i64([1, 2])), "num_mel_bins has 2 elements")
-    refused(bad(1, i64(-1)), "dft_length is -1")
-    refused(bad(2, i64(0)), "sample_rate is 0")
-    refused(bad(3, f32(600)), "edges of 600.0 and 500.0 hertz")
-    refused(bad(3, f32(-1)), "edges of -1.0")
-    refused(bad(4, f32(np.nan)), "and nan hertz")
-    refused(Case(OP, 17, INPUTS, [MATRIX], {"output_datatype": 9}), "output_datatype is 9")
-    too_large(bad(0, i64(1 << 40)))
+    assert_refused(bad(0, i64(-1)), "num_mel_bins must be >= 0; got -1")
+    assert_refused(bad(0, i64([1, 2])), "num_mel_bins must be a scalar; got 2 elements")
+    assert_refused(bad(1, i64(-1)), "dft_length must be >= 0; got -1")
+    assert_refused(bad(2, i64(0)), "sample_rate must be >= 1; got 0")
+    assert_refused(bad(3, f32(600)), "edges must satisfy .*; got 600.0 and 500.0")
+    assert_refused(bad(3, f32(-1)), "got -1.0 and")
+    assert_refused(bad(4, f32(np.nan)), "and nan")
+    assert_refused(Case(OP, 17, INPUTS, [MATRIX], {"output_datatype": 9}), "output_datatype must .*; got 9")
+    assert_too_large(bad(0, i64(1 << 40)))
 
 
 def test_shape_is_bins_by_bands() -> None:
     inputs = [ints(), ints(), ints(), None, None]
     known = {0: vec(N).reshape(()), 1: vec(M).reshape(())}
-    assert types(asked(OP, 17, inputs, known)) == [TensorType(FLOAT, (M // 2 + 1, N))]
-    assert types(asked(OP, 17, inputs, {0: i64(3), 1: i64(7)}, output_datatype=10)) == [
+    assert infer_types(make_inference(OP, 17, inputs, known)) == [TensorType(FLOAT, (M // 2 + 1, N))]
+    assert infer_types(make_inference(OP, 17, inputs, {0: i64(3), 1: i64(7)}, output_datatype=10)) == [
         TensorType(DataType.FLOAT16, (4, 3))
     ]
-    assert types(asked(OP, 17, inputs)) == [TensorType(FLOAT, (None, None))]
-    contradicts(asked(OP, 17, inputs, {0: i64(-3)}), "num_mel_bins is -3")
-    contradicts(asked(OP, 17, inputs, output_datatype=9), "output_datatype is 9")
+    assert infer_types(make_inference(OP, 17, inputs)) == [TensorType(FLOAT, (None, None))]
+    assert_contradiction(make_inference(OP, 17, inputs, {0: i64(-3)}), "num_mel_bins must be >= 0; got -3")
+    assert_contradiction(make_inference(OP, 17, inputs, output_datatype=9), "output_datatype must .*; got 9")

@@ -2,8 +2,20 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import FLOAT, M, N, asked, contradicts, f32, floats, i64, ints, refused, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    FLOAT,
+    M,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    i64,
+    infer_shape,
+    ints,
+    make_inference,
+)
 from sardonyx._src.ir.types import TensorType
 
 X = f32([1, 2, 3, 4, 5, 6]).reshape(1, 6, 1)
@@ -36,52 +48,83 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    refused(Case("STFT", 17, [X[0], STEP], [X]), "the signal has rank 2")
-    refused(Case("STFT", 17, [np.concatenate([X, X, X], -1), STEP], [X]), "a last axis of 1 or 2")
-    refused(Case("STFT", 17, [COMPLEX, STEP], [X]), "which a complex signal does not allow")
-    refused(Case("STFT", 17, [X, i64(0)], [X]), "frame_step is 0")
-    refused(Case("STFT", 17, [X, i64([1, 2])], [X]), "frame_step has 2 elements")
-    refused(Case("STFT", 17, [X, STEP, None, i64(0)], [X]), "frame_length is 0")
-    refused(
-        Case("STFT", 17, [X, STEP, None, i64(7)], [X]),
-        "a frame of 7 elements does not fit into a signal of 6",
+    assert_refused(
+        Case("STFT", 17, [X[0], STEP], [X]), r"the signal must be \[batch, n, 1 or 2\]; got rank 2"
     )
-    refused(Case("STFT", 17, [X, STEP, WINDOW[:0]], [X]), "a frame of 0 elements")
-    refused(Case("STFT", 17, [X, STEP, WINDOW, i64(3)], [X]), r"shape \[4\], where \[3\] is wanted")
-    refused(Case("STFT", 17, [X, STEP, WINDOW[None]], [X]), r"shape \[1, 4\], where a vector is wanted")
+    assert_refused(
+        Case("STFT", 17, [np.concatenate([X, X, X], -1), STEP], [X]),
+        r"the input must .*; got shape \[1, 6, 3\]",
+    )
+    assert_refused(Case("STFT", 17, [COMPLEX, STEP], [X]), "onesided must be 0 for a complex signal")
+    assert_refused(Case("STFT", 17, [X, i64(0)], [X]), "frame_step must be >= 1; got 0")
+    assert_refused(Case("STFT", 17, [X, i64([1, 2])], [X]), "frame_step must be a scalar; got 2")
+    assert_refused(Case("STFT", 17, [X, STEP, None, i64(0)], [X]), "frame_length must be >= 1; got 0")
+    assert_refused(
+        Case("STFT", 17, [X, STEP, None, i64(7)], [X]),
+        "the frame length must be in .*; got 7",
+    )
+    assert_refused(Case("STFT", 17, [X, STEP, WINDOW[:0]], [X]), "the frame length must .*; got 0")
+    assert_refused(
+        Case("STFT", 17, [X, STEP, WINDOW, i64(3)], [X]), r"the window must be \[3\]; got shape \[4\]"
+    )
+    assert_refused(
+        Case("STFT", 17, [X, STEP, WINDOW[None]], [X]), r"the window must be a vector; got shape \[1, 4\]"
+    )
 
 
 def test_symbols_stay_in_the_shape() -> None:
     step = {1: i64(4)}
     x = floats(N, M, 1)
-    assert shape(asked("STFT", 17, [x, ints(), floats(16)], step)) == (N, (M - 16) // 4 + 1, 9, 2)
-    assert shape(asked("STFT", 17, [x, ints(), floats(16)], step, onesided=0)) == (
+    assert infer_shape(make_inference("STFT", 17, [x, ints(), floats(16)], step)) == (
+        N,
+        (M - 16) // 4 + 1,
+        9,
+        2,
+    )
+    assert infer_shape(make_inference("STFT", 17, [x, ints(), floats(16)], step, onesided=0)) == (
         N,
         (M - 16) // 4 + 1,
         16,
         2,
     )
-    assert shape(asked("STFT", 17, [x, ints(), None, ints()], {**step, 3: i64(8)})) == (
+    assert infer_shape(make_inference("STFT", 17, [x, ints(), None, ints()], {**step, 3: i64(8)})) == (
         N,
         (M - 8) // 4 + 1,
         5,
         2,
     )
-    assert shape(asked("STFT", 17, [floats(N, 64, 1), ints()], step)) == (N, 1, 33, 2)
-    assert shape(asked("STFT", 17, [x, ints(), floats(16)])) == (N, None, 9, 2)
-    assert shape(asked("STFT", 17, [x, ints(), None, ints()], step)) == (N, None, None, 2)
-    assert shape(asked("STFT", 17, [TensorType(FLOAT), ints(), floats(16)], step)) == (None, None, 9, 2)
+    assert infer_shape(make_inference("STFT", 17, [floats(N, 64, 1), ints()], step)) == (N, 1, 33, 2)
+    assert infer_shape(make_inference("STFT", 17, [x, ints(), floats(16)])) == (N, None, 9, 2)
+    assert infer_shape(make_inference("STFT", 17, [x, ints(), None, ints()], step)) == (N, None, None, 2)
+    assert infer_shape(make_inference("STFT", 17, [TensorType(FLOAT), ints(), floats(16)], step)) == (
+        None,
+        None,
+        9,
+        2,
+    )
 
 
 def test_what_contradicts_the_shape_is_found() -> None:
-    contradicts(asked("STFT", 17, [floats(N, M), ints()]), "rank 2")
-    contradicts(asked("STFT", 17, [floats(N, M, 3), ints()]), "has 3, where 1 or 2")
-    contradicts(asked("STFT", 17, [floats(N, M, 2), ints()]), "a complex signal")
-    contradicts(asked("STFT", 17, [floats(N, 4, 1), ints(), floats(8)]), "a frame of 8 elements")
-    contradicts(asked("STFT", 17, [floats(N, M, 1), ints(), floats(8), ints()], {3: i64(4)}), "sizes 4 and 8")
-    contradicts(asked("STFT", 17, [floats(N, M, 1), ints(), floats(2, 4)]), "the window has rank 2")
-    contradicts(asked("STFT", 17, [floats(N, M, 1), ints()], {1: i64(0)}), "frame_step is 0")
+    assert_contradiction(make_inference("STFT", 17, [floats(N, M), ints()]), "rank 2")
+    assert_contradiction(
+        make_inference("STFT", 17, [floats(N, M, 3), ints()]),
+        "the last axis of the signal must have size 1 or 2; got 3",
+    )
+    assert_contradiction(make_inference("STFT", 17, [floats(N, M, 2), ints()]), "a complex signal")
+    assert_contradiction(
+        make_inference("STFT", 17, [floats(N, 4, 1), ints(), floats(8)]), "the frame length must .*; got 8"
+    )
+    assert_contradiction(
+        make_inference("STFT", 17, [floats(N, M, 1), ints(), floats(8), ints()], {3: i64(4)}), "sizes 4 and 8"
+    )
+    assert_contradiction(
+        make_inference("STFT", 17, [floats(N, M, 1), ints(), floats(2, 4)]),
+        "the window must be a vector; got rank 2",
+    )
+    assert_contradiction(
+        make_inference("STFT", 17, [floats(N, M, 1), ints()], {1: i64(0)}), "frame_step must be >= 1; got 0"
+    )

@@ -2,8 +2,20 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import INT64, N, asked, contradicts, f32, i64, ints, refused, too_large, types, vec
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    INT64,
+    N,
+    assert_contradiction,
+    assert_refused,
+    assert_too_large,
+    f32,
+    i64,
+    infer_types,
+    ints,
+    make_inference,
+    vec,
+)
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.types import TensorType
 
@@ -41,22 +53,30 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("op", ALL)
 def test_bad_sizes_and_types_are_refused(op: str) -> None:
-    refused(Case(op, 17, [i64(-1)], [f32([])]), "size is -1, where 0 or more is wanted")
-    refused(Case(op, 17, [i64([1, 2])], [f32([])]), "size has 2 elements")
-    refused(Case(op, 17, [i64(1)], [f32([])], {"output_datatype": 9}), "output_datatype is 9")
-    too_large(Case(op, 17, [i64(1 << 40)], [f32([])]))
+    assert_refused(Case(op, 17, [i64(-1)], [f32([])]), "size must be >= 0; got -1")
+    assert_refused(Case(op, 17, [i64([1, 2])], [f32([])]), "size must be a scalar; got 2 elements")
+    assert_refused(
+        Case(op, 17, [i64(1)], [f32([])], {"output_datatype": 9}), "output_datatype must .*; got 9"
+    )
+    assert_too_large(Case(op, 17, [i64(1 << 40)], [f32([])]))
 
 
 @pytest.mark.parametrize("op", ALL)
 def test_length_is_the_size(op: str) -> None:
-    assert types(asked(op, 17, [ints()], {0: vec(N).reshape(())})) == [TensorType(DataType.FLOAT, (N,))]
-    assert types(asked(op, 17, [ints()], {0: i64(5)}, output_datatype=7)) == [TensorType(INT64, (5,))]
-    assert types(asked(op, 17, [ints()])) == [TensorType(DataType.FLOAT, (None,))]
-    contradicts(asked(op, 17, [ints(2)]), "size has 2 elements")
-    contradicts(asked(op, 17, [ints()], {0: i64(-1)}), "size is -1")
-    contradicts(asked(op, 17, [ints()], output_datatype=8), "output_datatype is 8")
+    assert infer_types(make_inference(op, 17, [ints()], {0: vec(N).reshape(())})) == [
+        TensorType(DataType.FLOAT, (N,))
+    ]
+    assert infer_types(make_inference(op, 17, [ints()], {0: i64(5)}, output_datatype=7)) == [
+        TensorType(INT64, (5,))
+    ]
+    assert infer_types(make_inference(op, 17, [ints()])) == [TensorType(DataType.FLOAT, (None,))]
+    assert_contradiction(make_inference(op, 17, [ints(2)]), "size must be a scalar; got 2 elements")
+    assert_contradiction(make_inference(op, 17, [ints()], {0: i64(-1)}), "size must be >= 0; got -1")
+    assert_contradiction(
+        make_inference(op, 17, [ints()], output_datatype=8), "output_datatype must .*; got 8"
+    )

@@ -1,22 +1,22 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
     f32,
     floats,
     i64,
+    infer_elements,
+    infer_shape,
+    infer_types,
     ints,
-    refused,
+    make_inference,
     samples,
-    shape,
-    types,
-    value,
     vec,
 )
 from sardonyx._src.ir.types import TensorType
@@ -36,50 +36,72 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [1, 4, 11, 13])
 def test_every_element_type(version: int) -> None:
     for x in samples("Concat", version):
-        check(Case("Concat", version, [x[:1], x[1:]], [x], {"axis": 0}))
+        assert_case(Case("Concat", version, [x[:1], x[1:]], [x], {"axis": 0}))
 
 
 def test_refuses_parts_that_do_not_fit() -> None:
-    refused(Case("Concat", 13, [A, f32([1])], [...], {"axis": 0}), "differ in rank")
-    refused(Case("Concat", 13, [A, f32([[1]])], [...], {"axis": 0}), "differ in more than axis 0")
-    refused(Case("Concat", 13, [A, B], [...], {"axis": 2}), "axis 2 lies outside of rank 2")
-    refused(Case("Concat", 13, [f32(1), f32(2)], [...], {"axis": 0}), "axis 0 lies outside of rank 0")
+    assert_refused(
+        Case("Concat", 13, [A, f32([1])], [...], {"axis": 0}),
+        r"inputs must have the same rank; got shapes \(1, 2\), \(1,\)",
+    )
+    assert_refused(
+        Case("Concat", 13, [A, f32([[1]])], [...], {"axis": 0}), r"inputs must .*; got \(1, 2\), \(1, 1\)"
+    )
+    assert_refused(Case("Concat", 13, [A, B], [...], {"axis": 2}), "axis 2 lies outside of rank 2")
+    assert_refused(Case("Concat", 13, [f32(1), f32(2)], [...], {"axis": 0}), "axis 0 lies outside of rank 0")
 
 
 def test_symbolic_sizes_add_up() -> None:
-    assert shape(asked("Concat", 13, [floats(N, 3), floats(M, 3)], axis=0)) == (N + M, 3)
-    assert shape(asked("Concat", 13, [floats(N, 3), floats(2, None)], axis=0)) == (N + 2, 3)
-    assert shape(asked("Concat", 13, [floats(N, 3), floats(None, 3)], axis=0)) == (None, 3)
-    assert shape(asked("Concat", 1, [floats(4, N), floats(4, 2)])) == (4, N + 2)
+    assert infer_shape(make_inference("Concat", 13, [floats(N, 3), floats(M, 3)], axis=0)) == (N + M, 3)
+    assert infer_shape(make_inference("Concat", 13, [floats(N, 3), floats(2, None)], axis=0)) == (N + 2, 3)
+    assert infer_shape(make_inference("Concat", 13, [floats(N, 3), floats(None, 3)], axis=0)) == (None, 3)
+    assert infer_shape(make_inference("Concat", 1, [floats(4, N), floats(4, 2)])) == (4, N + 2)
 
 
-def test_the_other_axes_tell_each_other() -> None:
-    assert shape(asked("Concat", 13, [floats(N, 3), floats(5, None)], axis=1)) == (5, None)
-    assert shape(asked("Concat", 13, [floats(None, 3), TensorType(FLOAT)], axis=1)) == (None, None)
-    assert types(asked("Concat", 13, [None, floats(2)], axis=0)) == [floats(None)]
-    assert types(asked("Concat", 13, [None, None], axis=0)) == [None]
+def test_the_other_axes_complete_each_other() -> None:
+    assert infer_shape(make_inference("Concat", 13, [floats(N, 3), floats(5, None)], axis=1)) == (5, None)
+    assert infer_shape(make_inference("Concat", 13, [floats(None, 3), TensorType(FLOAT)], axis=1)) == (
+        None,
+        None,
+    )
+    assert infer_types(make_inference("Concat", 13, [None, floats(2)], axis=0)) == [floats(None)]
+    assert infer_types(make_inference("Concat", 13, [None, None], axis=0)) == [None]
 
 
 def test_contradictions() -> None:
-    contradicts(asked("Concat", 13, [floats(2, 3), floats(4, 5)], axis=0), "sizes 3 and 5")
-    contradicts(asked("Concat", 13, [floats(2), floats(4, 5)], axis=0), "differ in rank")
-    contradicts(asked("Concat", 13, [floats(2), floats(4)], axis=1), "axis 1 lies outside")
+    assert_contradiction(make_inference("Concat", 13, [floats(2, 3), floats(4, 5)], axis=0), "sizes 3 and 5")
+    assert_contradiction(
+        make_inference("Concat", 13, [floats(2), floats(4, 5)], axis=0),
+        "inputs must have the same rank; got 1, 2",
+    )
+    assert_contradiction(make_inference("Concat", 13, [floats(2), floats(4)], axis=1), "axis 1 lies outside")
 
 
 def test_known_elements_are_joined_with_unknown_ones() -> None:
-    assert value(asked("Concat", 13, [ints(1), ints(2)], {0: vec(N), 1: vec(2, 3)}, axis=0)) == [N, 2, 3]
-    assert value(asked("Concat", 13, [ints(1), ints(2)], {0: vec(N)}, axis=0)) == [N, None, None]
-    assert value(asked("Concat", 13, [ints(1), ints(None)], {0: vec(N)}, axis=0)) is None
-    assert value(asked("Concat", 13, [ints(1), ints(1)], axis=0)) is None
-    assert value(asked("Concat", 13, [ints(1), ints(1, 1)], {0: vec(N)}, axis=0)) is None
-    assert value(asked("Concat", 13, [ints(), ints()], {0: vec(N).reshape(())}, axis=0)) is None
-    assert value(
-        asked("Concat", 13, [ints(1), ints(0)], {0: vec(5), 1: np.empty(0, np.object_)}, axis=0)
+    assert infer_elements(
+        make_inference("Concat", 13, [ints(1), ints(2)], {0: vec(N), 1: vec(2, 3)}, axis=0)
+    ) == [N, 2, 3]
+    assert infer_elements(make_inference("Concat", 13, [ints(1), ints(2)], {0: vec(N)}, axis=0)) == [
+        N,
+        None,
+        None,
+    ]
+    assert infer_elements(make_inference("Concat", 13, [ints(1), ints(None)], {0: vec(N)}, axis=0)) is None
+    assert infer_elements(make_inference("Concat", 13, [ints(1), ints(1)], axis=0)) is None
+    assert infer_elements(make_inference("Concat", 13, [ints(1), ints(1, 1)], {0: vec(N)}, axis=0)) is None
+    assert (
+        infer_elements(make_inference("Concat", 13, [ints(), ints()], {0: vec(N).reshape(())}, axis=0))
+        is None
+    )
+    assert infer_elements(
+        make_inference("Concat", 13, [ints(1), ints(0)], {0: vec(5), 1: np.empty(0, np.object_)}, axis=0)
     ) == [5]
-    assert value(asked("Concat", 13, [ints(1), ints(1)], {0: i64([1]), 1: i64([2])}, axis=-1)) == [1, 2]
+    assert infer_elements(
+        make_inference("Concat", 13, [ints(1), ints(1)], {0: i64([1]), 1: i64([2])}, axis=-1)
+    ) == [1, 2]

@@ -1,8 +1,18 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, refused, samples, shape
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    FLOAT,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    infer_shape,
+    make_inference,
+    samples,
+)
 from sardonyx._src.ir.types import TensorType
 
 # Eight channels of one pixel: two channels are left.
@@ -22,30 +32,50 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [1, 11, 13, 28])
 def test_every_element_type(version: int) -> None:
     for x in samples("DepthToSpace", version):
-        check(
+        assert_case(
             Case("DepthToSpace", version, [x.reshape(1, 4, 1, 1)], [x.reshape(1, 1, 2, 2)], {"blocksize": 2})
         )
 
 
 def test_refuses_what_does_not_fit() -> None:
-    refused(Case("DepthToSpace", 13, [X], [...], {"blocksize": 3}), "a multiple of 3")
-    refused(Case("DepthToSpace", 13, [X[0]], [...], {"blocksize": 2}), "where .N, C, H, W.")
-    refused(Case("DepthToSpace", 13, [X], [...], {"blocksize": 0}), "shape")
-    refused(Case("DepthToSpace", 13, [X], [...], {"blocksize": 2, "mode": "RDC"}), "mode is 'RDC'")
-    contradicts(
-        asked("DepthToSpace", 13, [floats(1, 9, 1, 1)], blocksize=2), "9 channels do not fill blocks of 2"
+    assert_refused(Case("DepthToSpace", 13, [X], [...], {"blocksize": 3}), "a multiple of 3")
+    assert_refused(
+        Case("DepthToSpace", 13, [X[0]], [...], {"blocksize": 2}), r"the input must .*; got \[8, 1, 1\]"
     )
-    contradicts(asked("DepthToSpace", 13, [floats(1, 9, 1)], blocksize=2), "rank 3")
-    contradicts(asked("DepthToSpace", 13, [floats(1, 9, 1, 1)], blocksize=0), "blocksize is 0")
+    assert_refused(
+        Case("DepthToSpace", 13, [X], [...], {"blocksize": 0}), r"the input must .*; got \[1, 8, 1, 1\]"
+    )
+    assert_refused(
+        Case("DepthToSpace", 13, [X], [...], {"blocksize": 2, "mode": "RDC"}),
+        "mode must be DCR or CRD; got 'RDC'",
+    )
+    assert_contradiction(
+        make_inference("DepthToSpace", 13, [floats(1, 9, 1, 1)], blocksize=2),
+        "channels must be a multiple of blocksize 2 squared; got 9",
+    )
+    assert_contradiction(make_inference("DepthToSpace", 13, [floats(1, 9, 1)], blocksize=2), "rank 3")
+    assert_contradiction(
+        make_inference("DepthToSpace", 13, [floats(1, 9, 1, 1)], blocksize=0), "blocksize must be >= 1; got 0"
+    )
 
 
 def test_symbolic_sizes() -> None:
-    assert shape(asked("DepthToSpace", 13, [floats(N, 8, N, None)], blocksize=2)) == (N, 2, 2 * N, None)
-    assert shape(asked("DepthToSpace", 1, [floats(1, 4 * N, 1, 1)], blocksize=2)) == (1, N, 2, 2)
-    assert shape(asked("DepthToSpace", 1, [TensorType(FLOAT)], blocksize=2)) == (None,) * 4
+    assert infer_shape(make_inference("DepthToSpace", 13, [floats(N, 8, N, None)], blocksize=2)) == (
+        N,
+        2,
+        2 * N,
+        None,
+    )
+    assert infer_shape(make_inference("DepthToSpace", 1, [floats(1, 4 * N, 1, 1)], blocksize=2)) == (
+        1,
+        N,
+        2,
+        2,
+    )
+    assert infer_shape(make_inference("DepthToSpace", 1, [TensorType(FLOAT)], blocksize=2)) == (None,) * 4

@@ -1,19 +1,19 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     INT64,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
     f32,
     floats,
     i64,
-    refused,
+    infer_types,
+    make_inference,
     samples,
-    types,
 )
 from sardonyx._src.ir.types import TensorType
 
@@ -33,22 +33,24 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [9, 22])
 def test_every_element_type(version: int) -> None:
     for x in samples("EyeLike", version):
         eye = np.array([[1, 0], [0, 1]], np.float32).astype(x.dtype)
-        check(Case("EyeLike", version, [x.reshape(2, 2)], [eye]))
+        assert_case(Case("EyeLike", version, [x.reshape(2, 2)], [eye]))
 
 
 def test_refuses_what_is_no_matrix() -> None:
-    refused(Case("EyeLike", 9, [f32([1])], [...]), "rank 1, where a matrix is wanted")
-    contradicts(asked("EyeLike", 9, [floats(1, 2, 3)]), "rank 3, where a matrix is wanted")
+    assert_refused(Case("EyeLike", 9, [f32([1])], [...]), "the input must be a matrix; got rank 1")
+    assert_contradiction(
+        make_inference("EyeLike", 9, [floats(1, 2, 3)]), "the input must be a matrix; got rank 3"
+    )
 
 
 def test_types() -> None:
-    assert types(asked("EyeLike", 9, [floats(N, 3)], dtype=7)) == [TensorType(INT64, (N, 3))]
-    assert types(asked("EyeLike", 22, [TensorType(FLOAT)])) == [floats(None, None)]
-    assert types(asked("EyeLike", 22, [None])) == [None]
+    assert infer_types(make_inference("EyeLike", 9, [floats(N, 3)], dtype=7)) == [TensorType(INT64, (N, 3))]
+    assert infer_types(make_inference("EyeLike", 22, [TensorType(FLOAT)])) == [floats(None, None)]
+    assert infer_types(make_inference("EyeLike", 22, [None])) == [None]

@@ -1,19 +1,19 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     INT64,
     N,
-    asked,
+    assert_refused,
+    assert_too_large,
     f32,
     floats,
     i64,
+    infer_shape,
+    infer_types,
     ints,
-    refused,
-    shape,
-    too_large,
-    types,
+    make_inference,
     vec,
 )
 from sardonyx._src.dtypes import DataType
@@ -59,27 +59,47 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_refuses_what_does_not_fit() -> None:
-    refused(Case("ConstantFill", 1, [], [...]), "attribute shape, or an input")
-    refused(Case("ConstantFill", 1, [X], [...], {"shape": [1]}), "attribute shape, or an input")
-    refused(
-        Case("ConstantFill", 1, [], [...], {"shape": [1], "extra_shape": [1]}), "attribute shape, or an input"
+    assert_refused(
+        Case("ConstantFill", 1, [], [...]), "exactly one of attribute shape and the input must be given;"
     )
-    refused(Case("ConstantFill", 1, [], [...], {"shape": [2, -1]}), "no size may be negative")
-    refused(Case("ConstantFill", 1, [], [...], {"shape": [1], "dtype": 11}), "dtype is 11")
-    refused(Case("GivenTensorFill", 1, [], [...], {"shape": [2], "values": [1.0]}), "1 values do not fill")
-    too_large(Case("ConstantFill", 1, [], [...], {"shape": [1 << 40]}))
+    assert_refused(
+        Case("ConstantFill", 1, [X], [...], {"shape": [1]}),
+        "exactly one of attribute shape and the input must be given;",
+    )
+    assert_refused(
+        Case("ConstantFill", 1, [], [...], {"shape": [1], "extra_shape": [1]}),
+        "exactly one of attribute shape and the input must be given;",
+    )
+    assert_refused(
+        Case("ConstantFill", 1, [], [...], {"shape": [2, -1]}),
+        r"sizes of the shape must be >= 0; got \[2, -1\]",
+    )
+    assert_refused(
+        Case("ConstantFill", 1, [], [...], {"shape": [1], "dtype": 11}),
+        "dtype must be one of FLOAT, INT32, INT64, BOOL; got 11",
+    )
+    assert_refused(
+        Case("GivenTensorFill", 1, [], [...], {"shape": [2], "values": [1.0]}),
+        "must have the number of elements",
+    )
+    assert_too_large(Case("ConstantFill", 1, [], [...], {"shape": [1 << 40]}))
 
 
 def test_types() -> None:
-    assert types(asked("ConstantFill", 1, [], dtype=7, shape=(2,))) == [TensorType(INT64, (2,))]
-    assert shape(asked("ConstantFill", 1, [floats(N, 3)], extra_shape=(2,))) == (N, 3, 2)
-    assert shape(asked("ConstantFill", 1, [ints(2)], {0: vec(N, 3)}, input_as_shape=1)) == (N, 3)
-    assert shape(asked("ConstantFill", 1, [ints(None)], input_as_shape=1)) is None
-    assert types(asked("GivenTensorFill", 1, [TensorType(DataType.DOUBLE, (N,))])) == [
+    assert infer_types(make_inference("ConstantFill", 1, [], dtype=7, shape=(2,))) == [
+        TensorType(INT64, (2,))
+    ]
+    assert infer_shape(make_inference("ConstantFill", 1, [floats(N, 3)], extra_shape=(2,))) == (N, 3, 2)
+    assert infer_shape(make_inference("ConstantFill", 1, [ints(2)], {0: vec(N, 3)}, input_as_shape=1)) == (
+        N,
+        3,
+    )
+    assert infer_shape(make_inference("ConstantFill", 1, [ints(None)], input_as_shape=1)) is None
+    assert infer_types(make_inference("GivenTensorFill", 1, [TensorType(DataType.DOUBLE, (N,))])) == [
         TensorType(DataType.DOUBLE, (N,))
     ]
-    assert types(asked("GivenTensorFill", 1, [None])) == [None]
+    assert infer_types(make_inference("GivenTensorFill", 1, [None])) == [None]

@@ -3,21 +3,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
     f32,
     floats,
     i64,
+    infer_elements,
+    infer_shape,
     ints,
-    refused,
+    make_inference,
     samples,
-    shape,
-    value,
     vec,
 )
 from sardonyx._src.ir.types import TensorType
@@ -64,44 +64,61 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [11, 13])
 def test_every_element_type(version: int) -> None:
     for x in samples("GatherElements", version):
-        check(Case("GatherElements", version, [x, i64([3, 0, 0])], [x[[3, 0, 0]]]))
+        assert_case(Case("GatherElements", version, [x, i64([3, 0, 0])], [x[[3, 0, 0]]]))
 
 
 def test_refuses_indices_that_do_not_fit() -> None:
-    refused(Case("GatherElements", 13, [SQUARE, i64([[3]])], [...]), "hold 3, where an axis has 3 entries")
-    refused(Case("GatherElements", 13, [SQUARE, i64([0])], [...]), "data has rank 2 and indices rank 1")
-    refused(Case("GatherElements", 13, [SQUARE, i64([[0] * 4])], [...]), "reach out of data")
-    refused(Case("GatherElements", 13, [SQUARE, i64([[0]])], [...], {"axis": 2}), "axis 2 lies outside")
+    assert_refused(
+        Case("GatherElements", 13, [SQUARE, i64([[3]])], [...]), r"indices must be in \[-3, 3\); got 3"
+    )
+    assert_refused(
+        Case("GatherElements", 13, [SQUARE, i64([0])], [...]),
+        "data and indices must have the same rank; got 2 and 1",
+    )
+    assert_refused(
+        Case("GatherElements", 13, [SQUARE, i64([[0] * 4])], [...]), r"indices must .*; got \[1, 4\]"
+    )
+    assert_refused(
+        Case("GatherElements", 13, [SQUARE, i64([[0]])], [...], {"axis": 2}), "axis 2 lies outside"
+    )
 
 
 def test_the_shape_is_that_of_the_indices() -> None:
-    assert shape(asked("GatherElements", 13, [floats(N, 3), ints(M, 2)])) == (M, 2)
-    assert shape(asked("GatherElements", 13, [TensorType(FLOAT), ints(M, 2)])) == (M, 2)
-    assert shape(asked("GatherElements", 13, [floats(N, 3), None])) == (None, None)
-    assert shape(asked("GatherElements", 13, [TensorType(FLOAT), None])) is None
+    assert infer_shape(make_inference("GatherElements", 13, [floats(N, 3), ints(M, 2)])) == (M, 2)
+    assert infer_shape(make_inference("GatherElements", 13, [TensorType(FLOAT), ints(M, 2)])) == (M, 2)
+    assert infer_shape(make_inference("GatherElements", 13, [floats(N, 3), None])) == (None, None)
+    assert infer_shape(make_inference("GatherElements", 13, [TensorType(FLOAT), None])) is None
 
 
 def test_contradictions() -> None:
-    contradicts(asked("GatherElements", 13, [floats(N, 3), ints(M)]), "rank 2 and indices rank 1")
-    contradicts(
-        asked("GatherElements", 13, [floats(N, 3), ints(1, 4)]), "4 entries along axis 1, where data has 3"
+    assert_contradiction(
+        make_inference("GatherElements", 13, [floats(N, 3), ints(M)]),
+        "data and indices must have the same rank; got 2 and 1",
+    )
+    assert_contradiction(
+        make_inference("GatherElements", 13, [floats(N, 3), ints(1, 4)]),
+        "indices must have at most 3 entries along axis 1; got 4",
     )
 
 
 def test_known_elements_are_picked() -> None:
-    assert value(asked("GatherElements", 13, [ints(2), ints(2)], {0: vec(N, 3), 1: i64([1, 1])})) == [3, 3]
-    assert value(asked("GatherElements", 13, [ints(2), ints(2)], {0: vec(N, 3), 1: i64([-2, 1])})) == [N, 3]
-    assert value(asked("GatherElements", 13, [ints(2), ints(2)], {0: vec(N, 3)})) is None
+    assert infer_elements(
+        make_inference("GatherElements", 13, [ints(2), ints(2)], {0: vec(N, 3), 1: i64([1, 1])})
+    ) == [3, 3]
+    assert infer_elements(
+        make_inference("GatherElements", 13, [ints(2), ints(2)], {0: vec(N, 3), 1: i64([-2, 1])})
+    ) == [N, 3]
+    assert infer_elements(make_inference("GatherElements", 13, [ints(2), ints(2)], {0: vec(N, 3)})) is None
 
 
 @given(st.integers(0, 2), st.data())
-def test_each_index_picks_at_its_own_place(axis: int, data: st.DataObject) -> None:
+def test_each_index_selects_at_its_own_position(axis: int, data: st.DataObject) -> None:
     x = np.arange(24).reshape(2, 3, 4)
     places = [data.draw(st.integers(-x.shape[axis], x.shape[axis] - 1)) for _ in range(24)]
     indices = i64(places).reshape(2, 3, 4)
@@ -110,4 +127,4 @@ def test_each_index_picks_at_its_own_place(axis: int, data: st.DataObject) -> No
         source = list(place)
         source[axis] = indices[place]
         expected[place] = x[tuple(source)]
-    check(Case("GatherElements", 13, [x, indices], [expected], {"axis": axis}))
+    assert_case(Case("GatherElements", 13, [x, indices], [expected], {"axis": axis}))

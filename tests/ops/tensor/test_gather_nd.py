@@ -1,22 +1,22 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
+    assert_too_large,
     f32,
     floats,
     i64,
+    infer_elements,
+    infer_shape,
     ints,
-    refused,
+    make_inference,
     samples,
-    shape,
-    too_large,
-    value,
     vec,
 )
 from sardonyx._src.errors import InferenceError
@@ -64,60 +64,92 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [11, 12, 13])
 def test_every_element_type(version: int) -> None:
     for x in samples("GatherND", version):
-        check(Case("GatherND", version, [x, i64([[3], [0]])], [x[[3, 0]]]))
+        assert_case(Case("GatherND", version, [x, i64([[3], [0]])], [x[[3, 0]]]))
 
 
 def test_refuses_indices_that_do_not_fit() -> None:
-    refused(Case("GatherND", 13, [SQUARE, i64([[0, 2]])], [...]), "hold 2, where an axis has 2 entries")
-    refused(Case("GatherND", 13, [SQUARE, i64([[0, 0, 0]])], [...]), "tuples of 3 indices, where 1 to 2")
-    refused(Case("GatherND", 13, [SQUARE, np.zeros((2, 0), np.int64)], [...]), "tuples of 0 indices")
-    refused(
-        Case("GatherND", 13, [SQUARE, i64([[0]])], [...], {"batch_dims": 1}), "differ in their 1 batch axes"
+    assert_refused(
+        Case("GatherND", 13, [SQUARE, i64([[0, 2]])], [...]), r"indices must be in \[-2, 2\); got 2"
     )
-    refused(
+    assert_refused(
+        Case("GatherND", 13, [SQUARE, i64([[0, 0, 0]])], [...]),
+        "index tuples must have 1 to 2 entries; got 3",
+    )
+    assert_refused(
+        Case("GatherND", 13, [SQUARE, np.zeros((2, 0), np.int64)], [...]),
+        "index tuples must have 1 to 2 entries; got 0",
+    )
+    assert_refused(
+        Case("GatherND", 13, [SQUARE, i64([[0]])], [...], {"batch_dims": 1}),
+        r"data and indices must .*; got \[2, 2\] and \[1, 1\]",
+    )
+    assert_refused(
         Case("GatherND", 13, [SQUARE, i64([0])], [...], {"batch_dims": 1}),
-        "batch_dims is 1, with data of rank 2",
+        r"batch_dims must be in \[0, 1\), below both ranks; got 1",
     )
 
 
 def test_batch_axes_leave_fewer_to_pick_from() -> None:
-    refused(
-        Case("GatherND", 13, [SQUARE, i64([[0, 0]] * 2)], [...], {"batch_dims": 1}), "where 1 to 1 are wanted"
+    assert_refused(
+        Case("GatherND", 13, [SQUARE, i64([[0, 0]] * 2)], [...], {"batch_dims": 1}),
+        "index tuples must have 1 to 1 entries; got 2",
     )
-    contradicts(asked("GatherND", 13, [floats(2, 3), ints(2, 2)], batch_dims=1), "where 1 to 1 are wanted")
+    assert_contradiction(
+        make_inference("GatherND", 13, [floats(2, 3), ints(2, 2)], batch_dims=1),
+        "index tuples must have 1 to 1 entries; got 2",
+    )
 
 
 def test_refuses_a_result_that_is_too_large() -> None:
     indices = np.broadcast_to(i64(0), (1 << 20, 1 << 20, 1))
-    too_large(Case("GatherND", 13, [SQUARE, indices], [...]))
+    assert_too_large(Case("GatherND", 13, [SQUARE, indices], [...]))
 
 
 def test_symbolic_sizes() -> None:
-    assert shape(asked("GatherND", 13, [floats(N, 3, M), ints(5, 2)])) == (5, M)
-    assert shape(asked("GatherND", 13, [floats(N, 3, M), ints(N, 7, 1)], batch_dims=1)) == (N, 7, M)
-    assert shape(asked("GatherND", 13, [floats(4, 3), ints(N, 1)], batch_dims=1)) == (4,)
-    assert shape(asked("GatherND", 13, [floats(N, 3, M), ints(5, None)])) is None
-    assert shape(asked("GatherND", 13, [TensorType(FLOAT), ints(5, 2)])) is None
+    assert infer_shape(make_inference("GatherND", 13, [floats(N, 3, M), ints(5, 2)])) == (5, M)
+    assert infer_shape(make_inference("GatherND", 13, [floats(N, 3, M), ints(N, 7, 1)], batch_dims=1)) == (
+        N,
+        7,
+        M,
+    )
+    assert infer_shape(make_inference("GatherND", 13, [floats(4, 3), ints(N, 1)], batch_dims=1)) == (4,)
+    assert infer_shape(make_inference("GatherND", 13, [floats(N, 3, M), ints(5, None)])) is None
+    assert infer_shape(make_inference("GatherND", 13, [TensorType(FLOAT), ints(5, 2)])) is None
 
 
 def test_contradictions() -> None:
-    contradicts(asked("GatherND", 13, [floats(2), ints(5, 2)]), "tuples of 2 indices")
-    contradicts(asked("GatherND", 13, [floats(2, 3), ints(4, 1)], batch_dims=1), "sizes 2 and 4")
-    contradicts(asked("GatherND", 13, [floats(2, 3), ints(4)], batch_dims=1), "batch_dims is 1")
+    assert_contradiction(
+        make_inference("GatherND", 13, [floats(2), ints(5, 2)]),
+        "index tuples must have 1 to 1 entries; got 2",
+    )
+    assert_contradiction(
+        make_inference("GatherND", 13, [floats(2, 3), ints(4, 1)], batch_dims=1), "sizes 2 and 4"
+    )
+    assert_contradiction(
+        make_inference("GatherND", 13, [floats(2, 3), ints(4)], batch_dims=1),
+        r"batch_dims must be in \[0, 1\), below both ranks; got 1",
+    )
 
 
 def test_known_elements_are_picked() -> None:
-    assert value(asked("GatherND", 13, [ints(2), ints(1, 1)], {0: vec(N, 3), 1: i64([[1]])})) == [3]
-    assert value(asked("GatherND", 13, [ints(2), ints(1)], {0: vec(N, 3), 1: i64([0])})) == N
-    assert value(asked("GatherND", 13, [ints(2), ints(1, 1)], {0: vec(N, 3)})) is None
+    assert infer_elements(
+        make_inference("GatherND", 13, [ints(2), ints(1, 1)], {0: vec(N, 3), 1: i64([[1]])})
+    ) == [3]
     assert (
-        value(asked("GatherND", 13, [ints(2), ints(5000, 1)], {0: vec(N, 3), 1: i64([[0]] * 5000)})) is None
+        infer_elements(make_inference("GatherND", 13, [ints(2), ints(1)], {0: vec(N, 3), 1: i64([0])})) == N
     )
-    with pytest.raises(InferenceError, match="hold 2"):
-        value(asked("GatherND", 13, [ints(2), ints(1, 1)], {0: vec(N, 3), 1: i64([[2]])}))
+    assert infer_elements(make_inference("GatherND", 13, [ints(2), ints(1, 1)], {0: vec(N, 3)})) is None
+    assert (
+        infer_elements(
+            make_inference("GatherND", 13, [ints(2), ints(5000, 1)], {0: vec(N, 3), 1: i64([[0]] * 5000)})
+        )
+        is None
+    )
+    with pytest.raises(InferenceError, match=r"indices must be in \[-2, 2\); got 2"):
+        infer_elements(make_inference("GatherND", 13, [ints(2), ints(1, 1)], {0: vec(N, 3), 1: i64([[2]])}))

@@ -1,8 +1,19 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import FLOAT, N, asked, f32, i64, ints, samples, types, value, vec
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    FLOAT,
+    N,
+    f32,
+    i64,
+    infer_elements,
+    infer_types,
+    ints,
+    make_inference,
+    samples,
+    vec,
+)
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType
 from sardonyx._src.ops.api import RuntimeValue
 
@@ -22,16 +33,16 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [1, 13, 14, 16, 19, 21, 23, 24, 25])
 def test_every_element_type(version: int) -> None:
     for x in samples("Identity", version):
-        check(Case("Identity", version, [x], [x]))
+        assert_case(Case("Identity", version, [x], [x]))
 
 
 def test_types_and_elements_pass_through() -> None:
     sequence = SequenceType(TensorType(FLOAT, (N,)))
-    assert types(asked("Identity", 14, [sequence])) == [sequence]
-    assert value(asked("Identity", 13, [ints(2)], {0: vec(N, 2)})) == [N, 2]
+    assert infer_types(make_inference("Identity", 14, [sequence])) == [sequence]
+    assert infer_elements(make_inference("Identity", 13, [ints(2)], {0: vec(N, 2)})) == [N, 2]

@@ -1,20 +1,20 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     N,
-    asked,
     f32,
     floats,
     i64,
+    infer_elements,
+    infer_shape,
+    infer_types,
     ints,
+    make_inference,
     samples,
-    shape,
     strs,
-    types,
-    value,
     vec,
 )
 from sardonyx._src.ir.types import TensorType
@@ -33,26 +33,30 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [9, 13])
 def test_every_element_type(version: int) -> None:
     for x in samples("NonZero", version):
         kept = [i for i, element in enumerate(x.tolist()) if element]
-        check(Case("NonZero", version, [x], [i64([kept])]))
+        assert_case(Case("NonZero", version, [x], [i64([kept])]))
 
 
 def test_the_data_decide_the_count() -> None:
-    assert types(asked("NonZero", 9, [floats(N, 3)])) == [ints(2, asked("NonZero", 9, []).new_dim())]
-    assert types(asked("NonZero", 9, [TensorType(FLOAT)])) == [ints(None, asked("NonZero", 9, []).new_dim())]
-    assert shape(asked("NonZero", 13, [ints(3)], {0: i64([1, 0, 1])})) == (1, 2)
+    assert infer_types(make_inference("NonZero", 9, [floats(N, 3)])) == [
+        ints(2, make_inference("NonZero", 9, []).new_dim())
+    ]
+    assert infer_types(make_inference("NonZero", 9, [TensorType(FLOAT)])) == [
+        ints(None, make_inference("NonZero", 9, []).new_dim())
+    ]
+    assert infer_shape(make_inference("NonZero", 13, [ints(3)], {0: i64([1, 0, 1])})) == (1, 2)
 
 
 def test_known_elements() -> None:
-    assert value(asked("NonZero", 13, [ints(3)], {0: vec(N + 1, 0, -1)})) == [[0, 2]]
-    assert value(asked("NonZero", 13, [ints(2)], {0: vec(-N - 1, 2)})) == [[0, 1]]
-    assert value(asked("NonZero", 13, [ints(2)], {0: vec(N, 2)})) is None
-    assert value(asked("NonZero", 13, [ints(2)], {0: vec(-N, 2)})) is None
-    assert value(asked("NonZero", 13, [ints(2)], {0: vec(None, 2)})) is None
-    assert shape(asked("NonZero", 13, [ints(2)], {0: vec(N + 1, 2)})) == (1, 2)
+    assert infer_elements(make_inference("NonZero", 13, [ints(3)], {0: vec(N + 1, 0, -1)})) == [[0, 2]]
+    assert infer_elements(make_inference("NonZero", 13, [ints(2)], {0: vec(-N - 1, 2)})) == [[0, 1]]
+    assert infer_elements(make_inference("NonZero", 13, [ints(2)], {0: vec(N, 2)})) is None
+    assert infer_elements(make_inference("NonZero", 13, [ints(2)], {0: vec(-N, 2)})) is None
+    assert infer_elements(make_inference("NonZero", 13, [ints(2)], {0: vec(None, 2)})) is None
+    assert infer_shape(make_inference("NonZero", 13, [ints(2)], {0: vec(N + 1, 2)})) == (1, 2)

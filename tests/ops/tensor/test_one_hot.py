@@ -1,22 +1,22 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
+    assert_too_large,
     f32,
     floats,
     i64,
+    infer_shape,
+    infer_types,
     ints,
-    refused,
+    make_inference,
     samples,
-    shape,
     strs,
-    too_large,
-    types,
     vec,
 )
 from sardonyx._src.ir.types import TensorType
@@ -46,32 +46,47 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [9, 11, 28])
 def test_every_type_of_indices_depth_and_values(version: int) -> None:
     for x in samples("OneHot", version, 2):
-        check(Case("OneHot", version, [i64([1]), i64(3), x[:2]], [x[[0, 1, 0]].reshape(1, 3)]))
+        assert_case(Case("OneHot", version, [i64([1]), i64(3), x[:2]], [x[[0, 1, 0]].reshape(1, 3)]))
     for x in samples("OneHot", version, 0):
         two = np.array(2, x.dtype)
-        check(Case("OneHot", version, [x[:1], two, OFF_ON], [f32([[2, 5]])]))
+        assert_case(Case("OneHot", version, [x[:1], two, OFF_ON], [f32([[2, 5]])]))
 
 
 def test_refuses_what_does_not_fit() -> None:
-    refused(Case("OneHot", 11, [i64([0]), i64(-1), OFF_ON], [...]), "depth is -1")
-    refused(Case("OneHot", 11, [i64([0]), i64([1, 2]), OFF_ON], [...]), "depth has 2 elements")
-    refused(Case("OneHot", 11, [i64([0]), i64(1), f32([1, 2, 3])], [...]), r"values shape \[3\]")
-    refused(
+    assert_refused(Case("OneHot", 11, [i64([0]), i64(-1), OFF_ON], [...]), "depth must be >= 0; got -1")
+    assert_refused(
+        Case("OneHot", 11, [i64([0]), i64([1, 2]), OFF_ON], [...]),
+        r"depth must have one element and values shape \[2\]; got 2 and \[2\]",
+    )
+    assert_refused(
+        Case("OneHot", 11, [i64([0]), i64(1), f32([1, 2, 3])], [...]),
+        r"depth must have one element and values shape \[2\]; got 1 and \[3\]",
+    )
+    assert_refused(
         Case("OneHot", 11, [i64([0]), i64(1), OFF_ON], [...], {"axis": 2}), "axis 2 lies outside of rank 2"
     )
-    too_large(Case("OneHot", 11, [i64([0]), i64(1 << 40), OFF_ON], [...]))
-    contradicts(asked("OneHot", 11, [ints(1), ints(), floats(2)], {1: i64(-1)}), "depth is -1")
+    assert_too_large(Case("OneHot", 11, [i64([0]), i64(1 << 40), OFF_ON], [...]))
+    assert_contradiction(
+        make_inference("OneHot", 11, [ints(1), ints(), floats(2)], {1: i64(-1)}), "depth must be >= 0; got -1"
+    )
 
 
 def test_symbolic_sizes() -> None:
-    assert shape(asked("OneHot", 11, [ints(N, 4), ints(), floats(2)], {1: i64(3)})) == (N, 4, 3)
-    assert shape(asked("OneHot", 11, [ints(4), ints(1), floats(2)], {1: vec(N)}, axis=0)) == (N, 4)
-    assert shape(asked("OneHot", 9, [ints(4), ints(), floats(2)])) == (4, None)
-    assert shape(asked("OneHot", 9, [ints(4), None, floats(2)])) == (4, None)
-    assert types(asked("OneHot", 11, [None, ints(), floats(2)])) == [TensorType(FLOAT)]
+    assert infer_shape(make_inference("OneHot", 11, [ints(N, 4), ints(), floats(2)], {1: i64(3)})) == (
+        N,
+        4,
+        3,
+    )
+    assert infer_shape(make_inference("OneHot", 11, [ints(4), ints(1), floats(2)], {1: vec(N)}, axis=0)) == (
+        N,
+        4,
+    )
+    assert infer_shape(make_inference("OneHot", 9, [ints(4), ints(), floats(2)])) == (4, None)
+    assert infer_shape(make_inference("OneHot", 9, [ints(4), None, floats(2)])) == (4, None)
+    assert infer_types(make_inference("OneHot", 11, [None, ints(), floats(2)])) == [TensorType(FLOAT)]

@@ -3,24 +3,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
     f32,
     floats,
     i64,
+    infer_elements,
+    infer_shape,
     ints,
-    refused,
+    make_inference,
     samples,
-    shape,
-    value,
     vec,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.types import Shape, TensorType
 
 ROW = np.arange(6, dtype=np.float32)
 TABLE = f32([[0, 1, 2], [3, 4, 5]])
@@ -62,105 +63,114 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [1, *VERSIONS])
 def test_every_element_type_keeps_its_order(version: int) -> None:
     for x in samples("Reshape", version):
         if version == 1:
-            check(Case("Reshape", 1, [x.reshape(2, 2)], [x], {"shape": [4]}))
+            assert_case(Case("Reshape", 1, [x.reshape(2, 2)], [x], {"shape": [4]}))
         else:
-            check(Case("Reshape", version, [x.reshape(2, 2), i64([4])], [x]))
+            assert_case(Case("Reshape", version, [x.reshape(2, 2), i64([4])], [x]))
 
 
 @pytest.mark.parametrize(
-    ("data", "wanted", "why"),
+    ("data", "target", "why"),
     [
-        ([6], [4], "6 elements, which do not fill"),
-        ([6], [4, -1], "6 elements, which do not fill"),
+        ([6], [4], "must have the 6 elements"),
+        ([6], [4, -1], "must have the 6 elements"),
         ([6], [-1, -1], "at most one -1"),
-        ([6], [-2, -3], "sizes and at most one -1"),
-        ([6], [6, -2], "sizes and at most one -1"),
-        ([6], [6, 0], "no size for each 0"),
-        ([0, 3], [0, -1], "any number could stand for -1"),
+        ([6], [-2, -3], "at most one -1"),
+        ([6], [6, -2], "at most one -1"),
+        ([6], [6, 0], r"each 0 of shape must .*; got \[6, 0\]"),
+        ([0, 3], [0, -1], "leaves -1 undefined"),
     ],
 )
-def test_refuses_shapes_that_do_not_fit(data: list[int], wanted: list[int], why: str) -> None:
-    refused(Case("Reshape", 13, [np.zeros(data, np.float32), i64(wanted)], [...]), why)
-    contradicts(asked("Reshape", 13, [floats(*data), ints(len(wanted))], {1: i64(wanted)}), why)
+def test_refuses_shapes_that_do_not_fit(data: list[int], target: list[int], why: str) -> None:
+    assert_refused(Case("Reshape", 13, [np.zeros(data, np.float32), i64(target)], [...]), why)
+    assert_contradiction(
+        make_inference("Reshape", 13, [floats(*data), ints(len(target))], {1: i64(target)}), why
+    )
 
 
 def test_refuses_minus_one_beside_an_honoured_zero() -> None:
-    refused(
+    assert_refused(
         Case("Reshape", 14, [np.zeros((0, 3), np.float32), i64([0, -1])], [...], {"allowzero": 1}),
-        "any number",
+        r"shape must .*; got \[0, -1\]",
     )
 
 
 def test_refuses_a_missing_shape() -> None:
-    refused(Case("Reshape", 1, [ROW], [...]), "attribute shape is missing")
+    assert_refused(
+        Case("Reshape", 1, [ROW], [...]), "attribute shape must be given: it defines the sizes of the"
+    )
 
 
 # --- inference -------------------------------------------------------------------------------
 
 
-def to(data: TensorType, *wanted: object, **attributes: object) -> object:
-    return shape(asked("Reshape", 14, [data, ints(len(wanted))], {1: vec(*wanted)}, **attributes))  # type: ignore[arg-type]
+def infer_reshape(data: TensorType, *target: Dim, **attributes: int) -> Shape | None:
+    inputs = [data, ints(len(target))]
+    return infer_shape(make_inference("Reshape", 14, inputs, {1: vec(*target)}, **attributes))
 
 
 def test_minus_one_is_what_the_symbols_leave() -> None:
-    assert to(floats(N, 6), -1) == (6 * N,)
-    assert to(floats(N, 6), 2, -1) == (2, 3 * N)
-    assert to(floats(N, 6), N, -1) == (N, 6)
-    assert to(floats(N, M, 4), N, -1, 2) == (N, 2 * M, 2)
-    assert to(floats(N, 3), -1, 2) == (3 * N // 2, 2)
+    assert infer_reshape(floats(N, 6), -1) == (6 * N,)
+    assert infer_reshape(floats(N, 6), 2, -1) == (2, 3 * N)
+    assert infer_reshape(floats(N, 6), N, -1) == (N, 6)
+    assert infer_reshape(floats(N, M, 4), N, -1, 2) == (N, 2 * M, 2)
+    assert infer_reshape(floats(N, 3), -1, 2) == (3 * N // 2, 2)
 
 
 def test_zero_copies_and_cancels() -> None:
-    assert to(floats(N, M, 4), 0, -1) == (N, 4 * M)
-    assert to(floats(None, 4, 5), 0, -1) == (None, 20)
-    assert to(floats(N, 4), 0, 2, -1) == (N, 2, 2)
+    assert infer_reshape(floats(N, M, 4), 0, -1) == (N, 4 * M)
+    assert infer_reshape(floats(None, 4, 5), 0, -1) == (None, 20)
+    assert infer_reshape(floats(N, 4), 0, 2, -1) == (N, 2, 2)
 
 
-def test_an_unknown_entry_is_told_by_the_others() -> None:
-    assert to(floats(6, 4), 3, None) == (3, 8)
-    assert to(floats(6, 4), None, -1) == (None, None)
-    assert to(floats(N, 4), None, 4) == (N, 4)
-    assert to(floats(N, 4), N, None) == (N, None)  # with N = 0 it is free
+def test_an_unknown_entry_follows_from_the_others() -> None:
+    assert infer_reshape(floats(6, 4), 3, None) == (3, 8)
+    assert infer_reshape(floats(6, 4), None, -1) == (None, None)
+    assert infer_reshape(floats(N, 4), None, 4) == (N, 4)
+    assert infer_reshape(floats(N, 4), N, None) == (N, None)  # with N = 0 it is free
 
 
 def test_allowzero_makes_zero_a_size() -> None:
-    assert to(floats(N, 6), 0, 3, allowzero=1) == (0, 3)
-    assert to(floats(0, 5), 0, 7, allowzero=0) == (0, 7)
+    assert infer_reshape(floats(N, 6), 0, 3, allowzero=1) == (0, 3)
+    assert infer_reshape(floats(0, 5), 0, 7, allowzero=0) == (0, 7)
 
 
 def test_without_knowledge_the_rank_stays_or_less() -> None:
-    assert shape(asked("Reshape", 5, [floats(N), ints(2)])) == (None, None)
-    assert shape(asked("Reshape", 5, [floats(N), ints(None)])) is None
-    assert shape(asked("Reshape", 5, [TensorType(FLOAT), ints(2)], {1: vec(N, -1)})) == (N, None)
-    assert shape(asked("Reshape", 1, [floats(N, 4)], shape=(-1,))) == (4 * N,)
+    assert infer_shape(make_inference("Reshape", 5, [floats(N), ints(2)])) == (None, None)
+    assert infer_shape(make_inference("Reshape", 5, [floats(N), ints(None)])) is None
+    assert infer_shape(make_inference("Reshape", 5, [TensorType(FLOAT), ints(2)], {1: vec(N, -1)})) == (
+        N,
+        None,
+    )
+    assert infer_shape(make_inference("Reshape", 1, [floats(N, 4)], shape=(-1,))) == (4 * N,)
 
 
 def test_contradicting_sizes_are_found_where_some_are_symbols() -> None:
-    contradicts(
-        asked("Reshape", 13, [floats(N), ints(2)], {1: i64([1, 0])}), "a 0 at 1, where data has only 1"
+    assert_contradiction(
+        make_inference("Reshape", 13, [floats(N), ints(2)], {1: i64([1, 0])}),
+        "each 0 of shape must copy a size of data of rank 1; got a 0 at 1",
     )
-    assert to(floats(N, 4), 3, 5) == (3, 5)  # that N * 4 is no 15 is only suggested by a symbol
+    assert infer_reshape(floats(N, 4), 3, 5) == (3, 5)  # that N * 4 is no 15 is only suggested by a symbol
 
 
 def test_known_elements_take_the_new_shape() -> None:
-    question = asked("Reshape", 13, [ints(2), ints(2)], {0: vec(N, 3), 1: i64([2, -1])})
-    assert value(question) == [[N], [3]]
-    assert value(asked("Reshape", 1, [ints(1)], {0: vec(N)}, shape=(1, 1))) == [[N]]
-    assert value(asked("Reshape", 13, [ints(2), ints(1)], {0: vec(N, 3)})) == [N, 3]
-    assert value(asked("Reshape", 13, [ints(2), ints(None)], {0: vec(N, 3)})) is None
-    assert value(asked("Reshape", 13, [None, ints(1)], {0: vec(N, 3), 1: i64([2])})) is None
+    inference = make_inference("Reshape", 13, [ints(2), ints(2)], {0: vec(N, 3), 1: i64([2, -1])})
+    assert infer_elements(inference) == [[N], [3]]
+    assert infer_elements(make_inference("Reshape", 1, [ints(1)], {0: vec(N)}, shape=(1, 1))) == [[N]]
+    assert infer_elements(make_inference("Reshape", 13, [ints(2), ints(1)], {0: vec(N, 3)})) == [N, 3]
+    assert infer_elements(make_inference("Reshape", 13, [ints(2), ints(None)], {0: vec(N, 3)})) is None
+    assert infer_elements(make_inference("Reshape", 13, [None, ints(1)], {0: vec(N, 3), 1: i64([2])})) is None
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.data())
 def test_minus_one_may_replace_any_size(sizes: list[int], data: st.DataObject) -> None:
     x = np.arange(np.prod(sizes), dtype=np.int64)
-    wanted = list(sizes)
-    wanted[data.draw(st.integers(0, len(sizes) - 1))] = -1
-    check(Case("Reshape", 13, [x, i64(wanted)], [x.reshape(sizes)]))
+    target = list(sizes)
+    target[data.draw(st.integers(0, len(sizes) - 1))] = -1
+    assert_case(Case("Reshape", 13, [x, i64(target)], [x.reshape(sizes)]))

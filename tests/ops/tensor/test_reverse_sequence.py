@@ -1,8 +1,19 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import N, asked, contradicts, f32, floats, i64, ints, refused, samples, types
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    i64,
+    infer_types,
+    ints,
+    make_inference,
+    samples,
+)
 
 X = f32([[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]])
 Y = f32([[3, 6, 9, 12], [2, 5, 8, 13], [1, 4, 10, 14], [0, 7, 11, 15]])
@@ -40,29 +51,49 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [10, 28])
 def test_every_element_type(version: int) -> None:
     for x in samples("ReverseSequence", version):
-        check(Case("ReverseSequence", version, [x.reshape(4, 1), i64([3])], [x[[2, 1, 0, 3]].reshape(4, 1)]))
+        assert_case(
+            Case("ReverseSequence", version, [x.reshape(4, 1), i64([3])], [x[[2, 1, 0, 3]].reshape(4, 1)])
+        )
 
 
 def test_refuses_what_does_not_fit() -> None:
-    refused(Case("ReverseSequence", 10, [X, i64([1, 2])], [...]), "4 numbers from 0 to 4 are wanted")
-    refused(Case("ReverseSequence", 10, [X, i64([5, 1, 1, 1])], [...]), "4 numbers from 0 to 4 are wanted")
-    refused(Case("ReverseSequence", 10, [X, i64([-1, 1, 1, 1])], [...]), "4 numbers from 0 to 4 are wanted")
-    refused(Case("ReverseSequence", 10, [X, LENGTHS], [...], {"time_axis": 1}), "where 0 and 1 are wanted")
-    refused(Case("ReverseSequence", 10, [f32([1]), i64([1])], [...]), "of rank 1")
+    assert_refused(
+        Case("ReverseSequence", 10, [X, i64([1, 2])], [...]),
+        r"sequence_lens must be 4 numbers in \[0, 4\]; got \[1, 2\]",
+    )
+    assert_refused(
+        Case("ReverseSequence", 10, [X, i64([5, 1, 1, 1])], [...]),
+        r"sequence_lens must be 4 numbers in \[0, 4\]; got \[5, 1, 1, 1\]",
+    )
+    assert_refused(
+        Case("ReverseSequence", 10, [X, i64([-1, 1, 1, 1])], [...]),
+        r"sequence_lens must be 4 numbers in \[0, 4\]; got \[-1, 1, 1, 1\]",
+    )
+    assert_refused(
+        Case("ReverseSequence", 10, [X, LENGTHS], [...], {"time_axis": 1}),
+        "batch_axis and time_axis must .*; got 1, 1 for rank 2",
+    )
+    assert_refused(
+        Case("ReverseSequence", 10, [f32([1]), i64([1])], [...]),
+        "batch_axis and time_axis must .*; got 1, 0 for rank 1",
+    )
 
 
 def test_the_type_stays() -> None:
-    assert types(asked("ReverseSequence", 10, [floats(N, 3, 2), ints(None)])) == [floats(N, 3, 2)]
-    assert types(asked("ReverseSequence", 10, [floats(N, 3), None])) == [floats(N, 3)]
-    assert types(asked("ReverseSequence", 10, [None, ints(2)])) == [None]
-    contradicts(asked("ReverseSequence", 10, [floats(N, 3), ints(2)]), "sizes 2 and 3")
-    contradicts(asked("ReverseSequence", 10, [floats(N), ints(2)]), "rank 1")
-    contradicts(
-        asked("ReverseSequence", 10, [floats(N, 3), ints(3)], time_axis=1), "batch_axis is 1 and time_axis 1"
+    assert infer_types(make_inference("ReverseSequence", 10, [floats(N, 3, 2), ints(None)])) == [
+        floats(N, 3, 2)
+    ]
+    assert infer_types(make_inference("ReverseSequence", 10, [floats(N, 3), None])) == [floats(N, 3)]
+    assert infer_types(make_inference("ReverseSequence", 10, [None, ints(2)])) == [None]
+    assert_contradiction(make_inference("ReverseSequence", 10, [floats(N, 3), ints(2)]), "sizes 2 and 3")
+    assert_contradiction(make_inference("ReverseSequence", 10, [floats(N), ints(2)]), "rank 1")
+    assert_contradiction(
+        make_inference("ReverseSequence", 10, [floats(N, 3), ints(3)], time_axis=1),
+        "batch_axis and time_axis must .*; got 1 and 1",
     )

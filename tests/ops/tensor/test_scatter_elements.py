@@ -2,21 +2,21 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
     f32,
     floats,
     i64,
+    infer_elements,
+    infer_types,
     ints,
-    refused,
+    make_inference,
     samples,
     strs,
-    types,
-    value,
     vec,
 )
 
@@ -30,7 +30,9 @@ TWICE = i64([1, 1])
 PAIR = f32([2, 3])
 
 
-def reduced(reduction: str, data: object, updates: object, expected: object, version: int = 18) -> Case:
+def reduction_case(
+    reduction: str, data: object, updates: object, expected: object, version: int = 18
+) -> Case:
     """Both updates go to the last of two elements."""
     arrays = [x if isinstance(x, np.ndarray) else f32(x) for x in (data, updates, expected)]
     return Case(
@@ -80,25 +82,27 @@ CASES = [
         [ZEROS],
         label="none",
     ),
-    reduced("add", [1, 1], [2, 3], [1, 6], 16),
-    reduced("mul", [1, 4], [2, 3], [1, 24], 16),
-    reduced("add", [1, 1], [2, 3], [1, 6]),
-    reduced("mul", [1, 4], [2, 3], [1, 24]),
-    reduced("max", [1, 1], [2, -3], [1, 2]),
-    reduced("min", [1, 1], [2, -3], [1, -3]),
-    reduced("max", [1, 1], [2, np.nan], [1, np.nan]),
-    reduced("add", np.array([0, 100], np.int8), np.array([100, 100], np.int8), np.array([0, 44], np.int8)),
+    reduction_case("add", [1, 1], [2, 3], [1, 6], 16),
+    reduction_case("mul", [1, 4], [2, 3], [1, 24], 16),
+    reduction_case("add", [1, 1], [2, 3], [1, 6]),
+    reduction_case("mul", [1, 4], [2, 3], [1, 24]),
+    reduction_case("max", [1, 1], [2, -3], [1, 2]),
+    reduction_case("min", [1, 1], [2, -3], [1, -3]),
+    reduction_case("max", [1, 1], [2, np.nan], [1, np.nan]),
+    reduction_case(
+        "add", np.array([0, 100], np.int8), np.array([100, 100], np.int8), np.array([0, 44], np.int8)
+    ),
     # Each sum alone would round 2048 + 1 back to 2048 in float16, 256 + 1 back to 256 in bfloat16.
-    reduced("add", np.array([0, 2048], F16), np.array([1, 1], F16), np.array([0, 2050], F16)),
-    reduced("add", np.array([0, 256], BF16), np.array([1, 1], BF16), np.array([0, 258], BF16)),
-    reduced("add", np.array([False, False]), np.array([True, True]), np.array([False, True])),
-    reduced("mul", np.array([0, 1j]), np.array([1j, 2]), np.array([0, -2 + 0j])),
+    reduction_case("add", np.array([0, 2048], F16), np.array([1, 1], F16), np.array([0, 2050], F16)),
+    reduction_case("add", np.array([0, 256], BF16), np.array([1, 1], BF16), np.array([0, 258], BF16)),
+    reduction_case("add", np.array([False, False]), np.array([True, True]), np.array([False, True])),
+    reduction_case("mul", np.array([0, 1j]), np.array([1j, 2]), np.array([0, -2 + 0j])),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
@@ -106,58 +110,86 @@ def test_case(case: Case) -> None:
 )
 def test_every_element_type_and_the_data_stay_as_they_are(op: str, version: int) -> None:
     for x in samples(op, version):
-        check(Case(op, version, [x, np.array([2, -1], np.int32), x[:2]], [x[[0, 1, 0, 1]]]))
+        assert_case(Case(op, version, [x, np.array([2, -1], np.int32), x[:2]], [x[[0, 1, 0, 1]]]))
 
 
 def test_refuses_what_does_not_fit() -> None:
-    refused(Case("ScatterElements", 13, [LINE, i64([[5]]), f32([[1]])], [...], {"axis": 1}), "hold 5")
-    refused(
+    assert_refused(
+        Case("ScatterElements", 13, [LINE, i64([[5]]), f32([[1]])], [...], {"axis": 1}),
+        r"indices must be in \[-5, 5\); got 5",
+    )
+    assert_refused(
         Case("ScatterElements", 13, [LINE, i64([[1]]), f32([[1, 2]])], [...], {"axis": 1}),
-        "one shape of indices",
+        r"indices and updates must .*; got data, indices, updates \[1, 5\], \[1, 1\] and \[1, 2\]",
     )
-    refused(Case("ScatterElements", 13, [LINE, i64([1]), f32([1])], [...]), "one rank")
-    refused(
-        Case("ScatterElements", 13, [LINE, i64([[0] * 6]), np.zeros((1, 6), np.float32)], [...]), "reach out"
+    assert_refused(
+        Case("ScatterElements", 13, [LINE, i64([1]), f32([1])], [...]),
+        r"indices and updates must .*; got data, indices, updates \[1, 5\], \[1\] and \[1\]",
     )
-    refused(Case("Scatter", 9, [LINE, i64([[0]]), f32([[0]])], [...], {"axis": 2}), "axis 2 lies outside")
+    assert_refused(
+        Case("ScatterElements", 13, [LINE, i64([[0] * 6]), np.zeros((1, 6), np.float32)], [...]),
+        "indices must not exceed data",
+    )
+    assert_refused(
+        Case("Scatter", 9, [LINE, i64([[0]]), f32([[0]])], [...], {"axis": 2}), "axis 2 lies outside"
+    )
 
 
 def test_refuses_reductions_that_the_version_or_the_type_lacks() -> None:
-    refused(
-        reduced("max", [1, 1], [2, 3], [0, 0], 16), "reduction is 'max', where none or add, mul is wanted"
+    assert_refused(
+        reduction_case("max", [1, 1], [2, 3], [0, 0], 16), "reduction must be none or add, mul; got 'max'"
     )
-    refused(reduced("sub", [1, 1], [2, 3], [0, 0]), "none or add, mul, max, min")
-    refused(
-        reduced("add", strs(["a", "b"]), strs(["c", "d"]), strs(["", ""])),
-        "not defined for elements of object",
+    assert_refused(reduction_case("sub", [1, 1], [2, 3], [0, 0]), "none or add, mul, max, min")
+    assert_refused(
+        reduction_case("add", strs(["a", "b"]), strs(["c", "d"]), strs(["", ""])),
+        "reduction must be none for elements of object; got 'add'",
     )
-    refused(
-        reduced("max", np.array([0, 1j]), np.array([1j, 2]), np.array([0j, 0])),
-        "not defined for .* complex128",
+    assert_refused(
+        reduction_case("max", np.array([0, 1j]), np.array([1j, 2]), np.array([0j, 0])),
+        "reduction must be none for elements of complex128; got 'max'",
     )
 
 
 def test_the_type_is_that_of_the_data() -> None:
     for op, version in (("Scatter", 9), ("ScatterElements", 18)):
-        assert types(asked(op, version, [floats(N, 3), ints(M, 2), floats(M, 2)])) == [floats(N, 3)]
-        contradicts(asked(op, version, [floats(N, 3), ints(5, 2), floats(4, 2)]), "sizes 4 and 5")
-        contradicts(asked(op, version, [floats(N, 3), ints(5), None]), "data has rank 2 and updates rank 1")
-        contradicts(asked(op, version, [floats(N), None, None], axis=1), "axis 1 lies outside")
+        assert infer_types(make_inference(op, version, [floats(N, 3), ints(M, 2), floats(M, 2)])) == [
+            floats(N, 3)
+        ]
+        assert_contradiction(
+            make_inference(op, version, [floats(N, 3), ints(5, 2), floats(4, 2)]), "sizes 4 and 5"
+        )
+        assert_contradiction(
+            make_inference(op, version, [floats(N, 3), ints(5), None]),
+            "data and updates must have the same rank; got 2 and 1",
+        )
+        assert_contradiction(
+            make_inference(op, version, [floats(N), None, None], axis=1), "axis 1 lies outside"
+        )
 
 
 def test_known_elements_are_replaced() -> None:
     inputs = [ints(3), ints(1), ints(1)]
-    assert value(asked("ScatterElements", 18, inputs, {0: vec(N, 2, 3), 1: i64([0]), 2: i64([7])})) == [
+    assert infer_elements(
+        make_inference("ScatterElements", 18, inputs, {0: vec(N, 2, 3), 1: i64([0]), 2: i64([7])})
+    ) == [
         7,
         2,
         3,
     ]
-    assert value(asked("ScatterElements", 13, inputs, {0: i64([1, 2, 3]), 1: i64([-1]), 2: vec(N)})) == [
+    assert infer_elements(
+        make_inference("ScatterElements", 13, inputs, {0: i64([1, 2, 3]), 1: i64([-1]), 2: vec(N)})
+    ) == [
         1,
         2,
         N,
     ]
-    assert value(asked("Scatter", 9, inputs, {0: vec(N, 2, 3), 1: i64([1])})) == [N, None, 3]
-    assert value(asked("ScatterElements", 18, inputs, {0: vec(N, 2, 3), 2: i64([7])})) is None
+    assert infer_elements(make_inference("Scatter", 9, inputs, {0: vec(N, 2, 3), 1: i64([1])})) == [
+        N,
+        None,
+        3,
+    ]
+    assert (
+        infer_elements(make_inference("ScatterElements", 18, inputs, {0: vec(N, 2, 3), 2: i64([7])})) is None
+    )
     known = {0: vec(N, 2, 3), 1: i64([0]), 2: i64([7])}
-    assert value(asked("ScatterElements", 18, inputs, known, reduction="add")) is None
+    assert infer_elements(make_inference("ScatterElements", 18, inputs, known, reduction="add")) is None

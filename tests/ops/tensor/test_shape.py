@@ -1,8 +1,18 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import FLOAT, M, N, asked, floats, i64, samples, shape, value
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    FLOAT,
+    M,
+    N,
+    floats,
+    i64,
+    infer_elements,
+    infer_shape,
+    make_inference,
+    samples,
+)
 from sardonyx._src.ir.types import TensorType
 
 X = np.zeros((2, 3, 4), np.float32)
@@ -24,23 +34,23 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_element_type(version: int) -> None:
     for x in samples("Shape", version):
-        check(Case("Shape", version, [x], [i64([4])]))
+        assert_case(Case("Shape", version, [x], [i64([4])]))
 
 
 def test_symbols_become_elements() -> None:
-    assert value(asked("Shape", 1, [floats(N, None, 3)])) == [N, None, 3]
-    assert value(asked("Shape", 15, [floats(N, M, 3)], start=1)) == [M, 3]
-    assert value(asked("Shape", 15, [floats(N, M, 3)], start=-2, end=-1)) == [M]
-    assert value(asked("Shape", 15, [floats(2, 3)])) == [2, 3]
+    assert infer_elements(make_inference("Shape", 1, [floats(N, None, 3)])) == [N, None, 3]
+    assert infer_elements(make_inference("Shape", 15, [floats(N, M, 3)], start=1)) == [M, 3]
+    assert infer_elements(make_inference("Shape", 15, [floats(N, M, 3)], start=-2, end=-1)) == [M]
+    assert infer_elements(make_inference("Shape", 15, [floats(2, 3)])) == [2, 3]
 
 
 def test_count_follows_the_rank() -> None:
-    assert shape(asked("Shape", 15, [floats(N, M, 3)], start=1)) == (2,)
-    assert shape(asked("Shape", 15, [TensorType(FLOAT)])) == (None,)
-    assert value(asked("Shape", 15, [TensorType(FLOAT)])) is None
+    assert infer_shape(make_inference("Shape", 15, [floats(N, M, 3)], start=1)) == (2,)
+    assert infer_shape(make_inference("Shape", 15, [TensorType(FLOAT)])) == (None,)
+    assert infer_elements(make_inference("Shape", 15, [TensorType(FLOAT)])) is None

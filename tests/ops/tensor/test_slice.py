@@ -3,28 +3,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
     f32,
     floats,
     i64,
+    infer_elements,
+    infer_shape,
+    infer_types,
     ints,
-    refused,
+    make_inference,
     samples,
-    shape,
     strs,
-    types,
-    value,
     vec,
 )
 from sardonyx._src.ir.dims import Dim, evaluate, symbol
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.tensor.slicing import bounded, sliced_dim
+from sardonyx._src.ops.tensor.slicing import clamp_slice, sliced_dim
 
 X = f32([[1, 2, 3, 4], [5, 6, 7, 8]])
 LINE = f32([0, 1, 2, 3, 4])
@@ -71,12 +71,12 @@ CASES = [
     Case("Slice", 13, [strs("a"), i64([]), i64([])], [strs("a")], label="scalar"),
     line(4, 0, -1, [4, 3, 2, 1], "backward"),
     line(-1, MIN, -2, [4, 2, 0], "backward to the beginning"),
-    line(MAX, MIN, -1, [4, 3, 2, 1, 0], "start behind the end", 10),
+    line(MAX, MIN, -1, [4, 3, 2, 1, 0], "start past the end", 10),
     line(-100, MIN, -1, [0], "backward start before the beginning"),
     line(3, -1, -1, [], "end -1 is the last entry"),
     line(-2, MAX, 1, [3, 4], "to the end", 11),
     line(MIN, MAX, 7, [0], "step longer than the axis"),
-    line(7, 9, 1, [], "behind the end"),
+    line(7, 9, 1, [], "past the end"),
     Case(
         "Slice",
         13,
@@ -89,29 +89,29 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [1, 10, 11, 13])
 def test_every_element_type(version: int) -> None:
     for x in samples("Slice", version):
         if version == 1:
-            check(Case("Slice", 1, [x], [x[[1, 2]]], {"starts": [1], "ends": [3]}))
+            assert_case(Case("Slice", 1, [x], [x[[1, 2]]], {"starts": [1], "ends": [3]}))
         else:
-            check(Case("Slice", version, [x, i64([1]), i64([3])], [x[[1, 2]]]))
+            assert_case(Case("Slice", version, [x, i64([1]), i64([3])], [x[[1, 2]]]))
 
 
 @pytest.mark.parametrize(
     ("inputs", "why"),
     [
-        (([0], [1], [0], [0]), "none may be 0"),
-        (([0], [1, 2], [0], [1]), "one for each axis"),
+        (([0], [1], [0], [0]), r"steps must not be 0; got \[0\]"),
+        (([0], [1, 2], [0], [1]), r"starts, ends, axes and steps must .*; got \[1, 2, 1, 1\]"),
         (([0], [1], [2], [1]), "axes 2 lies outside"),
         (([0, 0], [1, 1], [0, -2], [1, 1]), "name an axis twice"),
     ],
 )
 def test_refuses_lists_that_do_not_fit(inputs: tuple[list[int], ...], why: str) -> None:
-    refused(Case("Slice", 13, [X, *map(i64, inputs)], [...]), why)
+    assert_refused(Case("Slice", 13, [X, *map(i64, inputs)], [...]), why)
 
 
 # --- inference -------------------------------------------------------------------------------
@@ -119,10 +119,10 @@ def test_refuses_lists_that_do_not_fit(inputs: tuple[list[int], ...], why: str) 
 
 def of(size: Dim, start: Dim, end: Dim, step: Dim = 1) -> object:
     known = {1: vec(start), 2: vec(end), 3: i64([0]), 4: vec(step)}
-    found = shape(asked("Slice", 13, [floats(size, 7)] + [ints(1)] * 4, known))
-    assert found is not None
-    assert found[1] == 7
-    return str(found[0])
+    shape = infer_shape(make_inference("Slice", 13, [floats(size, 7)] + [ints(1)] * 4, known))
+    assert shape is not None
+    assert shape[1] == 7
+    return str(shape[0])
 
 
 def test_symbolic_sizes() -> None:
@@ -146,33 +146,42 @@ def test_unknown_ends_make_a_size_of_its_own() -> None:
     assert of(N, 0, M - 5) == "new0"  # of unknown sign
     assert of(N, 0, 3, None) == "new0"
     assert of(M, 0, -N) == "new0"  # with N = 0 it is no end counted from the back
-    question = asked("Slice", 10, [floats(N, M), ints(1), ints(1), ints(1)], {3: i64([1])})
-    assert shape(question) == (N, symbol("new0"))
-    assert shape(asked("Slice", 10, [floats(N, M), ints(None), ints(None), ints(1)], {3: i64([-2])})) == (
+    inference = make_inference("Slice", 10, [floats(N, M), ints(1), ints(1), ints(1)], {3: i64([1])})
+    assert infer_shape(inference) == (N, symbol("new0"))
+    assert infer_shape(
+        make_inference("Slice", 10, [floats(N, M), ints(None), ints(None), ints(1)], {3: i64([-2])})
+    ) == (
         symbol("new0"),
         M,
     )
-    assert shape(asked("Slice", 10, [floats(N, M), ints(None), ints(None)])) == (None, None)
-    assert shape(asked("Slice", 10, [floats(N, M), ints(1), ints(None)])) == (None, None)
-    assert types(asked("Slice", 13, [TensorType(FLOAT), ints(1), ints(1)])) == [TensorType(FLOAT)]
+    assert infer_shape(make_inference("Slice", 10, [floats(N, M), ints(None), ints(None)])) == (None, None)
+    assert infer_shape(make_inference("Slice", 10, [floats(N, M), ints(1), ints(None)])) == (None, None)
+    assert infer_types(make_inference("Slice", 13, [TensorType(FLOAT), ints(1), ints(1)])) == [
+        TensorType(FLOAT)
+    ]
 
 
 def test_attributes_of_the_first_version() -> None:
-    assert shape(asked("Slice", 1, [floats(N, M)], starts=(1,), ends=(2**31 - 1,), axes=(1,))) == (
+    assert infer_shape(
+        make_inference("Slice", 1, [floats(N, M)], starts=(1,), ends=(2**31 - 1,), axes=(1,))
+    ) == (
         N,
         sliced_dim(M, 1, MAX, 1),
     )
 
 
 def test_contradictions() -> None:
-    contradicts(
-        asked("Slice", 10, [floats(N), ints(1), ints(2)], {1: vec(0), 2: vec(1, 1)}), "1, 2, 1, 1 entries"
+    assert_contradiction(
+        make_inference("Slice", 10, [floats(N), ints(1), ints(2)], {1: vec(0), 2: vec(1, 1)}),
+        r"starts, ends, axes and steps must .*; got \[1, 2, 1, 1\]",
     )
-    contradicts(
-        asked("Slice", 10, [floats(N)] + [ints(1)] * 4, dict.fromkeys(range(1, 5), vec(0))), "a step is 0"
+    assert_contradiction(
+        make_inference("Slice", 10, [floats(N)] + [ints(1)] * 4, dict.fromkeys(range(1, 5), vec(0))),
+        "steps must not be 0",
     )
-    contradicts(
-        asked("Slice", 10, [floats(N)] + [ints(1)] * 3, dict.fromkeys(range(1, 4), vec(1))), "axis 1 lies"
+    assert_contradiction(
+        make_inference("Slice", 10, [floats(N)] + [ints(1)] * 3, dict.fromkeys(range(1, 4), vec(1))),
+        "axis 1 lies",
     )
 
 
@@ -181,7 +190,7 @@ def test_known_elements_are_cut() -> None:
 
     def cut(start: Dim, end: Dim, step: Dim = 1) -> object:
         known = {0: data, 1: vec(start), 2: vec(end), 3: i64([0]), 4: vec(step)}
-        return value(asked("Slice", 13, [ints(3)] + [ints(1)] * 4, known))
+        return infer_elements(make_inference("Slice", 13, [ints(3)] + [ints(1)] * 4, known))
 
     assert cut(1, MAX) == [3, M]
     assert cut(1, 2) == [3]
@@ -194,12 +203,12 @@ def test_known_elements_are_cut() -> None:
     assert cut(-N - 4, MAX) == [N, 3, M]
     assert cut(-1, -N - 4, -1) == [M, 3, N]
     assert cut(-1, -N - 3, -1) is None
-    assert value(asked("Slice", 1, [ints(3)], {0: data}, starts=(0,), ends=(1,))) == [N]
-    assert value(asked("Slice", 10, [ints(3), ints(1), ints(1)], {0: data})) is None
+    assert infer_elements(make_inference("Slice", 1, [ints(3)], {0: data}, starts=(0,), ends=(1,))) == [N]
+    assert infer_elements(make_inference("Slice", 10, [ints(3), ints(1), ints(1)], {0: data})) is None
 
 
-def clamped(size: int, start: int, end: int, step: int) -> list[int]:
-    """What Slice-13 takes, by its text: add the size, clamp, walk."""
+def expected_indices(size: int, start: int, end: int, step: int) -> list[int]:
+    """The indices that Slice-13 selects by its text: add the size, clamp, step."""
     low, high = (0, size) if step > 0 else (0, size - 1)
     start = max(low, min(start + size if start < 0 else start, high)) if size else 0
     low, high = (0, size) if step > 0 else (-1, size - 1)
@@ -213,7 +222,7 @@ steps = st.integers(-3, 3).filter(bool)
 
 @given(st.integers(0, 6), positions, positions, steps)
 def test_ranges_are_those_of_the_text(size: int, start: int, end: int, step: int) -> None:
-    assert list(range(size))[bounded(start, end, step, size)] == clamped(size, start, end, step)
+    assert list(range(size))[clamp_slice(start, end, step, size)] == expected_indices(size, start, end, step)
 
 
 ends = st.one_of(positions, st.tuples(st.sampled_from([0, 1, 2]), st.integers(-5, 5)))
@@ -224,9 +233,9 @@ def test_symbolic_sizes_are_the_counts(size: int, start: object, end: object, st
     def dim(position: object) -> Dim:
         return position[0] * N + position[1] if isinstance(position, tuple) else position  # type: ignore[return-value]
 
-    found = sliced_dim(N, dim(start), dim(end), step)
-    if found is not None:
+    length = sliced_dim(N, dim(start), dim(end), step)
+    if length is not None:
         first, last = (evaluate(dim(p), {"N": size}) for p in (start, end))
         assert first is not None
         assert last is not None
-        assert evaluate(found, {"N": size}) == len(clamped(size, first, last, step))
+        assert evaluate(length, {"N": size}) == len(expected_indices(size, first, last, step))

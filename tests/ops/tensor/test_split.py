@@ -1,21 +1,21 @@
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     INT64,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
     f32,
     floats,
     i64,
+    infer_elements,
+    infer_types,
     ints,
-    refused,
+    make_inference,
     samples,
-    types,
-    value,
     vec,
 )
 from sardonyx._src.ir.dims import Dim
@@ -24,11 +24,11 @@ from sardonyx._src.ir.types import TensorType
 X = f32([[1, 2, 3, 4], [5, 6, 7, 8]])
 TOP, BOTTOM = f32([[1, 2, 3, 4]]), f32([[5, 6, 7, 8]])
 LEFT, RIGHT = f32([[1], [5]]), f32([[2, 3, 4], [6, 7, 8]])
-HALVES = [f32([[1, 2], [5, 6]]), f32([[3, 4], [7, 8]])]
+EQUAL_PARTS = [f32([[1, 2], [5, 6]]), f32([[3, 4], [7, 8]])]
 LINE = f32([1, 2, 3, 4, 5])
 
 CASES = [
-    Case("Split", 1, [X], HALVES, {"axis": 1}, "equal"),
+    Case("Split", 1, [X], EQUAL_PARTS, {"axis": 1}, "equal"),
     Case("Split", 1, [X], [TOP, BOTTOM], label="axis 0 where none is named"),
     Case("Split", 1, [X], [LEFT, RIGHT], {"axis": 1, "split": [1, 3]}, "attribute"),
     Case("Split", 1, [X, f32([1, 3])], [LEFT, RIGHT], {"axis": 1}, "input of the type of the data"),
@@ -37,10 +37,10 @@ CASES = [
     Case("Split", 11, [X], [LEFT, RIGHT], {"axis": -1, "split": [1, 3]}, "axis from the back"),
     Case("Split", 11, [LINE], [LINE, f32([])], {"split": [5, 0]}, "an empty part"),
     Case("Split", 13, [X, i64([1, 3])], [LEFT, RIGHT], {"axis": -1}),
-    Case("Split", 13, [X], HALVES, {"axis": 1}, "equal"),
+    Case("Split", 13, [X], EQUAL_PARTS, {"axis": 1}, "equal"),
     Case("Split", 13, [f32([]), i64([0, 0])], [f32([]), f32([])], label="empty"),
     Case("Split", 18, [X, i64([1, 3])], [LEFT, RIGHT], {"axis": 1}),
-    Case("Split", 18, [X], HALVES, {"axis": 1, "num_outputs": 2}, "equal"),
+    Case("Split", 18, [X], EQUAL_PARTS, {"axis": 1, "num_outputs": 2}, "equal"),
     Case("Split", 18, [LINE], [f32([1, 2]), f32([3, 4]), f32([5])], {"num_outputs": 3}, "smaller last part"),
     Case("Split", 18, [f32([1, 2])], [f32([1]), f32([2]), f32([])], {"num_outputs": 3}, "empty last part"),
     Case("Split", 18, [X], [X], {"num_outputs": 1}, "one part"),
@@ -49,35 +49,43 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [1, 2, 11, 13, 18])
 def test_every_element_type(version: int) -> None:
     for x in samples("Split", version):
-        check(Case("Split", version, [x], [x[:2], x[2:]], {"num_outputs": 2} if version == 18 else {}))
+        assert_case(Case("Split", version, [x], [x[:2], x[2:]], {"num_outputs": 2} if version == 18 else {}))
 
 
 def test_refuses_lengths_that_do_not_fit() -> None:
-    refused(Case("Split", 2, [LINE], [..., ...]), "cannot be cut into 2 equal parts")
-    refused(Case("Split", 2, [LINE], [..., ...], {"split": [2, 2]}), "do not make up axis 0 of size 5")
-    refused(Case("Split", 13, [LINE, i64([6, -1])], [..., ...]), "do not make up")
-    refused(
-        Case("Split", 13, [LINE, i64([2, 2, 1])], [..., ...]), "3 parts are asked for, where the node has 2"
+    assert_refused(
+        Case("Split", 2, [LINE], [..., ...]), "the size of axis 0 must be a multiple of 2 outputs; got 5"
     )
-    refused(Case("Split", 13, [LINE], [...], {"axis": 1}), "axis 1 lies outside")
+    assert_refused(Case("Split", 2, [LINE], [..., ...], {"split": [2, 2]}), r"lengths must .* sum to 5")
+    assert_refused(Case("Split", 13, [LINE, i64([6, -1])], [..., ...]), r"lengths must .* sum to 5")
+    assert_refused(
+        Case("Split", 13, [LINE, i64([2, 2, 1])], [..., ...]),
+        "lengths must have 2 entries, one per output; got 3",
+    )
+    assert_refused(Case("Split", 13, [LINE], [...], {"axis": 1}), "axis 1 lies outside")
 
 
 def test_refuses_both_or_neither_ways_to_say_it() -> None:
-    refused(Case("Split", 1, [LINE, f32([5])], [...], {"split": [5]}), "given twice")
-    refused(Case("Split", 18, [LINE], [...]), "exactly one of")
-    refused(Case("Split", 18, [LINE, i64([5])], [...], {"num_outputs": 1}), "exactly one of")
-    refused(Case("Split", 18, [LINE], [...], {"num_outputs": 0}), "at least 1 is wanted")
+    assert_refused(
+        Case("Split", 1, [LINE, f32([5])], [...], {"split": [5]}),
+        "the lengths must not be given both as attribute split and as",
+    )
+    assert_refused(Case("Split", 18, [LINE], [...]), "exactly one of")
+    assert_refused(Case("Split", 18, [LINE, i64([5])], [...], {"num_outputs": 1}), "exactly one of")
+    assert_refused(Case("Split", 18, [LINE], [...], {"num_outputs": 0}), "num_outputs must be >= 1; got 0")
 
 
 def test_refuses_parts_of_which_more_than_the_last_would_be_smaller() -> None:
-    refused(Case("Split", 18, [LINE], [...] * 4, {"num_outputs": 4}), "5 entries do not make 4 parts")
-    contradicts(asked("Split", 18, [floats(5)], outputs=4, num_outputs=4), "5 entries do not make 4 parts")
+    assert_refused(Case("Split", 18, [LINE], [...] * 4, {"num_outputs": 4}), "num_outputs must .*; got 4")
+    assert_contradiction(
+        make_inference("Split", 18, [floats(5)], outputs=4, num_outputs=4), "num_outputs must .*; got 4"
+    )
 
 
 # --- inference -------------------------------------------------------------------------------
@@ -85,9 +93,11 @@ def test_refuses_parts_of_which_more_than_the_last_would_be_smaller() -> None:
 
 def lengths(version: int, size: Dim, count: int, *known: Dim, **attributes: object) -> list[Dim]:
     inputs = [floats(size), *([ints(len(known))] if known else [])]
-    found = types(asked("Split", version, inputs, {1: vec(*known)} if known else {}, count, **attributes))
-    assert all(isinstance(t, TensorType) and t.shape is not None and len(t.shape) == 1 for t in found)
-    return [t.shape[0] for t in found if isinstance(t, TensorType) and t.shape is not None]
+    types = infer_types(
+        make_inference("Split", version, inputs, {1: vec(*known)} if known else {}, count, **attributes)
+    )
+    assert all(isinstance(t, TensorType) and t.shape is not None and len(t.shape) == 1 for t in types)
+    return [t.shape[0] for t in types if isinstance(t, TensorType) and t.shape is not None]
 
 
 def test_symbolic_lengths() -> None:
@@ -108,21 +118,41 @@ def test_one_unknown_length_is_what_the_others_leave() -> None:
 
 
 def test_unknown_lengths() -> None:
-    assert types(asked("Split", 13, [floats(N, 3), ints(None)], outputs=2)) == [floats(None, 3)] * 2
-    assert types(asked("Split", 13, [TensorType(FLOAT)], outputs=2)) == [TensorType(FLOAT)] * 2
+    assert (
+        infer_types(make_inference("Split", 13, [floats(N, 3), ints(None)], outputs=2))
+        == [floats(None, 3)] * 2
+    )
+    assert infer_types(make_inference("Split", 13, [TensorType(FLOAT)], outputs=2)) == [TensorType(FLOAT)] * 2
 
 
 def test_contradictions() -> None:
-    contradicts(asked("Split", 13, [floats(5)], outputs=2), "2 equal parts")
-    contradicts(asked("Split", 13, [floats(5), ints(2)], {1: i64([2, 2])}, 2), "do not make up")
-    contradicts(asked("Split", 13, [floats(5), ints(2)], {1: i64([6, -1])}, 2), "do not make up")
-    contradicts(asked("Split", 13, [floats(5), ints(3)], outputs=2), "3 parts are asked for")
-    contradicts(asked("Split", 18, [floats(5)], outputs=2, num_outputs=3), "num_outputs is 3")
-    contradicts(asked("Split", 18, [floats(5)], outputs=2), "exactly one of")
+    assert_contradiction(
+        make_inference("Split", 13, [floats(5)], outputs=2),
+        "the size of the axis must be a multiple of 2 outputs; got 5",
+    )
+    assert_contradiction(
+        make_inference("Split", 13, [floats(5), ints(2)], {1: i64([2, 2])}, 2), r"lengths must .* sum to 5"
+    )
+    assert_contradiction(
+        make_inference("Split", 13, [floats(5), ints(2)], {1: i64([6, -1])}, 2),
+        r"lengths must .*; got \[6, -1\]",
+    )
+    assert_contradiction(
+        make_inference("Split", 13, [floats(5), ints(3)], outputs=2),
+        "lengths must have 2 entries, one per output; got 3",
+    )
+    assert_contradiction(
+        make_inference("Split", 18, [floats(5)], outputs=2, num_outputs=3),
+        "num_outputs must be the number of outputs, 2; got 3",
+    )
+    assert_contradiction(make_inference("Split", 18, [floats(5)], outputs=2), "exactly one of")
 
 
 def test_the_first_part_of_known_elements() -> None:
-    question = asked("Split", 13, [ints(3), ints(2)], {0: vec(2, N, M), 1: i64([1, 2])}, 2)
-    assert value(question) == [2]
-    assert value(asked("Split", 18, [ints(3)], {0: vec(2, N, M)}, 2, num_outputs=2)) == [2, N]
-    assert value(asked("Split", 13, [TensorType(INT64)], outputs=2)) is None
+    inference = make_inference("Split", 13, [ints(3), ints(2)], {0: vec(2, N, M), 1: i64([1, 2])}, 2)
+    assert infer_elements(inference) == [2]
+    assert infer_elements(make_inference("Split", 18, [ints(3)], {0: vec(2, N, M)}, 2, num_outputs=2)) == [
+        2,
+        N,
+    ]
+    assert infer_elements(make_inference("Split", 13, [TensorType(INT64)], outputs=2)) is None

@@ -1,8 +1,20 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import FLOAT, N, asked, contradicts, f32, floats, i64, ints, refused, samples, types
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    FLOAT,
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    i64,
+    infer_types,
+    ints,
+    make_inference,
+    samples,
+)
 from sardonyx._src.ir.types import TensorType
 
 CACHE = f32([[[1], [2], [3]], [[4], [5], [6]]])  # two samples of three places of one number
@@ -24,31 +36,59 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_every_element_type_and_the_cache_stays_as_it_is() -> None:
     for x in samples("TensorScatter", 24):
         expected = x[[0, 1, 0, 3]].reshape(1, 4, 1)
-        check(Case("TensorScatter", 24, [x.reshape(1, 4, 1), x[:1].reshape(1, 1, 1), i64([2])], [expected]))
+        assert_case(
+            Case("TensorScatter", 24, [x.reshape(1, 4, 1), x[:1].reshape(1, 1, 1), i64([2])], [expected])
+        )
 
 
 def test_refuses_what_does_not_fit() -> None:
-    refused(Case("TensorScatter", 24, [CACHE, TWO, i64([2, 0])], [...]), "reach out of a cache of 3")
-    refused(Case("TensorScatter", 24, [CACHE, ONE, i64([-1, 0])], [...]), "reach out of a cache of 3")
-    refused(Case("TensorScatter", 24, [CACHE, ONE, i64([0])], [...]), "1 write_indices and 1 entries")
-    refused(
-        Case("TensorScatter", 24, [CACHE, np.zeros((2, 4, 1), np.float32)], [...]),
-        "4 entries, where the batch",
+    assert_refused(
+        Case("TensorScatter", 24, [CACHE, TWO, i64([2, 0])], [...]),
+        r"write_indices plus 2 entries must fit a cache of 3; got \[2, 0\]",
     )
-    refused(Case("TensorScatter", 24, [CACHE, ONE[:1]], [...]), "may differ in axis 1 alone")
-    refused(Case("TensorScatter", 24, [CACHE, ONE], [...], {"axis": 0}), "which may not be 0")
-    refused(Case("TensorScatter", 24, [CACHE, ONE], [...], {"mode": "ring"}), "mode is 'ring'")
+    assert_refused(
+        Case("TensorScatter", 24, [CACHE, ONE, i64([-1, 0])], [...]),
+        r"write_indices plus 1 entries must fit a cache of 3; got \[-1, 0\]",
+    )
+    assert_refused(
+        Case("TensorScatter", 24, [CACHE, ONE, i64([0])], [...]), "write_indices must .*; got 1 and 1"
+    )
+    assert_refused(
+        Case("TensorScatter", 24, [CACHE, np.zeros((2, 4, 1), np.float32)], [...]),
+        "write_indices must .*; got 2 and 4",
+    )
+    assert_refused(
+        Case("TensorScatter", 24, [CACHE, ONE[:1]], [...]),
+        r"update and past_cache must .*; got \[1, 1, 1\] and \[2, 3, 1\]",
+    )
+    assert_refused(Case("TensorScatter", 24, [CACHE, ONE], [...], {"axis": 0}), "must agree except in axis 0")
+    assert_refused(
+        Case("TensorScatter", 24, [CACHE, ONE], [...], {"mode": "ring"}),
+        "mode must be linear or circular; got 'ring'",
+    )
 
 
 def test_the_type_is_that_of_the_cache() -> None:
-    assert types(asked("TensorScatter", 24, [floats(N, 8, 4), floats(2, 1, 4)])) == [floats(2, 8, 4)]
-    assert types(asked("TensorScatter", 24, [TensorType(FLOAT), floats(2, 1, 4)])) == [TensorType(FLOAT)]
-    contradicts(asked("TensorScatter", 24, [floats(N, 8, 4), floats(2, 1, 5), ints(2)]), "sizes 4 and 5")
-    contradicts(asked("TensorScatter", 24, [floats(N, 8, 4), floats(2, 1)]), "rank 3 and update rank 2")
-    contradicts(asked("TensorScatter", 24, [floats(N, 8), floats(N, 8)], axis=0), "axis 0 is the batch")
+    assert infer_types(make_inference("TensorScatter", 24, [floats(N, 8, 4), floats(2, 1, 4)])) == [
+        floats(2, 8, 4)
+    ]
+    assert infer_types(make_inference("TensorScatter", 24, [TensorType(FLOAT), floats(2, 1, 4)])) == [
+        TensorType(FLOAT)
+    ]
+    assert_contradiction(
+        make_inference("TensorScatter", 24, [floats(N, 8, 4), floats(2, 1, 5), ints(2)]), "sizes 4 and 5"
+    )
+    assert_contradiction(
+        make_inference("TensorScatter", 24, [floats(N, 8, 4), floats(2, 1)]),
+        "past_cache and update must have the same rank; got 3 and 2",
+    )
+    assert_contradiction(
+        make_inference("TensorScatter", 24, [floats(N, 8), floats(N, 8)], axis=0),
+        "axis must not be 0, the batch",
+    )

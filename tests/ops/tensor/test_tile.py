@@ -1,22 +1,22 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
+    assert_too_large,
     f32,
     floats,
     i64,
+    infer_elements,
+    infer_shape,
     ints,
-    refused,
+    make_inference,
     samples,
-    shape,
-    too_large,
-    value,
     vec,
 )
 from sardonyx._src.ir.types import TensorType
@@ -39,45 +39,72 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [6, 13])
 def test_every_element_type(version: int) -> None:
     for x in samples("Tile", version):
-        check(Case("Tile", version, [x, i64([2])], [x[[0, 1, 2, 3, 0, 1, 2, 3]]]))
+        assert_case(Case("Tile", version, [x, i64([2])], [x[[0, 1, 2, 3, 0, 1, 2, 3]]]))
 
 
 def test_every_element_type_of_the_first_version() -> None:
     for x in samples("Tile", 1):
-        check(Case("Tile", 1, [x, np.array(2, x.dtype), np.array(0, x.dtype)], [x[[0, 1, 2, 3, 0, 1, 2, 3]]]))
+        assert_case(
+            Case("Tile", 1, [x, np.array(2, x.dtype), np.array(0, x.dtype)], [x[[0, 1, 2, 3, 0, 1, 2, 3]]])
+        )
 
 
 def test_refuses_repeats_that_do_not_fit() -> None:
-    refused(Case("Tile", 6, [X, i64([2])], [...]), "one number for each axis")
-    refused(Case("Tile", 6, [X, i64([2, -1])], [...]), "none may be negative")
-    refused(Case("Tile", 1, [X, f32(2), f32(2)], [...]), "axis 2 lies outside")
-    contradicts(asked("Tile", 13, [floats(2, 2), ints(1)]), "1 repeats are given for rank 2")
+    assert_refused(
+        Case("Tile", 6, [X, i64([2])], [...]),
+        r"repeats must have shape \[2\], one number per axis; got \[1\]",
+    )
+    assert_refused(Case("Tile", 6, [X, i64([2, -1])], [...]), r"repeats must be >= 0; got \[2, -1\]")
+    assert_refused(Case("Tile", 1, [X, f32(2), f32(2)], [...]), "axis 2 lies outside")
+    assert_contradiction(
+        make_inference("Tile", 13, [floats(2, 2), ints(1)]),
+        "repeats must have 2 entries, one per axis; got 1",
+    )
 
 
 def test_refuses_a_result_that_is_too_large() -> None:
-    too_large(Case("Tile", 13, [np.zeros(8, np.float32), i64([1 << 30])], [...]))
+    assert_too_large(Case("Tile", 13, [np.zeros(8, np.float32), i64([1 << 30])], [...]))
 
 
 def test_symbolic_sizes_multiply() -> None:
-    assert shape(asked("Tile", 13, [floats(N, 3), ints(2)], {1: vec(2, M)})) == (2 * N, 3 * M)
-    assert shape(asked("Tile", 13, [floats(N, 3), ints(2)], {1: vec(None, 2)})) == (None, 6)
-    assert shape(asked("Tile", 13, [floats(N, 3), ints(None)])) == (None, None)
-    assert shape(asked("Tile", 13, [TensorType(FLOAT), ints(3)])) == (None, None, None)
-    assert shape(asked("Tile", 1, [floats(N, 3), floats(), floats()], {1: f32(2), 2: f32(-2)})) == (2 * N, 3)
-    assert shape(asked("Tile", 1, [floats(N, 3), floats(), floats()], {2: f32(1)})) == (N, None)
-    assert shape(asked("Tile", 1, [floats(N, 3), floats(), floats()], {1: f32(2)})) == (None, None)
+    assert infer_shape(make_inference("Tile", 13, [floats(N, 3), ints(2)], {1: vec(2, M)})) == (2 * N, 3 * M)
+    assert infer_shape(make_inference("Tile", 13, [floats(N, 3), ints(2)], {1: vec(None, 2)})) == (None, 6)
+    assert infer_shape(make_inference("Tile", 13, [floats(N, 3), ints(None)])) == (None, None)
+    assert infer_shape(make_inference("Tile", 13, [TensorType(FLOAT), ints(3)])) == (None, None, None)
+    assert infer_shape(
+        make_inference("Tile", 1, [floats(N, 3), floats(), floats()], {1: f32(2), 2: f32(-2)})
+    ) == (2 * N, 3)
+    assert infer_shape(make_inference("Tile", 1, [floats(N, 3), floats(), floats()], {2: f32(1)})) == (
+        N,
+        None,
+    )
+    assert infer_shape(make_inference("Tile", 1, [floats(N, 3), floats(), floats()], {1: f32(2)})) == (
+        None,
+        None,
+    )
 
 
 def test_known_elements_are_repeated() -> None:
-    assert value(asked("Tile", 13, [ints(2), ints(1)], {0: vec(N, 2), 1: i64([2])})) == [N, 2, N, 2]
-    assert value(asked("Tile", 13, [ints(2), ints(1)], {0: vec(N, 2), 1: vec(M)})) is None
-    assert value(asked("Tile", 13, [ints(2), ints(1)], {0: vec(N, 2), 1: i64([2049])})) is None
-    assert value(asked("Tile", 13, [ints(2), ints(1)], {0: vec(N, 2), 1: i64([0])})) == []
-    assert value(asked("Tile", 13, [ints(2), ints(1)], {0: vec(N, 2), 1: i64([-1])})) is None
-    assert value(asked("Tile", 13, [ints(2), ints(2)], {0: vec(N, 2), 1: i64([1, 1])})) is None
+    assert infer_elements(make_inference("Tile", 13, [ints(2), ints(1)], {0: vec(N, 2), 1: i64([2])})) == [
+        N,
+        2,
+        N,
+        2,
+    ]
+    assert infer_elements(make_inference("Tile", 13, [ints(2), ints(1)], {0: vec(N, 2), 1: vec(M)})) is None
+    assert (
+        infer_elements(make_inference("Tile", 13, [ints(2), ints(1)], {0: vec(N, 2), 1: i64([2049])})) is None
+    )
+    assert infer_elements(make_inference("Tile", 13, [ints(2), ints(1)], {0: vec(N, 2), 1: i64([0])})) == []
+    assert (
+        infer_elements(make_inference("Tile", 13, [ints(2), ints(1)], {0: vec(N, 2), 1: i64([-1])})) is None
+    )
+    assert (
+        infer_elements(make_inference("Tile", 13, [ints(2), ints(2)], {0: vec(N, 2), 1: i64([1, 1])})) is None
+    )

@@ -3,21 +3,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
     f32,
     floats,
     i64,
+    infer_elements,
+    infer_shape,
     ints,
-    refused,
+    make_inference,
     samples,
-    shape,
-    value,
 )
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute
@@ -47,35 +47,41 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_element_type(version: int) -> None:
     for x in samples("Transpose", version):
         y = x[[0, 2, 1, 3]].reshape(2, 2, 1)
-        check(Case("Transpose", version, [x.reshape(2, 2, 1)], [y], {"perm": [1, 0, 2]}))
+        assert_case(Case("Transpose", version, [x.reshape(2, 2, 1)], [y], {"perm": [1, 0, 2]}))
 
 
 @pytest.mark.parametrize("perm", [[0, 0], [0], [0, 2], [-1, 0], [0, 1, 2]])
 def test_refuses_what_is_no_permutation(perm: list[int]) -> None:
-    refused(
-        Case("Transpose", 13, [np.zeros((2, 3), np.float32)], [...], {"perm": perm}), "each axis of rank 2"
+    assert_refused(
+        Case("Transpose", 13, [np.zeros((2, 3), np.float32)], [...], {"perm": perm}),
+        "must be a permutation of the axes 0 to 1",
     )
-    contradicts(asked("Transpose", 13, [floats(2, 3)], perm=tuple(perm)), "each axis of rank 2")
+    assert_contradiction(
+        make_inference("Transpose", 13, [floats(2, 3)], perm=tuple(perm)),
+        "must be a permutation of the axes 0 to 1",
+    )
 
 
 def test_symbols_change_places() -> None:
-    assert shape(asked("Transpose", 13, [floats(N, M, None)], perm=(2, 0, 1))) == (None, N, M)
-    assert shape(asked("Transpose", 13, [floats(N, M)])) == (M, N)
-    assert shape(asked("Transpose", 13, [TensorType(FLOAT)], perm=(1, 0))) == (None, None)
-    assert shape(asked("Transpose", 13, [TensorType(FLOAT)])) is None
+    assert infer_shape(make_inference("Transpose", 13, [floats(N, M, None)], perm=(2, 0, 1))) == (None, N, M)
+    assert infer_shape(make_inference("Transpose", 13, [floats(N, M)])) == (M, N)
+    assert infer_shape(make_inference("Transpose", 13, [TensorType(FLOAT)], perm=(1, 0))) == (None, None)
+    assert infer_shape(make_inference("Transpose", 13, [TensorType(FLOAT)])) is None
 
 
 def test_known_elements_change_places() -> None:
     known = np.array([[N, 1], [2, M]], np.object_)
-    assert value(asked("Transpose", 13, [ints(2, 2)], {0: known})) == [[N, 2], [1, M]]
-    assert value(asked("Transpose", 13, [ints(2, 2)], {0: i64([[1, 2], [3, 4]])}, perm=(0, 1))) == [
+    assert infer_elements(make_inference("Transpose", 13, [ints(2, 2)], {0: known})) == [[N, 2], [1, M]]
+    assert infer_elements(
+        make_inference("Transpose", 13, [ints(2, 2)], {0: i64([[1, 2], [3, 4]])}, perm=(0, 1))
+    ) == [
         [1, 2],
         [3, 4],
     ]
@@ -88,5 +94,5 @@ def test_the_inverse_permutation_undoes_it(perm: list[int]) -> None:
     y = np.empty([x.shape[axis] for axis in perm], np.int64)
     for place in np.ndindex(x.shape):
         y[tuple(place[axis] for axis in perm)] = x[place]
-    check(Case("Transpose", 13, [x], [y], {"perm": perm}))
-    check(Case("Transpose", 13, [y], [x], {"perm": back}))
+    assert_case(Case("Transpose", 13, [x], [y], {"perm": perm}))
+    assert_case(Case("Transpose", 13, [y], [x], {"perm": back}))

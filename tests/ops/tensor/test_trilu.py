@@ -1,8 +1,19 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import N, asked, contradicts, f32, floats, i64, refused, samples, strs, types
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    N,
+    assert_contradiction,
+    assert_refused,
+    f32,
+    floats,
+    i64,
+    infer_types,
+    make_inference,
+    samples,
+    strs,
+)
 
 X = f32([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
 
@@ -30,20 +41,26 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_every_element_type() -> None:
     for x in samples("Trilu", 14):
         y = x.copy()
         y[2] = "" if x.dtype == np.object_ else 0
-        check(Case("Trilu", 14, [x.reshape(2, 2)], [y.reshape(2, 2)]))
+        assert_case(Case("Trilu", 14, [x.reshape(2, 2)], [y.reshape(2, 2)]))
 
 
 def test_refuses_what_is_no_matrix() -> None:
-    refused(Case("Trilu", 14, [f32([1])], [...]), "rank 1, where matrices are wanted")
-    contradicts(asked("Trilu", 14, [floats(1)]), "rank 1, where matrices are wanted")
+    assert_refused(
+        Case("Trilu", 14, [f32([1])], [...]),
+        r"the input must have rank >= 2 \(\[\.\.\., n, m\]\); got rank 1",
+    )
+    assert_contradiction(
+        make_inference("Trilu", 14, [floats(1)]),
+        r"the input must have rank >= 2 \(\[\.\.\., n, m\]\); got rank 1",
+    )
 
 
 def test_the_type_stays() -> None:
-    assert types(asked("Trilu", 14, [floats(N, 3, None)])) == [floats(N, 3, None)]
+    assert infer_types(make_inference("Trilu", 14, [floats(N, 3, None)])) == [floats(N, 3, None)]

@@ -3,8 +3,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.tensor.questions import FLOAT, N, asked, f32, floats, i64, ints, refused, samples, strs, types
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
+    FLOAT,
+    N,
+    assert_refused,
+    f32,
+    floats,
+    i64,
+    infer_types,
+    ints,
+    make_inference,
+    samples,
+    strs,
+)
 from sardonyx._src.ir.types import TensorType
 
 LINE = f32([2, 1, 1, 3, 4, 3])
@@ -109,7 +121,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [11, 28])
@@ -117,26 +129,31 @@ def test_every_element_type(version: int) -> None:
     for x in samples("Unique", version):
         places = [2, 0, 2, 1]
         if x.dtype != np.bool_:
-            check(Case("Unique", version, [x[places]], [x[[2, 0, 1]], i64([0, 1, 3])], {"sorted": 0}))
+            assert_case(Case("Unique", version, [x[places]], [x[[2, 0, 1]], i64([0, 1, 3])], {"sorted": 0}))
         else:
-            check(Case("Unique", version, [x[[0, 3]]], [x[[3, 0]], i64([1, 0])]))
+            assert_case(Case("Unique", version, [x[[0, 3]]], [x[[3, 0]], i64([1, 0])]))
 
 
-def test_refuses_an_axis_that_is_not_there() -> None:
-    refused(Case("Unique", 11, [LINE], [...], {"axis": 1}), "axis 1 lies outside")
+def test_rejects_an_axis_out_of_range() -> None:
+    assert_refused(Case("Unique", 11, [LINE], [...], {"axis": 1}), "axis 1 lies outside")
 
 
 def test_all_that_is_counted_has_one_size() -> None:
-    new = asked("Unique", 11, []).new_dim()
-    assert types(asked("Unique", 11, [floats(N, 3)])) == [floats(new), ints(new), ints(3 * N), ints(new)]
-    assert types(asked("Unique", 11, [floats(N, 3)], axis=1)) == [
+    new = make_inference("Unique", 11, []).new_dim()
+    assert infer_types(make_inference("Unique", 11, [floats(N, 3)])) == [
+        floats(new),
+        ints(new),
+        ints(3 * N),
+        ints(new),
+    ]
+    assert infer_types(make_inference("Unique", 11, [floats(N, 3)], axis=1)) == [
         floats(N, new),
         ints(new),
         ints(3),
         ints(new),
     ]
-    assert types(asked("Unique", 11, [TensorType(FLOAT)], axis=1))[0] == TensorType(FLOAT)
-    assert types(asked("Unique", 11, [None])) == [None, ints(new), ints(None), ints(new)]
+    assert infer_types(make_inference("Unique", 11, [TensorType(FLOAT)], axis=1))[0] == TensorType(FLOAT)
+    assert infer_types(make_inference("Unique", 11, [None])) == [None, ints(new), ints(None), ints(new)]
 
 
 @given(st.lists(st.integers(-3, 3), max_size=8), st.booleans())
@@ -145,7 +162,7 @@ def test_results_say_the_input(values: list[int], sorted_: bool) -> None:
     unique = sorted(set(values)) if sorted_ else list(dict.fromkeys(values))
     first, inverse = [values.index(v) for v in unique], [unique.index(v) for v in values]
     counts = [values.count(v) for v in unique]
-    check(
+    assert_case(
         Case(
             "Unique",
             11,

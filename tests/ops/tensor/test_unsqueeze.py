@@ -1,23 +1,23 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.tensor.questions import (
+from cases import Case, assert_case
+from ops.tensor.operator_facets import (
     FLOAT,
     M,
     N,
-    asked,
-    contradicts,
+    assert_contradiction,
+    assert_refused,
     f32,
     floats,
     i64,
+    infer_elements,
+    infer_shape,
+    infer_types,
     ints,
-    refused,
+    make_inference,
     samples,
-    shape,
     strs,
-    types,
-    value,
     vec,
 )
 from sardonyx._src.ir.types import TensorType
@@ -39,35 +39,40 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("version", [1, 11, *INPUT])
 def test_every_element_type(version: int) -> None:
     for x in samples("Unsqueeze", version):
         if version < 13:
-            check(Case("Unsqueeze", version, [x], [x.reshape(4, 1)], {"axes": [1]}))
+            assert_case(Case("Unsqueeze", version, [x], [x.reshape(4, 1)], {"axes": [1]}))
         else:
-            check(Case("Unsqueeze", version, [x, i64([1])], [x.reshape(4, 1)]))
+            assert_case(Case("Unsqueeze", version, [x, i64([1])], [x.reshape(4, 1)]))
 
 
 def test_refuses_axes_that_do_not_fit() -> None:
-    refused(Case("Unsqueeze", 11, [X], [...], {"axes": [2]}), "axes 2 lies outside of rank 2")
-    refused(Case("Unsqueeze", 13, [X, i64([0, -3])], [...]), "name an axis twice")
-    contradicts(asked("Unsqueeze", 13, [floats(2), ints(2)], {1: i64([0, -3])}), "name an axis twice")
-    contradicts(asked("Unsqueeze", 11, [floats(2)], axes=(-3,)), "axis -3 lies outside of rank 2")
+    assert_refused(Case("Unsqueeze", 11, [X], [...], {"axes": [2]}), "axes 2 lies outside of rank 2")
+    assert_refused(Case("Unsqueeze", 13, [X, i64([0, -3])], [...]), r"axes \[0, -3\] name an axis twice")
+    assert_contradiction(
+        make_inference("Unsqueeze", 13, [floats(2), ints(2)], {1: i64([0, -3])}),
+        r"axes must be distinct; got \[0, -3\]",
+    )
+    assert_contradiction(
+        make_inference("Unsqueeze", 11, [floats(2)], axes=(-3,)), "axis -3 lies outside of rank 2"
+    )
 
 
 def test_symbols_stay() -> None:
-    assert shape(asked("Unsqueeze", 13, [floats(N, M), ints(1)], {1: i64([1])})) == (N, 1, M)
-    assert shape(asked("Unsqueeze", 1, [floats(N, M)], axes=(0, 3))) == (1, N, M, 1)
-    assert shape(asked("Unsqueeze", 13, [floats(N), ints(2)])) == (None, None, None)
-    assert shape(asked("Unsqueeze", 13, [floats(N), ints(None)])) is None
-    assert types(asked("Unsqueeze", 13, [TensorType(FLOAT), ints(1)])) == [TensorType(FLOAT)]
+    assert infer_shape(make_inference("Unsqueeze", 13, [floats(N, M), ints(1)], {1: i64([1])})) == (N, 1, M)
+    assert infer_shape(make_inference("Unsqueeze", 1, [floats(N, M)], axes=(0, 3))) == (1, N, M, 1)
+    assert infer_shape(make_inference("Unsqueeze", 13, [floats(N), ints(2)])) == (None, None, None)
+    assert infer_shape(make_inference("Unsqueeze", 13, [floats(N), ints(None)])) is None
+    assert infer_types(make_inference("Unsqueeze", 13, [TensorType(FLOAT), ints(1)])) == [TensorType(FLOAT)]
 
 
 def test_known_elements_stay() -> None:
     scalar = vec(N).reshape(())
-    assert value(asked("Unsqueeze", 13, [ints(), ints(1)], {0: scalar, 1: i64([0])})) == [N]
-    assert value(asked("Unsqueeze", 1, [ints()], {0: scalar}, axes=(0, 1))) == [[N]]
-    assert value(asked("Unsqueeze", 13, [ints(), ints(1)], {0: scalar})) is None
+    assert infer_elements(make_inference("Unsqueeze", 13, [ints(), ints(1)], {0: scalar, 1: i64([0])})) == [N]
+    assert infer_elements(make_inference("Unsqueeze", 1, [ints()], {0: scalar}, axes=(0, 1))) == [[N]]
+    assert infer_elements(make_inference("Unsqueeze", 13, [ints(), ints(1)], {0: scalar})) is None

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sardonyx._src.ops.text.re2 import automaton
-from sardonyx._src.ops.text.re2.automaton import Matcher, compiled
+from sardonyx._src.ops.text.re2.automaton import Matcher, compile_expression
 
 ATOMS = st.sampled_from(["a", "b", "c", ".", "[ab]", "[^a]", r"\d", r"\w", r"\W", "()", "(?:)", "1", r"\n"])
 ANCHORS = st.sampled_from([r"\b", r"\B", "^", r"\A"])  # which Python does not repeat on their own
 SUFFIXES = st.sampled_from(["", "*", "+", "?", "{2}", "{0,2}", "{1,}", "*?", "{0}"])
 
 
-def extended(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def extend_pattern(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     groups = st.builds(lambda a, b, s: f"(?:{a}|{b}){s}", inner, inner, SUFFIXES)
     return (
         groups
@@ -24,11 +24,13 @@ def extended(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-PATTERNS = st.recursive(st.builds(lambda a, s: a + s, ATOMS, SUFFIXES) | ANCHORS, extended, max_leaves=8)
+PATTERNS = st.recursive(
+    st.builds(lambda a, s: a + s, ATOMS, SUFFIXES) | ANCHORS, extend_pattern, max_leaves=8
+)
 
 
 def matches(pattern: str, text: str) -> bool:
-    return Matcher(compiled(pattern), 10**8).matches(text)
+    return Matcher(compile_expression(pattern), 10**8).matches(text)
 
 
 # Backtracking hangs on some patterns: the examples are the same ones each time.
@@ -58,7 +60,7 @@ def test_time_grows_with_the_text_alone(pattern: str) -> None:
 
 
 def test_remembered_sets_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(automaton, "MOST_REMEMBERED", 8)
+    monkeypatch.setattr(automaton, "MAX_CACHED_STATES", 8)
     text = "abbabaabbbab" * 5
     for k in range(5):
         assert matches(f"(a|b)*a(a|b){{{k}}}", text) == (text[-k - 1] == "a")

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check, model_of
-from ops.control.asking import ask
+from cases import Case, assert_case, model_of
+from ops.control.node_inference import infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -90,35 +90,35 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("shape", [(), (0, 2), (1, 2)])
 def test_results_have_the_shape_of_the_strings(shape: tuple[int, ...]) -> None:
     x = np.full(shape, "a", object)
-    check(Case("RegexFullMatch", 20, [x], [np.full(shape, True)], {"pattern": "a"}))
+    assert_case(Case("RegexFullMatch", 20, [x], [np.full(shape, True)], {"pattern": "a"}))
 
 
 def test_the_pattern_is_needed() -> None:
-    with pytest.raises(EvaluationError, match="pattern is missing"):
-        check(Case("RegexFullMatch", 20, [np.array(["a"], object)], [...]))
-    with pytest.raises(InferenceError, match="pattern is missing"):
-        ask("RegexFullMatch", 20, [None])
+    with pytest.raises(EvaluationError, match="the attribute pattern must be given"):
+        assert_case(Case("RegexFullMatch", 20, [np.array(["a"], object)], [...]))
+    with pytest.raises(InferenceError, match="the attribute pattern must be given"):
+        infer_node("RegexFullMatch", 20, [None])
 
 
 def test_a_wrong_pattern_is_found_before_running() -> None:
     with pytest.raises(InferenceError, match="a group is not closed"):
-        ask("RegexFullMatch", 20, [None], {"pattern": "("})
+        infer_node("RegexFullMatch", 20, [None], {"pattern": "("})
 
 
 def test_types_of_results() -> None:
     n = symbol("N")
     x = TensorType(DataType.STRING, (n, 2))
-    assert ask("RegexFullMatch", 20, [x], {"pattern": "a"}) == [TensorType(DataType.BOOL, (n, 2))]
+    assert infer_node("RegexFullMatch", 20, [x], {"pattern": "a"}) == [TensorType(DataType.BOOL, (n, 2))]
 
 
 def test_work_is_limited() -> None:
-    one = case("(a|b)*a(a|b){12}", [], [format(7**90, "b").translate({48: "a", 49: "b"}) + "c"])
-    interpreter = Interpreter(model_of(one), limits=RunLimits(iterations=1000))
+    costly = case("(a|b)*a(a|b){12}", [], [format(7**90, "b").translate({48: "a", 49: "b"}) + "c"])
+    interpreter = Interpreter(model_of(costly), limits=RunLimits(iterations=1000))
     with pytest.raises(LimitError, match=r"limits\.iterations"):
-        interpreter.run({"x0": one.inputs[0]})
+        interpreter.run({"x0": costly.inputs[0]})

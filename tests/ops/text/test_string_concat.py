@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check, model_of
-from ops.control.asking import ask
+from cases import Case, assert_case, model_of
+from ops.control.node_inference import infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -28,15 +28,15 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_shapes_that_do_not_broadcast_are_refused() -> None:
     with pytest.raises(EvaluationError):
-        check(Case("StringConcat", 20, [text("a", "b"), text("x", "y", "z")], [...]))
+        assert_case(Case("StringConcat", 20, [text("a", "b"), text("x", "y", "z")], [...]))
     two, three = TensorType(DataType.STRING, (2,)), TensorType(DataType.STRING, (3,))
     with pytest.raises(InferenceError, match="2 and 3"):
-        ask("StringConcat", 20, [two, three])
+        infer_node("StringConcat", 20, [two, three])
 
 
 def test_text_that_is_too_long_is_refused() -> None:
@@ -51,4 +51,4 @@ def test_text_that_is_too_long_is_refused() -> None:
 def test_shapes_broadcast() -> None:
     n = symbol("N")
     x, y = TensorType(DataType.STRING, (n, 1)), TensorType(DataType.STRING, (3,))
-    assert ask("StringConcat", 20, [x, y]) == [TensorType(DataType.STRING, (n, 3))]
+    assert infer_node("StringConcat", 20, [x, y]) == [TensorType(DataType.STRING, (n, 3))]

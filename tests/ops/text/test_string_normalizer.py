@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask
+from cases import Case, assert_case
+from ops.control.node_inference import infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.dims import dim_max, symbol
@@ -44,32 +44,32 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (1, 1, 1), ()])
 def test_other_shapes_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(EvaluationError, match=r"\[C\] or \[1, C\] is wanted"):
-        check(case(np.full(shape, "a", object), text()))
-    with pytest.raises(InferenceError, match=r"\[C\] and \[1, C\] are allowed"):
-        ask("StringNormalizer", 10, [TensorType(DataType.STRING, shape)])
+    with pytest.raises(EvaluationError, match=r"X must be \[C\] or \[1, C\]; got shape \["):
+        assert_case(case(np.full(shape, "a", object), text()))
+    with pytest.raises(InferenceError, match=r"X must be \[C\] or \[1, C\]; got"):
+        infer_node("StringNormalizer", 10, [TensorType(DataType.STRING, shape)])
 
 
 def test_locales_with_rules_that_are_missing_are_refused() -> None:
-    with pytest.raises(EvaluationError, match="'lt_LT' has casing rules"):
-        check(case(WEEK, WEEK, locale="lt_LT", case_change_action="UPPER"))
-    check(case(WEEK, WEEK, locale="lt_LT", is_case_sensitive=1))  # no case is asked about
+    with pytest.raises(EvaluationError, match=r"locale must .*; got 'lt_LT'; omit it or use another"):
+        assert_case(case(WEEK, WEEK, locale="lt_LT", case_change_action="UPPER"))
+    assert_case(case(WEEK, WEEK, locale="lt_LT", is_case_sensitive=1))  # no case conversion is requested
 
 
 def test_unknown_actions_are_refused() -> None:
-    with pytest.raises(EvaluationError, match="case_change_action is 'TITLE'"):
-        check(case(WEEK, WEEK, case_change_action="TITLE"))
+    with pytest.raises(EvaluationError, match=r"case_change_action must .*; got 'TITLE'"):
+        assert_case(case(WEEK, WEEK, case_change_action="TITLE"))
 
 
 def test_only_stop_words_change_the_size() -> None:
     n = symbol("N")
     x = TensorType(DataType.STRING, (1, n))
-    assert ask("StringNormalizer", 10, [x]) == [TensorType(DataType.STRING, (1, dim_max(n, 1)))]
-    stopped = ask("StringNormalizer", 10, [x], {"stopwords": ("a",)})
+    assert infer_node("StringNormalizer", 10, [x]) == [TensorType(DataType.STRING, (1, dim_max(n, 1)))]
+    stopped = infer_node("StringNormalizer", 10, [x], {"stopwords": ("a",)})
     assert stopped == [TensorType(DataType.STRING, (1, symbol("new0")))]
-    assert ask("StringNormalizer", 10, [None]) == [TensorType(DataType.STRING)]
+    assert infer_node("StringNormalizer", 10, [None]) == [TensorType(DataType.STRING)]

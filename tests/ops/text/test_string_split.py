@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cases import Case, check, model_of
-from ops.control.asking import ask
+from cases import Case, assert_case, model_of
+from ops.control.node_inference import infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import LimitError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -31,7 +31,7 @@ CASES = [
     case(text("", "a"), [[""], ["a"]], [1, 1], "an empty string is one piece", delimiter=","),
     case(text(" a \t b\n", ""), [["a", "b"], ["", ""]], [2, 0], "white space"),
     case(text(" a  b "), [["a", "b"]], [2], "an empty delimiter", delimiter=""),
-    case(text(" a  b  c "), [["a", "b  c"]], [2], "white space behind is taken away", maxsplit=1),
+    case(text(" a  b  c "), [["a", "b  c"]], [2], "trailing white space is removed", maxsplit=1),
     case(text(" a  b "), [["a  b"]], [1], maxsplit=0),
     case(np.array("a b", object), ["a", "b"], 2, "scalar"),
     case(text(["a b", "c"]), [[["a", "b"], ["c", ""]]], [[2, 1]], "two axes"),
@@ -42,7 +42,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 def test_a_result_that_is_too_large_is_refused() -> None:
@@ -54,16 +54,16 @@ def test_a_result_that_is_too_large_is_refused() -> None:
 
 def test_types_of_results() -> None:
     n, new = symbol("N"), symbol("new0")
-    y, z = ask("StringSplit", 20, [TensorType(DataType.STRING, (n, 2))], outputs=2)
+    y, z = infer_node("StringSplit", 20, [TensorType(DataType.STRING, (n, 2))], outputs=2)
     assert y == TensorType(DataType.STRING, (n, 2, new))
     assert z == TensorType(DataType.INT64, (n, 2))
-    uncut, _ = ask(
+    uncut, _ = infer_node(
         "StringSplit", 20, [TensorType(DataType.STRING, (2,))], {"maxsplit": 0, "delimiter": ","}, outputs=2
     )
     assert uncut == TensorType(DataType.STRING, (2, 1))
-    empty, _ = ask("StringSplit", 20, [TensorType(DataType.STRING, (n, 0))], outputs=2)
+    empty, _ = infer_node("StringSplit", 20, [TensorType(DataType.STRING, (n, 0))], outputs=2)
     assert empty == TensorType(DataType.STRING, (n, 0, 0))
-    assert ask("StringSplit", 20, [None], outputs=2) == [
+    assert infer_node("StringSplit", 20, [None], outputs=2) == [
         TensorType(DataType.STRING),
         TensorType(DataType.INT64),
     ]

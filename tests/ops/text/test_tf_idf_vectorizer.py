@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.ir.dims import symbol
@@ -64,17 +64,17 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @given(st.lists(st.integers(0, 2), max_size=12), st.integers(0, 3))
 def test_n_grams_are_counted_at_every_distance(tokens: list[int], skips: int) -> None:
     pool = [(a,) for a in range(3)] + [(a, b) for a in range(2) for b in range(3)] + [(0, 1, 0), (2, 2, 1)]
-    found: Counter[tuple[int, ...]] = Counter((t,) for t in tokens)
+    counts: Counter[tuple[int, ...]] = Counter((t,) for t in tokens)
     for n in (2, 3):
         for distance in range(1, skips + 2):
             for start in range(len(tokens) - (n - 1) * distance):
-                found[tuple(tokens[start : start + n * distance : distance])] += 1
+                counts[tuple(tokens[start : start + n * distance : distance])] += 1
     attributes = {
         "max_gram_length": 3,
         "max_skip_count": skips,
@@ -83,37 +83,37 @@ def test_n_grams_are_counted_at_every_distance(tokens: list[int], skips: int) ->
         "pool_int64s": [t for gram in pool for t in gram],
     }
     x = np.array(tokens, np.int64)
-    check(case(x, [found[gram] for gram in pool], **POOL | attributes))
+    assert_case(case(x, [counts[gram] for gram in pool], **POOL | attributes))
 
 
 @pytest.mark.parametrize(
-    ("x", "changed", "says"),
+    ("x", "changed", "message"),
     [
-        (X, {"mode": "DF"}, "mode is 'DF'"),
-        (X, {"min_gram_length": 0}, "min_gram_length is 0"),
-        (X, {"max_gram_length": 3}, "ngram_counts knows lengths from 1 to 2"),
-        (X, {"min_gram_length": 2, "max_gram_length": 1}, "min_gram_length is 2 and max_gram_length 1"),
-        (X, {"ngram_counts": [0, 3]}, "at no 2-grams"),
-        (X, {"ngram_counts": [0, 9]}, "cuts a pool of 4 tokens"),
-        (X, {"ngram_counts": [-2, 2]}, "cuts a pool of 4 tokens"),
-        (X, {"ngram_indexes": [0, 1]}, "ngram_indexes has 2 elements for 3 n-grams"),
-        (X, {"ngram_indexes": [0, 1, -1]}, "ngram_indexes has -1"),
-        (X, {"mode": "IDF", "weights": [1.0]}, "weights has 1 elements"),
+        (X, {"mode": "DF"}, "mode must be one of TF, IDF, TFIDF; got 'DF'"),
+        (X, {"min_gram_length": 0}, "gram lengths must .*; got 0 and 2"),
+        (X, {"max_gram_length": 3}, "max <= 2, the entries of ngram_counts"),
+        (X, {"min_gram_length": 2, "max_gram_length": 1}, "gram lengths must .*; got 2 and 1"),
+        (X, {"ngram_counts": [0, 3]}, r"ngram_counts must .*; got \[0, 3\]"),
+        (X, {"ngram_counts": [0, 9]}, r"ngram_counts must .*; got \[0, 9\]"),
+        (X, {"ngram_counts": [-2, 2]}, r"ngram_counts must .*; got \[-2, 2\]"),
+        (X, {"ngram_indexes": [0, 1]}, "ngram_indexes must have 3 elements"),
+        (X, {"ngram_indexes": [0, 1, -1]}, "ngram_indexes must be >= 0; got -1"),
+        (X, {"mode": "IDF", "weights": [1.0]}, "weights must have 3 elements, one per n-gram; got 1"),
         (X, {"pool_strings": ["a"]}, "exactly one of pool_int64s and pool_strings"),
-        (np.array(["a"], object), {}, "X has elements of STRING"),
-        (np.zeros((1, 1, 1), np.int64), {}, r"X has shape \[1, 1, 1\]"),
-        (np.array(5), {}, r"X has shape \[\]"),
-        (X, {"max_skip_count": -1}, "max_skip_count is -1"),
+        (np.array(["a"], object), {}, "X must have the element type of the pool; got STRING"),
+        (np.zeros((1, 1, 1), np.int64), {}, r"X must be \[C\] or \[N, C\]; got shape \[1, 1, 1\]"),
+        (np.array(5), {}, r"X must be \[C\] or \[N, C\]; got shape \[\]"),
+        (X, {"max_skip_count": -1}, "max_skip_count must be >= 0; got -1"),
     ],
 )
-def test_bad_values_are_refused(x: Array, changed: dict[str, object], says: str) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(x, [], **POOL | changed))
+def test_bad_values_are_refused(x: Array, changed: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(x, [], **POOL | changed))
 
 
 def test_a_result_that_is_too_large_is_refused() -> None:
     with pytest.raises(LimitError, match="TfIdfVectorizer result"):
-        check(case(X, [], **POOL | {"ngram_indexes": [0, 1, 2**40]}))
+        assert_case(case(X, [], **POOL | {"ngram_indexes": [0, 1, 2**40]}))
 
 
 def test_types_of_results() -> None:
@@ -128,15 +128,15 @@ def test_types_of_results() -> None:
     }
     numbers = {**pool, "ngram_indexes": (0, 4), "pool_int64s": (7, 8)}
     words = {**pool, "ngram_indexes": (0, 4), "pool_strings": ("a", "b")}
-    assert ask("TfIdfVectorizer", 9, [x], numbers) == [floats("N", 5)]
-    assert ask("TfIdfVectorizer", 9, [TensorType(DataType.STRING, (n,))], words) == [floats(5)]
+    assert infer_node("TfIdfVectorizer", 9, [x], numbers) == [floats("N", 5)]
+    assert infer_node("TfIdfVectorizer", 9, [TensorType(DataType.STRING, (n,))], words) == [floats(5)]
     with pytest.raises(InferenceError, match="rank 3"):
-        ask("TfIdfVectorizer", 9, [TensorType(DataType.INT64, (n, n, n))], numbers)
-    for wrong, says in (
-        ({"max_gram_length": 2}, "knows lengths from 1 to 1"),
-        ({"ngram_indexes": (0,)}, "ngram_indexes has 1 elements for 2 n-grams"),
-        ({"max_skip_count": -1}, "max_skip_count is -1"),
+        infer_node("TfIdfVectorizer", 9, [TensorType(DataType.INT64, (n, n, n))], numbers)
+    for wrong, message in (
+        ({"max_gram_length": 2}, "gram lengths must .*; got 1 and 2"),
+        ({"ngram_indexes": (0,)}, "ngram_indexes must have 2 elements, one per n-gram; got 1"),
+        ({"max_skip_count": -1}, "max_skip_count must be >= 0; got -1"),
         ({"pool_int64s": ()}, "exactly one of pool_int64s and pool_strings"),
     ):
-        with pytest.raises(InferenceError, match=says):
-            ask("TfIdfVectorizer", 9, [x], numbers | wrong)
+        with pytest.raises(InferenceError, match=message):
+            infer_node("TfIdfVectorizer", 9, [x], numbers | wrong)

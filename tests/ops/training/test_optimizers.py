@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from cases import Case, check
-from ops.control.asking import ask, floats
+from cases import Case, assert_case
+from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.ir.types import TensorType, Type
@@ -35,7 +35,7 @@ STEPPED = array(1 - 0.5 * 3 / 4, 2 + 0.5 * 4 / 4)
 # Adam with alpha 1/2, beta 3/4: V = (V' + G) / 2, H = (3 H' + G^2) / 4
 V0, H0 = array(5, 0), array(21, 16)
 V1, H1 = array(4, -2), array(18, 16)
-HALVES: dict[str, object] = {"alpha": 0.5, "beta": 0.75, "epsilon": 0.0}
+FACTORS: dict[str, object] = {"alpha": 0.5, "beta": 0.75, "epsilon": 0.0}
 ADAM_X = array(1 - 0.5 * 4 / math.sqrt(18), 2 + 0.5 * 2 / 4)
 WARM = math.sqrt(1 - 0.75**2) / (1 - 0.5**2)  # after two steps
 WARM_X = array(1 - 0.5 * WARM * 4 / math.sqrt(18), 2 + 0.5 * WARM * 2 / 4)
@@ -58,15 +58,15 @@ CASES = [
          [np.array([0.625, 2.5]), np.array([16.0, 16.0])], "double", **NO_EPSILON),
     case("Adagrad", [R, FIRST, np.array(1, F), np.array(3, F), np.array(7, F)], [np.array(0.625, F), np.array(16, F)],
          "a scalar", **NO_EPSILON),
-    case("Adam", [R, FIRST, X, G, V0, H0], [ADAM_X, V1, H1], "one tensor", **HALVES),
-    case("Adam", [R, np.array(2), X, G, V0, H0], [WARM_X, V1, H1], "second step", **HALVES),
-    case("Adam", [R, FIRST, X[1:], G[1:], V0[1:], H0[1:]], [array(2 + 0.5 * 2 / 8), ...], "epsilon", **{**HALVES, "epsilon": 4.0}),
+    case("Adam", [R, FIRST, X, G, V0, H0], [ADAM_X, V1, H1], "one tensor", **FACTORS),
+    case("Adam", [R, np.array(2), X, G, V0, H0], [WARM_X, V1, H1], "second step", **FACTORS),
+    case("Adam", [R, FIRST, X[1:], G[1:], V0[1:], H0[1:]], [array(2 + 0.5 * 2 / 8), ...], "epsilon", **{**FACTORS, "epsilon": 4.0}),
     # gradient 3 + 2 * 1 = 5: V = 5, H = (63 + 25) / 4
     case("Adam", [R, FIRST, X[:1], G[:1], V0[:1], H0[:1]], [array(1 - 2.5 / math.sqrt(22)), array(5), array(22)],
-         "norm_coefficient", norm_coefficient=2.0, **HALVES),
-    case("Adam", [R, FIRST, X, G, V0, H0], [0.75 * ADAM_X, V1, H1], "norm_coefficient_post", norm_coefficient_post=0.25, **HALVES),
+         "norm_coefficient", norm_coefficient=2.0, **FACTORS),
+    case("Adam", [R, FIRST, X, G, V0, H0], [0.75 * ADAM_X, V1, H1], "norm_coefficient_post", norm_coefficient_post=0.25, **FACTORS),
     case("Adam", [R, FIRST, X, array(2), G, array(-4), V0, array(0), H0, array(16)],
-         [ADAM_X, ADAM_X[1:], V1, V1[1:], H1, H1[1:]], "two tensors", **HALVES),
+         [ADAM_X, ADAM_X[1:], V1, V1[1:], H1, H1[1:]], "two tensors", **FACTORS),
     case("Adam", [R, FIRST, array(0), array(1), array(0), array(0)], [..., array(0.1), array(0.001)], "defaults"),
     case("Momentum", [R, FIRST, X, G, M0], [array(-1, 2.5), array(4, -1)], "first step", **STANDARD),
     case("Momentum", [R, SECOND, X, G, M0], [array(1 - 0.875, 1), array(1.75, 2)], "second step", **STANDARD),
@@ -80,26 +80,36 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
-    check(case)
+    assert_case(case)
 
 
 @pytest.mark.parametrize(
-    ("op", "inputs", "attributes", "says"),
+    ("op", "inputs", "attributes", "message"),
     [
-        ("Adagrad", [R, FIRST, X, G], {}, "2 tensors are given; a multiple of 3"),
-        ("Adam", [R, FIRST, X, G, V0], {}, "3 tensors are given; a multiple of 4"),
-        ("Adagrad", [R, FIRST, X, G, H[:1]], {}, "tensor 0, its gradient and its states differ"),
+        ("Adagrad", [R, FIRST, X, G], {}, "the number of tensors must be a multiple of 3; got 2"),
+        ("Adam", [R, FIRST, X, G, V0], {}, "the number of tensors must be a multiple of 4; got 3"),
+        (
+            "Adagrad",
+            [R, FIRST, X, G, H[:1]],
+            {},
+            "tensor 0, its gradient and its states must have one type and shape",
+        ),
         ("Adagrad", [R, FIRST, X, G, H.astype("f8")], {}, r"float32\[2\], float32\[2\], float64\[2\]"),
-        ("Adagrad", [X, FIRST, X, G, H], {}, "R is of shape"),
-        ("Adam", [R, np.array([1, 2]), X, G, V0, H0], {}, "T is of shape"),
-        ("Momentum", [R, FIRST, X, G, M0], {**STANDARD, "mode": "heavy"}, "mode is 'heavy'"),
+        ("Adagrad", [X, FIRST, X, G, H], {}, r"R must have one element; got shape \[2\]"),
+        ("Adam", [R, np.array([1, 2]), X, G, V0, H0], {}, r"T must have one element; got shape \[2\]"),
+        (
+            "Momentum",
+            [R, FIRST, X, G, M0],
+            {**STANDARD, "mode": "heavy"},
+            "mode must be 'standard' or 'nesterov'; got 'heavy'",
+        ),
     ],
 )
 def test_bad_calls_are_refused(
-    op: str, inputs: list[RuntimeValue], attributes: dict[str, object], says: str
+    op: str, inputs: list[RuntimeValue], attributes: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(EvaluationError, match=says):
-        check(case(op, inputs, [...], "", **attributes))
+    with pytest.raises(EvaluationError, match=message):
+        assert_case(case(op, inputs, [...], "", **attributes))
 
 
 # --- types -----------------------------------------------------------------------------------
@@ -109,9 +119,9 @@ RATE, COUNT = floats(), TensorType(DataType.INT64, ())
 
 def test_types_stay() -> None:
     given: list[Type | None] = [RATE, COUNT, floats("N", None), floats(4), floats(None, 3), None, None, None]
-    assert ask("Adagrad", 1, given, domain=DOMAIN, outputs=4) == [floats("N", 3), floats(4)] * 2
+    assert infer_node("Adagrad", 1, given, domain=DOMAIN, outputs=4) == [floats("N", 3), floats(4)] * 2
     given += [None, None]
-    assert ask("Adam", 1, given, domain=DOMAIN, outputs=6) == [floats("N", 3), floats(4)] * 3
+    assert infer_node("Adam", 1, given, domain=DOMAIN, outputs=6) == [floats("N", 3), floats(4)] * 3
 
 
 @pytest.mark.parametrize(
@@ -124,4 +134,4 @@ def test_types_stay() -> None:
 )
 def test_contradictions_are_refused(tensors: list[Type | None]) -> None:
     with pytest.raises(InferenceError):
-        ask("Momentum", 1, [RATE, COUNT, *tensors], STANDARD, domain=DOMAIN, outputs=2)
+        infer_node("Momentum", 1, [RATE, COUNT, *tensors], STANDARD, domain=DOMAIN, outputs=2)

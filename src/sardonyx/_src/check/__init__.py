@@ -1,8 +1,8 @@
-"""The checker: every fault of a model, at once, with its place, its clause and its cure; and what can be mended."""
+"""The checker: reports every violation of a model with its location, clause and cure, and fixes unambiguous ones."""
 
-from sardonyx._src.check.api import Diagnostic, Report
-from sardonyx._src.check.checking import check
-from sardonyx._src.check.fixing import fix
-from sardonyx._src.check.mends import Mend
+from sardonyx._src.check.driver.checking import check
+from sardonyx._src.check.driver.fixing import fix
+from sardonyx._src.check.engine.api import Diagnostic, Report
+from sardonyx._src.check.fixing.api import AppliedFix
 
-__all__ = ["Diagnostic", "Mend", "Report", "check", "fix"]
+__all__ = ["AppliedFix", "Diagnostic", "Report", "check", "fix"]

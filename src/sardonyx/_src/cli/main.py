@@ -1,6 +1,6 @@
-"""The command line: `sardonyx VERB model …`, one file a verb.
+"""The command line, `sardonyx VERB model …`: dispatch to the modules in `verbs`, one per verb.
 
-Exit codes: 0 all is well, 1 the model or its data are at fault, 2 the command was used wrongly.
+Exit codes: 0 success, 1 the model or its data are invalid, 2 usage error, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
-from sardonyx._src.cli import streams
+from sardonyx._src.cli.output import streams
 from sardonyx._src.errors import InputError, SardonyxError
 
-FOLDER = Path(__file__).parent / "verbs"
-PACKAGE = f"{__name__.rpartition('.')[0]}.verbs"
-FINE, FINDINGS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+VERBS_FOLDER = Path(__file__).parent / "verbs"
+VERBS_PACKAGE = f"{__name__.rpartition('.')[0]}.verbs"
+EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
 class Verb(Protocol):
-    """A module in `verbs`: what a verb is for, its arguments, and what it does."""
+    """A module in `verbs`: the summary of a verb, its arguments, and its implementation."""
 
     HELP: str
 
@@ -33,100 +33,102 @@ class Verb(Protocol):
     def run(self, args: argparse.Namespace) -> int: ...
 
 
-def names() -> Iterator[str]:
-    """The verbs, as they are typed: `set-dims` is `set_dims.py`."""
-    return (module.name.replace("_", "-") for module in pkgutil.iter_modules([str(FOLDER)]))
+def verb_names() -> Iterator[str]:
+    """The verbs as typed on the command line: `set-dims` is `set_dims.py`."""
+    return (module.name.replace("_", "-") for module in pkgutil.iter_modules([str(VERBS_FOLDER)]))
 
 
-def file_of(name: str) -> str:
+def module_name(name: str) -> str:
     return name.replace("-", "_")
 
 
-def verb(name: str) -> Verb:
-    return cast(Verb, importlib.import_module(f"{PACKAGE}.{file_of(name)}"))
+def load_verb(name: str) -> Verb:
+    return cast(Verb, importlib.import_module(f"{VERBS_PACKAGE}.{module_name(name)}"))
 
 
 def help_of(name: str) -> str:
-    """What a verb is for, read from its source: loading all verbs for a list of them takes too long."""
-    for statement in ast.parse((FOLDER / f"{file_of(name)}.py").read_text("utf-8")).body:
+    """The summary of a verb, parsed from its source: importing all verbs to list them takes too long."""
+    for statement in ast.parse((VERBS_FOLDER / f"{module_name(name)}.py").read_text("utf-8")).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id="HELP")], value=ast.Constant(value=str(text))):
                 return text
-    raise AssertionError(f"the verb {name} has no HELP")
+    raise AssertionError(f"the verb {name} must define HELP")
 
 
 def parser(chosen: str | None) -> argparse.ArgumentParser:
-    """The parser of the command line; only the chosen verb is loaded."""
+    """The argument parser; imports only the chosen verb."""
     top = argparse.ArgumentParser(prog="sardonyx", description="Read, inspect and run ONNX models.")
-    top.add_argument("--version", action="store_true", help="print the version and leave")
+    top.add_argument("--version", action="store_true", help="print the version and exit")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     if chosen is None:
-        for name in names():
+        for name in verb_names():
             verbs.add_parser(name, help=help_of(name))
         return top
-    module = verb(chosen)
-    one = verbs.add_parser(chosen, description=module.__doc__, allow_abbrev=False)
-    one.formatter_class = argparse.RawDescriptionHelpFormatter
-    module.arguments(one)
+    module = load_verb(chosen)
+    verb_parser = verbs.add_parser(chosen, description=module.__doc__, allow_abbrev=False)
+    verb_parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    module.arguments(verb_parser)
     return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command line; returns its exit code."""
+    """Runs a command line and returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    chosen = words[0] if words and words[0] in names() else None
+    chosen = words[0] if words and words[0] in verb_names() else None
     try:
         args = parser(chosen).parse_args(words)
-    except SystemExit as done:  # argparse has said why
-        return WRONG_USE if done.code else FINE
+    except SystemExit as done:  # argparse has printed the reason
+        return EXIT_USAGE if done.code else EXIT_OK
     if args.version:
         return version()
     if args.verb is None:
         parser(None).print_help()
-        return WRONG_USE
-    return guarded(verb(args.verb), args)
+        return EXIT_USAGE
+    return run_verb(load_verb(args.verb), args)
 
 
 def version() -> int:
     from importlib.metadata import version as installed
 
     sys.stdout.write(f"sardonyx {installed('sardonyx')}\n")
-    return FINE
+    return EXIT_OK
 
 
-def guarded(module: Verb, args: argparse.Namespace) -> int:
-    """Runs a verb; what goes wrong is one line on the error stream."""
+def run_verb(module: Verb, args: argparse.Namespace) -> int:
+    """Runs a verb; an error is reported as one line on standard error."""
     try:
         code = module.run(args)
         sys.stdout.flush()
     except InputError as error:
-        return complain(str(error), WRONG_USE)
+        return report_error(str(error), EXIT_USAGE)
     except SardonyxError as error:
-        return complain(located(error, args), FINDINGS)
+        return report_error(prefix_model_path(error, args), EXIT_FINDINGS)
     except MemoryError:
-        return complain("out of memory", FINDINGS)
-    except BrokenPipeError:  # the reader has seen enough, as with `| head`
+        return report_error("out of memory", EXIT_FINDINGS)
+    except BrokenPipeError:  # the reader closed the pipe, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
+        return EXIT_OK
     except OSError as error:
-        return complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), WRONG_USE)
+        return report_error(
+            f"{error.filename}: {error.strerror}" if error.filename else str(error), EXIT_USAGE
+        )
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     return code
 
 
-def located(error: SardonyxError, args: argparse.Namespace) -> str:
-    """The error with the model's file before it, where it does not begin with that itself."""
+def prefix_model_path(error: SardonyxError, args: argparse.Namespace) -> str:
+    """The error message, prefixed with the path of the model unless it starts with it."""
     text, model = str(error), getattr(args, "model", None)
     return text if not isinstance(model, str) or text.startswith(model) else f"{model}: {text}"
 
 
-def complain(text: str, code: int) -> int:
+def report_error(text: str, code: int) -> int:
     sys.stderr.write(f"sardonyx: {streams.printable(text)}\n")
     return code
 
 
 def entry() -> None:
-    """What the installed command calls."""
+    """Entry point of the installed command."""
     streams.prepare()
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""The IR version that a model needs for what it uses.
+"""The IR version that a model requires.
 
 Clauses: the comments of `Version` in onnx.proto; the catalogue's VER rules.
 """
@@ -11,53 +11,56 @@ from collections.abc import Iterator
 from sardonyx._src.errors import ConversionError, InputError
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Function, Graph, Model, Node, Value
-from sardonyx._src.ir.names import Names
+from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import MapType, OpaqueType, OptionalType, SequenceType, SparseTensorType, Type
 from sardonyx._src.ir.walk import graphs, location, roots, values
 from sardonyx._src.proto.messages import Version
 
-NEWEST = int(max(Version))
-Need = tuple[int, str, str]  # the IR version, what needs it, where that is
+NEWEST_IR_VERSION = int(max(Version))
+IrNeed = tuple[int, str, str]  # the IR version, the feature that requires it, its location
 
 
-def follow(model: Model, wanted: int | str | None, errors: list[ConversionError] | None) -> None:
-    """Sets the IR version of a model: to a number, with "auto" to the lowest that will do, with None only upwards.
+def set_ir_version(model: Model, requested: int | str | None, errors: list[ConversionError] | None) -> None:
+    """Set the IR version of a model: to a number, with "auto" to the minimum, with None to the minimum if it is higher.
 
-    Raises ConversionError for what a lower version cannot express; with `errors` it is listed, and the version is the
-    lowest that can.
+    Raises ConversionError for a feature that the requested version lacks; with `errors` it is appended there, and the
+    version becomes the minimum.
     """
-    if (isinstance(wanted, str) and wanted != "auto") or (
-        isinstance(wanted, int) and not 1 <= wanted <= NEWEST
+    if (isinstance(requested, str) and requested != "auto") or (
+        isinstance(requested, int) and not 1 <= requested <= NEWEST_IR_VERSION
     ):
-        raise InputError(f'IR versions are 1 to {NEWEST} or "auto", not {wanted!r}', name="ir_version")
-    needed = list(needs(model))
-    least = max((version for version, _, _ in needed), default=3)
-    if isinstance(wanted, int):
-        target = wanted
+        raise InputError(
+            f'the IR version must be in 1 to {NEWEST_IR_VERSION} or "auto"; got {requested!r}',
+            name="ir_version",
+        )
+    needed = list(ir_needs(model))
+    minimum = max((version for version, _, _ in needed), default=3)
+    if isinstance(requested, int):
+        target = requested
     else:
-        target = least if wanted == "auto" else max(model.ir_version, least)
+        target = minimum if requested == "auto" else max(model.ir_version, minimum)
     for version, what, where in needed:
         if version > target:
             error = ConversionError(
-                f"{what} need IR version {version}; {target} is wanted", target=target, location=where
+                f"{what} need IR version >= {version}; got {target}", target=target, location=where
             )
             if errors is None:
                 raise error
             errors.append(error)
-    target = max(target, least)
+    target = max(target, minimum)
     if target < 4:
-        list_initializers(model)
+        add_initializer_inputs(model)
     model.ir_version = target
 
 
-def list_initializers(model: Model) -> None:
-    """Makes inputs of all initializers, as IR versions up to 3 have it, where every one has to be an input.
+def add_initializer_inputs(model: Model) -> None:
+    """Make all initializers inputs, as IR versions up to 3 require.
 
-    Those of subgraphs, whose inputs are not free to choose, go to the graph around.
+    Initializers of subgraphs, whose inputs are fixed, move to the outermost graph.
     """
     for root in roots(model):
-        names = Names([root])
+        names = FreshNames.of_graphs([root])
         uses = Counter(v.name for graph in graphs(root) for v in values(graph))
         for inner in list(graphs(root))[1:]:
             for value in [v for v in inner.initializers.values() if v not in inner.inputs]:
@@ -73,8 +76,8 @@ def list_initializers(model: Model) -> None:
                 root.add_input(value)
 
 
-def needs(model: Model) -> Iterator[Need]:
-    """What in the model needs which IR version."""
+def ir_needs(model: Model) -> Iterator[IrNeed]:
+    """The features of a model, with the IR version that each requires."""
     if model.opset_imports != {"": 1}:
         yield 3, "operator sets", ""
     if model.configurations:
@@ -88,7 +91,7 @@ def needs(model: Model) -> Iterator[Need]:
             yield from of_graph(graph)
 
 
-def of_function(function: Function) -> Iterator[Need]:
+def of_function(function: Function) -> Iterator[IrNeed]:
     where = function.label
     yield 8, "functions", where
     if function.overload:
@@ -101,7 +104,7 @@ def of_function(function: Function) -> Iterator[Need]:
         yield 10, "types inside functions", where
 
 
-def of_graph(graph: Graph) -> Iterator[Need]:
+def of_graph(graph: Graph) -> Iterator[IrNeed]:
     where = graph.name
     if graph.has_metadata:
         yield 10, "metadata of graphs", where
@@ -113,7 +116,7 @@ def of_graph(graph: Graph) -> Iterator[Need]:
         yield from of_node(node)
 
 
-def of_value(value: Value) -> Iterator[Need]:
+def of_value(value: Value) -> Iterator[IrNeed]:
     if value.has_metadata:
         yield 10, "metadata of values", value.name
     if value.type is not None:
@@ -122,13 +125,13 @@ def of_value(value: Value) -> Iterator[Need]:
         yield from of_tensor(value.initializer, value.name)
 
 
-def of_tensor(tensor: Tensor | SparseTensor, where: str) -> Iterator[Need]:
+def of_tensor(tensor: Tensor | SparseTensor, where: str) -> Iterator[IrNeed]:
     if isinstance(tensor, SparseTensor):
         yield 6, "sparse tensors", where
     yield tensor.dtype.ir_version, f"elements of {tensor.dtype.text}", where
 
 
-def of_node(node: Node) -> Iterator[Need]:
+def of_node(node: Node) -> Iterator[IrNeed]:
     if node.overload:
         yield 10, "overloads", location(node)
     if node.has_metadata:
@@ -137,16 +140,16 @@ def of_node(node: Node) -> Iterator[Need]:
         yield 11, "device configurations", location(node)
     for attribute in node.attributes.values():
         listed = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
-        for one in listed:
-            if isinstance(one, Tensor | SparseTensor):
-                yield from of_tensor(one, node.name)
-            elif attribute.type in (AttributeType.TYPE_PROTO, AttributeType.TYPE_PROTOS) and one is not None:
-                assert isinstance(one, Type)
+        for item in listed:
+            if isinstance(item, Tensor | SparseTensor):
+                yield from of_tensor(item, node.name)
+            elif attribute.type in (AttributeType.TYPE_PROTO, AttributeType.TYPE_PROTOS) and item is not None:
+                assert isinstance(item, Type)
                 yield 8, "attributes that hold types", node.name
-                yield from of_type(one, node.name)
+                yield from of_type(item, node.name)
 
 
-def of_type(type: Type, where: str) -> Iterator[Need]:
+def of_type(type: Type, where: str) -> Iterator[IrNeed]:
     match type:
         case OptionalType():
             yield 8, "optional types", where

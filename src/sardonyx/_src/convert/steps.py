@@ -1,4 +1,4 @@
-"""The steps between versions of an operator: which there are, and how each is made."""
+"""The conversion steps between adjacent versions of operators, and how each is performed."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from sardonyx._src.convert.fitting import derivable
+from sardonyx._src.convert.signature_check import derivable
 from sardonyx._src.ops.api import ConvertFacet, Operator
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.registry import find, operators
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 from sardonyx._src.schema import OpSchema, exact, versions
 
 How = Literal["facet", "derived", "body", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """From one version of an operator to the next or the previous one; `new` is 0 where the operator is not there."""
+class VersionStep:
+    """A step from one version of an operator to the next or previous one; `new` is 0 before its introduction."""
 
     domain: str
     name: str
@@ -32,56 +32,56 @@ class Step:
         return f"{self.domain + '.' if self.domain else ''}{self.name} {self.old} to {self.new or 'none'}"
 
 
-def how(step: Step) -> How:
-    """How the step is made: by a facet, derived, by the body of the operator, or not at all."""
+def how(step: VersionStep) -> How:
+    """How a step is performed: by a facet, derived, by the operator's body, or not at all."""
     op = find(step.domain, step.name)
     if op is None:
         return "none"
     if (step.old, step.new) in op.conversions:
         return "facet"
-    if step.new and derived(op, step):
+    if step.new and is_derivable(op, step):
         return "derived"
     return "body" if not step.is_up and has_body_below(op, step.old) else "none"
 
 
-def facet_of(op: Operator, step: Step) -> ConvertFacet | None:
-    """The facet that makes the step, written down or derived."""
-    found = op.conversions.get((step.old, step.new))
-    if found is None and step.new and derived(op, step):
-        return as_it_is
-    return found
+def facet_of(op: Operator, step: VersionStep) -> ConvertFacet | None:
+    """The facet of a step, declared or derived."""
+    facet = op.conversions.get((step.old, step.new))
+    if facet is None and step.new and is_derivable(op, step):
+        return keep_as_is
+    return facet
 
 
-def derived(op: Operator, step: Step) -> bool:
+def is_derivable(op: Operator, step: VersionStep) -> bool:
     old, new = (exact(step.domain, step.name, v) for v in (step.old, step.new))
     return old is not None and new is not None and derivable(op, old, new)
 
 
-def as_it_is(c: Change) -> Converted:
-    """The node says the same in both versions."""
-    return c.same()
+def keep_as_is(adapter: Adapter) -> AdaptedNode:
+    """The facet of derived steps: the versions are equivalent for this node."""
+    return adapter.same()
 
 
 def has_body_below(op: Operator, version: int) -> bool:
-    """Whether the operator has a body that goes by an earlier operator set than its own."""
+    """Whether the operator has a body in an earlier opset than its own."""
     body = op.bodies.get(version)
     return body is not None and (bool(op.domain) or body.opset < version)
 
 
-def steps() -> Iterator[Step]:
-    """Every step up and down, of every operator that the specification lists."""
+def steps() -> Iterator[VersionStep]:
+    """Every step up and down of every operator in the specification."""
     for op in operators():
         known = versions(op.domain, op.name)
         for i, version in enumerate(known):
             if i + 1 < len(known):
-                yield Step(op.domain, op.name, version, known[i + 1])
+                yield VersionStep(op.domain, op.name, version, known[i + 1])
             if i:
-                yield Step(op.domain, op.name, version, known[i - 1])
+                yield VersionStep(op.domain, op.name, version, known[i - 1])
             elif version > 1:
-                yield Step(op.domain, op.name, version, 0)
+                yield VersionStep(op.domain, op.name, version, 0)
 
 
 def previous(schema: OpSchema) -> int:
-    """The version before this one, 0 where there is none."""
+    """The preceding version; 0 if there is none."""
     earlier = [v for v in versions(schema.domain, schema.name) if v < schema.since_version]
     return earlier[-1] if earlier else 0

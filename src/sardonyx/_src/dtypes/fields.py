@@ -1,4 +1,4 @@
-"""Typed fields: the numbers of `int32_data`, `float_data` and their kin, to arrays and back.
+"""Typed fields of tensors (`int32_data`, `float_data` etc.): conversion to and from arrays.
 
 A field holds one number per element, with three exceptions: complex elements take two (real part, imaginary
 part); elements of 4 and 2 bits are packed as in raw data, one byte per number; floats of fewer than 32 bits
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx._src.dtypes.packing import Array, element_count, flattened, nbytes, pack, truth, unpack
+from sardonyx._src.dtypes.packing import Array, element_count, flatten, nbytes, pack, truth, unpack
 from sardonyx._src.dtypes.types import DataType
 
 Values: TypeAlias = Sequence[int] | Sequence[float] | NDArray[np.generic]
@@ -54,17 +54,18 @@ def field_of(dtype: DataType) -> str:
 
 
 def from_field(field: str, values: Values, dtype: DataType, shape: Sequence[int]) -> Array:
-    """The array of a typed field's numbers; read-only, and a view of `values` where those are stored alike.
+    """The array of a typed field's numbers; read-only, and a view of `values` where these have the same
+    representation.
 
-    ValueError if `field` is not the one for `dtype`, if there are not as many numbers as `shape` needs, or
-    if a number is none that `dtype` has (300 for INT8, 64 for a type of 6 bits, 2 for BOOL).  TypeError for a
+    ValueError if `field` is not the one for `dtype`, if the number of entries does not match `shape`, or
+    if an entry is invalid for `dtype` (300 for INT8, 64 for a type of 6 bits, 2 for BOOL).  TypeError for a
     fraction where an integer must be.  `string_data` is read by `strings`.
     """
     _require_field(field, dtype)
-    wanted = _entry_count(dtype, element_count(shape))
-    if len(values) != wanted:
+    expected = _entry_count(dtype, element_count(shape))
+    if len(values) != expected:
         raise ValueError(
-            f"{field} of {dtype.name}{list(shape)} has {len(values)} entries, wanted {wanted}; "
+            f"{field} of {dtype.name}{list(shape)} must have {expected} entries; got {len(values)}; "
             "correct the dims or the data"
         )
     if field in TYPECODE:
@@ -83,12 +84,12 @@ def to_field(array: Array, dtype: DataType) -> tuple[str, Array]:
     """The typed field for an array, and its numbers in C order: [entries].
 
     They have the field's own type (float32, float64, int32, int64 or uint64), are read-only, and a
-    view of `array` where it is stored alike.  TypeError if the elements of `array` are not of `dtype`.
-    STRING is written by `string_data`.
+    view of `array` where it has the same representation.  TypeError if the elements of `array` are not of
+    `dtype`. STRING is written by `string_data`.
     """
     field = field_of(dtype)
     _require_field(field, dtype)
-    flat = flattened(array, dtype)
+    flat = flatten(array, dtype)
     if field not in TYPECODE:
         values = flat.view(ENTRY[field])
     elif dtype.bits < 6:
@@ -133,9 +134,9 @@ def _limits(dtype: DataType) -> tuple[int, int]:
 
 def _codes(field: str, values: Values, dtype: DataType) -> Array:
     """The entries of an integer field, each checked against the limits of `dtype`."""
-    entries: Array = values if isinstance(values, np.ndarray) else _listed(field, values)
+    entries: Array = values if isinstance(values, np.ndarray) else _as_array(field, values)
     if entries.dtype.kind not in "iuO":
-        raise TypeError(f"{field} has entries of dtype {entries.dtype}, wanted integers")
+        raise TypeError(f"{field} must have entries of an integer dtype; got {entries.dtype}")
     code = _code_dtype(dtype)
     if dtype.is_integer and entries.dtype == code:
         return np.ascontiguousarray(entries)  # every entry fits
@@ -143,15 +144,15 @@ def _codes(field: str, values: Values, dtype: DataType) -> Array:
     if entries.size and (entries.min() < low or entries.max() > high):
         index = int(np.argmax((entries < low) | (entries > high)))
         raise ValueError(
-            f"{field}[{index}] is {entries[index]}, which does not fit {dtype.name}: wanted {low} to {high}"
+            f"{field}[{index}] must be from {low} to {high} for {dtype.name}; got {entries[index]}"
         )
     return np.ascontiguousarray(entries, dtype=code)
 
 
-def _listed(field: str, values: Sequence[float]) -> Array:
+def _as_array(field: str, values: Sequence[float]) -> Array:
     """Integers as the field's own array; as objects if one of them is too large for the field.
 
-    NumPy would cut fractions off and, before version 2, wrap what is too large;
+    NumPy would truncate fractions and, before version 2, wrap what is too large;
     the array module refuses both.
     """
     try:
@@ -159,14 +160,14 @@ def _listed(field: str, values: Sequence[float]) -> Array:
     except OverflowError:
         return np.array(values, dtype=object)
     except TypeError as error:
-        raise TypeError(f"{field} holds an entry that is no integer: {error}") from None
+        raise TypeError(f"{field} must hold integers: {error}") from None
 
 
 def _floats(field: str, values: Values) -> Array:
     """The entries of a float field; ValueError for a finite number that would become infinite."""
     entries = np.asarray(values, dtype=None if isinstance(values, np.ndarray) else np.float64)
     if entries.dtype.kind != "f":
-        raise TypeError(f"{field} has entries of dtype {entries.dtype}, wanted floats")
+        raise TypeError(f"{field} must have entries of a float dtype; got {entries.dtype}")
     if entries.dtype == ENTRY[field]:
         return np.ascontiguousarray(entries)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -175,7 +176,7 @@ def _floats(field: str, values: Values) -> Array:
     if lost.any():
         index = int(np.argmax(lost))
         limit = np.finfo(stored.dtype).max
-        raise ValueError(f"{field}[{index}] is {entries[index]}, which does not fit: wanted at most {limit}")
+        raise ValueError(f"{field}[{index}] must be at most {limit}; got {entries[index]}")
     return stored
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sardonyx._src.dtypes.types import DataType
 
-Array: TypeAlias = NDArray[Any]  # which element type is known only at run time
+Array: TypeAlias = NDArray[Any]  # of an element type that is known only at run time
 Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap  # of an array: its `.data`
 
 BIG_ENDIAN = sys.byteorder == "big"
@@ -31,7 +31,7 @@ def element_count(shape: Sequence[int]) -> int:
     for axis, dim in enumerate(shape):
         if dim < 0:
             raise ValueError(
-                f"dims[{axis}] of {list(shape)} is {dim}; a dim counts elements and cannot be negative"
+                f"dims[{axis}] of {list(shape)} must be a count of elements, 0 or more; got {dim}"
             )
     return math.prod(shape)
 
@@ -49,22 +49,23 @@ def unpack(buffer: Buffer, dtype: DataType, shape: Sequence[int]) -> Array:
 
     Types of 8 bits and more are a view of `buffer`, at any alignment; smaller ones are unpacked into new
     memory, as are BOOL whose bytes are not all 0 or 1 (any other byte counts as true).
-    ValueError, before memory is taken, if `buffer` has not the bytes that `shape` needs, or for STRING.
+    ValueError, before memory is taken, if the size of `buffer` differs from what `shape` requires, or for
+    STRING.
     """
     count = element_count(shape)
-    found, wanted = memoryview(buffer).nbytes, nbytes(dtype, count)
-    if found != wanted:
+    size, expected = memoryview(buffer).nbytes, nbytes(dtype, count)
+    if size != expected:
         raise ValueError(
-            f"raw data of {dtype.name}{list(shape)} has {found} bytes, wanted {wanted}; "
+            f"raw data of {dtype.name}{list(shape)} must have {expected} bytes; got {size}; "
             "correct the dims or the data"
         )
     if dtype.bits < 8:
-        data = np.ndarray((found,), np.uint8, buffer=buffer)
+        data = np.ndarray((size,), np.uint8, buffer=buffer)
         array = _unpack_codes(data, dtype.bits, count).view(dtype.numpy).reshape(shape)
     elif dtype is DataType.BOOL:
         array = truth(np.ndarray(shape, np.uint8, buffer=buffer))
     else:
-        array = _swapped(np.ndarray(shape, dtype.numpy, buffer=buffer))
+        array = _to_native(np.ndarray(shape, dtype.numpy, buffer=buffer))
     array.flags.writeable = False
     return array
 
@@ -75,24 +76,24 @@ def pack(array: Array, dtype: DataType) -> memoryview:
     TypeError if the elements of `array` are not of `dtype`; ValueError for STRING, which has no raw data.
     """
     bits = dtype.bits
-    flat = flattened(array, dtype)
+    flat = flatten(array, dtype)
     if bits < 8:
         packed = _pack_codes(flat.view(np.uint8), bits)
     elif dtype is DataType.BOOL:
         packed = truth(flat.view(np.uint8)).view(np.uint8)
     else:
-        packed = _swapped(flat).view(np.uint8)
+        packed = _to_native(flat).view(np.uint8)
     return packed.data.toreadonly()
 
 
-def flattened(array: Array, dtype: DataType) -> Array:
+def flatten(array: Array, dtype: DataType) -> Array:
     """The elements in C order, contiguous and in native byte order: [count], a view where that is possible.
 
     TypeError if they are not of `dtype`.
     """
     if array.dtype != dtype.numpy and DataType.of(array.dtype) is not dtype:
         raise TypeError(
-            f"the array has dtype {array.dtype}, wanted {dtype.numpy} for {dtype.name}; cast it first"
+            f"the array must have dtype {dtype.numpy} for {dtype.name}; got {array.dtype}; cast it first"
         )
     return np.ascontiguousarray(array).reshape(-1).astype(dtype.numpy, copy=False)
 
@@ -103,7 +104,7 @@ def truth(data: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return data.astype(np.bool_) if alien else data.view(np.bool_)
 
 
-def _swapped(array: Array) -> Array:
+def _to_native(array: Array) -> Array:
     """From little-endian to native byte order, or back; complex elements part by part."""
     return array.byteswap() if BIG_ENDIAN else array
 

@@ -20,13 +20,13 @@ def strings(values: Sequence[bytes | memoryview], shape: Sequence[int]) -> NDArr
     Bytes that are not UTF-8 become surrogate escapes, which `string_data` turns back into the same bytes.
     ValueError if there are more or fewer strings than `shape` needs.
     """
-    wanted = element_count(shape)
-    if len(values) != wanted:
+    expected = element_count(shape)
+    if len(values) != expected:
         raise ValueError(
-            f"string_data of STRING{list(shape)} has {len(values)} entries, wanted {wanted}; "
+            f"string_data of STRING{list(shape)} must have {expected} entries; got {len(values)}; "
             "correct the dims or the data"
         )
-    flat = np.empty(wanted, dtype=np.object_)
+    flat = np.empty(expected, dtype=np.object_)
     flat[:] = [str(value, "utf-8", "surrogateescape") for value in values]
     array = flat.reshape(shape)
     array.flags.writeable = False
@@ -34,20 +34,24 @@ def strings(values: Sequence[bytes | memoryview], shape: Sequence[int]) -> NDArr
 
 
 def string_data(array: Array) -> list[bytes]:
-    """The elements in C order as UTF-8; surrogate escapes become the bytes that they stand for.
+    """The elements in C order as UTF-8; surrogate escapes become the bytes that they represent.
 
-    `array` is of `object`, `str_` or StringDType; `bytes` in it are taken as they are.  TypeError for another
+    `array` is of `object`, `str_` or StringDType; `bytes` in it are used as they are.  TypeError for another
     dtype, or for an element that is no string; UnicodeEncodeError, a ValueError, for a surrogate that escapes
     no byte.
     """
     if DataType.of(array.dtype) is not DataType.STRING:
-        raise TypeError(f"the array has dtype {array.dtype}, wanted strings (object, str_ or StringDType)")
-    return [_encoded(index, value) for index, value in enumerate(array.reshape(-1).tolist())]
+        raise TypeError(
+            f"the array must have a dtype of strings (object, str_ or StringDType); got {array.dtype}"
+        )
+    return [_encode(index, value) for index, value in enumerate(array.reshape(-1).tolist())]
 
 
-def _encoded(index: int, value: object) -> bytes:
+def _encode(index: int, value: object) -> bytes:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
     if isinstance(value, bytes):
         return value
-    raise TypeError(f"element {index} of the string tensor is {value!r} ({type(value).__name__}), wanted str")
+    raise TypeError(
+        f"element {index} of the string tensor must be str; got {value!r} ({type(value).__name__})"
+    )

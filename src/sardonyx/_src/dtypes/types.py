@@ -11,11 +11,13 @@ from typing import Any, Literal, Self
 import ml_dtypes
 import numpy as np
 
+from sardonyx._src.suggestions import did_you_mean
+
 Kind = Literal["float", "signed", "unsigned", "complex", "other"]
 
 
 class DataType(enum.IntEnum):
-    """An element type of ONNX, with the number that a model file writes for it."""
+    """An element type of ONNX, with its number in model files."""
 
     #               number, bits, NumPy type, kind, first IR version
     UNDEFINED = 0, None, None, "other", 1
@@ -109,22 +111,22 @@ class DataType(enum.IntEnum):
         `object`, `str_` of any length and StringDType are STRING.  TypeError for a dtype that ONNX lacks.
         """
         if dtype is None:
-            raise TypeError("None is no dtype (NumPy would take it for float64); give the dtype of an array")
-        found = np.dtype(dtype)
-        if found.kind in "UT":
+            raise TypeError("dtype must be that of an array; got None, which NumPy would take for float64")
+        numpy = np.dtype(dtype)
+        if numpy.kind in "UT":
             return cls.STRING
-        member = _BY_NUMPY.get(found) or _BY_NUMPY.get(found.newbyteorder("="))
+        member = _BY_NUMPY.get(numpy) or _BY_NUMPY.get(numpy.newbyteorder("="))
         if member is None:
-            raise TypeError(f"ONNX has no element type for dtype {found}; cast the array to one that it has")
+            raise TypeError(f"ONNX has no element type for dtype {numpy}; cast the array to one that it has")
         return member
 
     @classmethod
-    def numbered(cls, number: int) -> DataType:
-        """The element type with the number that a model file writes; ValueError for a number that none has."""
+    def from_number(cls, number: int) -> DataType:
+        """The element type with a number from a model file; ValueError for an unknown number."""
         member = _BY_NUMBER.get(number)
         if member is None:
             raise ValueError(
-                f"{number} is not the number of an element type; they go from 0 to {max(_BY_NUMBER)}"
+                f"the number of an element type must be from 0 to {max(_BY_NUMBER)}; got {number}"
             )
         return member
 
@@ -136,18 +138,10 @@ class DataType(enum.IntEnum):
         """
         member = _BY_NAME.get(text)
         if member is None:
-            raise ValueError(f"no element type is called {text!r}; {_suggestion(text)}")
+            names = [member.text for member in DataType if member is not DataType.UNDEFINED]
+            hint = did_you_mean(text.lower(), names, 3) or f"; the names are {', '.join(names)}"
+            raise ValueError(f"no element type is named {text!r}{hint}")
         return member
-
-
-def _suggestion(text: str) -> str:
-    """What to write instead of a name that does not exist."""
-    from difflib import get_close_matches  # loads slowly, and is needed only here
-
-    names = [member.text for member in DataType if member is not DataType.UNDEFINED]
-    if near := get_close_matches(text.lower(), names, n=3):
-        return f"did you mean {' or '.join(near)}?"
-    return f"the names are {', '.join(names)}"
 
 
 _BY_NUMBER = {int(member): member for member in DataType}

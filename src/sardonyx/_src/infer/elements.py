@@ -14,15 +14,15 @@ from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.bind import literal_of
 from sardonyx._src.ops.inference import Known
+from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS
 
-DEPTH = 16  # of what waits for what waits, each on Python's stack
-MOST = 4096  # elements; what is larger computes no shape
-AXES = 32
+MAX_LAZY_DEPTH = 16  # of lazy elements that depend on lazy elements, each a level of Python's stack
+MAX_AXES = 32  # the least maximum of all NumPy versions
 INT = frozenset((int,))
 
 
-class Pending:
-    """The elements of a node's outputs, worked out when somebody asks."""
+class LazyElements:
+    """The elements of a node's outputs, computed at first use."""
 
     __slots__ = ("compute", "depth", "outputs")
 
@@ -31,27 +31,28 @@ class Pending:
     ) -> None:
         self.outputs = outputs
         self.compute = compute
-        self.depth = depth  # how many others may have to be worked out, one inside the other
+        self.depth = depth  # length of the longest chain of lazy elements that this one depends on
 
 
 class Elements:
-    """What is known of each value's elements, as far as anybody asked: most of what a model computes is no shape."""
+    """Known elements by value, computed on demand: most of what a model computes is not a shape."""
 
-    __slots__ = ("found", "has_literals", "read")
+    __slots__ = ("decoded", "entries", "has_literals")
 
     def __init__(self, *, has_literals: bool = True) -> None:
-        """has_literals: nodes called Constant are the operator's, and hand out the tensors that they hold."""
-        self.found: dict[Value, Known | Tensor | Pending] = {}
-        self.read: dict[Tensor, Known | None] = {}
+        """has_literals: nodes called Constant are the operator's, and return the tensors that they hold."""
+        self.entries: dict[Value, Known | Tensor | LazyElements] = {}
+        self.decoded: dict[Tensor, Known | None] = {}
         self.has_literals = has_literals
 
-    def put(self, value: Value, found: Known | Tensor | None) -> None:
-        if found is None:
-            self.found.pop(value, None)
+    def put(self, value: Value, entry: Known | Tensor | None) -> None:
+        """Stores elements; None removes them."""
+        if entry is None:
+            self.entries.pop(value, None)
         else:
-            self.found[value] = found
+            self.entries[value] = entry
 
-    def put_later(
+    def put_lazy(
         self,
         outputs: Sequence[Value],
         inputs: Sequence[Value | None],
@@ -59,58 +60,59 @@ class Elements:
         *,
         needs_all: bool,
     ) -> None:
-        """Elements of a node's outputs that `compute` finds from those of its inputs.
+        """Stores elements of a node's outputs that `compute` derives from those of its inputs at first use.
 
-        needs_all: it finds none where an input is known of nothing.
+        needs_all: it derives none unless something is known of every input.
         """
         depth = 1
         for value in inputs:
             if value is not None:
-                found = self.stored(value)
-                if found is None and needs_all:
+                entry = self.peek(value)
+                if entry is None and needs_all:
                     return
-                if type(found) is Pending and found.depth >= depth:
-                    depth = found.depth + 1
-        pending = Pending(outputs, compute, depth)
+                if type(entry) is LazyElements and entry.depth >= depth:
+                    depth = entry.depth + 1
+        lazy = LazyElements(outputs, compute, depth)
         for value in outputs:
-            self.found[value] = pending
-        if depth > DEPTH:
-            self.settle(pending)
+            self.entries[value] = lazy
+        if depth > MAX_LAZY_DEPTH:
+            self.materialize(lazy)
 
     def forget(self, values: Iterable[Value]) -> None:
         for value in values:
-            self.found.pop(value, None)
+            self.entries.pop(value, None)
 
     def get(self, value: Value | None) -> Known | None:
+        """The known elements of a value, materialized."""
         if value is None:
             return None
-        found = self.stored(value)
-        if isinstance(found, Pending):
-            self.settle(found)
-            found = self.stored(value)
-        if isinstance(found, Tensor):
-            if found not in self.read:
-                self.read[found] = constant(found)
-            return self.read[found]
-        assert not isinstance(found, Pending), f"{value!r} waits for itself"
-        return found
+        entry = self.peek(value)
+        if isinstance(entry, LazyElements):
+            self.materialize(entry)
+            entry = self.peek(value)
+        if isinstance(entry, Tensor):
+            if entry not in self.decoded:
+                self.decoded[entry] = decode_small(entry)
+            return self.decoded[entry]
+        assert not isinstance(entry, LazyElements), f"the elements of {value!r} depend on themselves"
+        return entry
 
-    def stored(self, value: Value) -> Known | Tensor | Pending | None:
-        """What is known as it stands: a tensor is not read."""
-        found = self.found.get(value)
-        if found is None and self.has_literals and value.producer is not None:
+    def peek(self, value: Value) -> Known | Tensor | LazyElements | None:
+        """The entry of a value, neither materialized nor decoded."""
+        entry = self.entries.get(value)
+        if entry is None and self.has_literals and value.producer is not None:
             return literal_of(value.producer)
-        return found
+        return entry
 
-    def settle(self, pending: Pending) -> None:
-        found = pending.compute()
-        for i, value in enumerate(pending.outputs):
-            self.put(value, found[i] if i < len(found) else None)
+    def materialize(self, lazy: LazyElements) -> None:
+        known = lazy.compute()
+        for i, value in enumerate(lazy.outputs):
+            self.put(value, known[i] if i < len(known) else None)
 
 
-def constant(tensor: Tensor) -> Known | None:
-    """The elements of a small tensor of numbers; None for others, and for external data that are not at hand."""
-    if tensor.size > MOST or tensor.dtype is DataType.STRING:
+def decode_small(tensor: Tensor) -> Known | None:
+    """The elements of a small tensor of numbers; None for others, and where external data are missing."""
+    if tensor.size > MAX_KNOWN_ELEMENTS or tensor.dtype is DataType.STRING:
         return None
     try:
         return tensor.numpy()
@@ -118,28 +120,29 @@ def constant(tensor: Tensor) -> Known | None:
         return None
 
 
-def is_small(found: Type | None) -> bool:
-    """Whether a type is known to hold few elements, along no more axes than any NumPy has."""
-    if not isinstance(found, TensorType) or found.shape is None or len(found.shape) > AXES:
+def is_small(type_: Type | None) -> bool:
+    """Whether tensors of a type have at most MAX_KNOWN_ELEMENTS elements, and no more axes than any NumPy
+    allows."""
+    if not isinstance(type_, TensorType) or type_.shape is None or len(type_.shape) > MAX_AXES:
         return False
-    return INT.issuperset(map(type, found.shape)) and math.prod(found.shape) <= MOST  # type: ignore[arg-type]
+    return INT.issuperset(map(type, type_.shape)) and math.prod(type_.shape) <= MAX_KNOWN_ELEMENTS  # type: ignore[arg-type]
 
 
-def may_be_small(found: Type | None) -> bool:
-    """Whether values of that type may be tensors of which elements are known: a size is, if all of its dims are."""
-    if isinstance(found, TensorType):
-        return found.shape is None or is_small(found)
-    return found is None
+def may_be_small(type_: Type | None) -> bool:
+    """Whether values of a type may be tensors with known elements; a symbolic length rules it out."""
+    if isinstance(type_, TensorType):
+        return type_.shape is None or is_small(type_)
+    return type_ is None
 
 
-def numbers(found: Known, wanted: Type | None) -> Known:
-    """Known elements as an array of the element type when all of them are numbers."""
-    if found.dtype != np.object_ or not isinstance(wanted, TensorType):
-        return found
-    plain = found.reshape(-1).tolist()
+def as_numbers(known: Known, type_: Type | None) -> Known:
+    """Known elements as an array of the type's element type, if all of them are numbers."""
+    if known.dtype != np.object_ or not isinstance(type_, TensorType):
+        return known
+    plain = known.reshape(-1).tolist()
     if not all(isinstance(e, int | float) for e in plain):
-        return found
+        return known
     try:
-        return found.astype(wanted.dtype.numpy)
+        return known.astype(type_.dtype.numpy)
     except OverflowError:
-        return found
+        return known

@@ -1,4 +1,4 @@
-"""Elements of a node's outputs from those of its inputs."""
+"""Partial evaluation: elements of a node's outputs from known elements of its inputs."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sardonyx._src.errors import InferenceError, SardonyxError
-from sardonyx._src.infer.answers import Answer
-from sardonyx._src.infer.elements import MOST, is_small, numbers
-from sardonyx._src.infer.plan import Plan
-from sardonyx._src.infer.question import Question
+from sardonyx._src.infer.context import NodeInferenceContext
+from sardonyx._src.infer.elements import as_numbers, is_small
+from sardonyx._src.infer.memo_cache import OutputTypes
+from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.types import Type
-from sardonyx._src.ops.api import Kernel, RunLimits, RuntimeValue
+from sardonyx._src.ops.api import OPERAND_ERRORS, ReferenceKernel, RunLimits, RuntimeValue
 from sardonyx._src.ops.inference import Known
-
-# What is raised about inputs that do not fit, by NumPy mostly.
-REFUSALS = (ValueError, IndexError, TypeError, KeyError, ArithmeticError)
+from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS
 
 
 @dataclass(slots=True)
-class FoldingCall:
-    """The `call` of a kernel that runs on constants alone."""
+class FoldingRunContext:
+    """The `context` of a kernel that runs on constants alone."""
 
     version: int
-    wanted: tuple[bool, ...]
+    requested_outputs: tuple[bool, ...]
     limits: RunLimits = field(default_factory=lambda: RunLimits(bytes=1 << 24, iterations=1 << 16))
 
     def run(self, graph: Graph, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
@@ -36,59 +34,65 @@ class FoldingCall:
         raise AssertionError("random operators are not folded")
 
 
-def known_outputs(plan: Plan, question: Question, answer: Answer, node: Node) -> Sequence[Known | None]:
+def infer_elements(
+    plan: InferencePlan, context: NodeInferenceContext, result: OutputTypes, node: Node
+) -> Sequence[Known | None]:
     """What is known of the elements of the node's outputs.
 
-    Where all inputs are numbers the kernel is run, elsewhere the value facet tells what it can.
+    Runs the kernel where all inputs are numbers, and the value facet elsewhere.
     """
-    if not plan.takes(question.inputs, question.given):
+    if not plan.accepts(context.inputs, context.given):
         return ()
-    if plan.kernel is not None and can_fold(question, answer.types):
-        return folded(plan.kernel, question, node)
-    found = [value_of(plan, question, answer)]
-    for i in range(1, len(node.outputs) if question.looked else 1):
-        question.at = i
-        found.append(value_of(plan, question, answer))
-    return found
+    if plan.kernel is not None and can_fold(context, result.types):
+        return fold(plan.kernel, context, node)
+    elements = [call_value_facet(plan, context, result)]
+    for i in range(1, len(node.outputs) if context.reads_output_index else 1):
+        context.output_index = i
+        elements.append(call_value_facet(plan, context, result))
+    return elements
 
 
-def value_of(plan: Plan, question: Question, answer: Answer) -> Known | None:
-    """What the value facet tells of one output."""
+def call_value_facet(plan: InferencePlan, context: NodeInferenceContext, result: OutputTypes) -> Known | None:
+    """The elements of one output as the value facet computes them."""
     try:
-        found = plan.value(question) if plan.value is not None else None
-    except (InferenceError, *REFUSALS):
-        return None  # the infer facet has said what there is to say
-    if found is None or found.size > MOST:
+        known = plan.value(context) if plan.value is not None else None
+    except (InferenceError, *OPERAND_ERRORS):
+        return None  # the infer facet has reported the error
+    if known is None or known.size > MAX_KNOWN_ELEMENTS:
         return None
-    return numbers(found, answer.types[question.at] if question.at < len(answer.types) else None)
+    i = context.output_index
+    return as_numbers(known, result.types[i] if i < len(result.types) else None)
 
 
-def can_fold(question: Question, types: Sequence[Type | None]) -> bool:
-    """Whether the kernel can simply be run: all inputs numbers, all results small."""
-    for i, value in enumerate(question.values):
-        if value is not None and question.constant(i) is None:
+def can_fold(context: NodeInferenceContext, types: Sequence[Type | None]) -> bool:
+    """Whether the kernel can be run: all inputs numbers, all results small."""
+    for i, value in enumerate(context.values):
+        if value is not None and context.constant(i) is None:
             return False
-    return bool(types) and all(is_small(type) for type in types)
+    return bool(types) and all(is_small(type_) for type_ in types)
 
 
-def folded(kernel: Kernel, question: Question, node: Node) -> Sequence[Known | None]:
-    """The kernel's results; none when it refuses its inputs, which the run will say, if it ever comes there."""
-    attributes: Mapping[str, object] = {k: v for k, v in question.attributes.items() if k in kernel.keywords}
-    if kernel.wants_call:
-        call = FoldingCall(question.version, tuple(bool(v.name) for v in node.outputs))
-        attributes = {**attributes, "call": call}
-    inputs = [question.constant(i) for i in range(len(question.values))]
+def fold(kernel: ReferenceKernel, context: NodeInferenceContext, node: Node) -> Sequence[Known | None]:
+    """The kernel's results; none when it rejects its inputs, which the run reports if it executes the
+    node."""
+    attributes: Mapping[str, object] = {k: v for k, v in context.attributes.items() if k in kernel.keywords}
+    if kernel.wants_context:
+        run_context = FoldingRunContext(context.version, tuple(bool(v.name) for v in node.outputs))
+        attributes = {**attributes, "context": run_context}
+    inputs = [context.constant(i) for i in range(len(context.values))]
     with np.errstate(all="ignore"):
         try:
             result = kernel.function(*inputs, **attributes)
-        except (SardonyxError, MemoryError, *REFUSALS):
+        except (SardonyxError, MemoryError, *OPERAND_ERRORS):
             return ()
     results = result if isinstance(result, tuple) else (result,)
-    return [known(r) for r in results]
+    return [known_elements(r) for r in results]
 
 
-def known(result: RuntimeValue) -> Known | None:
+def known_elements(result: RuntimeValue) -> Known | None:
     """A kernel's result as known elements, if it is a small tensor of numbers."""
-    if not isinstance(result, np.ndarray | np.generic) or result.size > MOST or result.dtype == np.object_:
+    if not isinstance(result, np.ndarray | np.generic):
+        return None
+    if result.size > MAX_KNOWN_ELEMENTS or result.dtype == np.object_:
         return None
     return np.asarray(result)

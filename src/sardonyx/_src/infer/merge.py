@@ -1,4 +1,4 @@
-"""Two statements about the type of one value made into one."""
+"""Meet and join of types: what is known if both types hold, and what is common to two types."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from sardonyx._src.ir.types import (
 Shaped = TensorType | SparseTensorType
 
 
-def merged(declared: Type | None, inferred: Type | None) -> Type | None:
-    """What is known when both statements hold.
+def merge_types(declared: Type | None, inferred: Type | None) -> Type | None:
+    """The type of a value for which both a declared and an inferred type hold (their meet).
 
-    A number beats an expression, an inferred expression a declared one (symbols that a producer wrote are hints).
-    Raises InferenceError where kinds, element types, ranks or numbers contradict each other.
+    Numbers take precedence over expressions, inferred expressions over declared ones (symbols that a producer
+    wrote are hints).  Raises InferenceError where kinds, element types, ranks or numbers contradict each
+    other.
     """
     if declared is None or inferred is None:
         return inferred if declared is None else declared
@@ -32,76 +33,80 @@ def merged(declared: Type | None, inferred: Type | None) -> Type | None:
     if isinstance(declared, TensorType) and isinstance(inferred, SparseTensorType):
         inferred = TensorType(inferred.dtype, inferred.shape)  # a sparse tensor is a way to store one
     if isinstance(declared, Shaped) and isinstance(inferred, Shaped) and type(declared) is type(inferred):
-        return merged_tensors(declared, inferred)
+        return merge_tensor_types(declared, inferred)
     match declared, inferred:
         case (SequenceType(), SequenceType()):
-            return SequenceType(merged(declared.elem, inferred.elem), declared.denotation)
+            return SequenceType(merge_types(declared.elem, inferred.elem), declared.denotation)
         case (OptionalType(), OptionalType()):
-            return OptionalType(merged(declared.elem, inferred.elem), declared.denotation)
+            return OptionalType(merge_types(declared.elem, inferred.elem), declared.denotation)
         case (MapType(), MapType()) if declared.key is inferred.key:
-            return MapType(declared.key, merged(declared.value, inferred.value), declared.denotation)
-    raise InferenceError(f"the model declares {declared}, its operators make {inferred}")
+            return MapType(declared.key, merge_types(declared.value, inferred.value), declared.denotation)
+    raise InferenceError(f"declared type {declared} contradicts inferred type {inferred}")
 
 
-def merged_tensors(
+def merge_tensor_types(
     declared: TensorType | SparseTensorType, inferred: TensorType | SparseTensorType
 ) -> TensorType | SparseTensorType:
     if declared.dtype is not inferred.dtype:
-        what = (
-            f"the model declares elements of {declared.dtype.text}, its operators make {inferred.dtype.text}"
-        )
+        what = f"declared element type {declared.dtype.text} contradicts inferred {inferred.dtype.text}"
         raise InferenceError(what)
-    shape = merged_shapes(declared.shape, inferred.shape)
+    shape = merge_shapes(declared.shape, inferred.shape)
     names = declared.dim_denotations or inferred.dim_denotations
     return type(declared)(declared.dtype, shape, declared.denotation or inferred.denotation, names)
 
 
-def merged_shapes(declared: Shape | None, inferred: Shape | None) -> Shape | None:
+def merge_shapes(declared: Shape | None, inferred: Shape | None) -> Shape | None:
     if declared is None or inferred is None:
         return inferred if declared is None else declared
     if len(declared) != len(inferred):
-        what = f"the model declares rank {len(declared)}, its operators make rank {len(inferred)}"
-        raise InferenceError(what)
-    return tuple(merged_dims(d, i, axis) for axis, (d, i) in enumerate(zip(declared, inferred, strict=True)))
+        raise InferenceError(f"declared rank {len(declared)} contradicts inferred rank {len(inferred)}")
+    return tuple(merge_dims(d, i, axis) for axis, (d, i) in enumerate(zip(declared, inferred, strict=True)))
 
 
-def merged_dims(declared: Dim, inferred: Dim, axis: int) -> Dim:
+def merge_dims(declared: Dim, inferred: Dim, axis: int) -> Dim:
     if isinstance(declared, int) and isinstance(inferred, int) and declared != inferred:
-        what = f"the model declares length {declared} on axis {axis}, its operators make {inferred}"
-        raise InferenceError(what)
+        raise InferenceError(
+            f"declared length {declared} of axis {axis} contradicts inferred length {inferred}"
+        )
     if isinstance(declared, int) or inferred is None:
         return declared
     return inferred
 
 
-def formal(declared: Type | None, given: Type | None) -> Type | None:
-    """What is known of a formal parameter of a subgraph or function: numbers that it declares, and what is given.
+def formal_type(declared: Type | None, actual: Type | None) -> Type | None:
+    """The type of a formal parameter of a subgraph or function: numbers that it declares, and the actual
+    type.
 
-    Its own variables say nothing: they may mean another length in every iteration and call.  Raises as `merged`.
+    Its declared symbols are ignored: they may be another length in every iteration and call.  Raises as
+    `merge_types` does.
     """
-    found = merged(declared, given)
-    if not isinstance(found, Shaped) or found.shape is None:
-        return found
-    own = given.shape if isinstance(given, Shaped) and given.shape is not None else (None,) * len(found.shape)
-    shape = tuple(dim if isinstance(dim, int) else own[i] for i, dim in enumerate(found.shape))
-    return found if shape == found.shape else replace(found, shape=shape)
+    result = merge_types(declared, actual)
+    if not isinstance(result, Shaped) or result.shape is None:
+        return result
+    dims = (
+        actual.shape
+        if isinstance(actual, Shaped) and actual.shape is not None
+        else (None,) * len(result.shape)
+    )
+    shape = tuple(dim if isinstance(dim, int) else dims[i] for i, dim in enumerate(result.shape))
+    return result if shape == result.shape else replace(result, shape=shape)
 
 
-def joined(a: Type | None, b: Type | None) -> Type | None:
-    """What holds of a value that is of one type or of the other; None when the two have nothing in common."""
+def join_types(a: Type | None, b: Type | None) -> Type | None:
+    """What holds of a value that is of either type (their join); None if the two have nothing in common."""
     if a is None or b is None or a == b:
         return a if a == b else None
     if isinstance(a, Shaped) and isinstance(b, Shaped) and type(a) is type(b) and a.dtype is b.dtype:
-        return type(a)(a.dtype, joined_shapes(a.shape, b.shape))
+        return type(a)(a.dtype, join_shapes(a.shape, b.shape))
     match a, b:
         case (SequenceType(), SequenceType()):
-            return SequenceType(joined(a.elem, b.elem))
+            return SequenceType(join_types(a.elem, b.elem))
         case (OptionalType(), OptionalType()):
-            return OptionalType(joined(a.elem, b.elem))
+            return OptionalType(join_types(a.elem, b.elem))
     return None
 
 
-def joined_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
+def join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
     if a is None or b is None or len(a) != len(b):
         return None
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))

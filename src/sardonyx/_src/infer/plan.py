@@ -1,37 +1,37 @@
-"""An operator in one version, made ready to be asked about many nodes."""
+"""Inference plans: what inference needs of one operator in one version, prepared once for all its nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import cache
 
-from sardonyx._src.infer.answers import MEMORY, Answer, Key, content
 from sardonyx._src.infer.elements import Elements
+from sardonyx._src.infer.memo_cache import MEMO_CACHE, Key, OutputTypes, elements_key
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.types import TensorType, Type
-from sardonyx._src.ops.api import InferFacet, Kernel, Operator, ValueFacet
+from sardonyx._src.ops.api import InferFacet, Operator, ReferenceKernel, ValueFacet
 from sardonyx._src.ops.bind import plan_of
 from sardonyx._src.schema import OpSchema
 
-# Attributes of other types, as tensors, equal only themselves and hold on to a model's data.
-KEYED = frozenset(
+# Attributes of other types, as tensors, are equal only to themselves and keep a model's data alive.
+KEY_ATTRIBUTE_TYPES = frozenset(
     AttributeType[name] for name in ("FLOAT", "INT", "STRING", "FLOATS", "INTS", "STRINGS", "TYPE_PROTO")
 )
-FAMILIES: dict[Key, object] = {}  # a token for each facet with its version and defaults
+CACHE_TOKENS: dict[Key, object] = {}  # by facet, version and defaults
 
 
-class Plan:
-    """What a node's operator is asked, and which of its answers hold for other nodes."""
+class InferencePlan:
+    """Facets of an operator version and the construction of its memo-cache keys."""
 
     __slots__ = (
         "attributes",
-        "family",
-        "finds_elements",
+        "cache_token",
         "has_subgraphs",
         "infer",
+        "infers_elements",
         "kernel",
-        "keyed",
+        "key_attributes",
         "schema",
         "value",
         "version",
@@ -43,38 +43,39 @@ class Plan:
         self.attributes = plan_of(schema)
         self.infer = infer
         self.value: ValueFacet | None = op.values.get(version)
-        self.kernel: Kernel | None = None
-        self.keyed, self.has_subgraphs = keyed_of(schema)
+        self.kernel: ReferenceKernel | None = None
+        self.key_attributes, self.has_subgraphs = key_attributes_of(schema)
         if not op.is_random and not self.has_subgraphs:
-            self.kernel = op.kernels.get(version)  # run where all inputs are numbers, and few
-        self.finds_elements = self.value is not None or self.kernel is not None
-        self.family = family_of(infer, schema)
+            self.kernel = op.kernels.get(version)  # run where all inputs are few numbers
+        self.infers_elements = self.value is not None or self.kernel is not None
+        self.cache_token = cache_token_of(infer, schema)
 
-    def takes(self, types: Sequence[Type | None], given: Sequence[bool]) -> bool:
-        """Whether the operator takes inputs of these types: kernels and value facets rely on it."""
+    def accepts(self, types: Sequence[Type | None], is_given: Sequence[bool]) -> bool:
+        """Whether the schema allows inputs of these types, which kernels and value facets assume."""
         schema = self.schema
-        if not schema.min_inputs <= len(given) <= (schema.max_inputs or len(given)):
+        if not schema.min_inputs <= len(is_given) <= (schema.max_inputs or len(is_given)):
             return False
-        for i, found in enumerate(types):
+        for i, type_ in enumerate(types):
             parameter = schema.input(i)
-            if parameter is None or not (given[i] or parameter.option == "optional"):
+            if parameter is None or not (is_given[i] or parameter.option == "optional"):
                 return False
-            if isinstance(found, TensorType):
-                text = f"tensor({found.dtype.text})"
-                if text not in schema.allowed(parameter):
+            if isinstance(type_, TensorType):
+                text = f"tensor({type_.dtype.text})"
+                if text not in schema.allowed_types(parameter):
                     return False
         return True
 
     def key(self, node: Node) -> Key | None:
-        """What the answer depends on: the facet, the number of outputs, input types, attributes.
+        """What the output types depend on: the facet, the number of outputs, input types, attributes.
 
-        None where a call decides attributes, and where they have a fault, for which no other node's answer will do.
+        None where the caller of a function determines attributes, and where attributes are invalid: no other
+        node can share such a result.
         """
-        key: list[Hashable] = [self.family, len(node.outputs)]
+        key: list[Hashable] = [self.cache_token, len(node.outputs)]
         for value in node.inputs:
             key.append(0 if value is None else value.type)
         if node.attributes:
-            kinds = self.keyed
+            kinds = self.key_attributes
             for name, attribute in node.attributes.items():
                 if attribute.ref or kinds.get(name) is not attribute.type:
                     return None
@@ -82,47 +83,47 @@ class Plan:
                 key.append(attribute.value)
         return tuple(key)
 
-    def recall(self, key: Key | None, node: Node, elements: Elements) -> Answer | None:
-        """The answer to an earlier question like this one."""
-        found = MEMORY.found.get(key)
-        if key is not None and isinstance(found, tuple):
-            found = MEMORY.found.get(extended(key, found, node, elements))
-        assert not isinstance(found, tuple), "a key is extended once"
-        return found
+    def look_up(self, key: Key | None, node: Node, elements: Elements) -> OutputTypes | None:
+        """The cached output types for a key, extended by elements of inputs where these matter."""
+        entry = MEMO_CACHE.entries.get(key)
+        if key is not None and isinstance(entry, tuple):
+            entry = MEMO_CACHE.entries.get(extend_key(key, entry, node, elements))
+        assert not isinstance(entry, tuple), "a key is extended once"
+        return entry
 
-    def remember(
-        self, key: Key | None, asked: Sequence[int], answer: Answer, node: Node, elements: Elements
+    def store(
+        self, key: Key | None, inputs_read: Sequence[int], result: OutputTypes, node: Node, elements: Elements
     ) -> None:
-        """Keeps an answer for which the elements of the inputs `asked` were looked at."""
+        """Caches output types that depend on the elements of `inputs_read`."""
         if key is None:
             return
-        if asked:
-            before = MEMORY.found.get(key)
-            wanted = tuple(sorted({*asked, *(before if isinstance(before, tuple) else ())}))
-            if wanted != before:
-                MEMORY.put(key, wanted)
-            key = extended(key, wanted, node, elements)
-        MEMORY.put(key, answer)
+        if inputs_read:
+            entry = MEMO_CACHE.entries.get(key)
+            indices = tuple(sorted({*inputs_read, *(entry if isinstance(entry, tuple) else ())}))
+            if indices != entry:
+                MEMO_CACHE.put(key, indices)
+            key = extend_key(key, indices, node, elements)
+        MEMO_CACHE.put(key, result)
 
 
 @cache
-def keyed_of(schema: OpSchema) -> tuple[dict[str, AttributeType], bool]:
-    """The attributes that stand in keys, and whether there are subgraphs."""
+def key_attributes_of(schema: OpSchema) -> tuple[dict[str, AttributeType], bool]:
+    """The attributes that are part of keys, and whether there are subgraphs."""
     kinds = plan_of(schema).kinds
     return {
-        name: kind for name, kind in kinds.items() if kind in KEYED
+        name: kind for name, kind in kinds.items() if kind in KEY_ATTRIBUTE_TYPES
     }, AttributeType.GRAPH in kinds.values()
 
 
 @cache
-def family_of(infer: InferFacet, schema: OpSchema) -> object:
-    """What stands in a key for the operator: those with one facet, version and set of defaults answer alike."""
+def cache_token_of(infer: InferFacet, schema: OpSchema) -> object:
+    """The object that identifies the operator in a key: one for each facet, version and set of defaults."""
     attributes = plan_of(schema)
-    family = (infer, schema.since_version, attributes.required, *attributes.defaults.items())
-    return FAMILIES.setdefault(family, object())
+    identity = (infer, schema.since_version, attributes.required, *attributes.defaults.items())
+    return CACHE_TOKENS.setdefault(identity, object())
 
 
-def extended(key: Key, asked: tuple[int, ...], node: Node, elements: Elements) -> Key:
-    """The key with the elements of the inputs that are asked for."""
+def extend_key(key: Key, indices: tuple[int, ...], node: Node, elements: Elements) -> Key:
+    """The key extended by the elements of the inputs with these indices."""
     inputs = node.inputs
-    return key, asked, *[content(elements, inputs[i] if i < len(inputs) else None) for i in asked]
+    return key, indices, *[elements_key(elements, inputs[i] if i < len(inputs) else None) for i in indices]

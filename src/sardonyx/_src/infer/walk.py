@@ -1,44 +1,45 @@
-"""Types and symbolic shapes of every value of a model: one walk in the order of the nodes."""
+"""Type inference: types and symbolic shapes of every value of a model, in node order."""
 
 from __future__ import annotations
 
 from sardonyx._src.errors import InferenceError
-from sardonyx._src.infer.body import Body, Walk
-from sardonyx._src.infer.findings import Findings
-from sardonyx._src.infer.witness import Witness
-from sardonyx._src.io.load import without_collection
-from sardonyx._src.io.nesting import nesting_limited
+from sardonyx._src.infer.observer import InferenceObserver
+from sardonyx._src.infer.scope import InferenceScope, Walk
+from sardonyx._src.infer.state import InferenceState
+from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.graph import Model
 
 
 def infer(
-    model: Model, *, errors: list[InferenceError] | None = None, witness: Witness | None = None
+    model: Model, *, errors: list[InferenceError] | None = None, observer: InferenceObserver | None = None
 ) -> Model:
-    """Puts a type on every value of the model, subgraphs and function bodies included, and hands it back.
+    """Types every value of the model, including subgraphs and function bodies, and returns the model.
 
-    Sizes are numbers, or expressions over the dimension variables of the inputs.  What the model declares is kept
-    where nothing better is known.  Raises InferenceError, naming the node, where declared or inferred types
-    contradict each other or an operator, or where a node cannot be called as it is; with `errors` it is added to
-    that list, and the walk goes on with what the model declares.  Nodes of operators that nobody knows leave their
-    outputs as declared.  A model that raises is left as it was.  A `witness` is told of every node and declaration.
+    Sizes are numbers, or expressions over the dimension variables of the inputs.  Declared types are kept
+    where nothing more precise can be inferred, as for the outputs of unknown operators.  Raises
+    InferenceError, naming the node, where declared or inferred types contradict each other or an operator, or
+    where a node cannot be called; with
+    `errors` it is appended to that list instead, and inference continues with the declared types.  A model
+    for which it raises is left unchanged.  The `observer` is called for every node and every declared type.
 
-    What operators answer is kept, within bounds, for later models of the process (`infer.answers`).
+    Output types of operators are cached for later models of the process (`infer.memo_cache`).
     """
-    findings = Findings(model, errors, witness=witness)
+    state = InferenceState(model, errors, observer=observer)
     done = False
     try:
-        with without_collection(), nesting_limited():
-            run(model_walk(model, findings))
-            findings.settle()
+        with pause_gc(), limit_nesting():
+            run_walk(model_walk(model, state))
+            state.finalize()
         done = True
     finally:
         if not done:
-            findings.restore()
+            state.restore()
     return model
 
 
-def model_walk(model: Model, findings: Findings) -> Walk:
-    main = Body(findings, model.opset_imports)
+def model_walk(model: Model, state: InferenceState) -> Walk:
+    main = InferenceScope(state, model.opset_imports)
     yield main.graph(model.graph)
     for step in model.training:
         for graph in (step.initialization, step.algorithm):
@@ -46,9 +47,10 @@ def model_walk(model: Model, findings: Findings) -> Walk:
                 yield main.graph(graph)
 
 
-def run(first: Walk) -> None:
-    """Runs a walk and those that it waits for: the stack is our own, however deep graphs and calls are nested."""
-    waiting = [first]
+def run_walk(walk: Walk) -> None:
+    """Runs a walk and those that it waits for on an explicit stack, so that nesting is not limited by
+    Python's."""
+    waiting = [walk]
     while waiting:
         inner = next(waiting[-1], None)
         if inner is None:

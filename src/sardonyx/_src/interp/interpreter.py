@@ -1,4 +1,4 @@
-"""The reference engine: every operator in the version that the model names, as written."""
+"""The reference engine: runs every node with the reference kernel of its operator version."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from sardonyx._src.interp.draws import Draws
-from sardonyx._src.interp.program import Program, refuse_missing_kernels
-from sardonyx._src.interp.steps import Run
-from sardonyx._src.io.nesting import nesting_limited
+from sardonyx._src.interp.program import InterpreterProgram, check_kernels
+from sardonyx._src.interp.run_state import RandomSource, RunState
+from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.graph import Model, Node
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
 
 class Interpreter:
-    """Runs a model's graph.  Feeds are trusted to fit the graph's inputs; a session checks them."""
+    """Runs a model's graph.  Feeds are assumed to match the graph's inputs; a session checks them."""
 
     def __init__(
         self,
@@ -23,20 +22,20 @@ class Interpreter:
         *,
         limits: RunLimits | None = None,
         seed: int | None = None,
-        draws: Draws | None = None,
+        random_source: RandomSource | None = None,
     ) -> None:
-        """Raises, before anything runs, UnsupportedOperator for a node without kernel, in functions too, InvalidModel for
-        one that cannot be called, and LimitError for graphs nested deeper than the stack allows.
+        """Raises UnsupportedOperator for nodes without kernel, also in functions, InvalidModel for nodes that
+        cannot be called, and LimitError for graphs nested deeper than the stack allows.
 
-        `seed` makes the random operators that have none of their own repeat themselves; `draws` lets them go on where
-        somebody else's are.
+        seed: of the random operators that have none of their own.  random_source: an existing one
+        to continue instead.
         """
         self.model = model
         self.limits = limits or RunLimits()
-        self.draws = draws or Draws(seed)
-        refuse_missing_kernels(model)
-        with nesting_limited():
-            self.program = Program(model.graph, model, model.opset_imports, {}).prepare()
+        self.random_source = random_source or RandomSource(seed)
+        check_kernels(model)
+        with limit_nesting():
+            self.program = InterpreterProgram(model.graph, model, model.opset_imports, {}).prepare()
 
     def run(
         self,
@@ -49,7 +48,7 @@ class Interpreter:
         """
         graph = self.model.graph
         inputs = [feeds.get(v.name, self.program.constants.get(v)) for v in graph.inputs]
-        run = Run(self.limits, self.draws, observe)
-        with np.errstate(all="ignore"), nesting_limited():
+        run = RunState(self.limits, self.random_source, observe)
+        with np.errstate(all="ignore"), limit_nesting():
             results = self.program.run(inputs, run)
         return {value.name: result for value, result in zip(graph.outputs, results, strict=True)}

@@ -1,4 +1,4 @@
-"""A node, and the values that it is given, held against the signature of its operator."""
+"""Checks of nodes, and of the values passed to them, against the signatures of their operators."""
 
 from __future__ import annotations
 
@@ -14,58 +14,62 @@ from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.schema import OpSchema, Parameter
 
-MOST_TYPES = 6  # named in a message
+MAX_LISTED_TYPES = 6  # in a message
 
 
-def refuse_counts(node: Node, schema: OpSchema) -> None:
-    """Raises InvalidModel for inputs or outputs that the operator does not have, and for inputs that it must have."""
-    name, inputs = f"{node.op_type}-{schema.since_version}", trimmed(node)
+def check_counts(node: Node, schema: OpSchema) -> None:
+    """Raises InvalidModel for too many inputs or outputs, and for missing required inputs."""
+    name, inputs = f"{node.op_type}-{schema.since_version}", given_inputs(node)
     for i, parameter in enumerate(schema.inputs):
         if parameter.option == "single" and (i >= len(inputs) or not inputs[i]):
             raise InvalidModel(
                 f"input {i} {parameter.name!r} is required and missing", location=location(node)
             )
         if parameter.option == "variadic" and max(len(inputs) - i, 0) < parameter.min_arity:
-            what = f"{name} takes at least {i + parameter.min_arity} inputs, {len(inputs)} are given"
+            what = f"{name} must have at least {i + parameter.min_arity} inputs; got {len(inputs)}"
             raise InvalidModel(what, location=location(node))
     if schema.max_inputs is not None and len(inputs) > schema.max_inputs:
-        what = f"{name} takes at most {schema.max_inputs} inputs, {len(inputs)} are given"
+        what = f"{name} must have at most {schema.max_inputs} inputs; got {len(inputs)}"
         raise InvalidModel(what, location=location(node))
-    wanted = max((i + 1 for i, value in enumerate(node.outputs) if value.name), default=0)
-    if schema.max_outputs is not None and wanted > schema.max_outputs:
-        what = f"{name} has at most {schema.max_outputs} outputs, {wanted} are asked for"
+    count = max((i + 1 for i, value in enumerate(node.outputs) if value.name), default=0)
+    if schema.max_outputs is not None and count > schema.max_outputs:
+        what = f"{name} must have at most {schema.max_outputs} outputs; got {count}"
         raise InvalidModel(what, location=location(node))
 
 
-def trimmed(node: Node) -> list[bool]:
-    """For each input whether it is given; one left out at the end is the same as one that is not there."""
-    given = [value is not None for value in node.inputs]
-    while given and not given[-1]:
-        given.pop()
-    return given
+def given_inputs(node: Node) -> list[bool]:
+    """For each input up to the last one given, whether it is given."""
+    is_given = [value is not None for value in node.inputs]
+    while is_given and not is_given[-1]:
+        is_given.pop()
+    return is_given
 
 
 def takes_containers(schema: OpSchema) -> bool:
-    """Whether an input must be a sequence or a map: Python would count the rows of a tensor as elements of one."""
-    return any(all(t.startswith(("seq(", "map(")) for t in schema.allowed(p)) for p in schema.inputs)
+    """Whether an input must be a sequence or a map: Python would count the rows of a tensor as elements of
+    one."""
+    return any(all(t.startswith(("seq(", "map(")) for t in schema.allowed_types(p)) for p in schema.inputs)
 
 
-def misfit(schema: OpSchema, inputs: Sequence[RuntimeValue]) -> str:
-    """Which value is of a kind or element type that the operator does not take; "" when all are."""
+def find_mismatch(schema: OpSchema, inputs: Sequence[RuntimeValue]) -> str:
+    """The error message for the first input of a type that the operator does not accept; "" if there is
+    none."""
     for i, value in enumerate(inputs):
         parameter = schema.input(i)
-        if parameter is not None and not fits(value, parameter, schema.allowed(parameter)):
-            types = schema.allowed(parameter)
-            wanted = ", ".join(types[:MOST_TYPES]) + (", ..." if len(types) > MOST_TYPES else "")
-            return f"input {i} {parameter.name!r} is {kind_of(value)}, where {wanted} is wanted"
+        if parameter is not None and not is_allowed(value, parameter, schema.allowed_types(parameter)):
+            types = schema.allowed_types(parameter)
+            expected = ", ".join(types[:MAX_LISTED_TYPES]) + (
+                ", ..." if len(types) > MAX_LISTED_TYPES else ""
+            )
+            return f"input {i} {parameter.name!r} must be {expected}; got {kind_of(value)}"
     return ""
 
 
-def fits(value: RuntimeValue, parameter: Parameter, types: Sequence[str]) -> bool:
+def is_allowed(value: RuntimeValue, parameter: Parameter, types: Sequence[str]) -> bool:
     if value is None:
         return parameter.option == "optional" or any(t.startswith("optional(") for t in types)
     kind = kind_of(value)
-    # Of lists and maps the kind is told alone: an empty one has no element type.
+    # The element types of lists and maps are not checked: an empty one has none.
     return any(t.removeprefix("optional(").startswith(kind) for t in types)
 
 
@@ -80,4 +84,4 @@ def kind_of(value: RuntimeValue) -> str:
             return "seq"
         case dict():
             return "map"
-    return "absent"
+    return "nothing"

@@ -1,4 +1,4 @@
-"""Graphs in graphs: reading and writing them takes Python's stack."""
+"""Guard against stack overflow on deeply nested graphs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sardonyx._src.errors import LimitError
 
 
 @contextmanager
-def nesting_limited() -> Iterator[None]:
-    """Raises LimitError where the graphs inside are nested deeper than the stack allows."""
+def limit_nesting() -> Iterator[None]:
+    """Converts a RecursionError in the block, caused by deeply nested graphs, to LimitError."""
     try:
         yield
     except RecursionError:
-        what = "functions or graphs are nested deeper than Python's own recursion limit allows"
+        what = "functions or graphs are nested deeper than Python's recursion limit allows"
         raise LimitError(what, limit="sys.setrecursionlimit") from None

@@ -1,21 +1,21 @@
-"""Models as text and as JSON."""
+"""Conversion of models to and from ONNX textual syntax and JSON."""
 
 from __future__ import annotations
 
-from sardonyx._src.io import from_proto, to_proto
 from sardonyx._src.io.external import ExternalFiles, Policy
+from sardonyx._src.io.serde import from_proto, to_proto
 from sardonyx._src.ir.graph import Model
 from sardonyx._src.proto import json, text
 from sardonyx._src.proto.messages import ModelProto
 
 
 def to_text(model: Model, *, max_elements: int | None = None) -> str:
-    """The model in ONNX textual syntax; tensors longer than `max_elements` are cut short, for reading only."""
+    """The model in ONNX textual syntax; tensors longer than `max_elements` are truncated, and the text can then not be parsed."""
     return text.to_text(to_proto.model(model), max_elements=max_elements)
 
 
 def from_text(source: str) -> Model:
-    """The model that a text in ONNX textual syntax means; raises TextError with line and column, or InvalidModel."""
+    """The model described by a text in ONNX textual syntax; raises TextError with line and column, or InvalidModel."""
     return from_proto.model(text.from_text(source, ModelProto), nowhere())
 
 
@@ -25,7 +25,7 @@ def to_json(model: Model, *, indent: int | None = None) -> str:
 
 
 def from_json(source: str) -> Model:
-    """The model that a JSON document in protobuf's mapping means; raises JsonError with the path, or InvalidModel."""
+    """The model described by a JSON document in protobuf's mapping; raises JsonError with the path, or InvalidModel."""
     return from_proto.model(json.from_json(source, ModelProto), nowhere())
 
 

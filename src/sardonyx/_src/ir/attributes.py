@@ -1,4 +1,4 @@
-"""The kinds of attribute."""
+"""Types of attributes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class AttributeType(enum.IntEnum):
-    """What an attribute can hold, numbered as `AttributeProto.AttributeType`."""
+    """The type of an attribute, numbered as `AttributeProto.AttributeType`."""
 
     UNDEFINED = 0
     FLOAT = 1

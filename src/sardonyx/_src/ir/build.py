@@ -1,4 +1,4 @@
-"""Building a model from Python, one call a node.
+"""Builder: construct a model in Python, one call per node.
 
 b = Builder(opset=21)
 x = b.input("x", DataType.FLOAT, ["N", 64])
@@ -19,14 +19,15 @@ from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Model, Nod
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import TensorType, Type
 
-NEWEST_IR = 10  # what every tool of today reads; a model that needs more says so with `ir_version`
+DEFAULT_IR_VERSION = 10  # what all current tools read; models that need more set `ir_version`
 
 
 class Builder:
-    """Appends nodes to a graph.  A method for every operator: `b.Gemm(x, w, transB=1)` is `b.op("Gemm", …)`."""
+    """Appends nodes to a graph.  A method for every operator: `b.Gemm(x, w, transB=1)` is `b.op("Gemm",
+    …)`."""
 
     def __init__(self, opset: int, *, name: str = "main", graph: Graph | None = None) -> None:
-        """`opset` is the version of the default domain; `graph`, if given, is added to."""
+        """opset: version of the default domain.  graph: extended if given, else new."""
         self.graph = graph if graph is not None else Graph(name)
         self.imports = {"": opset}
         self._count = 0
@@ -56,7 +57,7 @@ class Builder:
         name: str = "",
         **attributes: object,
     ) -> Value:
-        """Adds a node and hands out its first output; the others stand in `value.producer.outputs`."""
+        """Adds a node and returns its first output; the others are in `value.producer.outputs`."""
         return self.node(op_type, inputs, outputs, domain=domain, name=name, **attributes).outputs[0]
 
     def node(
@@ -72,8 +73,8 @@ class Builder:
         """Adds a node; an attribute of None is left out."""
         self._count += 1
         names = self.names(op_type, outputs) if isinstance(outputs, int) else outputs
-        kept = {key: attribute(key, value) for key, value in attributes.items() if value is not None}
-        node = Node(op_type, inputs, [Value(n) for n in names], kept, domain=domain, name=name)
+        present = {key: attribute(key, value) for key, value in attributes.items() if value is not None}
+        node = Node(op_type, inputs, [Value(n) for n in names], present, domain=domain, name=name)
         return self.graph.append(node)
 
     def names(self, op_type: str, count: int) -> list[str]:
@@ -98,7 +99,9 @@ class Builder:
         self.graph.outputs.append(value)
         return value
 
-    def model(self, *, ir_version: int = NEWEST_IR, producer: str = "sardonyx", **outputs: Value) -> Model:
+    def model(
+        self, *, ir_version: int = DEFAULT_IR_VERSION, producer: str = "sardonyx", **outputs: Value
+    ) -> Model:
         """The model, with the values given by keyword as further outputs."""
         for name, value in outputs.items():
             self.output(value, name)
@@ -108,20 +111,22 @@ class Builder:
 
 
 def attribute(name: str, value: object) -> Attribute:
-    """An attribute of the kind that a Python value suggests; an Attribute is taken as it is.
+    """An attribute of the type that a Python value implies; an Attribute is returned as it is.
 
-    Raises TypeError for a value that suggests none, as an empty list.
+    Raises TypeError for a value that implies none, as an empty list.
     """
     if isinstance(value, Attribute):
         return value
     if isinstance(value, list | tuple):
         if not value:
-            raise TypeError(f"an empty list says nothing of its kind: pass {name} as an Attribute")
+            raise TypeError(
+                f"{name} must be a list that is not empty, or an Attribute; got an empty list of unknown type"
+            )
         parts = [scalar(name, v) for v in value]
         kind = AttributeType.FLOAT if any(t is AttributeType.FLOAT for _, t in parts) else parts[0][1]
         return Attribute(name, AttributeType[kind.name + "S"], tuple(v for v, _ in parts))
-    one, kind = scalar(name, value)
-    return Attribute(name, kind, one)
+    converted, kind = scalar(name, value)
+    return Attribute(name, kind, converted)
 
 
 def scalar(name: str, value: object) -> tuple[AttributeScalar, AttributeType]:
@@ -146,4 +151,6 @@ def scalar(name: str, value: object) -> tuple[AttributeScalar, AttributeType]:
             return int(value), AttributeType.INT
     if isinstance(value, Type):
         return value, AttributeType.TYPE_PROTO
-    raise TypeError(f"{name}: {value!r} is no value of an attribute")
+    raise TypeError(
+        f"{name} must be a number, string, bytes, tensor, graph or type, or a list of these; got {value!r}"
+    )

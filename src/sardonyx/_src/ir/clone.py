@@ -1,4 +1,4 @@
-"""Copies of models, graphs and nodes; tensors are shared, since nobody writes into them."""
+"""Copies of models, graphs and nodes; tensors are shared, since they are never written to."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def clone(model: Model) -> Model:
     result.metadata = dict(model.metadata)
     result.functions = {key: clone_function(function) for key, function in model.functions.items()}
     result.training = [copier.training(step) for step in model.training]
-    result.configurations = [replace(one, device=list(one.device)) for one in model.configurations]
+    result.configurations = [replace(c, device=list(c.device)) for c in model.configurations]
     result.notes = list(model.notes)
     result.unknown = fields(model.unknown)
     return result
@@ -55,11 +55,11 @@ def clone_function(function: Function) -> Function:
 
 
 class Copier:
-    """Copies of what it has been shown; values that it has not copied are of graphs around and stay what they are.
+    """Copies graphs and nodes; values that it has not copied belong to enclosing graphs and are kept.
 
-    values: what stands for a value in the copies; filled in before, it puts actual values for formal ones.
-    bindings: attributes that stand for references to a function's parameters (None: unfilled, the attribute is left
-    out); without them references stay references.
+    values: replacements of values in the copies; initial entries map formal to actual values.
+    bindings: attributes that replace references to a function's parameters (None: the parameter has no value,
+    and the attribute is left out); without bindings references are kept.
     """
 
     def __init__(
@@ -70,22 +70,22 @@ class Copier:
         self.values: dict[Value, Value | None] = dict(values or {})
         self.bindings = bindings
 
-    def found(self, value: Value) -> Value:
-        """What stands for a value that is not left out."""
-        found = self.values.get(value, value)
-        assert found is not None, f"{value!r} is left out and needed"
-        return found
+    def resolve(self, value: Value) -> Value:
+        """The replacement of a value, which must have one."""
+        replacement = self.values.get(value, value)
+        assert replacement is not None, f"{value!r} is needed, but left out"
+        return replacement
 
     def graph(self, graph: Graph) -> Graph:
-        """A copy of a graph with all that is in it."""
+        """A deep copy of a graph."""
         result = Graph(graph.name)
         for value in graph.inputs:
             result.add_input(self.value(value))
         for value in graph.initializers.values():
-            result.add_initializer(self.found(value) if value in self.values else self.value(value))
+            result.add_initializer(self.resolve(value) if value in self.values else self.value(value))
         for node in graph.nodes:
             result.append(self.node(node))
-        result.outputs = [self.found(v) for v in graph.outputs]
+        result.outputs = [self.resolve(v) for v in graph.outputs]
         result.doc = graph.doc
         result.quantization_annotations = [self.annotation(a) for a in graph.quantization_annotations]
         result.unknown = fields(graph.unknown)
@@ -93,7 +93,7 @@ class Copier:
         return result
 
     def value(self, value: Value) -> Value:
-        """A copy of a value, which from now on stands for it."""
+        """A copy of a value, which replaces it from now on."""
         result = Value(value.name, value.type, value.initializer)
         result.doc = value.doc
         result.unknown = fields(value.unknown)
@@ -102,10 +102,10 @@ class Copier:
         return result
 
     def node(self, node: Node) -> Node:
-        """A copy of a node, which makes copies of its outputs."""
+        """A copy of a node and of its outputs."""
         inputs = [None if v is None else self.values.get(v, v) for v in node.inputs]
-        kept = map(self.bound, node.attributes.values())
-        attributes = {a.name: self.attribute(a) for a in kept if a is not None}
+        actual = map(self.resolve_reference, node.attributes.values())
+        attributes = {a.name: self.attribute(a) for a in actual if a is not None}
         outputs = [self.value(v) for v in node.outputs]
         result = Node(
             node.op_type,
@@ -122,8 +122,8 @@ class Copier:
         describe(result, node)
         return result
 
-    def bound(self, attribute: Attribute) -> Attribute | None:
-        """What stands for an attribute that may be a reference; under the name that the node has for it."""
+    def resolve_reference(self, attribute: Attribute) -> Attribute | None:
+        """The attribute, or the one that it refers to, under the attribute's own name."""
         if not attribute.ref or self.bindings is None:
             return attribute
         actual = self.bindings.get(attribute.ref)
@@ -142,8 +142,8 @@ class Copier:
         return result
 
     def annotation(self, annotation: QuantizationAnnotation) -> QuantizationAnnotation:
-        parameters = {key: self.named(value) for key, value in annotation.parameters.items()}
-        return QuantizationAnnotation(self.named(annotation.tensor), parameters)
+        parameters = {key: self.resolve_or_name(value) for key, value in annotation.parameters.items()}
+        return QuantizationAnnotation(self.resolve_or_name(annotation.tensor), parameters)
 
     def devices(self, configuration: NodeDeviceConfiguration) -> NodeDeviceConfiguration:
         specs = [self.sharding(spec) for spec in configuration.sharding_spec]
@@ -152,9 +152,9 @@ class Copier:
     def sharding(self, spec: ShardingSpec) -> ShardingSpec:
         groups = {key: list(group) for key, group in spec.index_to_device_group.items()}
         dims = [replace(d, simple_sharding=[replace(s) for s in d.simple_sharding]) for d in spec.sharded_dim]
-        return ShardingSpec(self.named(spec.tensor), list(spec.device), groups, dims)
+        return ShardingSpec(self.resolve_or_name(spec.tensor), list(spec.device), groups, dims)
 
-    def named(self, value: Value | str) -> Value | str:
+    def resolve_or_name(self, value: Value | str) -> Value | str:
         return value if isinstance(value, str) else self.values.get(value) or value
 
     def training(self, step: TrainingInfo) -> TrainingInfo:
@@ -162,8 +162,8 @@ class Copier:
         initialization, algorithm = (
             None if graph is None else self.graph(graph) for graph in (step.initialization, step.algorithm)
         )
-        first = [(self.found(a), self.found(b)) for a, b in step.initialization_binding]
-        update = [(self.found(a), self.found(b)) for a, b in step.update_binding]
+        first = [(self.resolve(a), self.resolve(b)) for a, b in step.initialization_binding]
+        update = [(self.resolve(a), self.resolve(b)) for a, b in step.update_binding]
         return TrainingInfo(initialization, algorithm, first, update, fields(step.unknown))
 
 

@@ -1,8 +1,8 @@
-"""Value, Node, Graph, Function and Model: one knot of types that refer to each other.
+"""The intermediate representation: Value, Node, Graph, Function and Model, which refer to each other.
 
-Edges have one owner: a value's uses and a node's inputs change only through `Node.set_input`, `Graph.append`,
-`Graph.remove` and their like, which keep both ends true.  A graph that exists is well formed: every input of a
-node is a value of its graph or of one around it, and nodes stand after the producers of their inputs.
+A value's uses and a node's inputs are changed only by methods such as `Node.set_input`, `Graph.append` and
+`Graph.remove`, which keep both consistent.  Invariants: every input of a node is a value of its graph or of
+an enclosing one, and nodes come after the producers of their inputs.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import Type
 
 Metadata: TypeAlias = dict[str, str]
-Unknown: TypeAlias = list[bytes | memoryview]  # fields of a file that no table knows, kept for writing
+Unknown: TypeAlias = list[bytes | memoryview]  # fields of a file that are not in the schema, kept for writing
 AttributeScalar: TypeAlias = "float | int | bytes | Tensor | SparseTensor | Graph | Type"
 AttributeValue: TypeAlias = "AttributeScalar | tuple[AttributeScalar, ...] | None"
 
 
 class WithMetadata:
-    """Something that carries metadata, of which most objects have none: the map is made when it is asked for."""
+    """An object with metadata; the map is created at first use, since most objects have none."""
 
     __slots__ = ("_metadata",)
     _metadata: Metadata | None
@@ -39,7 +39,7 @@ class WithMetadata:
 
 
 class Attribute:
-    """A named constant of a node, or a reference to a parameter of the function around it."""
+    """A named constant of a node, or a reference to a parameter of the enclosing function."""
 
     __slots__ = ("doc", "name", "ref", "type", "unknown", "value")
 
@@ -47,7 +47,7 @@ class Attribute:
         self, name: str, type: AttributeType, value: AttributeValue, *, ref: str = "", doc: str = ""
     ) -> None:
         """`value`: float, int, bytes (STRING), Tensor, SparseTensor, Graph, Type or a tuple of one of them;
-        None when `ref` names the function attribute that stands here."""
+        None when `ref` names the function attribute whose value is used."""
         self.name = name
         self.type = type
         self.value = value
@@ -69,10 +69,10 @@ class Attribute:
 
 
 class Value(WithMetadata):
-    """An edge: what a node, a graph's input or an initializer makes, and who reads it.
+    """An edge: the result of a node, an input of a graph or an initializer, and its uses.
 
     `initializer` is the tensor of an initializer, which on a graph's input is the input's default.  A node's
-    output with the empty name is one that nobody wanted.
+    output with an empty name is left out.
     """
 
     __slots__ = (
@@ -202,7 +202,7 @@ class Node(WithMetadata):
         return tuple(g for a in self.attributes.values() for g in a.graphs)
 
     def set_input(self, slot: int, value: Value | None) -> None:
-        """Makes input `slot` read `value`; a slot behind the last one extends the list."""
+        """Makes input `slot` read `value`; a slot after the last one extends the list."""
         inputs = list(self._inputs) + [None] * (slot + 1 - len(self._inputs))
         old = inputs[slot]
         if old is not None:
@@ -223,21 +223,25 @@ class Node(WithMetadata):
                 value._uses[self, slot] = None
 
     def take_output(self, slot: int, value: Value) -> None:
-        """Makes `value`, an output of a node that is about to go, output `slot` of this one.
+        """Transfers `value`, an output of a node to be erased, to output `slot` of this node.
 
-        Whatever refers to `value` stays as it is, and what read the old output reads `value` from now on.
+        Uses of `value` are kept, and uses of the old output become uses of `value`.
         """
-        old, giver = self._outputs[slot], value.producer
-        assert giver is not None and giver is not self, f"{value!r} is no output of another node"
+        old, producer = self._outputs[slot], value.producer
+        assert producer is not None and producer is not self, f"{value!r} is no output of another node"
         old.replace_by(value)
-        left = Value("")
-        left.producer, left.index = giver, value.index
-        giver._outputs = (*giver._outputs[: value.index], left, *giver._outputs[value.index + 1 :])
+        unnamed = Value("")
+        unnamed.producer, unnamed.index = producer, value.index
+        producer._outputs = (
+            *producer._outputs[: value.index],
+            unnamed,
+            *producer._outputs[value.index + 1 :],
+        )
         value.producer, value.index = self, slot
         self._outputs = (*self._outputs[:slot], value, *self._outputs[slot + 1 :])
 
     def drop_outputs(self, count: int) -> None:
-        """Leaves the node its first `count` outputs; nobody may read the others."""
+        """Removes all outputs but the first `count`; the others must have no uses."""
         for value in self._outputs[count:]:
             assert not value._uses, f"{value!r} of {self!r} is still read"
         self._outputs = self._outputs[:count]
@@ -305,10 +309,10 @@ class Graph(WithMetadata):
     def nodes(self) -> NodeList:
         return NodeList(self)
 
-    def add_input(self, value: Value, at: int | None = None) -> Value:
+    def add_input(self, value: Value, index: int | None = None) -> Value:
         assert value.producer is None, f"{value!r} is made by a node"
         value.graph = self
-        self._inputs.insert(len(self._inputs) if at is None else at, value)
+        self._inputs.insert(len(self._inputs) if index is None else index, value)
         return value
 
     def remove_input(self, value: Value) -> None:
@@ -322,7 +326,7 @@ class Graph(WithMetadata):
         return value
 
     def remove_initializer(self, value: Value) -> None:
-        """Takes an initializer out; on an input it takes the default away."""
+        """Removes an initializer; an input loses its default."""
         del self._initializers[value.name]
         value.initializer = None
 
@@ -342,7 +346,7 @@ class Graph(WithMetadata):
 
     def insert_before(self, place: Node, node: Node) -> Node:
         """Adds a node just before `place`, which is in this graph."""
-        assert node.graph is None and place.graph is self, f"{node!r} cannot stand before {place!r}"
+        assert node.graph is None and place.graph is self, f"{node!r} cannot be inserted before {place!r}"
         node.graph = self
         node._previous, node._next = place._previous, place
         if place._previous is None:
@@ -359,7 +363,7 @@ class Graph(WithMetadata):
         return self.append(node) if place._next is None else self.insert_before(place._next, node)
 
     def remove(self, node: Node) -> None:
-        """Takes out a node whose outputs nobody reads, and lets go of its inputs."""
+        """Removes a node whose outputs have no uses, and its uses of its inputs."""
         assert node.graph is self, f"{node!r} is not in this graph"
         for value in node.outputs:
             assert not value._uses and not value.is_graph_output, f"{value!r} of {node!r} is still read"
@@ -375,25 +379,27 @@ class Graph(WithMetadata):
             self._last = before
         else:
             after._previous = before
-        node.graph = node._previous = None  # _next stays, so that a walk can go on from a removed node
+        node.graph = node._previous = (
+            None  # _next is kept, so that iteration can continue from a removed node
+        )
         self._count -= 1
         self._positions = None
 
     def position(self, node: Node) -> int:
-        """The node's index, or -1; all nodes are counted at once, so that many can be told cheaply."""
+        """The node's index, or -1; the indices of all nodes are computed together and cached."""
         if self._positions is None or len(self._positions) != self._count:
             self._positions = {node: i for i, node in enumerate(self.nodes)}
         return self._positions.get(node, -1)
 
     def clear(self) -> None:
-        """Takes out all nodes."""
+        """Removes all nodes."""
         self.release()
         self._first = self._last = self._positions = None
         self._count = 0
         self.outputs.clear()
 
     def release(self) -> None:
-        """Lets go of every value that the nodes of this graph, which nobody holds any more, read."""
+        """Removes all uses by nodes of this graph, which has itself been removed."""
         for node in self.nodes:
             node.set_inputs(())
             for graph in node.subgraphs:
@@ -404,7 +410,8 @@ class Graph(WithMetadata):
 
 
 class NodeList:
-    """The nodes of a graph in order; while walking, nodes may be added anywhere and the current one removed."""
+    """The nodes of a graph in order; while walking, nodes may be added anywhere and the current one
+    removed."""
 
     __slots__ = ("_graph",)
 
@@ -417,7 +424,7 @@ class NodeList:
     def __iter__(self) -> Iterator[Node]:
         node = self._graph._first
         while node is not None:
-            if node.graph is self._graph:  # a node removed since still leads on to those behind it
+            if node.graph is self._graph:  # a node removed meanwhile still links to those after it
                 yield node
             node = node._next
 
@@ -438,7 +445,8 @@ class NodeList:
 
 @dataclass(slots=True)
 class QuantizationAnnotation:
-    """`TensorAnnotation`: which values hold scale and zero point of another; a name that no value has stays text."""
+    """`TensorAnnotation`: which values hold scale and zero point of another; a name that no value has is kept
+    as a string."""
 
     tensor: Value | str
     parameters: dict[str, Value | str]
@@ -446,7 +454,7 @@ class QuantizationAnnotation:
 
 @dataclass(slots=True)
 class SimpleShardedDim:
-    """One axis cut into `num_shards` equal parts; `dim` is the size that is cut."""
+    """One axis split into `num_shards` equal parts; `dim` is the size that is split."""
 
     dim: int | str | None
     num_shards: int | None
@@ -460,7 +468,8 @@ class ShardedDim:
 
 @dataclass(slots=True)
 class ShardingSpec:
-    """How a tensor of the node is spread over devices; a name that is no operand of the node stays text."""
+    """How a tensor of the node is spread over devices; a name that is no operand of the node is kept as a
+    string."""
 
     tensor: Value | str
     device: list[int] = field(default_factory=list)
@@ -515,7 +524,7 @@ class Function:
 
     @property
     def label(self) -> str:
-        """The name as messages have it: `domain.name`, and `:overload` where there is one."""
+        """The name as printed in messages: `domain.name`, and `:overload` where there is one."""
         return f"{self.domain or 'ai.onnx'}.{self.name}{':' + self.overload if self.overload else ''}"
 
     def __repr__(self) -> str:
@@ -527,7 +536,8 @@ FunctionKey: TypeAlias = tuple[str, str, str]  # domain, name, overload
 
 @dataclass(slots=True)
 class TrainingInfo:
-    """A training step: `algorithm` reads values of the main graph; a binding says which value a state takes next."""
+    """A training step: `algorithm` reads values of the main graph; a binding gives the next value of a
+    state."""
 
     initialization: Graph | None = None
     algorithm: Graph | None = None
@@ -538,7 +548,7 @@ class TrainingInfo:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that loading mended, and where."""
+    """A repair that loading made, and its location."""
 
     location: str
     message: str
@@ -548,7 +558,7 @@ class Note:
 
 
 class Model:
-    """A graph with the operator sets and functions it relies on.
+    """A graph with the operator sets and functions that it uses.
 
     The default domain is written `""` everywhere; a file's `ai.onnx` is the same set.
     """

@@ -1,4 +1,4 @@
-"""A call replaced by the body of the function that it calls."""
+"""Inlining: replacement of a call by the body of the function that it calls."""
 
 from __future__ import annotations
 
@@ -6,77 +6,79 @@ from collections.abc import Mapping
 
 from sardonyx._src.ir.clone import Copier
 from sardonyx._src.ir.graph import Attribute, Function, Graph, Node, Value
-from sardonyx._src.ir.names import Names
+from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.walk import graphs, nodes
 
 
-def inline(node: Node, function: Function, names: Names) -> list[Node]:
-    """Puts the body of the function where the node stands; hands out the new nodes.
+def inline(call: Node, function: Function, names: FreshNames) -> list[Node]:
+    """Replaces a call by a copy of the function's body; returns the new nodes.
 
-    The outputs of the call become results of the body and keep names, types and readers.  Attributes of the call, or else defaults, stand for
-    references in the body; a reference to an attribute that has neither is left out.  New values and nodes get names
-    that are free in `names`.  The caller sees to it that both go by the same operators.
+    The outputs of the call become results of the body and keep names, types and readers.  References in the
+    body are replaced by attributes of the call, or else by defaults; a reference to an attribute that has
+    neither is left out. New values and nodes get names that are free in `names`.  The caller makes sure that
+    both use the same operators.
     """
-    graph = node.graph
-    assert graph is not None, f"{node!r} is in no graph"
-    copier = Copier(actual_inputs(node, function), actual_attributes(node, function))
-    made = []
+    graph = call.graph
+    assert graph is not None, f"{call!r} is in no graph"
+    copier = Copier(actual_inputs(call, function), actual_attributes(call, function))
+    new_nodes = []
     for value in function.body.initializers.values():
         copy = copier.value(value)
         copy.name = names.fresh(copy.name)
         graph.add_initializer(copy)
     for inner in function.body.nodes:
-        copied = graph.insert_before(node, copier.node(inner))
-        rename(copied, node, names)
-        made.append(copied)
+        node = graph.insert_before(call, copier.node(inner))
+        rename_definitions(node, call, names)
+        new_nodes.append(node)
     results = [copier.values.get(v, v) for v in function.body.outputs]
-    made += hand_over(node, results, graph)
-    graph.remove(node)
-    return made
+    new_nodes += transfer_outputs(call, results, graph)
+    graph.remove(call)
+    return new_nodes
 
 
-def actual_inputs(node: Node, function: Function) -> Mapping[Value, Value | None]:
-    inputs = [*node.inputs, *[None] * len(function.body.inputs)]
+def actual_inputs(call: Node, function: Function) -> Mapping[Value, Value | None]:
+    inputs = [*call.inputs, *[None] * len(function.body.inputs)]
     return dict(zip(function.body.inputs, inputs, strict=False))
 
 
-def actual_attributes(node: Node, function: Function) -> Mapping[str, Attribute | None]:
-    """The function's attributes as the call fills them; parameters without value or default are None."""
-    return {name: node.attributes.get(name, default) for name, default in function.attributes.items()}
+def actual_attributes(call: Node, function: Function) -> Mapping[str, Attribute | None]:
+    """The function's attributes with the values of the call; None for parameters without value or default."""
+    return {name: call.attributes.get(name, default) for name, default in function.attributes.items()}
 
 
-def rename(made: Node, call: Node, names: Names) -> None:
-    """Gives what a body defines names of its own, inside subgraphs too."""
-    for one in (made, *(n for g in made.subgraphs for n in nodes(g))):
-        if one.name or call.name:
-            one.name = names.fresh("/".join(filter(None, (call.name, one.name or one.op_type))))
-        for value in one.outputs:
+def rename_definitions(copy: Node, call: Node, names: FreshNames) -> None:
+    """Gives fresh names to everything that a copied node and its subgraphs define."""
+    for node in (copy, *(n for g in copy.subgraphs for n in nodes(g))):
+        if node.name or call.name:
+            node.name = names.fresh("/".join(filter(None, (call.name, node.name or node.op_type))))
+        for value in node.outputs:
             if value.name:
                 value.name = names.fresh(value.name)
-    for inner in (g for sub in made.subgraphs for g in graphs(sub)):
+    for inner in (g for sub in copy.subgraphs for g in graphs(sub)):
         for value in dict.fromkeys((*inner.inputs, *inner.initializers.values())):
             if value.initializer is None:
                 value.name = names.fresh(value.name)
 
 
-def hand_over(call: Node, results: list[Value | None], graph: Graph) -> list[Node]:
-    """Makes the call's outputs those of the nodes that make the body's results.
+def transfer_outputs(call: Node, results: list[Value | None], graph: Graph) -> list[Node]:
+    """Makes the nodes that produce the body's results the producers of the call's outputs.
 
-    A result that is an input of the call, or two outputs at once, goes through an Identity.
+    A result that is an input of the call, or two outputs at once, is copied by an Identity; returns those
+    nodes.
     """
-    made: list[Node] = []
-    taken: dict[Value, Value] = {}
+    copies: list[Node] = []
+    transferred: dict[Value, Value] = {}
     for output, result in zip(call.outputs, results, strict=False):
         if not output.name:
             continue
-        assert result is not None, f"{call!r} gives nothing for {output!r}"
-        if result in taken or result.producer is None or result in call.inputs:
-            copy = Node("Identity", [taken.get(result, result)], [Value(output.name)])
-            made.append(graph.insert_before(call, copy))
+        assert result is not None, f"{call!r} has no result for {output!r}"
+        if result in transferred or result.producer is None or result in call.inputs:
+            copy = Node("Identity", [transferred.get(result, result)], [Value(output.name)])
+            copies.append(graph.insert_before(call, copy))
             result = copy.outputs[0]
-        taken[result] = output
+        transferred[result] = output
         assert result.producer is not None, f"{result!r} is made by a node of the body"
         if output.type is None:
             output.type = result.type
         result.producer.take_output(result.index, output)
-    return made
+    return copies

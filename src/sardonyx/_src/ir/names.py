@@ -1,31 +1,45 @@
-"""Names that nothing in a graph, or in the graphs inside it, has yet."""
+"""Fresh names: names that no value or node of a graph has yet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import count
 
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.walk import graphs, nodes, values
 
 
-class Names:
-    """The names of values and nodes under a root graph, and new ones."""
+class FreshNames:
+    """Generator of names that are not taken; the names that it returns are taken from then on."""
 
-    def __init__(self, roots: Iterable[Graph]) -> None:
-        """`roots`: graphs that see each other's values: a main graph with its training graphs, or a function's body."""
-        self.taken: set[str] = set()
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken = set(taken)
         self.counts: dict[str, int] = {}
+
+    @classmethod
+    def of_graphs(cls, roots: Iterable[Graph]) -> FreshNames:
+        """All names of values and nodes under the roots are taken.
+
+        roots: graphs that share one name space: a main graph with its training graphs, or a function's body.
+        """
+        names = cls()
         for root in roots:
             for graph in graphs(root):
-                self.taken.update(value.name for value in values(graph))
-            self.taken.update(node.name for node in nodes(root))
+                names.taken.update(value.name for value in values(graph))
+            names.taken.update(node.name for node in nodes(root))
+        return names
 
-    def fresh(self, wanted: str) -> str:
-        """`wanted` itself if it is free, else with a number behind it; taken from now on."""
-        name = wanted
+    def fresh(self, base: str) -> str:
+        """`base` if it is free and not empty, else with a number appended."""
+        name = base
         while name in self.taken or not name:
-            count = self.counts.get(wanted, 0) + 1
-            self.counts[wanted] = count
-            name = f"{wanted}_{count}"
+            number = self.counts.get(base, 0) + 1
+            self.counts[base] = number
+            name = f"{base}_{number}"
         self.taken.add(name)
         return name
+
+
+def first_free(base: str, is_taken: Callable[[str], bool], start: int = 1) -> str:
+    """The first of `base_1`, `base_2` ... that is not taken, with numbers from `start`."""
+    return next(name for i in count(start) if not is_taken(name := f"{base}_{i}"))

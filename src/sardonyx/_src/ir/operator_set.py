@@ -1,4 +1,4 @@
-"""Operator-set documents: what operators a domain has, and functions that define some of them (IR.md, "Operator Sets")."""
+"""Operator-set documents: declarations of operators, and functions that define them (IR.md, "Operator Sets")."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sardonyx._src.ir.graph import Function, Unknown
 
 
 class OperatorStatus(enum.IntEnum):
-    """Whether an operator is meant to stay, numbered as in onnx-operators.proto."""
+    """The maturity of an operator, numbered as in onnx-operators.proto."""
 
     EXPERIMENTAL = 0
     STABLE = 1
@@ -17,7 +17,7 @@ class OperatorStatus(enum.IntEnum):
 
 @dataclass(slots=True)
 class OperatorDeclaration:
-    """An operator that exists in the set, since which of the set's versions, and how settled it is."""
+    """An operator that exists in the set, since which version of the set, and its status."""
 
     op_type: str
     since_version: int

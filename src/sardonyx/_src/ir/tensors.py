@@ -1,4 +1,4 @@
-"""Tensors with data: dense ones, however their data is stored, and sparse ones."""
+"""Tensors with data: dense ones, with several kinds of storage, and sparse ones."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sardonyx._src import dtypes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel, LimitError
 
-Array: TypeAlias = NDArray[Any]  # of any element type: which one is known at run time alone
+Array: TypeAlias = NDArray[Any]  # of an element type that is known only at run time
 
 
 class Storage(Protocol):
     """Where a tensor's elements are."""
 
     def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
-        """The elements, as a view of what is stored where that is possible."""
+        """The elements, as a view of the stored data where possible."""
         ...
 
 
@@ -69,7 +69,7 @@ class ArrayStorage:
 
 
 class Tensor:
-    """A dense tensor with data, which is not read before it is asked for."""
+    """A dense tensor with data, which is read at first use."""
 
     __slots__ = ("doc", "dtype", "metadata", "name", "segment", "shape", "storage", "unknown")
 
@@ -85,7 +85,8 @@ class Tensor:
 
     @classmethod
     def of(cls, values: object, dtype: DataType | None = None, name: str = "") -> Tensor:
-        """A tensor of the array-like `values`; Python floats become FLOAT and ints INT64 unless `dtype` says otherwise."""
+        """A tensor of the array-like `values`; Python floats become FLOAT and ints INT64 unless `dtype` is
+        given."""
         array = np.asarray(values)
         if dtype is None and not isinstance(values, np.ndarray | np.generic) and array.dtype == np.float64:
             dtype = DataType.FLOAT
@@ -94,9 +95,10 @@ class Tensor:
         return cls(dtype, array.shape, ArrayStorage(array), name)
 
     def numpy(self) -> Array:
-        """The elements as a read-only array of `dtype.numpy` and `shape`, a view of where they are stored if possible.
+        """The elements as a read-only array of `dtype.numpy` and `shape`, a view of the stored data if
+        possible.
 
-        Raises InvalidModel for a stored number that is none of the element type's, and ExternalDataError.
+        Raises InvalidModel for a stored number that is invalid for the element type, and ExternalDataError.
         """
         try:
             return self.storage.array(self.dtype, self.shape)
@@ -105,7 +107,7 @@ class Tensor:
 
     @property
     def size(self) -> int:
-        """How many elements the shape holds."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     @property
@@ -142,18 +144,19 @@ class SparseTensor:
     def numpy(self, limit: int = 1 << 32) -> Array:
         """The dense tensor, with zeros or empty strings where nothing is stored.
 
-        Raises LimitError when it would take more than `limit` bytes, InvalidModel for an index outside the shape.
+        Raises LimitError when it would take more than `limit` bytes, InvalidModel for an index outside the
+        shape.
         """
         if math.prod(self.shape) * self.dtype.numpy.itemsize > limit:
-            what = f"sparse tensor {self.name!r} would take more than {limit} bytes as a dense one"
+            what = f"sparse tensor {self.name!r} must take at most {limit} bytes as a dense tensor"
             raise LimitError(what, limit="limit")
         fill = "" if self.dtype is DataType.STRING else 0
         dense = np.full(math.prod(self.shape), fill, self.dtype.numpy)
-        dense[self.places()] = self.values.numpy()
+        dense[self.linear_indices()] = self.values.numpy()
         return dense.reshape(self.shape)
 
-    def places(self) -> Array:
-        """Where each stored value stands among the elements in order: int64 [nnz]."""
+    def linear_indices(self) -> Array:
+        """The linear index of each stored value: int64 [nnz]."""
         indices = self.indices.numpy().astype(np.int64)
         sizes = np.array(self.shape if indices.ndim == 2 else (math.prod(self.shape),), np.int64)
         rows = (

@@ -1,4 +1,4 @@
-"""Types of values: what IR.md, "Data types", allows on an edge of a graph."""
+"""Types of values (IR.md, "Data types")."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ Shape: TypeAlias = tuple[Dim, ...]
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """A dense tensor; `shape` None says that not even the rank is known."""
+    """A dense tensor; `shape` None: unknown rank."""
 
     dtype: DataType
     shape: Shape | None = None
     denotation: str = ""
     dim_denotations: tuple[str, ...] = ()  # one for each dim, or none at all
-    _hash: int = field(default=0, init=False, repr=False, compare=False)  # once somebody has asked; 0 before
+    _hash: int = field(default=0, init=False, repr=False, compare=False)  # 0 until computed
 
     def __str__(self) -> str:
         return self.dtype.text + shape_text(self.shape)
 
     def __hash__(self) -> int:
-        """That of the fields, worked out once: inference looks the same types up again and again."""
-        found = self._hash
-        if not found:
-            found = hash((self.dtype, self.shape, self.denotation, self.dim_denotations)) or 1
-            object.__setattr__(self, "_hash", found)
-        return found
+        """The hash of the fields, cached: inference looks up the same types many times."""
+        value = self._hash
+        if not value:
+            value = hash((self.dtype, self.shape, self.denotation, self.dim_denotations)) or 1
+            object.__setattr__(self, "_hash", value)
+        return value
 
     def __reduce__(self) -> tuple[type[TensorType], tuple[object, ...]]:
         return TensorType, (
@@ -43,7 +43,7 @@ class TensorType:
 
 @dataclass(frozen=True, slots=True)
 class SparseTensorType:
-    """A sparse tensor; `shape` is that of the dense tensor it stands for."""
+    """A sparse tensor; `shape` is that of the equivalent dense tensor."""
 
     dtype: DataType
     shape: Shape | None = None
@@ -90,7 +90,7 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueType:
-    """A type known by its domain and name alone."""
+    """A type identified only by its domain and name."""
 
     domain: str
     name: str

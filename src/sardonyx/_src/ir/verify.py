@@ -1,4 +1,4 @@
-"""The invariants of a graph, checked: for our own passes and tests, not for users' models."""
+"""Verifier of the invariants of a graph, for passes and tests; `sardonyx check` is for users' models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sardonyx._src.ir.walk import roots, values
 
 
 def verify(model: Model) -> None:
-    """Asserts every invariant of the model's graphs; a failure is a fault of whoever edited the model."""
+    """Asserts every invariant of the model's graphs; a failure is a bug in the code that edited the model."""
     main = verify_graph(model.graph, set())
     algorithms = [step.algorithm for step in model.training]
     for graph in roots(model):
@@ -16,7 +16,8 @@ def verify(model: Model) -> None:
 
 
 def verify_graph(graph: Graph, outer: set[Value]) -> set[Value]:
-    """Asserts that every read value is defined before, that both ends of each edge agree, and names are unique.
+    """Asserts that every read value is defined before, that both ends of each edge agree, and names are
+    unique.
 
     Returns the values that the graph's end can see.
     """

@@ -1,4 +1,4 @@
-"""Walks over graphs, subgraphs included."""
+"""Walks over graphs and subgraphs, and locations of nodes for messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def graphs(graph: Graph) -> Iterator[Graph]:
 
 
 def roots(model: Model) -> Iterator[Graph]:
-    """The graphs that no node holds: main graph, training graphs, function bodies."""
+    """The graphs that are not subgraphs: main graph, training graphs, function bodies."""
     yield model.graph
     for step in model.training:
         yield from (g for g in (step.initialization, step.algorithm) if g is not None)
@@ -32,37 +32,38 @@ def roots(model: Model) -> Iterator[Graph]:
 
 
 def values(graph: Graph) -> Iterator[Value]:
-    """Every value defined in this graph itself: inputs, initializers, outputs of nodes that somebody wanted."""
+    """Every value defined in this graph itself: inputs, initializers, named outputs of nodes."""
     yield from dict.fromkeys((*graph.inputs, *graph.initializers.values()))
     for node in graph.nodes:
         yield from (v for v in node.outputs if v.name)
 
 
-def captured(graph: Graph) -> list[Value]:
-    """The values of outer graphs that this graph, or one inside it, reads; each once, in order of first use."""
-    found: dict[Value, None] = {}
+def captures(graph: Graph) -> list[Value]:
+    """The values of outer graphs that this graph, or one inside it, reads; each once, in order of first
+    use."""
+    result: dict[Value, None] = {}
     defined: set[Graph] = set(graphs(graph))
     for node in nodes(graph):
         for value in node.inputs:
             if value is not None and value.owner not in defined:
-                found[value] = None
+                result[value] = None
     for inner in defined:
         for value in inner.outputs:
             if value.owner not in defined:
-                found[value] = None
-    return list(found)
+                result[value] = None
+    return list(result)
 
 
 def location(node: Node, graph: Graph | None = None) -> str:
-    """The node's place in a message: `graph.node[3] 'stem' (Conv)`."""
+    """The location of a node, for messages: `graph.node[3] 'stem' (Conv)`."""
     graph = graph or node.graph
     index = -1 if graph is None else graph.position(node)
     return f"{graph_path(graph)}node[{index}]{' ' + repr(node.name) if node.name else ''} ({node.op_type})"
 
 
 def graph_path(graph: Graph | None) -> str:
-    """The prefix that leads to a graph: empty for a main graph, the holding node's place for a subgraph, the name of
-    the function for its body."""
+    """The prefix of locations in a graph: empty for a main graph, the location of its node for a subgraph,
+    the name of the function for its body."""
     if graph is None or graph.parent is None:
         return f"{graph.function.label}." if graph is not None and graph.function is not None else ""
     holder = graph.parent

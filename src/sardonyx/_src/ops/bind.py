@@ -1,4 +1,4 @@
-"""What a node means: its signature, its kernel and its attributes as the kernel takes them."""
+"""Binding of a node to its operator: signature, kernel, and attributes as the kernel takes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute, AttributeValue, Node
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.walk import location
-from sardonyx._src.ops.api import Kernel
+from sardonyx._src.ops.api import ReferenceKernel
 from sardonyx._src.ops.registry import find, signature
 from sardonyx._src.schema import AttributeSchema, OpSchema, domains, latest, lookup, versions
 
@@ -33,14 +33,14 @@ def version_of(node: Node, imports: Mapping[str, int]) -> int:
 def schema_of(node: Node, imports: Mapping[str, int]) -> OpSchema:
     """The signature of the node's operator under these imports.
 
-    An operator used at an opset older than itself is read as its first version, which is what such files mean.
-    Raises UnsupportedOperator for one that does not exist.
+    An operator used in an operator set older than itself is bound to its first version, as such files expect.
+    Raises UnsupportedOperator if there is none.
     """
     version = version_of(node, imports)
-    found = signature(node.domain, node.op_type, version)
-    if found is None and (known := versions(node.domain, node.op_type)) and version < known[0]:
-        found = lookup(node.domain, node.op_type, known[0])
-    if found is None:
+    schema = signature(node.domain, node.op_type, version)
+    if schema is None and (known := versions(node.domain, node.op_type)) and version < known[0]:
+        schema = lookup(node.domain, node.op_type, known[0])
+    if schema is None:
         hint = ""
         if node.domain in domains() and version > latest(node.domain):
             hint = f"the newest operator set known is {latest(node.domain)}; convert the model to it"
@@ -48,10 +48,10 @@ def schema_of(node: Node, imports: Mapping[str, int]) -> OpSchema:
         raise UnsupportedOperator(
             node.domain, node.op_type, version, facet="signature", location=where, hint=hint
         )
-    return found
+    return schema
 
 
-def kernel_of(node: Node, schema: OpSchema) -> Kernel:
+def kernel_of(node: Node, schema: OpSchema) -> ReferenceKernel:
     """The kernel for exactly this version; raises UnsupportedOperator when there is none."""
     op = find(node.domain, node.op_type)
     kernel = op.kernels.get(schema.since_version) if op is not None else None
@@ -64,16 +64,16 @@ def kernel_of(node: Node, schema: OpSchema) -> Kernel:
 
 
 def literal_of(node: Node) -> Tensor | None:
-    """The dense tensor that a Constant holds in `value` and hands out as it is, not yet decoded.
+    """The dense tensor in attribute `value` of a Constant, not decoded.
 
-    None for other nodes, and for a Constant of another form or with a fault, which its facets will name.
+    None for other nodes, and for a Constant with another attribute or an invalid one, which its facets report.
     """
     attributes = node.attributes
     if node.op_type != "Constant" or len(attributes) != 1 or node.domain or not node.outputs:
         return None
     attribute = attributes.get("value")
-    found = attribute.value if attribute is not None else None
-    return found if isinstance(found, Tensor) else None
+    value = attribute.value if attribute is not None else None
+    return value if isinstance(value, Tensor) else None
 
 
 def bound_attributes(node: Node, bindings: Bindings) -> dict[str, Attribute]:
@@ -87,7 +87,7 @@ def bound_attributes(node: Node, bindings: Bindings) -> dict[str, Attribute]:
 
 
 class AttributePlan:
-    """What a signature says of attributes, made ready to bind many nodes."""
+    """The attributes of a signature, prepared for binding many nodes."""
 
     __slots__ = ("defaults", "kinds", "required", "schema")
 
@@ -111,13 +111,13 @@ class AttributePlan:
         return result
 
     def refuse(self, node: Node, name: str, attribute: Attribute) -> None:
-        """Raises InvalidModel for an attribute of another name or type than the signature's; UNDEFINED says none."""
-        schema, wanted = self.schema, self.kinds.get(name)
-        if wanted is None:
+        """Raises InvalidModel for an attribute that the signature lacks or declares with another type."""
+        schema, declared = self.schema, self.kinds.get(name)
+        if declared is None:
             what = f"{node.op_type}-{schema.since_version} has no attribute {name!r}; it has {sorted(self.kinds)}"
             raise InvalidModel(what, location=location(node))
         if attribute.type is not AttributeType.UNDEFINED:
-            what = f"attribute {name!r} is of type {attribute.type.name}, where {wanted.name} is wanted"
+            what = f"attribute {name!r} must have type {declared.name}; got {attribute.type.name}"
             raise InvalidModel(what, location=location(node))
 
 
@@ -125,10 +125,10 @@ plan_of = cache(AttributePlan)
 
 
 def attributes_of(node: Node, schema: OpSchema, bindings: Bindings) -> dict[str, object]:
-    """Attribute values as kernels and infer facets take them: the schema's defaults where the node says nothing.
+    """Attribute values as kernels and infer facets take them, defaults of the schema included.
 
-    STRING is str, TENSOR an array, a list a tuple.  Raises InvalidModel for an attribute that the operator lacks,
-    that is of another type, or that is required and missing.
+    STRING is str, TENSOR an array, a list a tuple.  Raises InvalidModel for an unknown attribute, one of another
+    type, and a missing required one.
     """
     return plan_of(schema).bind(node, bindings)
 

@@ -1,7 +1,20 @@
-"""Indexes: which modules of a package say something about a name, so that a process imports no others.
+"""Module index: maps an operator to the modules of a package that concern it, so that a process imports no others.
 
-A model names a dozen operators of hundreds.  `index.json` beside the modules, written by `make regen`, lists for every
-module the names that it is about: operators, as `Abs` or `ai.onnx.ml.Scaler`.
+A model uses a dozen operators of hundreds.  `index.json` in the folder of a package, written by `make regen`, lists for
+every module the operators that it registers something for, as `Abs` or `ai.onnx.ml.Scaler`.  The packages of operators,
+of lowerings and of rewrite passes each have one.
+
+A stale index must not hide an operator.  Two checks see to that:
+- The index lists exactly the modules that exist.  Otherwise, after a module was added or removed, it is ignored and
+  every module is imported.
+- It records for every module a digest of the operator names that the source mentions.  The first look-up of a name that
+  the index lacks compares the digests, once per process, and imports the modules whose digest differs before it reports
+  a miss.  An edit that mentions the same names keeps the digest, so most edits need no `make regen`; size and
+  modification time are not used, as neither survives an edit, or a clone, reliably.
+
+The digests are compared in a source checkout only: an installed package does not change.  Look-ups that the index
+answers cost nothing extra.  Hence a facet added in a listed module for an operator that other modules define is
+not seen before `make regen`, which the tests demand.
 """
 
 from __future__ import annotations
@@ -9,74 +22,125 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TypedDict
 
-FILE = "index.json"
+INDEX_FILE = "index.json"
+QUOTED_NAME = re.compile(rb"""["']([A-Z]\w*)["']""")  # an operator where code names it
+IS_CHECKOUT = (Path(__file__).parents[4] / "pyproject.toml").exists()
 
 
-def name_of(domain: str, op_type: str) -> str:
-    """An operator as an index names it."""
+class IndexEntry(TypedDict):
+    """What an index records of one module."""
+
+    names: list[str]
+    digest: str
+
+
+def qualified_name(domain: str, op_type: str) -> str:
+    """The name of an operator in an index."""
     return f"{domain}.{op_type}" if domain else op_type
 
 
 @dataclass(eq=False)
 class Index:
-    """The modules of a package, by their names without the package's."""
+    """The index of one package; its modules are named relative to the package.
+
+    mention: finds the operators that a source mentions, as its only group.
+    """
 
     package: str
     folder: Path
-    _brought: set[str] = field(default_factory=set)
-    _whole: bool = False
+    mention: re.Pattern[bytes] = QUOTED_NAME
+    compares_digests: bool = IS_CHECKOUT
+    _imported: set[str] = field(default_factory=set)
+    _is_complete: bool = False
 
     @cached_property
-    def names(self) -> Mapping[str, list[str]] | None:
-        """What each module is about; None if the package has other modules than are listed, as it has after one was
-        added."""
+    def entries(self) -> Mapping[str, IndexEntry] | None:
+        """The recorded entry of each module; None unless exactly the existing modules are listed."""
         try:
-            listed: dict[str, list[str]] = json.loads((self.folder / FILE).read_bytes())
+            entries: dict[str, IndexEntry] = json.loads((self.folder / INDEX_FILE).read_bytes())
         except FileNotFoundError:
             return None
-        return listed if listed.keys() == set(modules(self.folder)) else None
+        return entries if entries.keys() == set(module_names(self.folder)) else None
 
     @cached_property
     def modules(self) -> Mapping[str, list[str]]:
-        """The modules that are about each name."""
-        found: dict[str, list[str]] = {}
-        for module, names in (self.names or {}).items():
-            for name in names:
-                found.setdefault(name, []).append(module)
-        return found
+        """The modules that concern each name."""
+        modules: dict[str, list[str]] = {}
+        for module, entry in (self.entries or {}).items():
+            for name in entry["names"]:
+                modules.setdefault(name, []).append(module)
+        return modules
 
-    def bring(self, name: str) -> bool:
-        """Imports what is about a name; answers whether it is asked for the first time and may be about something."""
-        if name in self._brought or (self.names is not None and name not in self.modules):
+    @cached_property
+    def stale_modules(self) -> tuple[str, ...]:
+        """The modules whose entry may lack a name: those that mention other names than at the last `make regen`."""
+        if self.entries is None:
+            return tuple(module_names(self.folder))
+        return tuple(module for module in self.entries if self.is_stale(module))
+
+    def is_stale(self, module: str) -> bool:
+        """Whether the entry of a module may lack a name, or is missing."""
+        if self.entries is None:
+            return True
+        return self.compares_digests and self.entries[module]["digest"] != self.digest(module)
+
+    def digest(self, module: str) -> str:
+        """A digest of the set of names that the source of a module mentions."""
+        source = (self.folder / f"{module.replace('.', '/')}.py").read_bytes()
+        return f"{zlib.crc32(b' '.join(sorted(set(self.mention.findall(source))))):08x}"
+
+    def import_for(self, name: str) -> bool:
+        """Imports the modules that concern a name.
+
+        Returns whether this is the first look-up of a name for which something may be registered.
+        """
+        if name in self._imported:
             return False
-        if self.names is None:
-            self.bring_all()
-        for module in self.modules.get(name, ()):
-            self.module(module)
-        self._brought.add(name)
+        modules: Sequence[str] = self.modules.get(name, ()) if self.entries is not None else ()
+        if not modules:
+            modules = self.stale_modules
+            if not modules:
+                return False
+        for module in modules:
+            self.import_module(module)
+        self._imported.add(name)
         return True
 
-    def bring_all(self) -> None:
+    def import_all(self) -> None:
         """Imports every module, once."""
-        if not self._whole:
-            for module in modules(self.folder):
-                self.module(module)
-            self._whole = True
+        if not self._is_complete:
+            for module in module_names(self.folder):
+                self.import_module(module)
+            self._is_complete = True
 
-    def module(self, name: str) -> None:
+    def import_module(self, name: str) -> None:
         importlib.import_module(f"{self.package}.{name}")
 
+    def text(self, pairs: Iterable[tuple[str, str]]) -> str:
+        """The content of the index file, from pairs of a module's full name and the name of an operator."""
+        names: dict[str, set[str]] = {module: set() for module in module_names(self.folder)}
+        for module, name in pairs:
+            names[module.removeprefix(f"{self.package}.")].add(name)
+        lines = (
+            f"  {json.dumps(module)}: {json.dumps({'names': sorted(names[module]), 'digest': self.digest(module)})}"
+            for module in names
+        )
+        return "{\n" + ",\n".join(lines) + "\n}\n"
 
-def modules(folder: Path | str, prefix: str = "") -> Iterator[str]:
+
+def module_names(folder: Path | str, prefix: str = "") -> Iterator[str]:
     """The dotted names of all modules below a folder, in order."""
-    for entry in sorted(os.scandir(folder), key=lambda one: one.name):
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         name = prefix + entry.name.removesuffix(".py")
         if entry.name.endswith(".py") and entry.name != "__init__.py":
             yield name
         elif entry.is_dir() and entry.name != "__pycache__":
-            yield from modules(entry.path, f"{name}.")
+            yield from module_names(entry.path, f"{name}.")

@@ -1,4 +1,4 @@
-"""What an infer or value facet sees of one node, and how it answers."""
+"""The context and the result of infer and value facets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Infer: TypeAlias = Callable[[Graph, Sequence["Type | None"], Sequence["Known | N
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """What one walk of a subgraph gave: types of its outputs, and what is known of their elements."""
+    """The outputs of a subgraph in one iteration: types and known elements."""
 
     types: Sequence[Type | None]
     known: Sequence[Known | None]
@@ -33,7 +33,7 @@ class Iteration:
 
 @dataclass(slots=True)
 class Inference:
-    """One node as inference sees it.  Where a facet asks for what is not known it gets None and answers with less.
+    """One node as seen by inference.  What is not known is None; facets then return less precise types.
 
     inputs: one entry for each given input, None where nothing is known of its type; an optional input that was left
     out is not `given`.  attributes: values as kernels get them, defaults filled in.
@@ -60,34 +60,34 @@ class Inference:
 
     def tensor(self, i: int) -> TensorType | None:
         """The type of input i as a tensor, dense or sparse; raises InferenceError when it is something else."""
-        found = self.inputs[i] if i < len(self.inputs) else None
-        if found is None or isinstance(found, TensorType):
-            return found
-        if isinstance(found, SparseTensorType):
-            return TensorType(found.dtype, found.shape)
-        return self.fail(f"input {i} is {found}, not a tensor")
+        type = self.inputs[i] if i < len(self.inputs) else None
+        if type is None or isinstance(type, TensorType):
+            return type
+        if isinstance(type, SparseTensorType):
+            return TensorType(type.dtype, type.shape)
+        return self.fail(f"input {i} is {type}, not a tensor")
 
     def dtype(self, i: int) -> DataType | None:
-        found = self.tensor(i)
-        return None if found is None else found.dtype
+        tensor = self.tensor(i)
+        return None if tensor is None else tensor.dtype
 
     def shape(self, i: int) -> Shape | None:
-        found = self.tensor(i)
-        return None if found is None else found.shape
+        tensor = self.tensor(i)
+        return None if tensor is None else tensor.shape
 
     def rank(self, i: int) -> int | None:
         shape = self.shape(i)
         return None if shape is None else len(shape)
 
     def value(self, i: int) -> Known | None:
-        """The elements of input i as far as they are known: numbers, or an object array with expressions."""
+        """The known elements of input i: numbers, or an object array with expressions."""
         return self.known[i] if i < len(self.known) else None
 
     def dims(self, i: int) -> tuple[Dim, ...] | None:
         """The elements of input i, a vector or scalar of integers, as dims; None when not even their count is known."""
-        found = self.value(i)
-        if found is not None:
-            return tuple(e if isinstance(e, Expr | int) else whole(e) for e in found.reshape(-1).tolist())
+        elements = self.value(i)
+        if elements is not None:
+            return tuple(e if isinstance(e, Expr | int) else whole(e) for e in elements.reshape(-1).tolist())
         shape = self.shape(i)
         if shape is None or len(shape) > 1 or not all(isinstance(d, int) for d in shape):
             return None
@@ -95,9 +95,9 @@ class Inference:
         return (None,) * count if count <= 64 else None
 
     def constant(self, i: int) -> Array | None:
-        """The elements of input i when every one is a number."""
-        found = self.value(i)
-        return None if found is None or found.dtype == object else found
+        """The elements of input i if all are known numbers."""
+        elements = self.value(i)
+        return None if elements is None or elements.dtype == object else elements
 
     def integer(self, name: str, default: int | None = None) -> int:
         """The value of an integer attribute."""
@@ -118,50 +118,50 @@ class Inference:
         return axis % rank
 
     def axes(self, axes: Sequence[int], rank: int) -> tuple[int, ...]:
-        """Axes counted from the front; raises InferenceError for one outside of the rank or named twice."""
-        found = tuple(self.axis(axis, rank) for axis in axes)
-        if len(set(found)) < len(found):
+        """Axes counted from the front; raises InferenceError for an axis outside of the rank or named twice."""
+        normalized = tuple(self.axis(axis, rank) for axis in axes)
+        if len(set(normalized)) < len(normalized):
             self.fail(f"axes {list(axes)} name an axis twice")
-        return found
+        return normalized
 
     def new_dim(self) -> Dim:
-        """A symbol of its own for a size that only the data decide."""
+        """A new symbol for a data-dependent size."""
         return self.fresh() if self.fresh is not None else None
 
     def subgraph(
         self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None] = ()
     ) -> list[Type | None] | None:
-        """The output types of a graph attribute whose inputs have these types; None where they cannot be told."""
+        """The output types of a graph attribute for inputs of these types; None if they are not known."""
         graph = self.attributes.get(name)
         if self.infer_graph is None or not isinstance(graph, Graph):
             return None
         return self.infer_graph(graph, inputs, known)
 
     def subgraph_elements(self, name: str) -> Sequence[Known | None] | None:
-        """What is known of the elements of the outputs of a graph attribute that `subgraph` has been asked about."""
+        """The known elements of the outputs of a graph attribute, after a call of `subgraph`."""
         return None
 
-    def most_iterations(self, name: str) -> int:
-        """How many iterations of a graph attribute may be walked one by one; 0 where none may."""
+    def max_iterations(self, name: str) -> int:
+        """The number of iterations of a graph attribute that may be unrolled."""
         return 0
 
     def iteration(
         self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None]
     ) -> Iteration | None:
-        """What one iteration of a graph attribute gives; None where that cannot be told, or has a fault.
+        """The outputs of one iteration of a graph attribute; None if they are not known or invalid.
 
-        Afterwards `subgraph` is to be asked as well: its types hold in every iteration, these in one alone.
+        Call `subgraph` afterwards as well: its types hold in every iteration, these in one alone.
         """
         return None
 
-    def unused(self, name: str) -> None:
-        """Has the values of a graph attribute typed that will not run; a fault in it does not count."""
+    def infer_unused_subgraph(self, name: str) -> None:
+        """Types the values of a graph attribute that will not run; errors in it are ignored."""
 
-    def tell(self, known: Sequence[Known | None]) -> None:
-        """Notes elements of the node's outputs which an infer facet has found on its way."""
+    def set_output_elements(self, known: Sequence[Known | None]) -> None:
+        """Records elements of the node's outputs that the infer facet has computed."""
 
-    def output(self) -> int:
-        """Which output a value facet is asked about; one that does not look is asked about output 0 alone."""
+    def requested_output(self) -> int:
+        """The output whose elements a value facet is to compute; facets that do not call this compute output 0."""
         return 0
 
     def fail(self, why: str, *, about: Literal["", "axis", "broadcast"] = "") -> NoReturn:
@@ -170,5 +170,5 @@ class Inference:
 
 
 def whole(element: float | None) -> int | None:
-    """The integer that a number is; None for one that is none."""
+    """A float with an integral value as int; None for any other."""
     return int(element) if isinstance(element, float) and element.is_integer() else None

@@ -1,6 +1,6 @@
-"""The binary form of records: protobuf's wire format, read from memory maps and written in a stream.
+"""Protobuf's wire format for records: `decode` from bytes or a memory map, `encode` to bytes or in chunks.
 
-Reading copies no payload of 1 KiB or more; writing joins nothing, so that neither has a wall at 2 GiB.
+Decoding copies no payload of 1 KiB or more and encoding in chunks concatenates none, so neither is limited to 2 GiB.
 """
 
 from __future__ import annotations
@@ -12,32 +12,35 @@ from typing import TypeVar, cast
 
 from sardonyx._src.errors import DecodeError, InvalidModel, LimitError
 from sardonyx._src.proto.decoders import DECODERS
-from sardonyx._src.proto.encoders import faults, write_message
+from sardonyx._src.proto.encoders import encoding_errors, write_message
 from sardonyx._src.proto.record import Payload, Record
-from sardonyx._src.proto.wire import Buffer, Context, Limits, WireError, long_tag, skip, varint
+from sardonyx._src.proto.wire import Buffer, DecodeContext, Limits, WireError, long_tag, skip, varint
 
-R = TypeVar("R", bound=Record)
-TOO_DEEP = "messages are nested deeper than Python's own recursion limit allows"
+RecordT = TypeVar("RecordT", bound=Record)
+TOO_DEEP = "messages are nested deeper than Python's recursion limit allows"
 
 
 def decode(
-    data: Payload | bytearray | mmap.mmap, message: type[R], limits: Limits | None = None, source: str = ""
-) -> R:
-    """The `message` that `data` holds.
+    data: Payload | bytearray | mmap.mmap,
+    message: type[RecordT],
+    limits: Limits | None = None,
+    source: str = "",
+) -> RecordT:
+    """The record of type `message` that `data` encodes.
 
     Payloads of 1 KiB or more are views of `data`, which must then not change.
-    Raises DecodeError, with byte offset and field path, for anything that is not such a message, and
-    LimitError where it goes past `limits`.  `source` names the data in messages.
+    Raises DecodeError, with byte offset and field path, for data that do not encode such a message, and
+    LimitError for data that exceed `limits`.  `source` names the data in error messages.
     """
     limits = limits or Limits()
     buffer: Buffer = data if isinstance(data, bytes | mmap.mmap) else bytes(data)
     if len(buffer) > limits.size:
-        raise LimitError(f"the data has {len(buffer)} bytes, more than {limits.size}", limit="size")
-    context = Context(buffer, limits)
+        raise LimitError(f"the data must have at most {limits.size} bytes; got {len(buffer)}", limit="size")
+    context = DecodeContext(buffer, limits)
     try:
-        return cast(R, DECODERS[message](buffer, 0, len(buffer), context))
+        return cast(RecordT, DECODERS[message](buffer, 0, len(buffer), context))
     except WireError as error:
-        why, offset, inside = error.why, context.base + error.at, context.base + error.at
+        why, offset, inside = error.why, context.base + error.position, context.base + error.position
     except IndexError:  # reading past the end of the data
         why, offset, inside = "the data ends inside a field", len(buffer), len(buffer) - 1
     except RecursionError:
@@ -46,12 +49,12 @@ def decode(
 
 
 def path_to(buffer: Buffer, message: type[Record], offset: int) -> str:
-    """The field that holds byte `offset`, as `graph.node[3].attribute[0]`: as far as the data can be followed."""
+    """Path of the field that contains byte `offset`: `graph.node[3].attribute[0]`, as far as the data can be parsed."""
     names: list[str] = []
     p, end = 0, len(buffer)
     inner: type[Record] | None = message
-    while inner and (found := field_at(buffer, p, end, inner, offset)):
-        name, p, end, inner = found
+    while inner and (located := field_at(buffer, p, end, inner, offset)):
+        name, p, end, inner = located
         names.append(name)
     return ".".join(names)
 
@@ -59,7 +62,7 @@ def path_to(buffer: Buffer, message: type[Record], offset: int) -> str:
 def field_at(
     buffer: Buffer, p: int, end: int, message: type[Record], offset: int
 ) -> tuple[str, int, int, type[Record] | None] | None:
-    """The field of buffer[p:end] that holds `offset`: its name and index, where its value lies, and its message."""
+    """The field of buffer[p:end] that contains `offset`: name with index, start and end of its value, message type."""
     fields = {tag: field for field in message.FIELDS for tag in field.tags}
     seen: dict[int, int] = {}
     while p < end:
@@ -69,7 +72,7 @@ def field_at(
             value = varint(buffer, p)[1] if tag & 7 == 2 else p
             stop = skip(buffer, p, end, tag, start)
         except (WireError, IndexError):
-            pass  # this is as far as the data can be read, so the offset lies here
+            pass  # the data can be parsed no further, so the offset is in this field
         if offset < stop:
             field = fields.get(tag)
             if field is None:
@@ -83,26 +86,26 @@ def field_at(
     return None
 
 
-# --- writing ---------------------------------------------------------------------------------
+# --- encoding ---------------------------------------------------------------------------------
 
 
 def encode(record: Record) -> bytes:
-    """The record in the wire format: known fields by number, then unknown ones as they were read.
+    """The record in the wire format: known fields in the order of their numbers, then unknown fields unchanged.
 
-    Raises InvalidModel, with the field's path, for a value that its field cannot hold.
+    Raises InvalidModel, with the field's path, for a value that does not fit its field.
     """
     return b"".join(chunks(record))
 
 
 def chunks(record: Record) -> Iterator[Payload]:
-    """The pieces that make up `encode(record)`; long payloads are handed out as they are, uncopied."""
+    """The pieces whose concatenation is `encode(record)`; payloads are not copied."""
     out: list[Payload] = []
     try:
         write_message(record, out)
     except RecursionError:
         raise LimitError(TOO_DEEP, limit="sys.setrecursionlimit") from None
     except (TypeError, AttributeError, ArithmeticError, UnicodeEncodeError, struct.error):
-        for path, why in faults(record):
+        for path, why in encoding_errors(record):
             raise InvalidModel(why, location=path) from None
         raise
     return iter(out)

@@ -1,7 +1,7 @@
-"""Writers of the binary form: for every field a function, chosen once, that appends the field's pieces.
+"""Encoders of the protobuf wire format: one cached writer function per field.
 
-A writer takes the field's value and the list of pieces, and returns how many bytes it appended.  A value that
-does not fit makes it raise whatever comes first; `faults` then finds where and why.
+A writer appends the encoded value of its field to a list of pieces and returns the number of bytes appended.  For
+an invalid value it may raise any exception; `encoding_errors` then finds the path and the reason.
 """
 
 from __future__ import annotations
@@ -15,23 +15,33 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx._src.proto.record import RANGES, Field, Numbers, Payload, Record, Shape, brief, flaw, ordered
+from sardonyx._src.proto.record import (
+    RANGES,
+    Field,
+    Numbers,
+    Payload,
+    Record,
+    Shape,
+    brief,
+    fields_in_order,
+    value_error,
+)
 
 Pieces: TypeAlias = list[Payload]
-Writer: TypeAlias = Callable[[Any, Pieces], int]  # the value's type depends on the field
+FieldWriter: TypeAlias = Callable[[Any, Pieces], int]  # the type of the value depends on the field
 FIXED: dict[str, np.dtype[np.floating]] = {"float": np.dtype("<f4"), "double": np.dtype("<f8")}
 SEQUENCES = (list, tuple, np.ndarray)
-BYTE = [bytes((n,)) for n in range(128)]
+ONE_BYTE = [bytes((n,)) for n in range(128)]
 
 
 def write_message(record: Record, out: Pieces) -> int:
-    """Appends the record's pieces: known fields by number, then unknown ones; returns their bytes.
+    """Appends the encoded record: known fields in field-number order, then unknown fields; returns the byte count.
 
-    Takes one stack frame a message, as reading does, so that all that was read can be written.
+    Uses one stack frame per message, as decoding does, so that every record that was decoded can be encoded.
     """
     size = 0
     values = record.__dict__
-    for field, tag, write in writers((type(record), tuple(values))):
+    for field, tag, write in writers_of((type(record), tuple(values))):
         value = values[field.name]
         if value is None:
             continue
@@ -41,10 +51,10 @@ def write_message(record: Record, out: Pieces) -> int:
         for part in value if field.repeated else (value,):
             if type(part) is not field.message:
                 raise TypeError
-            place = len(out)
-            out.append(b"")  # the length is known once the message is written
+            index = len(out)
+            out.append(b"")  # the length prefix, known once the message is written
             length = write_message(part, out)
-            out[place] = head = tag + (BYTE[length] if length < 128 else varint(length))
+            out[index] = head = tag + (ONE_BYTE[length] if length < 128 else varint(length))
             size += len(head) + length
     for extra in values.get("_unknown", ()):
         out.append(extra)
@@ -53,9 +63,9 @@ def write_message(record: Record, out: Pieces) -> int:
 
 
 @lru_cache(maxsize=4096)
-def writers(shape: Shape) -> tuple[tuple[Field, bytes, Writer | None], ...]:
-    """The fields that are set, by number, each with its tag and, unless it holds messages, its writer."""
-    return tuple((field, tag_of(field), writer(field)) for field in ordered(shape))
+def writers_of(shape: Shape) -> tuple[tuple[Field, bytes, FieldWriter | None], ...]:
+    """The fields that are set, in field-number order, with tag and writer; the writer is None for message fields."""
+    return tuple((field, tag_of(field), make_writer(field)) for field in fields_in_order(shape))
 
 
 def tag_of(field: Field) -> bytes:
@@ -63,26 +73,26 @@ def tag_of(field: Field) -> bytes:
 
 
 @cache
-def writer(field: Field) -> Writer | None:
+def make_writer(field: Field) -> FieldWriter | None:
     if field.message:
         return None
     tag = tag_of(field)
     if field.packed:
-        return packed(tag, field.kind)
+        return packed_writer(tag, field.kind)
     if field.kind == "string":
-        write = text(tag)
+        write = text_writer(tag)
     elif field.kind == "bytes":
-        write = payload(tag)
+        write = payload_writer(tag)
     elif field.kind in FIXED:
-        write = fixed(tag, field.kind)
+        write = float_writer(tag, field.kind)
     else:
-        write = integer(tag, field.kind)
-    return each(write) if field.repeated else write
+        write = integer_writer(tag, field.kind)
+    return repeated_writer(write) if field.repeated else write
 
 
-def each(write: Writer) -> Writer:
+def repeated_writer(write: FieldWriter) -> FieldWriter:
     def write_each(values: object, out: Pieces) -> int:
-        if not isinstance(values, SEQUENCES):  # a string would be taken letter by letter
+        if not isinstance(values, SEQUENCES):  # a string would be iterated by character
             raise TypeError
         size = 0
         for value in values:
@@ -92,18 +102,18 @@ def each(write: Writer) -> Writer:
     return write_each
 
 
-def text(tag: bytes) -> Writer:
+def text_writer(tag: bytes) -> FieldWriter:
     def write_text(value: str, out: Pieces) -> int:
         data = value.encode("utf-8", "surrogateescape")
         size = len(data)
-        piece = tag + (BYTE[size] if size < 128 else varint(size)) + data
+        piece = tag + (ONE_BYTE[size] if size < 128 else varint(size)) + data
         out.append(piece)
         return len(piece)
 
     return write_text
 
 
-def payload(tag: bytes) -> Writer:
+def payload_writer(tag: bytes) -> FieldWriter:
     def write_payload(value: Payload | bytearray, out: Pieces) -> int:
         if not isinstance(value, bytes):
             return write_view(memoryview(value) if isinstance(value, bytearray) else value, out)
@@ -122,8 +132,8 @@ def payload(tag: bytes) -> Writer:
     return write_payload
 
 
-def integer(tag: bytes, kind: str) -> Writer:
-    small = [tag + byte for byte in BYTE]
+def integer_writer(tag: bytes, kind: str) -> FieldWriter:
+    small = [tag + byte for byte in ONE_BYTE]
     allowed = RANGES[kind]
 
     def write_integer(value: int, out: Pieces) -> int:
@@ -140,28 +150,28 @@ def integer(tag: bytes, kind: str) -> Writer:
     return write_integer
 
 
-def fixed(tag: bytes, kind: str) -> Writer:
+def float_writer(tag: bytes, kind: str) -> FieldWriter:
     pack = struct.Struct("<f" if kind == "float" else "<d").pack
 
-    def write_fixed(value: float, out: Pieces) -> int:
+    def write_float(value: float, out: Pieces) -> int:
         piece = tag + pack(value)
         out.append(piece)
         return len(piece)
 
-    return write_fixed
+    return write_float
 
 
-def packed(tag: bytes, kind: str) -> Writer:
-    write = payload(tag)
-    pack: Callable[[Any, str], Payload] = packed_floats if kind in FIXED else packed_integers
+def packed_writer(tag: bytes, kind: str) -> FieldWriter:
+    write = payload_writer(tag)
+    pack: Callable[[Any, str], Payload] = pack_floats if kind in FIXED else pack_integers
 
-    def write_packed(values: Numbers[int] | Numbers[float], out: Pieces) -> int:
+    def write_array(values: Numbers[int] | Numbers[float], out: Pieces) -> int:
         return write(pack(values, kind), out) if len(values) else 0
 
-    return write_packed
+    return write_array
 
 
-def packed_floats(values: Numbers[float], kind: str) -> Payload:
+def pack_floats(values: Numbers[float], kind: str) -> Payload:
     if not isinstance(values, np.ndarray):
         return struct.pack(f"<{len(values)}{FIXED[kind].char}", *values)
     if values.dtype.kind not in "fiu":
@@ -170,7 +180,7 @@ def packed_floats(values: Numbers[float], kind: str) -> Payload:
         return np.ascontiguousarray(values, FIXED[kind]).data.cast("B")
 
 
-def packed_integers(values: Numbers[int], kind: str) -> Payload:
+def pack_integers(values: Numbers[int], kind: str) -> Payload:
     allowed = RANGES[kind]
     if not isinstance(values, np.ndarray):
         integers = [index(value) for value in values]
@@ -185,34 +195,34 @@ def packed_integers(values: Numbers[int], kind: str) -> Payload:
     return varints(array)
 
 
-def faults(record: Record, path: str = "") -> Iterator[tuple[str, str]]:
-    """Path and reason of all that keeps the record from being written."""
+def encoding_errors(record: Record, path: str = "") -> Iterator[tuple[str, str]]:
+    """Path and reason of every defect that prevents the record from being encoded."""
     for name, value in record.__dict__.items():
         field = record.BY_NAME.get(name)
-        at = f"{path}.{name}" if path else name
+        field_path = f"{path}.{name}" if path else name
         if field is None:
             if name != "_unknown":
-                yield at, f"{type(record).__name__} has no such field"
+                yield field_path, f"{type(record).__name__} has no such field"
         elif not field.repeated:
-            yield from faults_of(field, value, at) if value is not None else ()
+            yield from value_errors(field, value, field_path) if value is not None else ()
         elif isinstance(value, SEQUENCES):
-            for i, one in enumerate(value):
-                yield from faults_of(field, one, f"{at}[{i}]")
+            for i, item in enumerate(value):
+                yield from value_errors(field, item, f"{field_path}[{i}]")
         elif value is not None:
-            yield at, f"{brief(value)} stands where a list is wanted"
+            yield field_path, f"the value must be a list; got {brief(value)}"
 
 
-def faults_of(field: Field, value: object, path: str) -> Iterator[tuple[str, str]]:
-    if why := flaw(field, value):
+def value_errors(field: Field, value: object, path: str) -> Iterator[tuple[str, str]]:
+    if why := value_error(field, value):
         yield path, why
     elif isinstance(value, Record):
-        yield from faults(value, path)
+        yield from encoding_errors(value, path)
 
 
 def varint(value: int) -> bytes:
-    """`value` as a varint; negative numbers take ten bytes, as protobuf writes int32, int64 and enums."""
+    """`value` as a varint; negative numbers take ten bytes (protobuf's int32, int64 and enum)."""
     if 0 <= value < 128:
-        return BYTE[value]
+        return ONE_BYTE[value]
     value &= 0xFFFFFFFFFFFFFFFF
     out = bytearray()
     while value > 127:
@@ -223,7 +233,7 @@ def varint(value: int) -> bytes:
 
 
 def varints(values: NDArray[np.integer]) -> bytes:
-    """All of `values` as varints, one after the other."""
+    """The concatenated varints of `values`."""
     bits = values.astype(np.int64).view(np.uint64) if values.dtype.kind == "i" else values.astype(np.uint64)
     widths = np.ones(len(bits), np.int64)
     for k in range(1, 10):

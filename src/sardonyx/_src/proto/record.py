@@ -1,8 +1,8 @@
-"""Records: objects shaped like protobuf messages, which can hold any wrong model.
+"""Records: objects in the shape of protobuf messages, which can represent invalid models too.
 
-A field that was never set is absent: `has` tells, and reading it gives the default of its kind (an empty list,
-which is then the field's; "" or 0; None for a message).  Strings whose bytes are not UTF-8 hold surrogate
-escapes, so that they survive and can be reported.
+A field that was never set is absent: `has` is false, and reading it gives the default of its kind ("" or 0, None
+for a message, an empty list that becomes the value of the field).  Bytes of a string that are not UTF-8 are
+represented by surrogate escapes, so that they are preserved and can be reported.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from numpy.typing import NDArray
 
 Kind = Literal["string", "bytes", "float", "double", "int32", "int64", "uint64", "enum", "message"]
 Number = TypeVar("Number", int, float)
-Numbers: TypeAlias = list[Number] | NDArray[np.generic]  # an array where a packed field is long
+Numbers: TypeAlias = list[Number] | NDArray[np.generic]  # long packed fields are arrays
 Payload: TypeAlias = bytes | memoryview
-Shape: TypeAlias = "tuple[type[Record], tuple[str, ...]]"  # a message and the names of all that is set in it
-R = TypeVar("R", bound="Record")
-T = TypeVar("T")
+Shape: TypeAlias = (
+    "tuple[type[Record], tuple[str, ...]]"  # a message type and the names of the attributes set in a record
+)
+RecordT = TypeVar("RecordT", bound="Record")
+FieldValue = TypeVar("FieldValue")
 
-RANGES = {  # of the kinds that are integers
+RANGES = {  # of the integer kinds
     "int32": range(-(1 << 31), 1 << 31),
     "enum": range(-(1 << 31), 1 << 31),
     "int64": range(-(1 << 63), 1 << 63),
@@ -36,7 +38,7 @@ RANGES = {  # of the kinds that are integers
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A row of a message's table, as `onnx.proto` has it."""
+    """A field of a message, as `onnx.proto` declares it."""
 
     name: str
     number: int
@@ -49,14 +51,14 @@ class Field:
 
     @property
     def tags(self) -> tuple[int, ...]:
-        """The tags with which the field may come: one value at a time, and all at once if it can be packed."""
+        """The tags under which the field may be encoded: that of a single value, then the packed one if it exists."""
         wire = {"float": 5, "double": 1}.get(self.kind, 0 if self.kind in RANGES else 2)
-        one, all_at_once = self.number << 3 | wire, self.number << 3 | 2
-        return (one, all_at_once) if self.repeated and wire != 2 else (one,)
+        single, packed = self.number << 3 | wire, self.number << 3 | 2
+        return (single, packed) if self.repeated and wire != 2 else (single,)
 
 
-class Repeated(Generic[T]):
-    """A repeated field in its class: reading it while it is absent gives it an empty list."""
+class RepeatedField(Generic[FieldValue]):
+    """Descriptor of a repeated field: reading an absent field sets it to an empty list."""
 
     def __set_name__(self, message: type[Record], name: str) -> None:
         self.name = name
@@ -64,23 +66,23 @@ class Repeated(Generic[T]):
     @overload
     def __get__(self, record: None, message: type[Record]) -> Self: ...
     @overload
-    def __get__(self, record: Record, message: type[Record]) -> T: ...
-    def __get__(self, record: Record | None, message: type[Record]) -> Self | T:
+    def __get__(self, record: Record, message: type[Record]) -> FieldValue: ...
+    def __get__(self, record: Record | None, message: type[Record]) -> Self | FieldValue:
         if record is None:
             return self
-        return cast(T, record.__dict__.setdefault(self.name, []))
+        return cast(FieldValue, record.__dict__.setdefault(self.name, []))
 
 
 class Record:
-    """The base of all messages; its attributes are the fields that are set."""
+    """Base class of all messages; the instance attributes are the fields that are set."""
 
-    FIELDS: ClassVar[tuple[Field, ...]] = ()  # in the order of their numbers
+    FIELDS: ClassVar[tuple[Field, ...]] = ()  # in field-number order
     BY_NAME: ClassVar[dict[str, Field]] = {}
-    NESTS: ClassVar[bool] = False  # whether a limit on nesting counts this message
+    NESTS: ClassVar[bool] = False  # whether the nesting limit counts this message
     _unknown: list[Payload]
 
     def __init__(self, **fields: object) -> None:
-        """Sets the fields given by name; a field of a oneof clears its siblings."""
+        """Sets the fields given by name; setting a member of a oneof clears the others."""
         for name, value in fields.items():
             if name not in self.BY_NAME:
                 raise TypeError(f"{type(self).__name__} has no field {name!r}")
@@ -88,23 +90,23 @@ class Record:
 
     @property
     def unknown(self) -> list[Payload]:
-        """Fields that the table lacks, each with its tag, in the order in which they were read."""
+        """Fields that the message does not declare, each with its tag, in the order in which they were read."""
         return self._unknown if self.has("_unknown") else []
 
-    def keep(self, field: Payload) -> None:
-        """Adds an unknown field: its tag and value as they stand in the file."""
-        self.keep_all([field])
+    def add_unknown(self, field: Payload) -> None:
+        """Adds an unknown field: the bytes of its tag and value."""
+        self.add_unknown_fields([field])
 
-    def keep_all(self, fields: Iterable[Payload]) -> None:
-        """Adds unknown fields, in this order."""
+    def add_unknown_fields(self, fields: Iterable[Payload]) -> None:
+        """Adds unknown fields in the given order."""
         self.__dict__.setdefault("_unknown", []).extend(fields)
 
     def has(self, name: str) -> bool:
-        """Whether the field was set, if only to its default or to an empty list; None counts as not set."""
+        """Whether the field is set, possibly to its default or to an empty list; None means absent."""
         return self.__dict__.get(name) is not None
 
     def set(self, name: str, value: object) -> None:
-        """Sets a field; a member of a oneof clears the others."""
+        """Sets a field; setting a member of a oneof clears the others."""
         setattr(self, name, value)
         if group := self.BY_NAME[name].oneof:
             self.choose(group, name)
@@ -113,27 +115,27 @@ class Record:
         self.__dict__.pop(name, None)
 
     def choose(self, oneof: str, name: str) -> None:
-        """Clears every member of the oneof but `name`."""
+        """Clears every member of the oneof except `name`."""
         for field in self.FIELDS:
             if field.oneof == oneof and field.name != name:
                 self.clear(field.name)
 
     def which(self, oneof: str) -> str | None:
-        """The name of the member of the oneof that is set."""
+        """The name of the member of the oneof that is set, or None."""
         return next((f.name for f in self.FIELDS if f.oneof == oneof and self.has(f.name)), None)
 
     def present(self) -> Iterator[tuple[Field, object]]:
-        """Field and value of all that is set, in the order of field numbers; empty lists are left out.
+        """The fields that are set and their values, in field-number order; empty lists are skipped.
 
-        Raises AttributeError for an attribute that is no field.
+        Raises AttributeError for an attribute that is not a field.
         """
         values = self.__dict__
-        for field in ordered((type(self), tuple(values))):
+        for field in fields_in_order((type(self), tuple(values))):
             value = values[field.name]
             if value is not None and not (field.repeated and is_empty(value)):
                 yield field, value
 
-    def __eq__(self, other: object) -> bool:  # records change, so there is no hash
+    def __eq__(self, other: object) -> bool:  # records are mutable, hence not hashable
         return same(self, other) if isinstance(other, Record) else NotImplemented
 
     def __repr__(self) -> str:
@@ -141,16 +143,16 @@ class Record:
 
 
 def seal(message: type[Record], fields: tuple[Field, ...], nests: bool = False) -> None:
-    """Gives a message class its table."""
+    """Sets the field tables of a message class."""
     message.FIELDS = fields
     message.BY_NAME = {f.name: f for f in fields}
     message.NESTS = nests
 
 
-# Records of a kind come in few shapes; a file of many must not fill the memory with them.
+# Records of one type have few shapes; the bound protects against files that use very many.
 @lru_cache(maxsize=4096)
-def ordered(shape: Shape) -> tuple[Field, ...]:
-    """The fields that are set, in the order of their numbers; AttributeError when a name is no field."""
+def fields_in_order(shape: Shape) -> tuple[Field, ...]:
+    """The fields that are set, in field-number order; raises AttributeError for a name that is not a field."""
     message, names = shape
     for name in names:
         if name not in message.BY_NAME and name != "_unknown":
@@ -158,32 +160,32 @@ def ordered(shape: Shape) -> tuple[Field, ...]:
     return tuple(f for f in message.FIELDS if f.name in names)
 
 
-def merged(old: R | None, new: R) -> R:
-    """`new` merged into `old`, as protobuf does with a message that comes in several parts."""
+def merge(old: RecordT | None, new: RecordT) -> RecordT:
+    """`new` merged into `old`: protobuf's semantics for a message field that occurs several times."""
     if old is None:
         return new
     for field, value in new.present():
         mine = getattr(old, field.name)
         if field.repeated:
-            old.set(field.name, joined(mine, cast("Numbers[int]", value)))
+            old.set(field.name, concat(mine, cast("Numbers[int]", value)))
         elif isinstance(value, Record):
-            old.set(field.name, merged(cast("Record | None", mine), value))
+            old.set(field.name, merge(cast("Record | None", mine), value))
         else:
             old.set(field.name, value)
     if new.has("_unknown"):
-        old.keep_all(new.unknown)
+        old.add_unknown_fields(new.unknown)
     return old
 
 
-def joined(old: Numbers[Number] | None, new: Numbers[Number]) -> Numbers[Number]:
-    """A repeated field that comes in several parts; `old` is used up."""
+def concat(old: Numbers[Number] | None, new: Numbers[Number]) -> Numbers[Number]:
+    """The concatenation of two parts of a repeated field; may modify `old`."""
     if old is None or len(old) == 0:
         return new
-    return extended(old if isinstance(old, list) else cast("list[Number]", old.tolist()), new)
+    return extend_list(old if isinstance(old, list) else cast("list[Number]", old.tolist()), new)
 
 
-def extended(old: list[Number] | None, new: Numbers[Number]) -> list[Number]:
-    """As `joined`, for a field that is always a list."""
+def extend_list(old: list[Number] | None, new: Numbers[Number]) -> list[Number]:
+    """As `concat`, for a field that is always a list."""
     values = new if isinstance(new, list) else cast("list[Number]", new.tolist())
     if old is None:
         return values
@@ -196,7 +198,7 @@ def is_empty(value: object) -> bool:
 
 
 def same(a: Record, b: Record) -> bool:
-    """Whether two records are of one kind and hold the same; however deep they are."""
+    """Whether two records have one type and equal fields; iterative, so any depth of nesting is fine."""
     pairs: list[tuple[object, object]] = [(a, b)]
     while pairs:
         a_value, b_value = pairs.pop()
@@ -222,7 +224,7 @@ def fields_of(record: Record) -> Iterator[tuple[str, object]]:
 
 
 def equal(a: object, b: object) -> bool:
-    """Whether two scalars or arrays are the same; NaN equals NaN, bytes and views compare by content."""
+    """Whether two scalars or arrays are equal; NaN equals NaN, bytes and views compare by content."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=np.asarray(a).dtype.kind == "f")
     if isinstance(a, float) and isinstance(b, float) and a != a:
@@ -230,16 +232,16 @@ def equal(a: object, b: object) -> bool:
     return a == b
 
 
-def flaw(field: Field, value: object) -> str:
-    """Why one value of the field cannot be written in any form; "" when it can."""
+def value_error(field: Field, value: object) -> str:
+    """Why no format can represent this value of the field; "" if it is valid."""
     if field.kind == "string":
         fits = isinstance(value, str)
         if fits and not is_encodable(cast(str, value)):
-            return f"{brief(value)} holds surrogates that stand for no byte"
+            return f"a surrogate in a string must be the escape of a byte; got {brief(value)}"
     elif field.kind == "bytes":
         fits = isinstance(value, bytes | bytearray | memoryview)
         if isinstance(value, memoryview) and not value.c_contiguous:
-            return "a view of scattered bytes stands where bytes in one piece are wanted"
+            return "the value must be contiguous bytes; got a strided memoryview"
     elif field.kind == "message":
         fits = type(value) is field.message
     elif field.kind in ("float", "double"):
@@ -247,14 +249,14 @@ def flaw(field: Field, value: object) -> str:
     else:
         fits = isinstance(value, int | np.integer)
     if not fits:
-        wanted = field.message.__name__ if field.message else field.kind
-        found = type(value).__name__ + ("" if isinstance(value, Record) else f" {brief(value)}")
-        return f"{found} stands where {wanted} is wanted"
-    return flaw_of_number(field, value) if isinstance(value, int | float | np.number) else ""
+        expected = field.message.__name__ if field.message else field.kind
+        actual = type(value).__name__ + ("" if isinstance(value, Record) else f" {brief(value)}")
+        return f"the value must be {expected}; got {actual}"
+    return number_error(field, value) if isinstance(value, int | float | np.number) else ""
 
 
 def is_encodable(text: str) -> bool:
-    """Whether the text is Unicode, apart from the escapes of single bytes."""
+    """Whether the text is valid Unicode, apart from surrogate escapes of single bytes."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -262,18 +264,22 @@ def is_encodable(text: str) -> bool:
     return True
 
 
-def flaw_of_number(field: Field, value: int | float | np.number) -> str:
+def number_error(field: Field, value: int | float | np.number) -> str:
     if field.kind not in ("float", "double"):
-        return "" if index(cast(int, value)) in RANGES[field.kind] else f"{value} does not fit {field.kind}"
+        return (
+            ""
+            if index(cast(int, value)) in RANGES[field.kind]
+            else f"the value must fit in {field.kind}; got {value}"
+        )
     try:
         struct.pack("<f" if field.kind == "float" else "<d", value)
     except (OverflowError, struct.error):
-        return f"{value} does not fit {field.kind}"
+        return f"the value must fit in {field.kind}; got {value}"
     return ""
 
 
 def brief(value: object) -> str:
-    """A representation that stays short for long payloads and lists."""
+    """A `repr` that is short for long payloads, strings and lists too."""
     if isinstance(value, memoryview | bytes) and len(value) > 32:
         return f"<{len(value)} bytes>"
     if isinstance(value, list | np.ndarray) and len(value) > 8:

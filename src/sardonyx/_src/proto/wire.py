@@ -1,6 +1,6 @@
-"""What the decoders share: varints, payload views, unknown fields, limits.
+"""Primitives of the protobuf wire format for the decoders: varints, payload views, unknown fields, limits.
 
-Positions count from the start of the buffer at hand, which is the whole data or a copied part of them.
+Positions are relative to the start of the current buffer, which is the whole data or a copied part of it.
 """
 
 from __future__ import annotations
@@ -26,44 +26,46 @@ f64 = struct.Struct("<d").unpack_from
 
 
 class WireError(Exception):
-    """Bytes that are not protobuf; `at` counts from the start of the buffer at hand."""
+    """Malformed wire data; `position` is relative to the start of the current buffer."""
 
-    def __init__(self, why: str, at: int) -> None:
+    def __init__(self, why: str, position: int) -> None:
         super().__init__(why)
-        self.why, self.at = why, at
+        self.why, self.position = why, position
 
 
 def too_long(start: int, p: int, q: int, e: int) -> WireError:
-    """The fault of a field that starts at `start` with a value b[p:q], in a message that ends at e."""
-    return WireError(f"the field wants {q - p} bytes, but its message has {max(e - p, 0)} more", start)
+    """The error for a field that starts at `start` with a value b[p:q], in a message that ends at e."""
+    what = f"the length of a field must be at most {max(e - p, 0)}, the bytes left in its message"
+    return WireError(f"{what}; got {q - p}", start)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a decoder accepts; every bound can be raised by the caller."""
+    """Upper bounds on what a decoder accepts; the caller can raise each of them."""
 
-    nesting: int = 128  # messages that hold messages of their own kind: graphs, types, sequences
+    nesting: int = 128  # levels of messages that contain messages of their own kind: graphs, types, sequences
     records: int = 5_000_000  # messages of all kinds
     size: int = 1 << 42  # bytes of the whole data
 
 
-class Context:
-    """The data that is being decoded, and what is left of its limits."""
+class DecodeContext:
+    """State of one decode: the data, the offset of the current buffer, and the remaining limits."""
 
     __slots__ = ("base", "depth", "limits", "records", "uncounted", "view")
 
     def __init__(self, data: Buffer, limits: Limits) -> None:
         self.view = memoryview(data)
-        self.base = 0  # where the buffer at hand starts in `view`
+        self.base = 0  # offset of the current buffer in `view`
         self.limits = limits
         self.depth = limits.nesting
         self.records = limits.records
         self.uncounted = len(data) < 2 * limits.records  # a message takes two bytes at least
 
-    def enter(self, at: int) -> None:
+    def enter(self, position: int) -> None:
+        """Counts one more level of nesting; raises LimitError past the limit."""
         self.depth -= 1
         if self.depth < 0:
-            what = f"byte {self.base + at}: messages are nested more than {self.limits.nesting} levels deep"
+            what = f"byte {self.base + position}: messages must be nested at most {self.limits.nesting} levels deep"
             raise LimitError(what, limit="nesting")
 
     def leave(self) -> None:
@@ -71,30 +73,32 @@ class Context:
 
 
 class Decoder(Protocol[R_co]):
-    def __call__(self, b: Buffer, p: int, e: int, c: Context, /) -> R_co: ...
+    def __call__(self, b: Buffer, p: int, e: int, context: DecodeContext, /) -> R_co: ...
 
 
-def chunk(decode: Decoder[R_co], b: Buffer, p: int, q: int, c: Context) -> R_co:
-    """Decodes b[p:q], counted, and from a copy when it is a short part of a memory map."""
-    c.records -= 1
-    if c.records < 0:
-        raise LimitError(f"the data holds more than {c.limits.records} messages", limit="records")
+def chunk(decode: Decoder[R_co], b: Buffer, p: int, q: int, context: DecodeContext) -> R_co:
+    """Decodes and counts the message b[p:q]; a short part of a memory map is decoded from a copy."""
+    context.records -= 1
+    if context.records < 0:
+        raise LimitError(
+            f"the data must have at most {context.limits.records} messages; got more", limit="records"
+        )
     if type(b) is bytes or q - p > COPY_UP_TO:
-        return decode(b, p, q, c)
-    depth = c.depth
-    c.base += p
+        return decode(b, p, q, context)
+    depth = context.depth
+    context.base += p
     try:
-        record = decode(b[p:q], 0, q - p, c)
-    except IndexError:  # a field runs past q: in place, the decoder sees where
-        c.base -= p
-        c.depth = depth
-        return decode(b, p, q, c)
-    c.base -= p
+        record = decode(b[p:q], 0, q - p, context)
+    except IndexError:  # a field runs past q: decode in place, where the decoder can report the position
+        context.base -= p
+        context.depth = depth
+        return decode(b, p, q, context)
+    context.base -= p
     return record
 
 
 def varint(b: Buffer, p: int) -> tuple[int, int]:
-    """The varint at p as an unsigned 64-bit number, and where it ends."""
+    """The varint at p as an unsigned 64-bit number, and its end."""
     result = shift = 0
     start = p
     while True:
@@ -105,44 +109,44 @@ def varint(b: Buffer, p: int) -> tuple[int, int]:
             break
         shift += 7
         if shift > 63:
-            raise WireError("a varint has more than ten bytes", start)
+            raise WireError("a varint must have at most ten bytes", start)
     if result >> 64:
-        raise WireError("a varint does not fit 64 bits", start)
+        raise WireError("a varint must fit in 64 bits", start)
     return result, p
 
 
 def long_tag(b: Buffer, p: int) -> tuple[int, int]:
-    """The tag at p, which has 32 bits in at most five bytes, and where it ends."""
+    """The tag at p (32 bits in at most five bytes), and its end."""
     tag, q = varint(b, p)
     if q - p > 5 or tag > 0xFFFFFFFF:
-        raise WireError("a tag does not fit 32 bits", p)
+        raise WireError("a tag must fit in 32 bits", p)
     return tag, q
 
 
 def to_int32(v: int) -> int:
-    """The low 32 bits of a varint as a signed number, which is how protobuf reads int32 and enums."""
+    """The low 32 bits of a varint as a signed number: protobuf's decoding of int32 and enums."""
     return (v & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
 
 
-def payload(b: Buffer, p: int, q: int, c: Context) -> Payload:
-    """b[p:q], as a view of the whole data when it is long."""
+def payload(b: Buffer, p: int, q: int, context: DecodeContext) -> Payload:
+    """b[p:q]; a view of the whole data if it is long."""
     if q - p < VIEW_FROM:
         return b[p:q]
-    return c.view[c.base + p : c.base + q]
+    return context.view[context.base + p : context.base + q]
 
 
 def skip(b: Buffer, p: int, e: int, tag: int, start: int) -> int:
-    """Where the unknown field whose tag has been read ends; groups, which may nest, are skipped whole."""
+    """The end of the unknown field whose tag has been read; a group is skipped with all groups nested in it."""
     groups: list[int] = []
     while True:
         number, wire = tag >> 3, tag & 7
         if number == 0:
-            raise WireError("0 is not a field number", start)
+            raise WireError("a field number must be positive; got 0", start)
         if wire == 3:
             groups.append(number)
         elif wire == 4:
             if not groups or groups.pop() != number:
-                raise WireError("a group ends that was not begun", start)
+                raise WireError("an end-group tag must match an open group", start)
         else:
             p = skip_value(b, p, wire, start)
         if p > e:
@@ -165,37 +169,40 @@ def skip_value(b: Buffer, p: int, wire: int, start: int) -> int:
     if wire == 2:
         n, p = varint(b, p)
         return p + n
-    raise WireError(f"wire type {wire} does not exist", start)
+    raise WireError(f"a wire type must be 0 to 5; got {wire}", start)
 
 
 # --- packed numbers --------------------------------------------------------------------------
 
 
-def packed_f32(b: Buffer, p: int, q: int, c: Context) -> Numbers[float]:
-    return packed_fixed(b, p, q, c, np.dtype("<f4"))
+def unpack_f32(b: Buffer, p: int, q: int, context: DecodeContext) -> Numbers[float]:
+    return unpack_floats(b, p, q, context, np.dtype("<f4"))
 
 
-def packed_f64(b: Buffer, p: int, q: int, c: Context) -> Numbers[float]:
-    return packed_fixed(b, p, q, c, np.dtype("<f8"))
+def unpack_f64(b: Buffer, p: int, q: int, context: DecodeContext) -> Numbers[float]:
+    return unpack_floats(b, p, q, context, np.dtype("<f8"))
 
 
-def packed_fixed(b: Buffer, p: int, q: int, c: Context, dtype: np.dtype[np.floating]) -> Numbers[float]:
-    """A packed field of floats or doubles: a list when it is short, a view of the data when it is long."""
+def unpack_floats(
+    b: Buffer, p: int, q: int, context: DecodeContext, dtype: np.dtype[np.floating]
+) -> Numbers[float]:
+    """A packed field of floats or doubles: a list if it is short, a view of the data if it is long."""
     count, rest = divmod(q - p, dtype.itemsize)
     if rest:
-        raise WireError(f"{q - p} bytes are not a whole number of {dtype.itemsize}-byte numbers", p)
+        what = f"the length of a packed field must be a multiple of {dtype.itemsize} bytes; got {q - p}"
+        raise WireError(what, p)
     if q - p >= VIEW_FROM:
-        return np.frombuffer(payload(b, p, q, c), dtype)
+        return np.frombuffer(payload(b, p, q, context), dtype)
     return list(struct.unpack(f"<{count}{dtype.char}", b[p:q]))
 
 
-INTEGERS: dict[str, type[np.integer]] = {"int32": np.int32, "int64": np.int64, "uint64": np.uint64}
+VARINT_DTYPES: dict[str, type[np.integer]] = {"int32": np.int32, "int64": np.int64, "uint64": np.uint64}
 
 
-def packed_varints(b: Buffer, p: int, q: int, kind: Literal["int32", "int64", "uint64"]) -> Numbers[int]:
-    """A packed field of varints: a list when it is short, an array when it is long."""
+def unpack_varints(b: Buffer, p: int, q: int, kind: Literal["int32", "int64", "uint64"]) -> Numbers[int]:
+    """A packed field of varints: a list if it is short, an array if it is long."""
     if q - p >= VIEW_FROM:
-        return varint_array(np.frombuffer(b[p:q], np.uint8), p).astype(INTEGERS[kind])
+        return varint_array(np.frombuffer(b[p:q], np.uint8), p).astype(VARINT_DTYPES[kind])
     values: list[int] = []
     start = p
     while p < q:
@@ -210,7 +217,7 @@ def packed_varints(b: Buffer, p: int, q: int, kind: Literal["int32", "int64", "u
 
 
 def varint_array(data: NDArray[np.uint8], p: int) -> NDArray[np.uint64]:
-    """All varints of `data`, which starts at p of its buffer."""
+    """All varints of `data`, whose first byte is at position p of the current buffer."""
     ends = np.flatnonzero(data < 128)
     if not len(ends) or ends[-1] != len(data) - 1:
         raise WireError("a number runs past the end of its field", p + len(data) - 1)
@@ -218,7 +225,7 @@ def varint_array(data: NDArray[np.uint8], p: int) -> NDArray[np.uint64]:
     widths = ends - starts + 1
     wide = np.flatnonzero((widths > 10) | ((widths == 10) & (data[ends] > 1)))
     if len(wide):
-        raise WireError("a varint does not fit 64 bits", p + int(starts[wide[0]]))
+        raise WireError("a varint must fit in 64 bits", p + int(starts[wide[0]]))
     result = np.zeros(len(ends), np.uint64)
     for k in range(int(widths.max())):
         some = widths > k

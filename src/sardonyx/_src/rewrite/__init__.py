@@ -1,1 +1,1 @@
-"""Models made smaller and faster: an engine and a folder of passes."""
+"""Model optimisation: a rewriting engine and its passes."""

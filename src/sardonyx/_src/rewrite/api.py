@@ -1,14 +1,14 @@
-"""How a pass is declared: a file in `passes`, whose docstring is its page and, for a pattern, the pattern itself.
+"""Declaration of passes.  A pass is a file in `passes`; its docstring is its documentation and holds its pattern.
 
 A pass is one of three kinds:
 
-    @pattern(phase="fuse")           the Before text is searched for and replaced by the After text
-    def fuse_swish(m: Match) -> Bindings | None: ...
+    @pattern(phase="fuse")           replaces matches of the Before text by the After text
+    def fuse_swish(match: Match) -> Bindings | None: ...
 
-    @rewrite(root="Cast", phase="simplify")   asked about every node of that operator (all nodes without `root`)
+    @rewrite(root="Cast", phase="simplify")   called with every node of that operator (all nodes without `root`)
     def drop_casts(node: Node, edit: Edit) -> bool: ...
 
-    @sweep(phase="simplify")         looks at the whole model; yields after each edit
+    @sweep(phase="simplify")         walks the whole model and yields after each edit
     def merge_initializers(edit: Edit) -> Iterator[str]: ...
 """
 
@@ -22,37 +22,37 @@ import numpy as np
 
 from sardonyx._src.ir.graph import Attribute, AttributeScalar, Node
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.match import Match
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.engine.match import Match
 
 Phase = Literal["expand", "simplify", "fuse"]
 PHASES: tuple[Phase, ...] = ("expand", "simplify", "fuse")
 
-# What a pattern's function adds to what was matched: attributes for `@name` of the After text, arrays for names of
-# values that it reads and nothing defines.
+# The bindings that a pattern's function adds to a match: attributes for `@name` in the After text, and arrays for
+# names of values that nothing defines.
 Binding: TypeAlias = (
     "Array | np.generic | AttributeScalar | Attribute | tuple[int, ...] | tuple[float, ...] | str | None"
 )
 Bindings: TypeAlias = Mapping[str, Binding]
-AskPattern: TypeAlias = Callable[[Match], "Bindings | None"]
-AskNode: TypeAlias = Callable[[Node, Edit], bool]
-AskModel: TypeAlias = Callable[[Edit], Iterator[str]]
+MatchCallback: TypeAlias = Callable[[Match], "Bindings | None"]
+NodeCallback: TypeAlias = Callable[[Node, Edit], bool]
+ModelCallback: TypeAlias = Callable[[Edit], Iterator[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A pass as its decorator states it; its name and page are those of its module.
+    """A registered pass; its name and page are those of its module.
 
-    `roots` are operators of the default domain whose nodes it is asked about, none: all nodes.
+    `roots`: the operators of the default domain to whose nodes it applies; empty for all nodes.
     """
 
     kind: Literal["pattern", "rewrite", "sweep"]
     phase: Phase
     roots: tuple[str, ...]
     module: str
-    on_match: AskPattern | None = None
-    on_node: AskNode | None = None
-    on_model: AskModel | None = None
+    on_match: MatchCallback | None = None
+    on_node: NodeCallback | None = None
+    on_model: ModelCallback | None = None
 
     @property
     def name(self) -> str:
@@ -60,43 +60,43 @@ class Pass:
         return self.module.rpartition(".")[2].replace("_", "-")
 
 
-REGISTERED: list[Pass] = []
+REGISTERED_PASSES: list[Pass] = []
 
 
-def pattern(*, phase: Phase) -> Callable[[AskPattern], AskPattern]:
-    """Registers a pass that replaces its Before text by its After text.
+def pattern(*, phase: Phase) -> Callable[[MatchCallback], MatchCallback]:
+    """Register a pass that replaces its Before text by its After text.
 
-    The function is asked about every match; it answers with what the After text needs besides, or None to leave the
-    nodes as they are.
+    The function is called with every match; it returns further bindings for the After text, or None to reject the
+    match.
     """
 
-    def register(function: AskPattern) -> AskPattern:
-        REGISTERED.append(Pass("pattern", phase, (), function.__module__, on_match=function))
+    def register(function: MatchCallback) -> MatchCallback:
+        REGISTERED_PASSES.append(Pass("pattern", phase, (), function.__module__, on_match=function))
         return function
 
     return register
 
 
-def rewrite(*, phase: Phase, root: str | tuple[str, ...] = ()) -> Callable[[AskNode], AskNode]:
-    """Registers a pass that is asked about nodes, one at a time; it answers whether it changed anything.
+def rewrite(*, phase: Phase, root: str | tuple[str, ...] = ()) -> Callable[[NodeCallback], NodeCallback]:
+    """Register a pass that is called with single nodes and returns whether it changed the model.
 
-    A node of `root` is one in a version that the docstring's Spec line lists; without `root` it is any node of an
-    operator that is known.
+    Nodes of `root` are those in the versions that the docstring's Spec line lists; without `root`, the pass is called
+    with every node.
     """
 
-    def register(function: AskNode) -> AskNode:
+    def register(function: NodeCallback) -> NodeCallback:
         roots = (root,) if isinstance(root, str) else root
-        REGISTERED.append(Pass("rewrite", phase, roots, function.__module__, on_node=function))
+        REGISTERED_PASSES.append(Pass("rewrite", phase, roots, function.__module__, on_node=function))
         return function
 
     return register
 
 
-def sweep(*, phase: Phase) -> Callable[[AskModel], AskModel]:
-    """Registers a pass over the whole model, which yields the place of each edit as soon as it is done."""
+def sweep(*, phase: Phase) -> Callable[[ModelCallback], ModelCallback]:
+    """Register a pass over the whole model, which yields a description of each edit directly after it."""
 
-    def register(function: AskModel) -> AskModel:
-        REGISTERED.append(Pass("sweep", phase, (), function.__module__, on_model=function))
+    def register(function: ModelCallback) -> ModelCallback:
+        REGISTERED_PASSES.append(Pass("sweep", phase, (), function.__module__, on_model=function))
         return function
 
     return register

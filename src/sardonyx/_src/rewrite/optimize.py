@@ -1,17 +1,17 @@
-"""`sx.optimize`: a model made smaller and faster by passes, and the proof that its results are the same."""
+"""`sx.optimize`: run rewriting passes on a model, and verify that its results are unchanged."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from sardonyx._src.io.load import without_collection
+from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Model
-from sardonyx._src.rewrite.driver import Budget, Driver
-from sardonyx._src.rewrite.edit import GROWTH, Edit
-from sardonyx._src.rewrite.pages import chosen
-from sardonyx._src.rewrite.proof import prove
+from sardonyx._src.rewrite.engine.driver import Budget, Driver
+from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES, Edit
+from sardonyx._src.rewrite.pages import select_passes
+from sardonyx._src.rewrite.proof.prove import prove
 from sardonyx._src.rewrite.report import OptimizationReport, count_nodes
 
 
@@ -23,38 +23,38 @@ def optimize(
     verify: bool = False,
     stop_after: int | None = None,
     seconds: float | None = None,
-    growth: int = GROWTH,
+    growth: int = DEFAULT_GROWTH_BYTES,
     debug: bool = False,
     dims: Mapping[str, int] | None = None,
     report: OptimizationReport | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Model:
-    """A copy of the model with fewer and cheaper nodes that computes the same; the model itself is left as it is.
+    """Return an equivalent copy of the model with fewer and cheaper nodes; the model itself is unchanged.
 
-    Runs the default passes, or those that `passes` names, less those in `skip`, until none finds anything to do, or
-    until `stop_after` edits or `seconds` are spent.  Constants that are computed beforehand may add `growth` bytes.  Names of inputs and outputs, declared types, docs, metadata,
-    functions and training graphs are kept; floats may round differently where an operator is merged into another.
+    Runs all passes, or those in `passes`, minus those in `skip`, to a fixpoint or until `stop_after` edits or `seconds`
+    are spent.  Folded constants may add `growth` bytes.  Names of inputs and outputs, declared types, docs, metadata,
+    functions and training graphs are kept; floats may round differently where operators are fused.
 
     `verify` runs both models on generated inputs (`dims` fixes dimension variables) and raises OptimizationError,
-    naming the guilty edit, where results differ.  `debug` holds the model to its invariants after every edit.
+    naming the first wrong edit, if results differ.  `debug` verifies the model's invariants after every edit.
     `report` is filled in; `progress` is called with the number of edits so far.
 
     Raises InputError for a pass that does not exist, and what `infer` raises.
     """
-    found = OptimizationReport() if report is None else report
-    wanted = chosen(passes, skip)
+    filled_report = OptimizationReport() if report is None else report
+    selected = select_passes(passes, skip)
     budget = Budget(stop_after, seconds, growth)
-    result = rewritten(model, wanted, budget, found, debug=debug, progress=progress)
+    result = run_passes(model, selected, budget, filled_report, debug=debug, progress=progress)
     if verify:
 
-        def again(edits: int) -> Model:
-            return rewritten(model, wanted, Budget(edits, growth=growth), OptimizationReport())
+        def rebuild(edits: int) -> Model:
+            return run_passes(model, selected, Budget(edits, growth=growth), OptimizationReport())
 
-        prove(model, result, again, found, dims or {})
+        prove(model, result, rebuild, filled_report, dims or {})
     return result
 
 
-def rewritten(
+def run_passes(
     model: Model,
     passes: list[str],
     budget: Budget,
@@ -63,11 +63,11 @@ def rewritten(
     debug: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Model:
-    """A copy of the model after the passes."""
+    """A copy of the model, rewritten by the passes."""
     start = time.perf_counter()
     report.nodes_before = count_nodes(model)
     result = clone(model)
-    with without_collection():
+    with pause_gc():
         edit = Edit(result, budget.growth)
         Driver(edit, report, budget, debug, progress).run(passes)
         edit.facts.restore()

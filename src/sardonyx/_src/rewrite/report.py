@@ -1,4 +1,4 @@
-"""What an optimisation did."""
+"""The report of an optimisation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sardonyx._src.ir.walk import nodes, roots
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
-    """One edit: the pass, and the node or value that it was about."""
+class AppliedEdit:
+    """One edit: its number, the pass, and the node or value changed."""
 
     number: int
     name: str
@@ -22,7 +22,7 @@ class Applied:
 
 @dataclass(slots=True)
 class PassReport:
-    """How often a pass changed something, and the seconds that it took, searching included."""
+    """The number of edits of a pass, and its time in seconds, matching included."""
 
     edits: int = 0
     seconds: float = 0.0
@@ -30,17 +30,18 @@ class PassReport:
 
 @dataclass(slots=True)
 class OptimizationReport:
-    """Counts and times of one optimisation; nodes of subgraphs and functions are counted, too.
+    """Counts and times of one optimisation; nodes of subgraphs and functions are counted too.
 
-    `proved` says on how many sets of inputs the results were compared, None when nobody asked; `unproved` why not.
+    `proved`: the number of generated inputs on which results were compared, None without verification; `unproved`: why
+    there were none.
     """
 
     nodes_before: int = 0
     nodes_after: int = 0
     seconds: float = 0.0
     passes: dict[str, PassReport] = field(default_factory=dict)
-    edits: list[Applied] = field(default_factory=list)
-    stopped: str = ""  # why the passes did not come to an end
+    edits: list[AppliedEdit] = field(default_factory=list)
+    stopped: str = ""  # why no fixpoint was reached
     proved: int | None = None
     unproved: str = ""
 
@@ -53,7 +54,10 @@ class OptimizationReport:
         rows.sort(key=lambda row: -row[1].edits)
         width = max((len(name) for name, _ in rows), default=0)
         lines = [f"nodes: {self.nodes_before} -> {self.nodes_after} ({self.seconds:.2f} s)"]
-        lines += [f"  {name:{width}}  {one.edits:6} edits  {one.seconds * 1e3:8.1f} ms" for name, one in rows]
+        lines += [
+            f"  {name:{width}}  {pass_report.edits:6} edits  {pass_report.seconds * 1e3:8.1f} ms"
+            for name, pass_report in rows
+        ]
         if self.stopped:
             lines.append(f"stopped: {self.stopped}")
         if self.proved is not None:
@@ -80,5 +84,5 @@ class OptimizationReport:
 
 
 def count_nodes(model: Model) -> int:
-    """The nodes of all graphs of a model."""
+    """The number of nodes in all graphs of a model."""
     return sum(1 for root in roots(model) for _ in nodes(root))

@@ -1,45 +1,44 @@
-"""The native engine of a session: compiled programs where they fit, the reference engine for what is left."""
+"""The native engine of a session: compiled programs, and the reference engine for what they cannot run."""
 
 from __future__ import annotations
 
 import gc
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sardonyx._src.compile.program import HostCall, Program
-from sardonyx._src.interp.draws import Draws
+from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.io.load import without_collection
-from sardonyx._src.io.nesting import nesting_limited
-from sardonyx._src.io.pages import let_go_of_files
+from sardonyx._src.interp.run_state import RandomSource
+from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.memory_release import release_file_pages
+from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.graph import Model, Node
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
-from sardonyx._src.runtime.deferred import Deferred
-from sardonyx._src.runtime.helped import helped
-from sardonyx._src.runtime.host import inputs_of
-from sardonyx._src.runtime.limits import Unfit
-from sardonyx._src.runtime.native import NativeProgram, compile_model
-from sardonyx._src.runtime.unchanged import COMPILED, Version
+from sardonyx._src.runtime.async_compilation import async_compilation
+from sardonyx._src.runtime.fallback_ops import values_read
+from sardonyx._src.runtime.lazy_model import LazyModel
+from sardonyx._src.runtime.native_program import NativeProgram, compile_model
+from sardonyx._src.runtime.run_limits import OVERRIDDEN_INITIALIZER, Bailout
+from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, FileStamp
+from sardonyx._src.runtime.stats import RunCounters, SessionStats
 
 if TYPE_CHECKING:
-    from sardonyx._src.runtime.memory_plan import MemoryPlan
+    from sardonyx._src.runtime.memory_report import MemoryReport
 
-log = logging.getLogger(__name__)
 Observer = Callable[[Node, Sequence[RuntimeValue]], None]
 
 
 class NativeEngine:
-    """Runs a model's graph by a compiled program.
+    """Runs a model as a compiled program.
 
-    The program is for callers who override no initializer, and for feeds that every operator takes.  Whatever else is
-    asked, a run that is observed among it, the reference engine answers: it says what is wrong with feeds.
+    The program is compiled for callers who override no initializer, and for feeds that satisfy its guards.  Everything
+    else, including observed runs, goes to the reference engine, which reports what is wrong with the feeds.
     """
 
-    behind: Interpreter | None = None  # the reference engine, once it was asked
+    loaded_reference: Interpreter | None = None  # the reference engine, once it was needed
 
     def __init__(
         self,
@@ -48,97 +47,115 @@ class NativeEngine:
         threads: int | None = None,
         limits: RunLimits | None = None,
         seed: int | None = None,
-        version: Version | None = None,
+        stamp: FileStamp | None = None,
         program: Program | None = None,
+        counters: RunCounters | None = None,
     ) -> None:
-        """version: tells the model from all others, if that is known; engines of one version share its program, and
-        so do those of models that hold the same.  program: that of the model, if it is there already.
+        """stamp: of the model's file, if all of its data is there; engines of one stamp share a program, and so do
+        those of models with equal content.  program: the model's, if it is compiled already.
 
         Raises, before anything runs, what the reference engine raises for a model that cannot be run.
         """
-        self.begin(model, limits, seed)
-        self.behind = self.interpreter()
-        # Imported here because kept programs do without.
-        from sardonyx._src.runtime.content import compiled, content_of, shared
+        self.initialize(model, limits, seed, counters)
+        self.loaded_reference = self.make_reference()
+        # Lazy import: cached programs run without it.
+        from sardonyx._src.runtime.content_hash import digest_model, find_shared_program, share_program
 
-        with helped(), nesting_limited(), without_collection():
-            key = version or content_of(model)
-            self.compiled = shared(key) or compiled(program or program_of(model), key)
-            self.native = NativeProgram(self.compiled.program, threads)
-        if key is not None:  # now that weights are packed: nothing that callers write to changes them
-            COMPILED[key] = self.compiled
-        self.again = self.native.again
+        with async_compilation(), limit_nesting(), pause_gc():
+            key = stamp or digest_model(model)
+            self.shared_program = find_shared_program(key) or share_program(
+                program or compile_releasing_weights(model), key
+            )
+            self.native = NativeProgram(self.shared_program.program, threads, self.counters)
+        if key is not None:  # only now: weights are packed, so that callers' writes cannot change them
+            SHARED_PROGRAMS[key] = self.shared_program
+        self.try_run = self.native.try_run
 
-    def begin(self, given: Model | Deferred, limits: RunLimits | None, seed: int | None) -> None:
-        """Sets what an engine has besides its program."""
-        self.given = given
-        self.interface = given if isinstance(given, Model) else given.interface
+    def initialize(
+        self,
+        source: Model | LazyModel,
+        limits: RunLimits | None,
+        seed: int | None,
+        counters: RunCounters | None,
+    ) -> None:
+        """Sets what does not depend on the program."""
+        self.source = source
+        self.interface = source if isinstance(source, Model) else source.interface
         self.limits = limits or RunLimits()
-        self.draws = Draws(seed)
+        self.random_source = RandomSource(seed)
+        self.counters = counters or RunCounters()
         self.defaults = {v.name for v in self.interface.graph.inputs if v.initializer is not None}
 
     @property
     def model(self) -> Model:
-        return self.given if isinstance(self.given, Model) else self.given.model
+        return self.source if isinstance(self.source, Model) else self.source.model
 
     @property
     def reference(self) -> Interpreter:
-        """The reference engine behind this one."""
-        if self.behind is None:
-            self.behind = self.interpreter()
-        return self.behind
+        """The reference engine for the same model."""
+        if self.loaded_reference is None:
+            self.loaded_reference = self.make_reference()
+        return self.loaded_reference
 
-    def interpreter(self) -> Interpreter:
-        """A reference engine whose random operators go on where these are."""
-        return Interpreter(self.model, limits=self.limits, draws=self.draws)
+    def make_reference(self) -> Interpreter:
+        """A reference engine that draws from the same random numbers."""
+        return Interpreter(self.model, limits=self.limits, random_source=self.random_source)
 
     def __del__(self) -> None:
-        """Lets go of the memory of runs at once: contexts and their program hold each other."""
         native = getattr(self, "native", None)
         if native is not None:
-            native.idle.clear()
+            native.release_contexts()
 
     def run(
         self, feeds: Mapping[str, RuntimeValue], observe: Observer | None = None
     ) -> dict[str, RuntimeValue]:
         """The outputs by name; inputs that are not fed take their defaults."""
-        if observe is not None or not self.defaults.isdisjoint(feeds):
+        if observe is not None:
             return self.reference.run(feeds, observe)
+        if not self.defaults.isdisjoint(feeds):
+            self.counters.record_bailout(OVERRIDDEN_INITIALIZER)
+            return self.reference.run(feeds)
         try:
-            with np.errstate(all="ignore"), nesting_limited():
-                return self.native.run(feeds, self.limits, self.draws)
-        except Unfit:
-            log.info("a run is beyond what the program was made for: the reference engine does it")
+            with np.errstate(all="ignore"), limit_nesting():
+                return self.native.run(feeds, self.limits, self.random_source)
+        except Bailout as bailout:
+            self.counters.record_bailout(bailout.guard)
             return self.reference.run(feeds)
 
-    def approve(self, feeds: Mapping[str, RuntimeValue]) -> None:
-        """Says that feeds of these dims, and what a run made of them, are as the model declares."""
+    def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
+        """Records that feeds of these sizes, and the outputs of their run, matched the model's declarations."""
         if self.defaults.isdisjoint(feeds):
-            self.native.approve(feeds)
+            self.native.record_validated(feeds)
 
-    def memory_plan(self, lengths: Mapping[str, int]) -> MemoryPlan:
-        """What memory runs of these lengths take; raises InputError for those that no run has."""
+    def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
+        """The memory of a run with these dims; raises InputError for dims that no run can have."""
         return self.native.memory_plan(lengths)
 
+    def stats(self) -> SessionStats:
+        """The counters, with those of the native program."""
+        return self.counters.stats(
+            fast_path_runs=self.native.fast_path_runs, fallback_nodes=self.native.fallback_nodes
+        )
 
-def program_of(model: Model) -> Program:
-    """The program of a model, whose weights are yet to be packed; meanwhile nothing else holds them in memory."""
+
+def compile_releasing_weights(model: Model) -> Program:
+    """The program of a model, its weights not packed yet; nothing else keeps copies of them in memory."""
     program = compile_model(model)
-    let_go_of_weights(program)
-    gc.collect(0)  # what lowering knew of weights stands in cycles, all of them young
-    let_go_of_files(
+    release_weights(program)
+    gc.collect(0)  # lowering's facts about weights form reference cycles, all of them young
+    release_file_pages(
         v.initializer for v in model.graph.initializers.values() if isinstance(v.initializer, Tensor)
     )
     return program
 
 
-def let_go_of_weights(program: Program) -> None:
-    """Takes the constants out of a graph that none of the nodes left to the host reads: steps have their own."""
+def release_weights(program: Program) -> None:
+    """Removes the initializers that no fallback op reads from the program's graph: steps have packed ones."""
     read = {
         value
         for action in program.actions
-        if isinstance(action, HostCall)
-        for value in inputs_of(action.node)
+        if isinstance(action, FallbackOp)
+        for value in values_read(action.node)
     }
     graph = program.model.graph
     for value in list(graph.initializers.values()):

@@ -1,9 +1,8 @@
-"""What a caller feeds, as run-time values: converted where nothing is ambiguous, checked before anything runs."""
+"""Conversion of feeds to run-time values, where that is unambiguous, and checks before anything runs."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -22,32 +21,36 @@ from sardonyx._src.ir.types import (
     Type,
 )
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.dims import Lengths
+from sardonyx._src.runtime.declared_dims import DeclaredDims
+from sardonyx._src.suggestions import suggest
 
 
-def checked(
-    feeds: Mapping[str, object], inputs: Sequence[Value], lengths: Lengths
+def check_feeds(
+    feeds: Mapping[str, object], inputs: Sequence[Value], dims: DeclaredDims
 ) -> dict[str, RuntimeValue]:
     """The feeds as run-time values by name.
 
     Raises InputError for a name that is unknown or missing and for a value whose type, rank or sizes are not those
-    that the model declares; `lengths` learns what each dimension variable stands for.
+    that the model declares; `dims` binds the dimension variables.
     """
     if not isinstance(feeds, Mapping):
-        raise InputError(f"feeds are a dict from input name to value, not {kind(feeds)}", name="feeds")
+        raise InputError(
+            f"feeds must be a dict from input names to values; got {describe_kind(feeds)}", name="feeds"
+        )
     known = {v.name: v for v in inputs}
     for name in feeds:
         if name not in known:
-            raise InputError(f"the model has no input {name!r}{suggestion(name, known)}", name=name)
+            hint = suggest(name, known, "inputs")
+            raise InputError(f"the model has no input {name!r}{hint}", name=name)
     missing = [v.name for v in inputs if v.name not in feeds and v.initializer is None and not is_optional(v)]
     if missing:
         raise InputError(
-            f"no value for input {described(known[missing[0]])}{others(missing)}", name=missing[0]
+            f"no value for input {describe_input(known[missing[0]])}{list_others(missing)}", name=missing[0]
         )
-    result = {name: converted(value, known[name].type, name) for name, value in feeds.items()}
+    result = {name: convert_feed(value, known[name].type, name) for name, value in feeds.items()}
     for name, value in result.items():
-        lengths.hold(value, known[name].type, f"input {name!r}")
-    lengths.settle()
+        dims.check(value, known[name].type, f"input {name!r}")
+    dims.check_pending()
     return result
 
 
@@ -55,71 +58,72 @@ def is_optional(value: Value) -> bool:
     return isinstance(value.type, OptionalType)
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
-    names = list(known)
-    close = difflib.get_close_matches(name, names, 1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; it has {', '.join(map(repr, names[:10]))}" if names else "; it has none"
-
-
-def described(value: Value) -> str:
+def describe_input(value: Value) -> str:
     return f"{value.name!r}" + (f" of type {value.type}" if value.type is not None else "")
 
 
-def others(missing: Sequence[str]) -> str:
+def list_others(missing: Sequence[str]) -> str:
     return f" (and none for {', '.join(map(repr, missing[1:]))})" if len(missing) > 1 else ""
 
 
-def converted(value: object, type: Type | None, name: str) -> RuntimeValue:
+def convert_feed(value: object, type: Type | None, name: str) -> RuntimeValue:
     """A fed value as the run-time value of an input of this type."""
     match type:
         case None | OpaqueType():
-            return tensor(value, None, name) if isinstance(value, np.ndarray) else cast(RuntimeValue, value)
+            return (
+                convert_tensor(value, None, name)
+                if isinstance(value, np.ndarray)
+                else cast(RuntimeValue, value)
+            )
         case TensorType():
-            return tensor(value, type.dtype, name)
+            return convert_tensor(value, type.dtype, name)
         case SparseTensorType():
             if not isinstance(value, SparseTensor):
-                raise InputError(f"input {name!r} takes a SparseTensor, not {kind(value)}", name=name)
+                raise InputError(
+                    f"input {name!r} must be a SparseTensor; got {describe_kind(value)}", name=name
+                )
             return value
         case SequenceType():
             if not isinstance(value, list | tuple):
                 raise InputError(
-                    f"input {name!r} is of type {type} and takes a list, not {kind(value)}", name=name
+                    f"input {name!r} of type {type} must be a list; got {describe_kind(value)}",
+                    name=name,
                 )
-            return [converted(v, type.elem, f"{name}[{i}]") for i, v in enumerate(value)]
+            return [convert_feed(v, type.elem, f"{name}[{i}]") for i, v in enumerate(value)]
         case OptionalType():
-            return None if value is None else converted(value, type.elem, name)
+            return None if value is None else convert_feed(value, type.elem, name)
         case MapType():
-            return mapping(value, type, name)
+            return convert_mapping(value, type, name)
 
 
-def mapping(value: object, type: MapType, name: str) -> RuntimeValue:
+def convert_mapping(value: object, type: MapType, name: str) -> RuntimeValue:
     if not isinstance(value, Mapping):
-        raise InputError(f"input {name!r} is of type {type} and takes a dict, not {kind(value)}", name=name)
-    wanted = str if type.key is DataType.STRING else int
+        raise InputError(
+            f"input {name!r} of type {type} must be a dict; got {describe_kind(value)}", name=name
+        )
+    key_type = str if type.key is DataType.STRING else int
     result: dict[object, RuntimeValue] = {}
-    for key, one in value.items():
+    for key, element in value.items():
         plain = key.item() if isinstance(key, np.generic) else key
-        if not isinstance(plain, wanted):
+        if not isinstance(plain, key_type):
             raise InputError(
-                f"input {name!r} takes keys of {type.key.text}, not {kind(key)} {key!r}", name=name
+                f"keys of input {name!r} must be {type.key.text}; got {describe_kind(key)} {key!r}", name=name
             )
-        result[plain] = converted(one, type.value, f"{name}[{plain!r}]")
+        result[plain] = convert_feed(element, type.value, f"{name}[{plain!r}]")
     return cast(RuntimeValue, result)
 
 
-def tensor(value: object, dtype: DataType | None, name: str) -> Array:
-    """An array of the element type; Python numbers and lists take it on, arrays must have it.
+def convert_tensor(value: object, dtype: DataType | None, name: str) -> Array:
+    """An array of the element type: arrays must have it, Python numbers and lists are converted.
 
-    It is a read-only view: what a caller gives is not written to.
+    It is a read-only view: feeds are never written to.
     """
     array = as_array(value, dtype, name).view()
     if dtype is DataType.STRING or (dtype is None and array.dtype.kind in "OSU"):
-        array = texts(array, name)
+        array = convert_strings(array, name)
     elif dtype is not None and array.dtype != dtype.numpy:
-        cure = f"pass x.astype({dtype.numpy.name!r}) if that is meant"
-        raise InputError(f"input {name!r} takes {dtype.text}, and is given {array.dtype}; {cure}", name=name)
+        cure = f"pass x.astype({dtype.numpy.name!r}) to convert it"
+        raise InputError(f"input {name!r} must be {dtype.text}; got {array.dtype}: {cure}", name=name)
     array.flags.writeable = False
     return array
 
@@ -128,7 +132,7 @@ def as_array(value: object, dtype: DataType | None, name: str) -> Array:
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(value)
     if isinstance(value, bool | int | float | complex | str | bytes | list | tuple):
-        return literal(value, dtype, name)
+        return convert_literal(value, dtype, name)
     try:
         if hasattr(value, "__array__"):
             return np.asarray(value)
@@ -139,61 +143,63 @@ def as_array(value: object, dtype: DataType | None, name: str) -> Array:
         ValueError,
         BufferError,
         RuntimeError,
-    ) as error:  # whatever the other library refuses with
-        raise InputError(f"input {name!r}: {kind(value)} gives no array: {error}", name=name) from error
-    raise InputError(f"input {name!r} takes an array, not {kind(value)}", name=name)
+    ) as error:  # whatever the other library raises
+        raise InputError(
+            f"input {name!r} must be an array; got {describe_kind(value)}, which does not convert: {error}",
+            name=name,
+        ) from error
+    raise InputError(f"input {name!r} must be an array; got {describe_kind(value)}", name=name)
 
 
-def literal(value: object, dtype: DataType | None, name: str) -> Array:
-    """Python numbers as an array of the element type, where they have a place in it."""
+def convert_literal(value: object, dtype: DataType | None, name: str) -> Array:
+    """Python numbers as an array of the element type, if it can represent them."""
     try:
         natural = np.asarray(value, dtype=object if dtype is DataType.STRING else None)
     except (ValueError, OverflowError) as error:
         raise InputError(f"input {name!r}: {error}", name=name) from None
     if dtype is None or dtype is DataType.STRING or natural.size == 0:
-        return natural if dtype in (None, DataType.STRING) else natural.astype(wanted_dtype(dtype))
+        return natural if dtype in (None, DataType.STRING) else natural.astype(numpy_dtype(dtype))
     kinds = "b" if dtype is DataType.BOOL else "iufc" if dtype.is_complex else "iuf"
     if natural.dtype.kind in kinds:
         with np.errstate(all="ignore"):
             result = natural.astype(dtype.numpy)
         if not is_lossy(natural, result, dtype):
             return result
-    raise InputError(
-        f"input {name!r} takes {dtype.text}, and {brief(value)} is not all of that type", name=name
-    )
+    raise InputError(f"input {name!r} must be {dtype.text}; got {abbreviate(value)}", name=name)
 
 
 def is_lossy(natural: Array, result: Array, dtype: DataType) -> bool:
-    """Whether a number has no place in the type: for floats, one that is too large; rounding is no loss."""
+    """Whether a number is out of range of the element type; rounding of floats is no loss."""
     if dtype.is_integer:
         return not np.array_equal(result.astype(object), natural.astype(object))
     wide = result.astype(np.complex128 if dtype.is_complex else np.float64)
     return bool((np.isfinite(natural) & ~np.isfinite(wide)).any())
 
 
-def wanted_dtype(dtype: DataType | None) -> np.dtype[np.generic]:
-    assert dtype is not None, "an element type is asked for where none is declared"
+def numpy_dtype(dtype: DataType | None) -> np.dtype[np.generic]:
+    assert dtype is not None, "the element type must be declared"
     return dtype.numpy
 
 
-def texts(array: Array, name: str) -> Array:
+def convert_strings(array: Array, name: str) -> Array:
     """A string tensor as an object array of str."""
     if array.dtype.kind not in "OSUT":
-        raise InputError(f"input {name!r} takes strings, and is given {array.dtype}", name=name)
+        raise InputError(f"input {name!r} must be strings; got {array.dtype}", name=name)
     result = np.empty(array.size, object)
-    for i, one in enumerate(array.reshape(-1).tolist()):
-        if not isinstance(one, str | bytes):
+    for i, element in enumerate(array.reshape(-1).tolist()):
+        if not isinstance(element, str | bytes):
             raise InputError(
-                f"input {name!r} takes strings, and element {i} is {kind(one)} {one!r}", name=name
+                f"input {name!r} must be strings; got {describe_kind(element)} {element!r} as element {i}",
+                name=name,
             )
-        result[i] = one if isinstance(one, str) else one.decode("utf-8", "surrogateescape")
+        result[i] = element if isinstance(element, str) else element.decode("utf-8", "surrogateescape")
     return result.reshape(array.shape)
 
 
-def kind(value: object) -> str:
+def describe_kind(value: object) -> str:
     return "None" if value is None else f"a {type(value).__name__}"
 
 
-def brief(value: object) -> str:
+def abbreviate(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,4 +1,4 @@
-"""How long each action of a program takes, and what the processor could do at most."""
+"""Measures the duration of each action of a program, and the peak rates of the processor."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile import peak
-from sardonyx._src.compile.llvm.jit import host
-from sardonyx._src.compile.llvm.kernels import address
-from sardonyx._src.compile.pool_words import RECORD
-from sardonyx._src.compile.program import Action
-from sardonyx._src.compile.step import Kernel, Step
+from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
+from sardonyx._src.compile.kernels import peak
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
+from sardonyx._src.compile.program.program import Action
+from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.interp.steps import Frame, Run
-from sardonyx._src.io.nesting import nesting_limited
+from sardonyx._src.interp.run_state import Frame, RunState
+from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
-from sardonyx._src.runtime.limits import Unfit
-from sardonyx._src.runtime.native import Context, NativeProgram
-from sardonyx._src.runtime.pool import shared
+from sardonyx._src.runtime.execution_context import ExecutionContext
+from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.thread_pool import get_thread_pool
 
-LEAST, MOST = 6, 400  # runs, half of them cut into actions
-BUDGET = 1.0  # seconds after which the least are enough
-PEAK_TURNS = 15
-MULTIPLIED = 20_000  # units of a turn
-COPIED = 32 << 20  # bytes, more than what a core has of the caches
+MIN_RUNS, MAX_RUNS = 6, 400  # of a profile; every second run is split into actions
+TIME_BUDGET = 1.0  # seconds, after which MIN_RUNS suffice
+PEAK_ROUNDS = 15
+MULTIPLY_UNITS = 20_000  # units of a round
+COPY_BYTES = 32 << 20  # more than the caches of a core hold
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
-    """An action, the seconds it takes, and its operations and bytes for the dims of the run; all turns of a loop together."""
+class TimedAction:
+    """An action, its seconds in a run, and its operations and bytes for the sizes of the run; all iterations of a loop together."""
 
     action: Action
     seconds: float
@@ -42,116 +43,119 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
-class Peak:
-    """What one thread does at most: floating-point operations, and bytes read and written, in a second."""
+class MachinePeak:
+    """Peak rates of one thread: floating-point operations, and bytes read and written, per second."""
 
     flops: float
     traffic: float
 
 
-class TimedContext(Context):
-    """A context that looks at the clock: before and after a run, or where it is cut, each of its actions."""
+class TimedContext(ExecutionContext):
+    """An execution context that times whole runs, or each action of a run (`is_split`)."""
 
     def __init__(self, native: NativeProgram) -> None:
         super().__init__(native)
-        self.is_cut = False
-        self.whole: list[float] = []
+        self.is_split = False
+        self.run_seconds: list[float] = []
         self.samples: list[list[float]] = [[] for _ in native.program.actions]
-        self.times = [0] * len(self.samples)  # that the last run came to each action
+        self.visits = [0] * len(self.samples)  # of each action in the last run
 
     def execute(self, frame: Frame) -> None:
-        if not self.is_cut:
-            self.whole.append(seconds_of(partial(super().execute, frame)))
+        if not self.is_split:
+            self.run_seconds.append(measure_seconds(partial(super().execute, frame)))
             return
-        count, at, spent = len(self.samples), 0, [0.0] * len(self.samples)
-        self.times = [0] * count
-        while at < count:
-            index, start = at, time.perf_counter()
-            at = self.one(index, frame)
+        count, action, spent = len(self.samples), 0, [0.0] * len(self.samples)
+        self.visits = [0] * count
+        while action < count:
+            index, start = action, time.perf_counter()
+            action = self.run_action(index, frame)
             spent[index] += time.perf_counter() - start
-            self.times[index] += 1
+            self.visits[index] += 1
         for samples, seconds in zip(self.samples, spent, strict=True):
             samples.append(seconds)
 
-    def one(self, index: int, frame: Frame) -> int:
-        """Runs one action; answers which comes next."""
-        reached = self.native.pool.run(self.words.ctypes.data, index, index + 1, self.scratch)
+    def run_action(self, index: int, frame: Frame) -> int:
+        """Runs an action; returns the index of the next one."""
+        reached = self.native.pool.run(self.slots.ctypes.data, index, index + 1, self.scratch)
         action = self.native.program.actions[index]
         if isinstance(action, Step):
             return reached
-        self.act(action, frame)
+        self.perform(action, frame)
         return index + 1
 
     def overhead(self) -> float:
-        """Seconds of a run of nothing."""
-        pool, tape = self.native.pool, self.words.ctypes.data
-        return least(lambda: pool.run(tape, 0, 0, self.scratch), 100)
+        """Seconds of a run without actions."""
+        pool, tape = self.native.pool, self.slots.ctypes.data
+        return minimum_seconds(lambda: pool.run(tape, 0, 0, self.scratch), 100)
 
 
-def profiled(
+def profile_program(
     native: NativeProgram, feeds: Mapping[str, RuntimeValue], advance: Callable[[], None] = lambda: None
-) -> tuple[list[Timed], float]:
-    """The actions in order with their median seconds, and the median of runs in one piece.
+) -> tuple[list[TimedAction], float]:
+    """The actions in order with their median seconds, and the median of whole runs.
 
-    The first run of either kind does not count.  `advance` is called after every run.  Raises EvaluationError for
-    feeds that the program is not for.
+    The first run of either kind does not count.  advance: called after every run.  Raises EvaluationError for feeds that
+    fail a guard.
     """
     context, rng = TimedContext(native), np.random.default_rng(0)
-    end, runs = time.perf_counter() + BUDGET, 0
-    while runs < LEAST or (runs < MOST and time.perf_counter() < end):
-        context.is_cut = runs % 2 == 1
+    end, runs = time.perf_counter() + TIME_BUDGET, 0
+    while runs < MIN_RUNS or (runs < MAX_RUNS and time.perf_counter() < end):
+        context.is_split = runs % 2 == 1
         try:
-            with np.errstate(all="ignore"), nesting_limited():
-                context.run(feeds, Run(RunLimits(), rng))
-        except Unfit:
-            raise EvaluationError("the feeds are beyond what the compiled program is for") from None
+            with np.errstate(all="ignore"), limit_nesting():
+                context.run(feeds, RunState(RunLimits(), rng))
+        except Bailout as bailout:
+            native.counters.record_bailout(bailout.guard, "the profile ends")
+            raise EvaluationError(f"the feeds must not fail a guard; got: {bailout.guard}") from None
         runs += 1
         advance()
     spent = context.overhead()
-    found = zip(native.program.actions, context.samples, context.times, strict=True)
-    timed = [timed_action(context, action, samples, times, spent) for action, samples, times in found]
-    return timed, statistics.median(context.whole[1:])
+    measured = zip(native.program.actions, context.samples, context.visits, strict=True)
+    timed = [summarize_action(context, *entry, spent) for entry in measured]
+    return timed, statistics.median(context.run_seconds[1:])
 
 
-def timed_action(
-    context: Context, action: Action, samples: list[float], times: int, overhead: float
-) -> Timed:
-    """What `times` runs of an action take."""
-    seconds = max(statistics.median(samples[1:]) - overhead * times, 0.0)
+def summarize_action(
+    context: ExecutionContext, action: Action, samples: list[float], visits: int, overhead: float
+) -> TimedAction:
+    """The median duration and the work of an action that a run performs `visits` times."""
+    seconds = max(statistics.median(samples[1:]) - overhead * visits, 0.0)
     if not isinstance(action, Step):
-        return Timed(action, seconds, 0, 0)
-    return Timed(action, seconds, *(context.number(one) * times for one in (action.flops, action.traffic)))
+        return TimedAction(action, seconds, 0, 0)
+    return TimedAction(
+        action, seconds, *(context.evaluate(dim) * visits for dim in (action.flops, action.bytes_accessed))
+    )
 
 
 # --- the machine -----------------------------------------------------------------------------
 
 
-def peaks() -> Peak:
-    """What one thread of this machine does at most, measured now: within the caches for operations, beyond for bytes."""
-    lanes = host().lanes
+def measure_peaks() -> MachinePeak:
+    """Measures the peak rates of one thread: operations on registers, and copies larger than the caches."""
+    lanes = host_target().lanes
     sums = np.zeros(lanes, np.float32)
-    seconds = turn(peak.MULTIPLY, MULTIPLIED, sums.ctypes.data)
-    flops = 2 * lanes * peak.CHAINS * MULTIPLIED / seconds
-    source, destination = np.ones(COPIED // 4, np.float32), np.zeros(COPIED // 4, np.float32)
-    units = COPIED // (4 * lanes * peak.STREAMS)
-    seconds = turn(peak.COPY, units, source.ctypes.data, destination.ctypes.data)
-    return Peak(flops, 2 * COPIED / seconds)
+    seconds = time_kernel(peak.FMA_KERNEL, MULTIPLY_UNITS, sums.ctypes.data)
+    flops = 2 * lanes * peak.NUM_ACCUMULATORS * MULTIPLY_UNITS / seconds
+    source, destination = np.ones(COPY_BYTES // 4, np.float32), np.zeros(COPY_BYTES // 4, np.float32)
+    units = COPY_BYTES // (4 * lanes * peak.VECTORS_PER_UNIT)
+    seconds = time_kernel(peak.COPY_KERNEL, units, source.ctypes.data, destination.ctypes.data)
+    return MachinePeak(flops, 2 * COPY_BYTES / seconds)
 
 
-def turn(kernel: Kernel, units: int, *args: int) -> float:
-    """The least seconds of some turns of a kernel in this thread."""
-    words = np.array([0] * RECORD + list(args), np.int64)
-    words[:3] = address(kernel), words.ctypes.data + RECORD * words.itemsize, units
-    pool = shared(1)
+def time_kernel(kernel: Kernel, units: int, *args: int) -> float:
+    """The minimum seconds of a kernel call in this thread."""
+    slots = np.array([0] * RECORD_SLOTS + list(args), np.int64)
+    slots[:3] = kernel_address(kernel), slots.ctypes.data + RECORD_SLOTS * slots.itemsize, units
+    pool = get_thread_pool(1)
     scratch = pool.scratch(0)
-    return least(lambda: pool.run(words.ctypes.data, 0, 1, scratch), PEAK_TURNS)
+    return minimum_seconds(lambda: pool.run(slots.ctypes.data, 0, 1, scratch), PEAK_ROUNDS)
 
 
-def least(call: Callable[[], object], turns: int) -> float:
-    return min(seconds_of(call) for _ in range(turns))
+def minimum_seconds(call: Callable[[], object], rounds: int) -> float:
+    return min(measure_seconds(call) for _ in range(rounds))
 
 
-def seconds_of(call: Callable[[], object]) -> float:
+def measure_seconds(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start

@@ -1,8 +1,7 @@
-"""Sessions: a model made ready to run, again and again."""
+"""Sessions: a model, compiled or interpreted, that runs any number of times."""
 
 from __future__ import annotations
 
-import difflib
 import io
 import logging
 import os
@@ -14,24 +13,26 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import OutputError, SardonyxError
+from sardonyx._src.errors import MissingPackage, OutputError, SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.external import Policy
-from sardonyx._src.io.load import Source, load
-from sardonyx._src.io.operator_sets import SetSource
+from sardonyx._src.io.loading.load import ModelSource, load
+from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.ir.graph import Model, Node
 from sardonyx._src.ir.types import Shape, TensorType, Type
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
-from sardonyx._src.runtime.deferred import Deferred
-from sardonyx._src.runtime.dims import Lengths
+from sardonyx._src.runtime.declared_dims import DeclaredDims
 from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.feeds import checked
-from sardonyx._src.runtime.kept import kept_engine, native_engine
-from sardonyx._src.runtime.kinds import described, is_a
-from sardonyx._src.runtime.unchanged import Version, is_whole, version_of
+from sardonyx._src.runtime.feeds import check_feeds
+from sardonyx._src.runtime.lazy_model import LazyModel
+from sardonyx._src.runtime.result_types import describe_value, matches_type
+from sardonyx._src.runtime.saved_programs.disk_cache import make_native_engine, open_cached_engine
+from sardonyx._src.runtime.shared_programs import FileStamp, has_external_data, stamp_file
+from sardonyx._src.runtime.stats import RunCounters, SessionStats
+from sardonyx._src.suggestions import suggest
 
 if TYPE_CHECKING:
-    from sardonyx._src.runtime.memory_plan import MemoryPlan
+    from sardonyx._src.runtime.memory_report import MemoryReport
 
 log = logging.getLogger(__name__)
 Engine = Literal["auto", "reference", "native"]
@@ -39,7 +40,7 @@ ENGINES: tuple[Engine, ...] = ("auto", "reference", "native")
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class SessionValue:
     """An input or output of a model."""
 
     name: str
@@ -60,96 +61,134 @@ class Port:
 class Session:
     """A model ready to run.
 
-    `engine`: "native" compiles the model; "reference" runs every operator as written, in NumPy; "auto" is native for
-    every model that can be compiled, and says in `engine` which it is.
-    `threads` is for engines that have their own (the reference engine uses what NumPy does); `seed` makes random
-    operators without a seed of their own repeatable; `limits` bound what a single operator may use.  Loading is as
-    with `sx.load`.  A path that ends in `.sdx` is a program that `sardonyx compile` has made: the native engine runs it, and
-    `model` has nothing but its inputs and outputs.
+    `engine`: "native" compiles the model; "reference" runs every operator as the specification words it, in NumPy;
+    "auto" uses the native engine for every model that can be compiled, and the attribute `engine` has the choice.
+    `threads`: of the native engine (NumPy decides for the reference engine).  `seed` makes random operators that have no
+    seed attribute repeatable.  `limits` bound what a run may use.  Models are loaded as by `sx.load`; a path that ends in
+    `.sdx` is a program written by `sardonyx compile`, which the native engine runs, and its `model` has only inputs and
+    outputs.
 
-    Threads may run one session at the same time, forked children too.  Sessions of one file that has not changed share
-    their weights, and the native engine keeps what it compiles of a file for the next process, in the folder that
-    `SARDONYX_CACHE` names or in the user's; nothing is kept if that is set to nothing.  Sessions of models that hold the
-    same share them too.  A pickled session is the path of its model, or the model itself if it came from elsewhere, and
-    is made anew where it is unpickled; random numbers begin anew.
+    Several threads may run one session at the same time, and so may forked children.  Sessions of one unchanged file,
+    or of models with equal content, share compiled programs and weights.  The native engine also caches the programs
+    of files for the next process, in the folder `SARDONYX_CACHE` or else the user's cache folder; an empty
+    `SARDONYX_CACHE` disables the cache.  A pickled session consists of the path of its model, or of the model if it did
+    not come from a file; unpickling opens a new session, whose random numbers start again.
 
-    Raises what `load` raises, and UnsupportedOperator, naming the node, when an operator cannot be run.
+    Raises what `load` raises; UnsupportedOperator, naming the node, for an operator that cannot be run; and
+    MissingPackage for `engine="native"` where nothing can be compiled because llvmlite is not installed.
     """
 
     def __init__(
         self,
-        source: Source,
+        source: ModelSource,
         *,
         engine: Engine = "auto",
         threads: int | None = None,
         seed: int | None = None,
         limits: RunLimits | None = None,
         policy: Policy | str = Policy.HUB,
-        operator_sets: Iterable[SetSource] = (),
+        operator_sets: Iterable[OperatorSetSource] = (),
     ) -> None:
         if engine not in ENGINES:
-            raise SardonyxError(f"there is no engine {engine!r}; there are {', '.join(map(repr, ENGINES))}")
+            raise SardonyxError(f"engine must be one of {', '.join(map(repr, ENGINES))}; got {engine!r}")
         if threads is not None and threads < 1:
-            raise SardonyxError(
-                f"threads is {threads}: at least 1 is needed, or None for as many as there are cores"
-            )
-        saved = saved_path(source, engine)
+            raise SardonyxError(f"threads must be at least 1, or None for all cores; got {threads}")
+        saved = saved_program_path(source, engine)
+        self._counters = RunCounters(tolerates_faults=engine == "auto")
         self.engine: Engine = "native" if saved or engine == "auto" else engine
         sets, policy = tuple(operator_sets), Policy(policy)
-        self._origin = Origin.of(source, threads, seed, limits, policy, sets)
-        self._runner: Interpreter | NativeEngine | Closed
-        self._given: Model | Deferred
-        before = None if saved or sets else version_of(source)
-        ready = self._ready(source, saved, before)
-        if ready is not None:
-            self._runner, self._given, face = ready, ready.given, ready.interface
+        self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets)
+        self._runner: Interpreter | NativeEngine | ClosedSession
+        self._source_model: Model | LazyModel
+        stamp = None if saved or sets else stamp_file(source)
+        compiled = self._open_compiled(source, saved, stamp)
+        if compiled is not None:
+            self._runner, self._source_model, interface = compiled, compiled.source, compiled.interface
         else:
-            self._given = face = load(source, policy=policy, operator_sets=sets)
-            version = before if before == version_of(source) and is_whole(face) else None
-            self._runner = self._made(face, version, engine)
-        self._again = self._runner.again if isinstance(self._runner, NativeEngine) else None
-        self._ir_version = face.ir_version
-        self._inputs = face.graph.inputs
-        self._outputs = tuple(face.graph.outputs)
+            self._source_model = interface = load(source, policy=policy, operator_sets=sets)
+            is_unchanged = stamp == stamp_file(source) and not has_external_data(interface)
+            self._runner = self._make_engine(interface, stamp if is_unchanged else None, engine)
+        self._try_run = self._runner.try_run if isinstance(self._runner, NativeEngine) else None
+        self._ir_version = interface.ir_version
+        self._inputs = interface.graph.inputs
+        self._outputs = tuple(interface.graph.outputs)
 
-    def _ready(self, source: Source, saved: Path | None, version: Version | None) -> NativeEngine | None:
-        """The engine of a program that was compiled before; None if there is none."""
-        how = self._origin
+    def _open_compiled(
+        self, source: ModelSource, saved: Path | None, stamp: FileStamp | None
+    ) -> NativeEngine | None:
+        """The engine of a program that was compiled before: a `.sdx` file or an entry of the cache; None if there is none."""
+        origin = self._origin
         if saved is not None:
-            from sardonyx._src.runtime.saved import SavedEngine  # which models from other files do without
+            from sardonyx._src.runtime.saved_programs.saved_engine import (
+                SavedEngine,  # lazy: most sessions need none
+            )
 
-            return SavedEngine(saved, threads=how.threads, limits=how.limits, seed=how.seed)
-        if version is None or self.engine == "reference":
+            return SavedEngine(
+                saved,
+                threads=origin.threads,
+                limits=origin.limits,
+                seed=origin.seed,
+                counters=self._counters,
+            )
+        if stamp is None or self.engine == "reference":
             return None
-        path = Path(cast("str | os.PathLike[str]", source))
-        return kept_engine(path, version, threads=how.threads, limits=how.limits, seed=how.seed)
+        return open_cached_engine(
+            Path(cast("str | os.PathLike[str]", source)),
+            stamp,
+            threads=origin.threads,
+            limits=origin.limits,
+            seed=origin.seed,
+            counters=self._counters,
+        )
 
-    def _made(self, model: Model, version: Version | None, wanted: Engine) -> Interpreter | NativeEngine:
-        """The engine for a model; `engine` says which it is."""
-        how = self._origin
+    def _make_engine(
+        self, model: Model, stamp: FileStamp | None, requested: Engine
+    ) -> Interpreter | NativeEngine:
+        """The engine for a model; under "auto", the reference engine if the model cannot be compiled."""
+        origin = self._origin
         try:
             if self.engine == "native":
-                return native_engine(
-                    model, threads=how.threads, limits=how.limits, seed=how.seed, version=version
+                return make_native_engine(
+                    model,
+                    threads=origin.threads,
+                    limits=origin.limits,
+                    seed=origin.seed,
+                    stamp=stamp,
+                    counters=self._counters,
                 )
-        except SardonyxError as error:
-            if wanted == "native":
+        except (SardonyxError, AssertionError) as error:
+            if requested == "native":
                 raise
-            log.info("the reference engine runs the model, since it cannot be compiled: %s", error)
+            self._log_fallback(error)
             self.engine = "reference"
-        return Interpreter(model, limits=how.limits, seed=how.seed)
+        return Interpreter(model, limits=origin.limits, seed=origin.seed)
+
+    def _log_fallback(self, error: SardonyxError | AssertionError) -> None:
+        """Says why the reference engine runs the model."""
+        if isinstance(error, AssertionError):
+            self._counters.record_compiler_fault(error)
+        else:
+            level = logging.WARNING if isinstance(error, MissingPackage) else logging.INFO
+            log.log(level, "the reference engine runs the model: %s", error)
 
     @property
     def model(self) -> Model:
-        """The model that runs, which is read when it is first asked for if its program was there already."""
-        return self._given if isinstance(self._given, Model) else self._given.model
+        """The model; that of a cached program is decoded when this is first read."""
+        return self._source_model if isinstance(self._source_model, Model) else self._source_model.model
+
+    @property
+    def stats(self) -> SessionStats:
+        """The runs so far, and what made them slower than native code: see `SessionStats`."""
+        if isinstance(self._runner, NativeEngine):
+            return self._runner.stats()
+        return self._runner.stats if isinstance(self._runner, ClosedSession) else self._counters.stats()
 
     def close(self) -> None:
-        """Lets go of what runs need: memory, and weights in the form that kernels take; nothing can be run any more.
+        """Frees the memory of runs and the packed weights; later runs raise an error, and runs under way complete.
 
-        Runs that are under way end as they would.  A session that nobody has any more closes itself.
+        A session without references closes itself.
         """
-        self._again, self._runner = None, Closed()
+        self._try_run, self._runner = None, ClosedSession(self.stats)
 
     def __enter__(self) -> Session:
         return self
@@ -159,16 +198,16 @@ class Session:
 
     def __reduce__(self) -> tuple[object, ...]:
         origin = self._origin if self._origin.source is not None else self._origin.stored(self.model)
-        return reopened, (origin, self.engine)
+        return restore_session, (origin, self.engine)
 
     @property
-    def inputs(self) -> tuple[Port, ...]:
+    def inputs(self) -> tuple[SessionValue, ...]:
         """The inputs that a caller feeds, in the model's order; initializers listed as inputs have defaults."""
-        return tuple(Port(v.name, v.type, v.initializer is not None) for v in self._inputs)
+        return tuple(SessionValue(v.name, v.type, v.initializer is not None) for v in self._inputs)
 
     @property
-    def outputs(self) -> tuple[Port, ...]:
-        return tuple(Port(v.name, v.type) for v in self._outputs)
+    def outputs(self) -> tuple[SessionValue, ...]:
+        return tuple(SessionValue(v.name, v.type) for v in self._outputs)
 
     def run(
         self, feeds: Mapping[str, object] | None = None, outputs: Sequence[str] | None = None
@@ -182,90 +221,91 @@ class Session:
         Raises InputError before anything runs, EvaluationError from an operator, OutputError when a result is not
         what the model declares of it, and LimitError.
         """
-        if outputs is None and self._again is not None and (found := self._again(feeds)) is not None:
-            return found
-        lengths = Lengths(self._ir_version)
-        values = checked({} if feeds is None else feeds, self._inputs, lengths)
-        wanted = self._wanted(outputs)
+        if outputs is None and self._try_run is not None and (results := self._try_run(feeds)) is not None:
+            return results
+        dims = DeclaredDims(self._ir_version)
+        values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
+        names = self._output_names(outputs)
+        self._counters.count_run()
         results = self._runner.run(values)
-        self._hold_outputs(results, lengths)
+        self._check_outputs(results, dims)
         if isinstance(self._runner, NativeEngine):
-            self._runner.approve(values)
-        return {name: owned(results[name]) for name in wanted}
+            self._runner.record_validated(values)
+        return {name: copy_if_read_only(results[name]) for name in names}
 
     def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RuntimeValue]]]:
-        """Every node of the run with its results, in order; nodes of subgraphs and functions too."""
-        seen: list[tuple[Node, list[RuntimeValue]]] = []
-        lengths = Lengths(self._ir_version)
-        values = checked({} if feeds is None else feeds, self._inputs, lengths)
-        self._runner.run(values, lambda node, results: seen.append((node, list(results))))
-        return seen
+        """Every node that the reference engine runs, with its results, in order; those of subgraphs and functions too."""
+        trace: list[tuple[Node, list[RuntimeValue]]] = []
+        dims = DeclaredDims(self._ir_version)
+        values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
+        self._runner.run(values, lambda node, results: trace.append((node, list(results))))
+        return trace
 
-    def plan(self, lengths: Mapping[str, int] | None = None) -> MemoryPlan:
-        """What memory a run takes, given the lengths of the inputs' dimension variables.
+    def plan(self, lengths: Mapping[str, int] | None = None) -> MemoryReport:
+        """The memory of a run, given the lengths of the inputs' dimension variables.
 
-        A size of input "x" that has no name goes by "x.0", with its axis.  Raises InputError for lengths that are missing or
-        that no run has, and SardonyxError under the reference engine, which plans nothing.
+        A dim of input "x" that has no name is called "x.0", with its axis.  Raises InputError for lengths that are missing
+        or that no run can have, and SardonyxError under the reference engine, which plans no memory.
         """
         if not isinstance(self._runner, NativeEngine):
-            raise SardonyxError('memory is planned by the native engine: Session(..., engine="native")')
+            raise SardonyxError('memory planning requires the native engine: Session(..., engine="native")')
         return self._runner.memory_plan(lengths or {})
 
-    def _wanted(self, outputs: Sequence[str] | None) -> list[str]:
+    def _output_names(self, outputs: Sequence[str] | None) -> list[str]:
         names = [v.name for v in self._outputs]
         for name in outputs or ():
             if name not in names:
-                close = difflib.get_close_matches(name, names, 1)
-                hint = f"did you mean {close[0]!r}?" if close else f"it has {names}"
-                raise OutputError(f"the model has no output {name!r}; {hint}", name=name)
+                hint = suggest(name, names, "outputs")
+                raise OutputError(f"the model has no output {name!r}{hint}", name=name)
         return names if outputs is None else list(outputs)
 
-    def _hold_outputs(self, results: Mapping[str, RuntimeValue], lengths: Lengths) -> None:
-        lengths.error, lengths.learns = OutputError, False
+    def _check_outputs(self, results: Mapping[str, RuntimeValue], dims: DeclaredDims) -> None:
+        """Raises OutputError unless the results match their declarations and the dims of the feeds."""
+        dims.error, dims.learns = OutputError, False
         for value in self._outputs:
             result = results[value.name]
-            if not is_a(result, value.type):
-                what = f"output {value.name!r} is declared {value.type}, and is {described(result)}"
+            if not matches_type(result, value.type):
+                what = f"output {value.name!r} must be {value.type}; got {describe_value(result)}"
                 raise OutputError(what, name=value.name)
-            lengths.hold(result, value.type, f"output {value.name!r}")
-        lengths.settle()
+            dims.check(result, value.type, f"output {value.name!r}")
+        dims.check_pending()
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """What a session was made from, less its engine: enough to make it again.  `source` is a path, or bytes."""
+class SessionOrigin:
+    """The arguments of a session except for the engine, from which it is opened again.  source: a path, or bytes."""
 
     source: str | bytes | None
     threads: int | None
     seed: int | None
     limits: RunLimits | None
     policy: Policy | str
-    operator_sets: tuple[SetSource, ...]
+    operator_sets: tuple[OperatorSetSource, ...]
 
     @classmethod
     def of(
         cls,
-        source: Source,
+        source: ModelSource,
         threads: int | None,
         seed: int | None,
         limits: RunLimits | None,
         policy: Policy | str,
-        operator_sets: tuple[SetSource, ...],
-    ) -> Origin:
+        operator_sets: tuple[OperatorSetSource, ...],
+    ) -> SessionOrigin:
         path = os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
         return cls(path, threads, seed, limits, policy, operator_sets)
 
-    def stored(self, model: Model) -> Origin:
-        """The same with the model's bytes in place of a path, operator sets merged in."""
-        from sardonyx._src.io.save import save  # which few sessions need
+    def stored(self, model: Model) -> SessionOrigin:
+        """The same with the model's bytes as source, and operator sets merged in."""
+        from sardonyx._src.io.saving.save import save  # lazy: few sessions are pickled
 
         content = io.BytesIO()
         save(model, content)
         return replace(self, source=content.getvalue(), operator_sets=())
 
 
-def reopened(origin: Origin, engine: Engine) -> Session:
-    """The session that was pickled, made anew."""
+def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
+    """A new session like the one that was pickled."""
     assert origin.source is not None, "a pickled session has a path or the model's bytes"
     return Session(
         origin.source,
@@ -278,15 +318,18 @@ def reopened(origin: Origin, engine: Engine) -> Session:
     )
 
 
-class Closed:
-    """The engine of a session that was closed."""
+class ClosedSession:
+    """The engine of a closed session.  stats: those at its end."""
+
+    def __init__(self, stats: SessionStats) -> None:
+        self.stats = stats
 
     def run(self, feeds: Mapping[str, RuntimeValue], observe: object = None) -> dict[str, RuntimeValue]:
-        raise SardonyxError("the session was closed; make a new one to run the model")
+        raise SardonyxError("the session was closed; open a new one to run the model")
 
 
-def saved_path(source: Source, engine: Engine) -> Path | None:
-    """The file of a program that `sardonyx compile` has made, if that is the source."""
+def saved_program_path(source: ModelSource, engine: Engine) -> Path | None:
+    """The path of a program that `sardonyx compile` wrote, if the source is one."""
     if not isinstance(source, str | os.PathLike) or not os.fspath(source).endswith(".sdx"):
         return None
     if engine == "reference":
@@ -294,13 +337,13 @@ def saved_path(source: Source, engine: Engine) -> Path | None:
     return Path(source)
 
 
-def owned(value: RuntimeValue) -> RuntimeValue:
-    """The value as one that the caller may write to: feeds and weights are read-only, and so are views of them."""
+def copy_if_read_only(value: RuntimeValue) -> RuntimeValue:
+    """The value, copied where it is read-only, as feeds, weights and views of them are: outputs belong to the caller."""
     match value:
         case np.ndarray():
             return value if value.flags.writeable else value.copy()
         case list():
-            return [owned(one) for one in value]
+            return [copy_if_read_only(element) for element in value]
         case dict():
-            return cast(RuntimeValue, {key: owned(one) for key, one in value.items()})
+            return cast(RuntimeValue, {key: copy_if_read_only(element) for key, element in value.items()})
     return value

@@ -1,4 +1,4 @@
-"""What the specification tabulates: the signature of every version of every operator, domains and releases."""
+"""The tables of the specification: signatures of every version of every operator, domains and releases."""
 
 from sardonyx._src.schema.catalogue import exact, lookup, operators, versions, withdrawn
 from sardonyx._src.schema.releases import Release, canonical, domains, latest, releases

@@ -1,31 +1,31 @@
-"""Finding signatures: by opset version, by exact version, by listing."""
+"""Catalogue of operator signatures: lookup by opset version or exact version, and lists of operators."""
 
 from __future__ import annotations
 
 import os
 from functools import cache
 
-from sardonyx._src.schema.records import DATA, read_operator, read_withdrawn
+from sardonyx._src.schema.records import SCHEMA_DIR, read_operator, read_withdrawn
 from sardonyx._src.schema.releases import canonical, domains, latest
 from sardonyx._src.schema.signature import OpSchema
 
 
 def lookup(domain: str, op_type: str, version: int) -> OpSchema | None:
-    """The version of an operator that opset `version` of `domain` means: the newest that is not newer than it.
+    """The version of an operator in opset `version` of `domain`: the newest that is not newer than the opset.
 
     None when the domain or operator is unknown, the operator is younger than `version`, or `version` is not
-    a known opset version.  Deprecated versions are found, and so are withdrawn experiments: which opset lost
-    them was never recorded, so they hold until the operator's next version.
+    a known opset version.  Deprecated versions are included, and so are withdrawn experiments: which opset
+    removed them was never recorded, so they are valid until the operator's next version.
     """
     domain = canonical(domain)
     if domain not in domains() or version > latest(domain):
         return None
-    found = None
+    newest = None
     for schema in _history(domain, op_type):
         if schema.since_version > version:
             break
-        found = schema
-    return found
+        newest = schema
+    return newest
 
 
 def exact(domain: str, op_type: str, since_version: int) -> OpSchema | None:
@@ -35,7 +35,8 @@ def exact(domain: str, op_type: str, since_version: int) -> OpSchema | None:
 
 
 def versions(domain: str, op_type: str) -> tuple[int, ...]:
-    """The since_version of every version from old to new, without withdrawn ones; () for an unknown operator."""
+    """The since_version of every version from old to new, without withdrawn ones; () for an unknown
+    operator."""
     history = _history(canonical(domain), op_type)
     return tuple(schema.since_version for schema in history if schema.status != "withdrawn")
 
@@ -49,7 +50,8 @@ def operators(domain: str) -> tuple[str, ...]:
 def withdrawn() -> tuple[OpSchema, ...]:
     """The experimental operators of releases 1.0 to 1.4 that later releases dropped or redefined.
 
-    All are version 1 of ai.onnx.  Their signatures changed while they were published; these are the last ones.
+    All are version 1 of ai.onnx.  Their signatures changed while they were published; these are the last
+    ones.
     """
     return tuple(read_withdrawn())
 
@@ -74,7 +76,7 @@ def _names(domain: str) -> frozenset[str]:
 
 @cache
 def _listing(domain: str) -> frozenset[str]:
-    folder = DATA / (domain or "ai.onnx")
+    folder = SCHEMA_DIR / (domain or "ai.onnx")
     return (
         frozenset(file.removesuffix(".json") for file in os.listdir(folder))
         if folder.is_dir()

@@ -1,9 +1,9 @@
-"""Operator records, the JSON under `data`, read into signatures.
+"""Reader of operator records, the JSON files below `data`.
 
-A record leaves out what is usual: `deprecated` false, no inputs, outputs, attributes, type constraints or bodies;
-a parameter that is single and homogeneous with a minimum of one value and about whose gradient nothing is said;
-an attribute that is not required or has no default.  `input_counts` and `output_counts` are [least, most],
-with null for no limit.  Each domain has a folder with a file an operator, versions from old to new;
+A record omits defaults: `deprecated` false, no inputs, outputs, attributes, type constraints or bodies;
+for a parameter `single`, homogeneous, a minimum of one value, unknown differentiability;
+for an attribute not required, without default.  `input_counts` and `output_counts` are [minimum, maximum],
+with null for no limit.  Each domain has a folder with a file per operator, versions from old to new;
 `withdrawn.json`, written by hand, maps names in ai.onnx to such records.
 """
 
@@ -24,7 +24,7 @@ from sardonyx._src.schema.signature import (
     Status,
 )
 
-DATA = Path(__file__).parent / "data"
+SCHEMA_DIR = Path(__file__).parent / "data"
 
 Scalar = int | float | str
 
@@ -60,13 +60,13 @@ class VersionRecord(TypedDict):
 
 def read_operator(domain: str, name: str) -> list[OpSchema]:
     """Every version of an operator that has a file, from old to new; `domain` is "" for ai.onnx."""
-    text = (DATA / (domain or "ai.onnx") / f"{name}.json").read_bytes()
+    text = (SCHEMA_DIR / (domain or "ai.onnx") / f"{name}.json").read_bytes()
     return [_schema(domain, name, record) for record in cast(list[VersionRecord], json.loads(text))]
 
 
 def read_withdrawn() -> list[OpSchema]:
     """The experiments of the first releases, by name."""
-    records = cast(dict[str, VersionRecord], json.loads((DATA / "withdrawn.json").read_bytes()))
+    records = cast(dict[str, VersionRecord], json.loads((SCHEMA_DIR / "withdrawn.json").read_bytes()))
     return [_schema("", name, record) for name, record in records.items()]
 
 

@@ -1,4 +1,4 @@
-"""Domains and releases: which opset versions there are, and which release of ONNX brought them."""
+"""Domains and releases: the opset versions, and the release of ONNX that introduced each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TypedDict, cast
 
-from sardonyx._src.schema.records import DATA
+from sardonyx._src.schema.records import SCHEMA_DIR
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class ReleasesFile(TypedDict):
 
 
 def canonical(domain: str) -> str:
-    """The one spelling of a domain: "ai.onnx" is "", every other name stays."""
+    """The canonical name of a domain: "" for "ai.onnx", every other name unchanged."""
     return "" if domain == "ai.onnx" else domain
 
 
 @cache
 def _file() -> ReleasesFile:
-    return cast(ReleasesFile, json.loads((DATA / "releases.json").read_bytes()))
+    return cast(ReleasesFile, json.loads((SCHEMA_DIR / "releases.json").read_bytes()))
 
 
 @cache
@@ -54,7 +54,7 @@ def domains() -> tuple[str, ...]:
 def latest(domain: str) -> int:
     """The newest opset version of a domain in `domains()`."""
     newest = _newest().get(canonical(domain))
-    assert newest is not None, f"{domain!r} is not a domain of ONNX; ask domains() first"
+    assert newest is not None, f"{domain!r} is not a domain of ONNX; see domains()"
     return newest
 
 

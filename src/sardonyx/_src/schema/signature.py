@@ -1,4 +1,4 @@
-"""The signature of one version of one operator: what the specification tabulates of it."""
+"""Signatures: inputs, outputs, attributes and type constraints of one version of an operator."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ Default = int | float | bytes | tuple[int, ...] | tuple[float, ...] | tuple[byte
 class Parameter:
     """An input or output: `type` is a type variable (`T`) or a type string (`seq(tensor(float))`).
 
-    `homogeneous` and `min_arity` speak of variadic parameters: all values have one type; the fewest values.
-    `differentiable` is None where the specification does not say.
+    `homogeneous` and `min_arity` apply to variadic parameters: all values have one type; the minimum number
+    of values.
+    `differentiable` is None where the specification does not define it.
     """
 
     name: str
@@ -61,8 +62,9 @@ class AttributeSchema:
 class OpSchema:
     """One version of an operator.
 
-    `domain` is "" for ai.onnx.  `status` "withdrawn" marks experiments of the first releases that later releases
-    do not hold.  `max_inputs` and `max_outputs` are None where a variadic parameter sets no limit.
+    `domain` is "" for ai.onnx.  `status` "withdrawn" marks experiments of the first releases that later
+    releases do not contain.  `max_inputs` and `max_outputs` are None where a variadic parameter sets no
+    limit.
     `bodies` lists the opset versions for which the specification defines the operator as a function.
     """
 
@@ -87,17 +89,18 @@ class OpSchema:
         return bool(self.bodies)
 
     def input(self, position: int) -> Parameter | None:
-        """The parameter that input number `position` binds to, or None when there is none so far back."""
+        """The parameter that input number `position` binds to, or None beyond the last one."""
         return _at(self.inputs, position)
 
     def output(self, position: int) -> Parameter | None:
-        """The parameter that output number `position` binds to, or None when there is none so far back."""
+        """The parameter that output number `position` binds to, or None beyond the last one."""
         return _at(self.outputs, position)
 
-    def allowed(self, parameter: Parameter) -> tuple[str, ...]:
-        """The type strings that `parameter` may have, spelt as the specification does.
+    def allowed_types(self, parameter: Parameter) -> tuple[str, ...]:
+        """The type strings that `parameter` may have, in the notation of the specification.
 
-        It writes a map's tensor of values as its element type: `map(int64, float)`, `seq(map(string, float))`.
+        It writes a map's tensor of values as its element type: `map(int64, float)`, `seq(map(string,
+        float))`.
         """
         return self.type_constraints.get(parameter.type, (parameter.type,))
 

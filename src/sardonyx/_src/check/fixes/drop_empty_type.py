@@ -1,21 +1,21 @@
-"""drop-empty-type: a type that says nothing, neither its kind nor of what, is dropped where a type may be left out.
+"""drop-empty-type: drops an empty type where a type is optional.
 
-Leaves: inputs and outputs of the main graph, which need one.
+Leaves: inputs and outputs of the main graph, which require one.
 """
 
 from __future__ import annotations
 
-from sardonyx._src.check.mends import Fault, fix
+from sardonyx._src.check.fixing.api import Violation, fix
 from sardonyx._src.proto.messages import GraphProto, ValueInfoProto
 
 
 @fix("SX365")
-def drop_empty_type(fault: Fault) -> str:
-    around = fault.trail.around
-    if around is None or not isinstance(around.record, ValueInfoProto):
+def drop_empty_type(violation: Violation) -> str:
+    parent = violation.record_path.parent
+    if parent is None or not isinstance(parent.record, ValueInfoProto):
         return ""
-    body, field = fault.body, around.field.name if around.field else ""
+    body, field = violation.body, parent.field.name if parent.field else ""
     if isinstance(body.record, GraphProto) and body.kind != "nested" and field != "value_info":
         return ""
-    around.record.clear("type")
-    return f"dropped the empty type of {around.record.name!r}"
+    parent.record.clear("type")
+    return f"dropped the empty type of {parent.record.name!r}"

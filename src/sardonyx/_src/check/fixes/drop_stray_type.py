@@ -1,38 +1,42 @@
-"""drop-stray-type: an entry of value_info about no value, about an input or output, or of another type than the value is dropped.
+"""drop-stray-type: drops a value_info entry of no value, of an input or output, or of a contradicting type.
 
-Keeps: the type, where the input or output that it is about has none.
-Leaves: inputs and outputs whose declared types cannot be.
+Keeps: the type, if the input or output that it describes has none.
+Leaves: inputs and outputs whose declared types are contradicted.
 """
 
 from __future__ import annotations
 
 from typing import cast
 
-from sardonyx._src.check.mends import Fault, fix
+from sardonyx._src.check.fixing.api import Violation, fix
 from sardonyx._src.proto.messages import FunctionProto, GraphProto, NodeProto, ValueInfoProto
 
 
 @fix("SX109 SX117 SX137")
-def drop_stray_type(fault: Fault) -> str:
-    if not fault.at.startswith("value_info["):
+def drop_stray_type(violation: Violation) -> str:
+    if not violation.path.startswith("value_info["):
         return ""
-    entries, index = fault.entry()
+    entries, index = violation.entry()
     entry = entries[index]
     assert isinstance(entry, ValueInfoProto), "the path leads to a type"
-    moved = False
-    if fault.code == "SX117":
-        graph = fault.the(GraphProto)
+    was_moved = False
+    if violation.code == "SX117":
+        graph = violation.visited_record(GraphProto)
         for values in (graph.input, graph.output):
-            found = fault.round.first(cast("list[object]", values), entry.name, name_of)
-            if found is not None and values[found].type is None and entry.type is not None:
-                values[found].type, moved = entry.type, True
+            index_in_border = violation.fix_pass.first(cast("list[object]", values), entry.name, name_of)
+            if (
+                index_in_border is not None
+                and values[index_in_border].type is None
+                and entry.type is not None
+            ):
+                values[index_in_border].type, was_moved = entry.type, True
     del entries[index]
-    return f"dropped the entry for {entry.name!r}" + (", and gave its type to the value itself" * moved)
+    return f"dropped the entry for {entry.name!r}" + (", and gave its type to the value itself" * was_moved)
 
 
 @fix("SX701")
-def drop_wrong_type(fault: Fault) -> str:
-    body, name = producer(fault)
+def drop_wrong_type(violation: Violation) -> str:
+    body, name = producer(violation)
     border = {value.name for value in body.output} if isinstance(body, GraphProto) else set()
     stated = [value for value in body.value_info if value.name == name]
     if not stated or name in border:
@@ -46,9 +50,11 @@ def name_of(value: object) -> str:
     return value.name
 
 
-def producer(fault: Fault) -> tuple[GraphProto | FunctionProto, str]:
+def producer(violation: Violation) -> tuple[GraphProto | FunctionProto, str]:
     """The innermost body on the path `….node[i].output[j]` from the model, and the name of that output."""
-    around, _, rest = fault.at.rpartition(".node[")
-    body, node = fault.record_at(around), fault.record_at(fault.at.rpartition(".")[0])
-    assert isinstance(body, GraphProto | FunctionProto) and isinstance(node, NodeProto), f"{fault.at}: {rest}"
-    return body, node.output[int(fault.at.rpartition("[")[2].removesuffix("]"))]
+    body_path, _, rest = violation.path.rpartition(".node[")
+    body, node = violation.record_at(body_path), violation.record_at(violation.path.rpartition(".")[0])
+    assert isinstance(body, GraphProto | FunctionProto) and isinstance(node, NodeProto), (
+        f"{violation.path}: {rest}"
+    )
+    return body, node.output[int(violation.path.rpartition("[")[2].removesuffix("]"))]

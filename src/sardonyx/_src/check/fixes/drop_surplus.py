@@ -1,68 +1,68 @@
-"""drop-surplus: inputs that are too many and empty, and outputs that nothing makes and nobody reads, are dropped.
+"""drop-surplus: drops surplus inputs that are empty, and surplus outputs that are not read.
 
-Leaves: names of inputs that are too many, and outputs that somebody reads.
+Leaves: surplus inputs with names, and outputs that are read.
 """
 
 from __future__ import annotations
 
-from sardonyx._src.check.bodies import Body, output_names
-from sardonyx._src.check.mends import Fault, fix
-from sardonyx._src.check.reading import bottom_up
+from sardonyx._src.check.analysis.reads import bottom_up
+from sardonyx._src.check.engine.body import BodyScope, output_names
+from sardonyx._src.check.fixing.api import Violation, fix
 from sardonyx._src.proto.messages import NodeProto
 
 
 @fix("SX203")
-def drop_inputs(fault: Fault) -> str:
-    node = fault.the(NodeProto)
-    schema = fault.body.schema(node)
-    most = schema.max_inputs if schema is not None else None
-    if most is None or any(node.input[most:]):
+def drop_inputs(violation: Violation) -> str:
+    node = violation.visited_record(NodeProto)
+    schema = violation.body.schema(node)
+    limit = schema.max_inputs if schema is not None else None
+    if limit is None or any(node.input[limit:]):
         return ""
-    dropped, node.input = len(node.input) - most, node.input[:most]
+    dropped, node.input = len(node.input) - limit, node.input[:limit]
     return f"dropped {dropped} empty inputs"
 
 
 @fix("SX205")
-def drop_outputs(fault: Fault) -> str:
-    node = fault.the(NodeProto)
-    schema = fault.body.schema(node)
-    most = schema.max_outputs if schema is not None else None
-    if most is None or any(is_read(fault, name) for name in node.output[most:]):
+def drop_outputs(violation: Violation) -> str:
+    node = violation.visited_record(NodeProto)
+    schema = violation.body.schema(node)
+    limit = schema.max_outputs if schema is not None else None
+    if limit is None or any(is_read(violation, name) for name in node.output[limit:]):
         return ""
-    dropped, node.output = node.output[most:], node.output[:most]
-    return f"dropped {', '.join(map(repr, dropped))}, which nobody reads"
+    dropped, node.output = node.output[limit:], node.output[:limit]
+    return f"dropped {', '.join(map(repr, dropped))}: not read anywhere"
 
 
 @fix("SX208")
-def drop_output(fault: Fault) -> str:
-    node = fault.the(NodeProto)
-    slot = int(fault.at.removeprefix("output[").removesuffix("]"))
+def drop_output(violation: Violation) -> str:
+    node = violation.visited_record(NodeProto)
+    slot = int(violation.path.removeprefix("output[").removesuffix("]"))
     name = node.output[slot]
-    if is_read(fault, name):
+    if is_read(violation, name):
         return ""
     outputs = [*node.output[:slot], "", *node.output[slot + 1 :]]
     while outputs and not outputs[-1]:
         outputs.pop()
     node.output = outputs
-    return f"dropped {name!r}, which nobody reads"
+    return f"dropped {name!r}: not read anywhere"
 
 
-def is_read(fault: Fault, name: str) -> bool:
-    """Whether a node, a subgraph, or whoever is around reads what a body makes; bindings and training steps may."""
-    body, model = fault.body, fault.document.model
+def is_read(violation: Violation, name: str) -> bool:
+    """Whether a value of a body may be read by a node, a subgraph, an output, a binding or a training step."""
+    body, model = violation.body, violation.document.model
     if not name:
         return False
     if model is not None and model.training_info:
         return True
-    return name in reads_of(fault, body)
+    return name in reads_of(violation, body)
 
 
-def reads_of(fault: Fault, body: Body) -> frozenset[str]:
-    """All names that the nodes of a body and of its subgraphs read, and that these subgraphs hand out."""
-    known = fault.round.reads.get(id(body.record))
+def reads_of(violation: Violation, body: BodyScope) -> frozenset[str]:
+    """All names that the nodes of a body and its subgraphs read, and the outputs of these subgraphs."""
+    known = violation.fix_pass.reads.get(id(body.record))
     if known is None:
         names: set[str] = set()
-        for one, reads in bottom_up(body.record):
-            names.update(*reads, output_names(one))
-        known = fault.round.reads[id(body.record)] = frozenset(names)
+        for inner, reads in bottom_up(body.record):
+            names.update(*reads, output_names(inner))
+        known = violation.fix_pass.reads[id(body.record)] = frozenset(names)
     return known

@@ -1,23 +1,23 @@
-"""plain-codes: bytes of BOOL other than 0 become 1, and bit patterns of floats lose a sign that a writer has extended.
+"""plain-codes: replaces nonzero BOOL bytes by 1, and sign-extended bit patterns of floats by unsigned ones.
 
-Leaves: numbers that the element type lacks.
+Leaves: numbers that the element type cannot represent.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.check.elements import elements_of, put_elements
-from sardonyx._src.check.mends import Fault, fix
-from sardonyx._src.check.tensors import dtype_of
+from sardonyx._src.check.fixing.api import Violation, fix
+from sardonyx._src.check.fixing.elements import elements_of, put_elements
+from sardonyx._src.check.records.tensors import dtype_of
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.io.tensors_proto import unsigned_codes
+from sardonyx._src.io.serde.tensors import unsigned_codes
 from sardonyx._src.proto.messages import TensorProto
 
 
 @fix("SX308")
-def unsign_patterns(fault: Fault) -> str:
-    tensor = fault.the(TensorProto)
+def unsign_patterns(violation: Violation) -> str:
+    tensor = violation.visited_record(TensorProto)
     dtype = dtype_of(tensor)
     codes = unsigned_codes(tensor.int32_data, dtype) if dtype is not None else None
     if codes is None:
@@ -27,8 +27,8 @@ def unsign_patterns(fault: Fault) -> str:
 
 
 @fix("SX309")
-def plain_bools(fault: Fault) -> str:
-    tensor = fault.the(TensorProto)
+def plain_bools(violation: Violation) -> str:
+    tensor = violation.visited_record(TensorProto)
     elements = elements_of(tensor)
     if elements is None:
         return ""

@@ -1,44 +1,50 @@
-"""raise-ir-version: a missing ir_version, or one too low for what is used, becomes the lowest that has all of it.
+"""raise-ir-version: sets a missing or too low ir_version to the lowest version with all features in use.
 
-Keeps: what version 1 or 2 means by leaving imports out, which is version 1 of the ONNX set.
-Leaves: models of versions up to 3 in which one dimension variable stands in two declarations, or an input of a nested
-graph has an initializer, as both mean something else from version 4 on.
+Keeps: the import of version 1 of the ONNX set that versions 1 and 2 imply.
+Leaves: models of versions up to 3 in which two declarations use the same dimension variable, or an input of a nested
+graph has an initializer, since both have another meaning from version 4 on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sardonyx._src.check.bodies import imports_of
-from sardonyx._src.check.context import Document
-from sardonyx._src.check.engine import Walk, by_class
-from sardonyx._src.check.mends import Fault, fix
-from sardonyx._src.check.names import variables_in
-from sardonyx._src.check.pages import rules
-from sardonyx._src.check.reading import graphs_of
+from sardonyx._src.check.analysis.reads import graphs_of
+from sardonyx._src.check.engine.body import imports_of
+from sardonyx._src.check.engine.document import Document
+from sardonyx._src.check.engine.registry import rules
+from sardonyx._src.check.engine.walk import Walk, group_by_class
+from sardonyx._src.check.fixing.api import Violation, fix
+from sardonyx._src.check.records.names import variables_in
+from sardonyx._src.io.serde.from_proto import LATEST_IR_VERSION
 from sardonyx._src.proto import messages as m
 from sardonyx._src.schema import releases
 
-NEWEST = int(max(m.Version))
-GLOBAL_NAMES = 4  # the version from which on names of dimensions hold for the whole model
-MENDED = "SX038 SX050 SX051 SX052 SX053 SX054 SX055 SX056 SX057 SX058 SX059 SX060 SX061 SX062 SX122 SX241"
-LACKING = (
-    *MENDED.split(),
+MODEL_WIDE_DIMS_VERSION = 4  # first version in which dimension variables are shared by the whole model
+FIXED_CODES = (
+    "SX038 SX050 SX051 SX052 SX053 SX054 SX055 SX056 SX057 SX058 SX059 SX060 SX061 SX062 SX122 SX241"
+)
+LACKING_CODES = (
+    *FIXED_CODES.split(),
     "SX216",
-)  # faults of a version that lacks something; the last comes with SX038 or is left
-Versioned = m.ModelProto | m.OperatorSetProto
+)  # rules on features that a version lacks; the last is fixed together with SX038 or not at all
+VersionedRecord = m.ModelProto | m.OperatorSetProto
 
 
-@fix(MENDED)
-def raise_ir_version(fault: Fault) -> str:
-    record = fault.document.record
-    old = fault.document.ir_version
-    if not isinstance(record, Versioned) or record.ir_version != old or old not in range(1, NEWEST):
+@fix(FIXED_CODES)
+def raise_ir_version(violation: Violation) -> str:
+    record = violation.document.record
+    old = violation.document.ir_version
+    if (
+        not isinstance(record, VersionedRecord)
+        or record.ir_version != old
+        or old not in range(1, LATEST_IR_VERSION)
+    ):
         return ""
-    if not fault.round.is_new("raise", record):
+    if not violation.fix_pass.is_new("raise", record):
         return ""
-    new = lowest(fault.document, old)
-    if new is None or new == old or (old < GLOBAL_NAMES <= new and not means_the_same(record)):
+    new = lowest(violation.document, old)
+    if new is None or new == old or (old < MODEL_WIDE_DIMS_VERSION <= new and not means_the_same(record)):
         return ""
     record.ir_version = new
     if isinstance(record, m.ModelProto) and old < 3 <= new and not record.opset_import:
@@ -47,31 +53,31 @@ def raise_ir_version(fault: Fault) -> str:
 
 
 @fix("SX010 SX601")
-def state_ir_version(fault: Fault) -> str:
-    record = fault.document.record
-    assert isinstance(record, Versioned), f"{fault.code} is about models and operator-set documents"
+def state_ir_version(violation: Violation) -> str:
+    record = violation.document.record
+    assert isinstance(record, VersionedRecord), f"{violation.code} visits models and operator-set documents"
     if record.ir_version:
         return ""
-    new = lowest(fault.document, max(GLOBAL_NAMES, published(record)))
+    new = lowest(violation.document, max(MODEL_WIDE_DIMS_VERSION, release_version(record)))
     if new is None:
         return ""
     record.ir_version = new
-    return f"set ir_version to {new}, the lowest that has what is used"
+    return f"set ir_version to {new}, the lowest with all features in use"
 
 
 def lowest(document: Document, start: int) -> int | None:
-    """The lowest version from `start` on that lacks nothing that the document uses."""
-    asked = [rules()[code] for code in LACKING]
-    for version in range(start, NEWEST + 1):
-        tried = Document(document.record, document.path, document.policy, document.declared)
-        tried.ir_version = version
-        if not Walk(tried, by_class(asked, version), forms=False).run():
+    """The lowest version from `start` on with all features that the document uses."""
+    lacking = [rules()[code] for code in LACKING_CODES]
+    for version in range(start, LATEST_IR_VERSION + 1):
+        candidate = Document(document.record, document.path, document.policy, document.declared)
+        candidate.ir_version = version
+        if not Walk(candidate, group_by_class(lacking, version), use_clean_cache=False).run():
             return version
     return None
 
 
-def published(record: Versioned) -> int:
-    """The IR version of the first release with all imported operator sets; 1 where they are of no release."""
+def release_version(record: VersionedRecord) -> int:
+    """The IR version of the first release with all imported operator sets; 1 if there is none."""
     imports = imports_of(record.opset_import) if isinstance(record, m.ModelProto) else {}
     return max((first_with(domain, version) for domain, version in imports.items()), default=1)
 
@@ -80,8 +86,8 @@ def first_with(domain: str, version: int) -> int:
     return min((r.ir_version for r in releases() if r.opsets.get(domain, 0) >= version), default=1)
 
 
-def means_the_same(record: Versioned) -> bool:
-    """Whether nothing in a model of an early version means something else from version 4 on."""
+def means_the_same(record: VersionedRecord) -> bool:
+    """Whether a model of an early version means the same from version 4 on."""
     if not isinstance(record, m.ModelProto):
         return True
     for path, graph in graphs_of(record):
@@ -94,5 +100,5 @@ def means_the_same(record: Versioned) -> bool:
 
 
 def repeats(names: Iterable[str]) -> bool:
-    found = list(names)
-    return len(set(found)) < len(found)
+    items = list(names)
+    return len(set(items)) < len(items)

@@ -1,25 +1,25 @@
-"""rename-inner-value: a value of a nested graph that has the name of one around it gets a name of its own.
+"""rename-inner-value: renames a value of a nested graph that has the name of an outer one.
 
-Keeps: who reads which of the two: the inner one is meant behind the node that makes it, or throughout if it is an input
-or initializer.
-Leaves: graphs of training steps, whose names bindings go by.
+Keeps: the meaning of each read: the inner value after the node that defines it, or everywhere if it is an input or
+initializer.
+Leaves: graphs of training steps, to whose names bindings refer.
 """
 
 from __future__ import annotations
 
-from sardonyx._src.check.mends import Fault, fix
-from sardonyx._src.check.renaming import is_plain, rename_values
+from sardonyx._src.check.fixing.api import Violation, fix
+from sardonyx._src.check.fixing.renaming import has_unique_names, rename_values
 
 
 @fix("SX120 SX121")
-def rename_inner_value(fault: Fault) -> str:
+def rename_inner_value(violation: Violation) -> str:
     """Renames all such values of the body at once."""
-    body, outer = fault.body, fault.body.outer
-    if body.kind != "nested" or outer is None or not is_plain(body):
+    body, outer = violation.body, violation.body.outer
+    if body.kind != "nested" or outer is None or not has_unique_names(body):
         return ""
-    if not fault.round.is_new("rename", body.record):
+    if not violation.fix_pass.is_new("rename", body.record):
         return ""
-    own = dict.fromkeys((*body.inputs, *body.initializers, *body.writers))
-    taken = [name for name in own if name and outer.sees(name, body.holder)]
-    rename_values(body, {name: fault.round.fresh(name) for name in taken}, taken)
-    return f"renamed the inner {', '.join(map(repr, taken[:8]))}{' ...' * (len(taken) > 8)}"
+    defined = dict.fromkeys((*body.inputs, *body.initializers, *body.producers))
+    shadowing = [name for name in defined if name and outer.is_visible(name, body.outer_node)]
+    rename_values(body, {name: violation.fix_pass.fresh(name) for name in shadowing}, shadowing)
+    return f"renamed the inner {', '.join(map(repr, shadowing[:8]))}{' ...' * (len(shadowing) > 8)}"

@@ -1,21 +1,21 @@
-"""sort-sparse-indices: the indices of a sparse tensor are put in ascending order, each with its value.
+"""sort-sparse-indices: sorts the indices of a sparse tensor, together with their values.
 
-Leaves: indices that occur twice, as nobody can tell which value holds.
+Leaves: duplicate indices, since either value may be intended.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.check.elements import put_elements, sparse_parts
-from sardonyx._src.check.mends import Fault, fix
+from sardonyx._src.check.fixing.api import Violation, fix
+from sardonyx._src.check.fixing.elements import put_elements, sparse_parts
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.proto.messages import SparseTensorProto
 
 
 @fix("SX326")
-def sort_sparse_indices(fault: Fault) -> str:
-    sparse = fault.the(SparseTensorProto)
+def sort_sparse_indices(violation: Violation) -> str:
+    sparse = violation.visited_record(SparseTensorProto)
     parts = sparse_parts(sparse)
     if parts is None or sparse.values is None or sparse.indices is None:
         return ""

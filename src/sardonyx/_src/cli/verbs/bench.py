@@ -1,10 +1,11 @@
-"""Measure how long a model takes, beside other engines if they are installed.
+"""Measure the latency of a model and, optionally, of other installed engines.
 
 sardonyx bench m.onnx
 sardonyx bench m.onnx --dim N=8 --threads 1,2 --against onnxruntime,openvino
 sardonyx bench m.onnx x=input.npy --turns 50 --json
 
-All engines run in one process, in turn.  A ratio tells how many times as long as ours another engine takes.
+All engines run in one process with interleaved calls.  The ratio is the median latency of an engine divided by
+that of Sardonyx; the difference is that of the outputs from those of Sardonyx, relative to the largest output.
 """
 
 from __future__ import annotations
@@ -21,101 +22,104 @@ from pathlib import Path
 
 import numpy as np
 
-from sardonyx._src.cli.feeds import read_feeds
-from sardonyx._src.cli.peers import OURS, known
-from sardonyx._src.cli.progress import progress
-from sardonyx._src.cli.random_feeds import random_feeds
-from sardonyx._src.cli.sources import add_model, load_model
-from sardonyx._src.cli.streams import printable
-from sardonyx._src.cli.summary import Json
-from sardonyx._src.cli.timing import Timed, timed
+from sardonyx._src.cli.benchmark.engines import OURS, require_engine
+from sardonyx._src.cli.benchmark.timing import EngineTiming, measure_engines
+from sardonyx._src.cli.inputs.arguments import parse_dims, parse_positive
+from sardonyx._src.cli.inputs.feeds import read_feeds
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.inputs.random_feeds import random_feeds
+from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.streams import printable
+from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import Policy
-from sardonyx._src.io.save import save
+from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.graph import Model
 from sardonyx._src.ir.types import shape_text
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.dims import Lengths
-from sardonyx._src.runtime.feeds import checked
-from sardonyx._src.runtime.session import Port
+from sardonyx._src.runtime.declared_dims import DeclaredDims
+from sardonyx._src.runtime.feeds import check_feeds
+from sardonyx._src.runtime.session import SessionValue
 
-HELP = "measure how long a model takes"
-TURNS = 15
-LINE = "{:>7}  {:14}{:>13}  {:>26}{:>8}{:>13}"
+HELP = "measure the latency of a model"
+DEFAULT_ROUNDS = 15
+ROW_FORMAT = "{:>7}  {:14}{:>13}  {:>26}{:>8}{:>13}"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument(
-        "inputs", nargs="*", metavar="INPUT", help="values as `sardonyx run` takes them; others are random"
+        "inputs",
+        nargs="*",
+        metavar="INPUT",
+        help="input values, as for `sardonyx run`; missing inputs are random",
     )
     parser.add_argument(
-        "--against", default="", metavar="A,B", help="other engines: onnxruntime, openvino, or both"
+        "--against",
+        default="",
+        metavar="A,B",
+        help="comma-separated engines to compare with: onnxruntime, openvino",
     )
     parser.add_argument(
         "--threads",
         default=str(os.cpu_count() or 1),
         metavar="N,M",
-        help="how many threads each engine has (%(default)s)",
+        help="comma-separated thread counts to measure (%(default)s)",
     )
     parser.add_argument(
         "--dim",
         action="append",
         default=[],
         metavar="NAME=N",
-        help="a dimension variable's length; others are 1",
+        help="length of a dimension variable (others: 1); may be repeated",
     )
     parser.add_argument(
-        "--turns", type=int, default=TURNS, metavar="N", help="how many turns every engine has (%(default)s)"
+        "--turns",
+        type=int,
+        default=DEFAULT_ROUNDS,
+        metavar="N",
+        help="number of measurement rounds per engine (%(default)s)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the random inputs (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed for the random inputs (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print the measurements as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     if args.turns < 1:
-        raise InputError(f"--turns {args.turns}: at least one turn is needed", name="--turns")
-    counts = [positive(word, f"--threads {args.threads}") for word in args.threads.split(",")]
-    engines = [OURS, *(known(word) for word in args.against.split(",") if word)]
+        raise InputError(f"--turns must be >= 1; got {args.turns}", name="--turns")
+    counts = [parse_positive(word, "--threads") for word in args.threads.split(",")]
+    engines = [OURS, *(require_engine(word) for word in args.against.split(",") if word)]
     model = load_model(args)
-    feeds = made(model, args)
+    feeds = make_feeds(model, args)
     steps = len(counts) * (args.turns + 1)
     with file_of(model, args) as path, progress(steps, "measuring", kernels=True) as advance:
-        found = [one for n in counts for one in timed(path, engines, n, feeds, args.turns, advance)]
-    sys.stdout.write(as_json(feeds, found) if args.json else as_text(feeds, found))
+        timings = [
+            timing for n in counts for timing in measure_engines(path, engines, n, feeds, args.turns, advance)
+        ]
+    sys.stdout.write(as_json(feeds, timings) if args.json else as_text(feeds, timings))
     return 0
 
 
-def made(model: Model, args: argparse.Namespace) -> Mapping[str, RuntimeValue]:
-    """What the model is fed: the values on the command line, and random ones."""
-    ports = [Port(v.name, v.type, v.initializer is not None) for v in model.graph.inputs]
-    given = read_feeds(args.inputs, ports)
-    lengths = {}
-    for word in args.dim:
-        name, _, size = word.rpartition("=")
-        lengths[name] = positive(size, f"--dim {word}", least=0)
-    random = random_feeds(ports, given, args.seed, lengths)
-    values = {**given, **{name: small(value) for name, value in random.items()}}
-    return checked(values, model.graph.inputs, Lengths(model.ir_version))
+def make_feeds(model: Model, args: argparse.Namespace) -> Mapping[str, RuntimeValue]:
+    """The inputs of the model: the values on the command line, and random values for the others."""
+    ports = [SessionValue(v.name, v.type, v.initializer is not None) for v in model.graph.inputs]
+    feeds = read_feeds(args.inputs, ports)
+    random = random_feeds(ports, feeds, args.seed, parse_dims(args.dim))
+    values = {**feeds, **{name: clamp_integers(value) for name, value in random.items()}}
+    return check_feeds(values, model.graph.inputs, DeclaredDims(model.ir_version))
 
 
-def small(value: object) -> object:
-    """A random value with integers of 0 and 1 only: they may be indices, and of a table of two."""
+def clamp_integers(value: object) -> object:
+    """A random value with integers reduced to 0 and 1, which are valid indices of almost any table."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
         return value % 2
     return value
 
 
-def positive(text: str, word: str, least: int = 1) -> int:
-    if not text.isdecimal() or int(text) < least:
-        raise InputError(f"{word}: {text!r} should be a number, and at least {least}", name=word)
-    return int(text)
-
-
 @contextmanager
 def file_of(model: Model, args: argparse.Namespace) -> Iterator[str]:
-    """A binary file of the model: its own, unless it came in another form or with more than that file says."""
+    """A binary model file: the given one, or a temporary copy if it has another format or loading options apply."""
     if args.model.endswith(".onnx") and args.policy == Policy.HUB.value and not args.operator_set:
         yield args.model
         return
@@ -125,45 +129,47 @@ def file_of(model: Model, args: argparse.Namespace) -> Iterator[str]:
         yield str(path)
 
 
-# --- what is told ---------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------
 
 
-def ratios(found: Sequence[Timed]) -> list[float]:
-    """How many times as long as ours each took on as many threads."""
-    ours = {one.threads: one.median for one in found if one.engine == OURS}
-    return [one.median / ours[one.threads] for one in found]
+def ratios(timings: Sequence[EngineTiming]) -> list[float]:
+    """The median of each timing relative to that of Sardonyx with the same number of threads."""
+    ours = {timing.threads: timing.median for timing in timings if timing.engine == OURS}
+    return [timing.median / ours[timing.threads] for timing in timings]
 
 
-def as_text(feeds: Mapping[str, RuntimeValue], found: Sequence[Timed]) -> str:
-    """The inputs, and a line for each engine on so many threads."""
+def as_text(feeds: Mapping[str, RuntimeValue], timings: Sequence[EngineTiming]) -> str:
+    """The inputs, and a table row for each engine and thread count."""
     lines = [f"{printable(name)}: {kind(value)}" for name, value in feeds.items()]
-    lines.append(LINE.format("threads", "engine", "median", "10 % to 90 %", "ratio", "difference"))
-    for one, ratio in zip(found, ratios(found), strict=True):
-        span = f"{one.quantile(0.1) * 1e3:.3f} to {one.quantile(0.9) * 1e3:.3f} ms"
-        times = f"{one.median * 1e3:.3f} ms", span
-        others = ("", "") if one.engine == OURS else (f"{ratio:.2f}", f"{one.difference:.1e}")
-        lines.append(LINE.format(one.threads, one.engine, *times, *others).rstrip())
+    lines.append(
+        ROW_FORMAT.format("threads", "engine", "median", "10th-90th percentile", "ratio", "difference")
+    )
+    for timing, ratio in zip(timings, ratios(timings), strict=True):
+        span = f"{timing.quantile(0.1) * 1e3:.3f} to {timing.quantile(0.9) * 1e3:.3f} ms"
+        times = f"{timing.median * 1e3:.3f} ms", span
+        others = ("", "") if timing.engine == OURS else (f"{ratio:.2f}", f"{timing.difference:.1e}")
+        lines.append(ROW_FORMAT.format(timing.threads, timing.engine, *times, *others).rstrip())
     return "\n".join(lines) + "\n"
 
 
-def as_json(feeds: Mapping[str, RuntimeValue], found: Sequence[Timed]) -> str:
-    """The inputs and measurements, times in seconds; a difference that is no number is null."""
+def as_json(feeds: Mapping[str, RuntimeValue], timings: Sequence[EngineTiming]) -> str:
+    """The inputs and measurements, with times in seconds; a difference that is not finite is null."""
     measured: list[Json] = [
         {
-            "threads": one.threads,
-            "engine": one.engine,
-            "median": one.median,
-            "low": one.quantile(0.1),
-            "high": one.quantile(0.9),
-            "best": one.best,
-            "runs": len(one.runs),
+            "threads": timing.threads,
+            "engine": timing.engine,
+            "median": timing.median,
+            "low": timing.quantile(0.1),
+            "high": timing.quantile(0.9),
+            "best": timing.best,
+            "runs": len(timing.runs),
             "ratio": ratio,
-            "difference": one.difference if math.isfinite(one.difference) else None,
+            "difference": timing.difference if math.isfinite(timing.difference) else None,
         }
-        for one, ratio in zip(found, ratios(found), strict=True)
+        for timing, ratio in zip(timings, ratios(timings), strict=True)
     ]
-    told: dict[str, Json] = {name: kind(value) for name, value in feeds.items()}
-    return json.dumps({"inputs": told, "measured": measured}, indent=1) + "\n"
+    inputs: dict[str, Json] = {name: kind(value) for name, value in feeds.items()}
+    return json.dumps({"inputs": inputs, "measured": measured}, indent=1) + "\n"
 
 
 def kind(value: RuntimeValue) -> str:

@@ -1,11 +1,11 @@
-"""Check models, operator-set documents and stored data: every fault, with its place, its clause and its cure.
+"""Check models, operator-set documents and stored data; report every violation with location, rule and suggested fix.
 
 sardonyx check m.onnx
 sardonyx check *.onnx --ignore SX0,name-not-identifier --strict
-sardonyx check m.onnx --fix -o mended.onnx
+sardonyx check m.onnx --fix -o fixed.onnx
 sardonyx check --explain SX110
 
-Exit codes: 0 no error (with --strict: no warning either), 1 faults were found, 2 the command was used wrongly.
+Exit codes: 0 no errors (with --strict: no warnings either), 1 errors were found, 2 usage error or unreadable file.
 """
 
 from __future__ import annotations
@@ -18,31 +18,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from sardonyx._src.check import Mend, Report, check, fix
-from sardonyx._src.check.checking import selected
-from sardonyx._src.check.names import did_you_mean
-from sardonyx._src.check.pages import page, rules
-from sardonyx._src.check.report import to_json, to_sarif
-from sardonyx._src.check.sources import KINDS
-from sardonyx._src.check.writing import write_document
-from sardonyx._src.cli import streams
-from sardonyx._src.cli.faults import SEVERITIES, counted, fault_lines, is_coloured, mend_line, number
-from sardonyx._src.cli.progress import progress
+from sardonyx._src.check import AppliedFix, Report, check, fix
+from sardonyx._src.check.driver.checking import select_codes
+from sardonyx._src.check.driver.pages import page
+from sardonyx._src.check.driver.report import to_json, to_sarif
+from sardonyx._src.check.driver.sources import RECORD_CLASSES
+from sardonyx._src.check.engine.registry import rules
+from sardonyx._src.check.fixing.writing import write_document
+from sardonyx._src.cli.output import streams
+from sardonyx._src.cli.output.diagnostics import (
+    SEVERITIES,
+    count_by_severity,
+    format_diagnostic,
+    format_fix,
+    pluralize,
+    use_colour,
+)
+from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.errors import DecodeError, InputError, JsonError, LimitError, TextError
 from sardonyx._src.io.external import Policy
-from sardonyx._src.io.save import encoded, write_blocks
+from sardonyx._src.io.saving.save import encode_as, write_blocks
+from sardonyx._src.suggestions import did_you_mean
 
-HELP = "report every fault of a model, and mend what can be mended"
-STANDARD = "-"  # standard input, and of --out standard output
+HELP = "check a model against the specification, and fix what can be fixed"
+STANDARD_STREAM = "-"  # standard input; for --out, standard output
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """A file with its faults; and with --fix what was mended, the file that was written, and the data files beside it."""
+class CheckedFile:
+    """The result of checking one file; with --fix also the applied fixes, the file written, and the data files copied."""
 
     name: str
     report: Report
-    mends: Sequence[Mend] = ()
+    applied_fixes: Sequence[AppliedFix] = ()
     written: str | None = None
     carried: Sequence[str] = ()
 
@@ -50,41 +58,50 @@ class Checked:
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", nargs="*", help="files to check, or - for standard input")
     parser.add_argument(
-        "--kind", choices=list(KINDS), help="what the files hold, where neither magic nor name tell"
+        "--kind",
+        choices=list(RECORD_CLASSES),
+        help="kind of document, if neither magic number nor file name identify it",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON")
     form.add_argument("--sarif", action="store_true", help="print the report as SARIF 2.1.0")
-    form.add_argument("-q", "--quiet", action="store_true", help="print a line a fault, and nothing else")
-    for name, what in (("select", "report only"), ("ignore", "leave out")):
+    form.add_argument(
+        "-q", "--quiet", action="store_true", help="print one line per diagnostic and nothing else"
+    )
+    for name, what in (("select", "report only these rules"), ("ignore", "do not report these rules")):
         parser.add_argument(
             f"--{name}",
             action="append",
             default=[],
             metavar="RULES",
-            help=f"{what} these codes, beginnings of codes, names, or style (rules on habits), by commas",
+            help=f"{what}: comma-separated rule codes, code prefixes or names; `style` selects the opt-in style rules",
         )
-    parser.add_argument("--strict", action="store_true", help="warnings fail, too")
-    parser.add_argument("--explain", metavar="RULE", help="print the page of a rule and leave")
+    parser.add_argument("--strict", action="store_true", help="treat warnings as errors in the exit code")
+    parser.add_argument("--explain", metavar="RULE", help="print the documentation of a rule and exit")
     parser.add_argument(
-        "--fix", action="store_true", help="mend what can be mended without changing what the model means"
+        "--fix", action="store_true", help="fix what can be fixed without changing the meaning of the model"
     )
     parser.add_argument(
-        "-o", "--out", metavar="FILE", help="with --fix: write to this file instead, or - for standard output"
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="with --fix: write to FILE instead of replacing the input; - for standard output",
     )
-    parser.add_argument("--dry-run", action="store_true", help="with --fix: write nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="with --fix: report the fixes but write nothing"
+    )
     parser.add_argument(
         "--policy",
         choices=[p.value for p in Policy],
         default=Policy.HUB.value,
-        help="links that external data may lie behind",
+        help="which links to external data files are followed (%(default)s)",
     )
     parser.add_argument(
         "--operator-set",
         action="append",
         default=[],
         metavar="FILE",
-        help="a document that declares operators",
+        help="operator-set document with further operators; may be repeated",
     )
 
 
@@ -92,145 +109,158 @@ def run(args: argparse.Namespace) -> int:
     if args.explain is not None:
         return explain(args.explain)
     refuse_wrong_use(args)
-    results: list[Checked] = []
+    results: list[CheckedFile] = []
     code = 0
     with progress(len(args.model), "checking") as done:
         for name in args.model:
             try:
-                results.append(mended_one(name, args) if args.fix else Checked(name, checked_one(name, args)))
+                results.append(
+                    fix_file(name, args) if args.fix else CheckedFile(name, check_file(name, args))
+                )
             except OSError as error:
                 what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
                 sys.stderr.write(f"sardonyx: {streams.printable(what)}\n")
                 code = 2
             done()
     fails = SEVERITIES[:2] if args.strict else SEVERITIES[:1]
-    code = code or int(any(one.report.of(s) for one in results for s in fails))
-    if args.out == STANDARD:
-        sys.stderr.writelines(printed(results, args))
+    code = code or int(any(result.report.of(s) for result in results for s in fails))
+    if args.out == STANDARD_STREAM:
+        sys.stderr.writelines(render(results, args))
     else:
-        streams.write_out(printed(results, args))
+        streams.write_out(render(results, args))
     return code
 
 
 def refuse_wrong_use(args: argparse.Namespace) -> None:
-    """Raises InputError for options that contradict one another, and for words that mean no rule."""
+    """Raises InputError for contradictory options and for unknown rules."""
     if not args.model:
-        raise InputError("no model is named; `sardonyx check --help` says more", name="model")
-    for option, given in (("--out", args.out is not None), ("--dry-run", args.dry_run)):
-        if given and not args.fix:
-            raise InputError(f"{option} goes with --fix", name=option)
-    if args.out == STANDARD and (args.json or args.sarif):
-        raise InputError("--out - and a report would both go to standard output; name a file", name="--out")
+        raise InputError(
+            "the command must name at least one file; got none; see `sardonyx check --help`", name="model"
+        )
+    for option, is_given in (("--out", args.out is not None), ("--dry-run", args.dry_run)):
+        if is_given and not args.fix:
+            raise InputError(f"{option} requires --fix; add --fix or remove {option}", name=option)
+    if args.out == STANDARD_STREAM and (args.json or args.sarif):
+        raise InputError(
+            "--out must be a file if a JSON or SARIF report is printed; got -; name a file", name="--out"
+        )
     if args.out is not None and len(args.model) > 1:
-        raise InputError("--out takes one model; without it each file is replaced", name="--out")
+        raise InputError(
+            f"--out requires a single input; got {len(args.model)}; omit --out to replace each file",
+            name="--out",
+        )
     if args.fix and args.out is None and not args.dry_run:
         for name in args.model:
-            if name == STANDARD:
+            if name == STANDARD_STREAM:
                 raise InputError(
-                    "what comes from standard input is mended into a file; name it by --out", name="--fix"
+                    "--fix of standard input requires --out; got none; name the file to write by --out",
+                    name="--fix",
                 )
             if os.path.islink(name):
                 raise InputError(
-                    f"{name} is a link, which --fix does not replace; name a file by --out", name="--fix"
+                    f"a file to fix in place must not be a symbolic link; got {name}; name the file to write by --out",
+                    name="--fix",
                 )
     try:
-        selected(listed(args.select), listed(args.ignore))
+        select_codes(split_rules(args.select), split_rules(args.ignore))
     except ValueError as error:
         raise InputError(str(error), name="select") from None
 
 
-def checked_one(name: str, args: argparse.Namespace) -> Report:
+def check_file(name: str, args: argparse.Namespace) -> Report:
     return check(
-        streams.standard_input() if name == STANDARD else name,
+        streams.standard_input() if name == STANDARD_STREAM else name,
         kind=args.kind,
-        select=listed(args.select),
-        ignore=listed(args.ignore),
+        select=split_rules(args.select),
+        ignore=split_rules(args.ignore),
         operator_sets=args.operator_set,
         policy=args.policy,
     )
 
 
-def mended_one(name: str, args: argparse.Namespace) -> Checked:
-    """Mends a document, and writes it where something was done or --out names a file; what does not decode is left."""
+def fix_file(name: str, args: argparse.Namespace) -> CheckedFile:
+    """Fixes a document; writes it if a fix was applied or --out is given.  Undecodable documents are only checked."""
     source: bytes | str | BinaryIO = name
-    if name == STANDARD:
+    if name == STANDARD_STREAM:
         source = streams.standard_input().read()
-    select, ignore = listed(args.select), listed(args.ignore)
+    select, ignore = split_rules(args.select), split_rules(args.ignore)
     sets, policy = args.operator_set, args.policy
-    given: Path | None = None if name == STANDARD else Path(name)
-    base = given.parent if given is not None else None
+    path: Path | None = None if name == STANDARD_STREAM else Path(name)
+    base = path.parent if path is not None else None
     try:
-        record, mends = fix(
+        record, applied_fixes = fix(
             source, kind=args.kind, select=select, ignore=ignore, operator_sets=sets, policy=policy
         )
     except (DecodeError, TextError, JsonError, LimitError):
         report = check(
             source, kind=args.kind, select=select, ignore=ignore, operator_sets=sets, policy=policy
         )
-        return Checked(name, report)
+        return CheckedFile(name, report)
     report = check(record, select=select, ignore=ignore, operator_sets=sets, policy=policy, base=base)
-    target = args.out or (name if mends else None)
+    target = args.out or (name if applied_fixes else None)
     if target is None or args.dry_run:
-        return Checked(name, report, mends)
-    if target == STANDARD:
-        write_blocks(sys.stdout.buffer, encoded(record, "binary"))
-        return Checked(name, report, mends, "standard output")
+        return CheckedFile(name, report, applied_fixes)
+    if target == STANDARD_STREAM:
+        write_blocks(sys.stdout.buffer, encode_as(record, "binary"))
+        return CheckedFile(name, report, applied_fixes, "standard output")
     try:
-        carried = write_document(record, Path(target), given, policy)
-    except ValueError as error:  # a suffix that stands for a format that is not written
+        carried = write_document(record, Path(target), path, policy)
+    except ValueError as error:  # the suffix of a format that cannot be written
         raise InputError(str(error), name="--out") from None
-    return Checked(name, report, mends, target, carried)
+    return CheckedFile(name, report, applied_fixes, target, carried)
 
 
-def listed(words: list[str]) -> list[str]:
-    return [one for word in words for one in word.replace(",", " ").split()]
+def split_rules(words: list[str]) -> list[str]:
+    return [code for word in words for code in word.replace(",", " ").split()]
 
 
 def explain(word: str) -> int:
     code = next((c for c in rules() if word.upper() == c or word.lower() == page(c).name), None)
     if code is None:
         near = did_you_mean(word, [*rules(), *(page(c).name for c in rules())])
-        what = f"there is no rule {word!r}{near or '; rules are named like SX110 or value-defined-twice'}"
+        what = f"--explain must be a rule code or name, as SX110 or value-defined-twice; got {word!r}{near or ''}"
         raise InputError(what, name="explain")
     streams.write_out([page(code).text()])
     return 0
 
 
-def printed(results: Sequence[Checked], args: argparse.Namespace) -> Iterator[str]:
-    """What goes to standard output, in pieces."""
-    pairs = [(one.name, one.report) for one in results]
+def render(results: Sequence[CheckedFile], args: argparse.Namespace) -> Iterator[str]:
+    """The report, in pieces."""
+    pairs = [(result.name, result.report) for result in results]
     if args.json:
-        mended = {one.name: (one.mends, one.written) for one in results} if args.fix else None
-        yield to_json(pairs, mended) + "\n"
+        fixed = (
+            {result.name: (result.applied_fixes, result.written) for result in results} if args.fix else None
+        )
+        yield to_json(pairs, fixed) + "\n"
     elif args.sarif:
         from importlib.metadata import version
 
         yield to_sarif(pairs, version("sardonyx")) + "\n"
     else:
-        for one in results:
-            yield from (f"{line}\n" for line in lines(one, args))
+        for result in results:
+            yield from (f"{line}\n" for line in lines(result, args))
         if len(results) > 1 and not args.quiet:
-            yield f"{len(results)} files: {counted([one.report for one in results])}\n"
+            yield f"{len(results)} files: {count_by_severity([result.report for result in results])}\n"
 
 
-def lines(one: Checked, args: argparse.Namespace) -> Iterator[str]:
-    coloured = is_coloured()
-    for mend in one.mends:
-        yield mend_line(one.name, mend, coloured=coloured, done=not args.dry_run)
-    for fault in one.report.diagnostics:
-        yield from fault_lines(one.name, fault, coloured=coloured, quiet=args.quiet)
+def lines(result: CheckedFile, args: argparse.Namespace) -> Iterator[str]:
+    coloured = use_colour()
+    for applied in result.applied_fixes:
+        yield format_fix(result.name, applied, coloured=coloured, done=not args.dry_run)
+    for diagnostic in result.report.diagnostics:
+        yield from format_diagnostic(result.name, diagnostic, coloured=coloured, quiet=args.quiet)
     if args.quiet:
         return
-    for location in one.carried:
-        yield streams.printable(f"{one.name}: {location} was copied beside {one.written}")
-    yield streams.printable(f"{one.name}: {summary(one, args)}")
+    for location in result.carried:
+        yield streams.printable(f"{result.name}: copied {location} to the directory of {result.written}")
+    yield streams.printable(f"{result.name}: {summary(result, args)}")
 
 
-def summary(one: Checked, args: argparse.Namespace) -> str:
-    """`mended 2 faults in m.onnx; left are 1 error`, or the count alone."""
-    left = counted([one.report])
-    if not one.mends:
-        return left + (f"; written to {one.written}" if one.written else "")
+def summary(result: CheckedFile, args: argparse.Namespace) -> str:
+    """The summary line of a file: `fixed 2 issues, written to m.onnx; remaining: 1 error`, or the counts alone."""
+    remaining = count_by_severity([result.report])
+    if not result.applied_fixes:
+        return remaining + (f"; written to {result.written}" if result.written else "")
     if args.dry_run:
-        return f"{number(len(one.mends), 'fault')} can be mended; then {left}"
-    return f"mended {number(len(one.mends), 'fault')}, written to {one.written}; then {left}"
+        return f"{pluralize(len(result.applied_fixes), 'issue')} fixable; remaining: {remaining}"
+    return f"fixed {pluralize(len(result.applied_fixes), 'issue')}, written to {result.written}; remaining: {remaining}"

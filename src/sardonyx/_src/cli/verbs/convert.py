@@ -1,10 +1,12 @@
-"""Write a model under other versions of its operator sets, upwards or downwards.
+"""Convert a model to other versions of its operator sets or of the IR, newer or older.
 
 sardonyx convert m.onnx --opset 21 -o newer.onnx
 sardonyx convert m.onnx --opset 13 --domain ai.onnx.ml=3 --ir-version 8 -o older.onnx
 
-Without -o nothing is written: the report says whether it could be done.  Exit codes: 0 converted, 1 something cannot be
-expressed there (with --partial the rest is converted, and what stayed is listed), 2 the command was used wrongly.
+Without -o nothing is written, and the report shows whether the conversion is possible.
+
+Exit codes: 0 converted, 1 some nodes cannot be expressed in the target version (--partial converts the others and
+lists these), 2 usage error.
 """
 
 from __future__ import annotations
@@ -15,36 +17,45 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from sardonyx._src.cli.sources import add_model, load_model
-from sardonyx._src.cli.streams import printable
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import ConversionError, InputError
-from sardonyx._src.io.save import save
+from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.graph import Model
 from sardonyx._src.ir.walk import nodes, roots
 
-HELP = "change the versions of operator sets and IR"
+HELP = "convert a model to other operator-set or IR versions"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("--opset", type=int, metavar="N", help="the version of ai.onnx")
+    parser.add_argument("--opset", type=int, metavar="N", help="target version of ai.onnx")
     parser.add_argument(
-        "--domain", action="append", default=[], metavar="NAME=N", help="the version of another operator set"
+        "--domain",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="target version of another operator set; may be repeated",
     )
     parser.add_argument(
-        "--ir-version", metavar="N", help="the IR version; `auto` is the lowest that what is used allows"
+        "--ir-version", metavar="N", help="target IR version; `auto` selects the lowest that the model allows"
     )
-    parser.add_argument("--partial", action="store_true", help="convert what can be, and list what stayed")
-    parser.add_argument("-o", "--out", type=Path, help="write the converted model to this file")
+    parser.add_argument(
+        "--partial", action="store_true", help="convert what can be converted, and list the nodes that cannot"
+    )
+    parser.add_argument("-o", "--out", type=Path, help="write the converted model to OUT")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    sets = wanted_sets(args)
-    ir_version = wanted_ir(args.ir_version)
+    sets = parse_opset_targets(args)
+    ir_version = parse_ir_version(args.ir_version)
     if not sets and ir_version is None:
-        raise InputError("nothing is asked for: name --opset, --domain or --ir-version", name="opset")
+        raise InputError(
+            "the command must have a target version; got none; add --opset, --domain or --ir-version",
+            name="opset",
+        )
     model = load_model(args)
     refused: list[ConversionError] = []
     result = convert(model, sets=sets, ir_version=ir_version, errors=refused)
@@ -57,23 +68,25 @@ def run(args: argparse.Namespace) -> int:
     return 1 if refused else 0
 
 
-def wanted_sets(args: argparse.Namespace) -> dict[str, int]:
+def parse_opset_targets(args: argparse.Namespace) -> dict[str, int]:
     sets = {} if args.opset is None else {"": args.opset}
     for word in args.domain:
         name, _, version = word.rpartition("=")
         if not name or not version.isdecimal():
-            raise InputError(f"{word!r} is not NAME=N, as ai.onnx.ml=3", name="domain")
+            raise InputError(f"--domain must be NAME=N, as in ai.onnx.ml=3; got {word!r}", name="domain")
         domain = "" if name == "ai.onnx" else name
         if sets.setdefault(domain, int(version)) != int(version):
-            raise InputError(f"{name} is asked for in versions {sets[domain]} and {version}", name="domain")
+            raise InputError(
+                f"{name} must have one target version; got {sets[domain]} and {version}", name="domain"
+            )
     return sets
 
 
-def wanted_ir(word: str | None) -> int | str | None:
+def parse_ir_version(word: str | None) -> int | str | None:
     if word is None or word == "auto":
         return word
     if not word.isdecimal():
-        raise InputError(f"{word!r} is no IR version; a number or `auto` is", name="ir_version")
+        raise InputError(f"--ir-version must be a number or `auto`; got {word!r}", name="ir_version")
     return int(word)
 
 
@@ -110,7 +123,7 @@ def print_report(
     for error in refused:
         sys.stderr.write(f"sardonyx: {args.model}: {printable(str(error))}\n")
     if refused and not args.partial:
-        sys.stderr.write("sardonyx: nothing is written; --partial converts the rest\n")
+        sys.stderr.write("sardonyx: nothing was written; use --partial to convert the other nodes\n")
         return
     before, after = (", ".join(f"{k} {v}" for k, v in versions(m).items()) for m in (model, result))
     sys.stdout.write(f"{before} -> {after}; {count(model)} nodes -> {count(result)}\n")

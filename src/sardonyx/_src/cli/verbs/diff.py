@@ -1,9 +1,9 @@
-"""Tell what is different between two models: structure, attributes, weights, metadata.
+"""Compare two models: structure, attributes, weights, metadata.
 
 sardonyx diff a.onnx b.onnx
 sardonyx diff a.onnx b.onnx --weights-tolerance 1e-6 --ignore name --ignore doc
 
-Exit code 0: they say the same; 1: they differ.
+Exit codes: 0 the models are equal, 1 they differ, 2 usage error.
 """
 
 from __future__ import annotations
@@ -13,49 +13,53 @@ import json
 import sys
 from collections.abc import Iterable
 
-from sardonyx._src.cli.progress import progress
-from sardonyx._src.cli.sources import add_model, load_model
-from sardonyx._src.cli.streams import printable
-from sardonyx._src.cli.summary import weights
-from sardonyx._src.cli.targets import load_second
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.models import load_second
+from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.streams import printable
+from sardonyx._src.cli.output.summary import weights
 from sardonyx._src.errors import InputError
-from sardonyx._src.rewrite.tools.diff import KINDS, Change, diff
+from sardonyx._src.tools.diff import DIFFERENCE_KINDS, Difference, diff
 
-HELP = "tell what is different between two models"
+HELP = "compare two models"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("other", help="the model that it is compared with")
+    parser.add_argument("other", help="model file to compare with")
     parser.add_argument(
         "--weights-tolerance",
         type=float,
         default=0.0,
         metavar="ERROR",
-        help="weights whose elements differ by no more than this are equal (0)",
+        help="treat weights as equal if no element differs by more than ERROR (%(default)s)",
     )
     parser.add_argument(
-        "--ignore", action="append", default=[], choices=KINDS, help="leave out differences of this kind"
+        "--ignore",
+        action="append",
+        default=[],
+        choices=DIFFERENCE_KINDS,
+        help="ignore differences of this kind; may be repeated",
     )
     parser.add_argument("--json", action="store_true", help="print the differences as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     if not args.weights_tolerance >= 0:
-        what = f"--weights-tolerance {args.weights_tolerance}: a number that is not negative is wanted"
+        what = f"--weights-tolerance must be >= 0; got {args.weights_tolerance}"
         raise InputError(what, name="--weights-tolerance")
     a = load_model(args)
     b = load_second(args, args.other)
     with progress(max(1, sum(1 for _ in weights(a)))) as advance:
-        found = diff(a, b, weights_tolerance=args.weights_tolerance, advance=advance)
-    found = [change for change in found if change.kind not in args.ignore]
-    report(found, as_json=args.json)
-    return 1 if found else 0
+        changes = diff(a, b, weights_tolerance=args.weights_tolerance, advance=advance)
+    changes = [change for change in changes if change.kind not in args.ignore]
+    report(changes, as_json=args.json)
+    return 1 if changes else 0
 
 
-def report(found: Iterable[Change], *, as_json: bool) -> None:
+def report(changes: Iterable[Difference], *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps({"changes": [change.json() for change in found]}, indent=1) + "\n")
+        sys.stdout.write(json.dumps({"changes": [change.json() for change in changes]}, indent=1) + "\n")
         return
-    for change in found:
+    for change in changes:
         sys.stdout.write(printable(str(change)) + "\n")

@@ -1,4 +1,4 @@
-"""Make a model of a part of a model: what computes some values from others.
+"""Extract a part of a model: the nodes that compute the given outputs from the given inputs.
 
 sardonyx extract m.onnx --output features -o part.onnx
 sardonyx extract m.onnx --input conv1_out --output logits -o head.onnx
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import argparse
 
-from sardonyx._src.cli.progress import progress
-from sardonyx._src.cli.sources import add_model, load_model
-from sardonyx._src.cli.summary import Json, port
-from sardonyx._src.cli.targets import add_out, finish
-from sardonyx._src.rewrite.tools.extract import extract
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.models import add_out, finish
+from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.summary import Json, port
+from sardonyx._src.tools.extract import extract
 
-HELP = "make a model of a part of a model"
+HELP = "extract a part of a model"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,13 +23,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--input",
         action="append",
         metavar="NAME",
-        help="a value that the part is given; may be repeated; by default the inputs that it needs",
+        help="a value that becomes an input; may be repeated (default: the required inputs of the model)",
     )
     parser.add_argument(
         "--output",
         action="append",
         metavar="NAME",
-        help="a value that the part computes; may be repeated; by default the model's outputs",
+        help="a value that becomes an output; may be repeated (default: the outputs of the model)",
     )
     add_out(parser)
 

@@ -1,4 +1,4 @@
-"""Find the type and the symbolic shape of every value; print them, or write the model with them.
+"""Infer the type and symbolic shape of every value; print them, or write them into the model.
 
 sardonyx infer m.onnx
 sardonyx infer m.onnx -o typed.onnx
@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from sardonyx._src.cli.sources import add_model, load_model
-from sardonyx._src.cli.streams import printable
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer
-from sardonyx._src.io.save import save
+from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.graph import Model, Value
 from sardonyx._src.ir.walk import graph_path, graphs, roots, values
 
@@ -26,7 +26,7 @@ HELP = "infer types and symbolic shapes"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("-o", "--out", type=Path, help="write the model with its types to this file")
+    parser.add_argument("-o", "--out", type=Path, help="write the model with the inferred types to OUT")
     parser.add_argument("--json", action="store_true", help="print the types as JSON")
 
 
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None and not errors:
         save(model, args.out)
     elif args.json:
-        types = {place + v.name: str(v.type) if v.type else None for place, v in placed(model)}
+        types = {place + v.name: str(v.type) if v.type else None for place, v in values_with_paths(model)}
         report = {"types": types, "contradictions": [str(e) for e in errors]}
         sys.stdout.write(json.dumps(report, indent=1) + "\n")
     else:
@@ -48,17 +48,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_types(model: Model) -> None:
-    """A line a value; those of subgraphs and functions indented under the place of their graph."""
-    for place, found in groupby(placed(model), key=lambda pair: pair[0]):
+    """Prints one line per value; values of subgraphs and functions are indented under the path of their graph."""
+    for place, entries in groupby(values_with_paths(model), key=lambda pair: pair[0]):
         if place:
             sys.stdout.write(f"{printable(place.removesuffix('.'))}:\n")
-        for _, value in found:
+        for _, value in entries:
             line = printable(f"{value.name}: {value.type or '?'}")
             sys.stdout.write(f"{'  ' if place else ''}{line}\n")
 
 
-def placed(model: Model) -> Iterator[tuple[str, Value]]:
-    """Every value after the place of its graph, which is empty for the main graph."""
+def values_with_paths(model: Model) -> Iterator[tuple[str, Value]]:
+    """Every value with the path of its graph, which is empty for the main graph."""
     for root in roots(model):
         for graph in graphs(root):
             place = graph_path(graph)

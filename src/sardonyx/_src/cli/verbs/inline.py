@@ -1,4 +1,4 @@
-"""Replace calls of a model's functions by the bodies that they call.
+"""Inline model-local functions: replace their calls by their bodies.
 
 sardonyx inline m.onnx -o flat.onnx
 sardonyx inline m.onnx --function pkg.torch.Gelu -o m2.onnx
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import argparse
 
-from sardonyx._src.cli.progress import progress
-from sardonyx._src.cli.sources import add_model, load_model
-from sardonyx._src.cli.summary import Json
-from sardonyx._src.cli.targets import add_out, finish
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.models import add_out, finish
+from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.ir.walk import nodes
-from sardonyx._src.rewrite.tools.inline import MOST_NODES, inline, unregistered
+from sardonyx._src.tools.inline import MOST_NODES, inline, is_unregistered
 
-HELP = "replace calls of functions by their bodies"
+HELP = "inline model-local functions"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,15 +24,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--function",
         action="append",
         metavar="DOMAIN.NAME",
-        help="only calls of this function; may be repeated; DOMAIN.NAME:OVERLOAD names one overload",
+        help="inline only this function; may be repeated; DOMAIN.NAME:OVERLOAD selects one overload",
     )
     parser.add_argument(
         "--lacking",
         action="store_true",
-        help="only calls of functions for which there is no operator of that name",
+        help="inline only functions whose name is not that of a known operator",
     )
     parser.add_argument(
-        "--limit", type=int, default=MOST_NODES, metavar="N", help="refuse a result of more than N nodes"
+        "--limit",
+        type=int,
+        default=MOST_NODES,
+        metavar="N",
+        help="fail if the result would have more than N nodes (%(default)s)",
     )
     add_out(parser)
 
@@ -40,7 +44,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     model = load_model(args)
     with progress(1):
-        flat = inline(model, args.function, lacking=unregistered if args.lacking else None, limit=args.limit)
+        flat = inline(
+            model, args.function, lacking=is_unregistered if args.lacking else None, limit=args.limit
+        )
     facts: dict[str, Json] = {
         "functions": [function.label for function in flat.functions.values()],
         "functions_before": [function.label for function in model.functions.values()],

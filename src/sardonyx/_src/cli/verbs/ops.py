@@ -1,6 +1,6 @@
-"""List the operators, show one by version, or export an operator set as a document.
+"""List operators, show the versions of one, or export an operator set as a document.
 
-sardonyx ops                          every operator, its versions and which of them run
+sardonyx ops                          all operators with their versions; ( ) have no kernel
 sardonyx ops Conv                     its signature in every version
 sardonyx ops --missing                operator versions without a kernel
 sardonyx ops export ai.onnx 18        the operator set as text; --json as JSON
@@ -10,32 +10,34 @@ sardonyx ops export ai.onnx 18 -o ai.onnx.18.onnxopset
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import sys
 from pathlib import Path
 
-from sardonyx._src.cli.summary import Json
+from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.errors import InputError
-from sardonyx._src.io.publish import operator_set_to, published, save_operator_set
+from sardonyx._src.io.saving.operator_sets import onnx_operator_set, operator_set_to, save_operator_set
 from sardonyx._src.ops.registry import find
 from sardonyx._src.proto.json import to_json
 from sardonyx._src.proto.text import to_text
 from sardonyx._src.schema import AttributeSchema, OpSchema, Parameter, domains, exact, operators, versions
 from sardonyx._src.schema.signature import Default
+from sardonyx._src.suggestions import did_you_mean
 
 HELP = "list operators, or export an operator set"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "name", nargs="*", help="an operator, as Conv or ai.onnx.ml.Scaler; or: export DOMAIN VERSION"
+        "name", nargs="*", help="an operator, as Conv or ai.onnx.ml.Scaler, or: export DOMAIN VERSION"
     )
     parser.add_argument(
-        "--missing", action="store_true", help="only operator versions without a kernel; exit 1 if any"
+        "--missing",
+        action="store_true",
+        help="list only operator versions without a kernel; exit with 1 if there are any",
     )
     parser.add_argument(
-        "-o", "--out", type=Path, help="with export: the file to write (.onnxtxt and .txt take text)"
+        "-o", "--out", type=Path, help="with export: write to OUT (as text if it ends in .onnxtxt or .txt)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -44,16 +46,19 @@ def run(args: argparse.Namespace) -> int:
     if args.name[:1] == ["export"]:
         return export(args)
     if len(args.name) > 1:
-        raise InputError(f"one operator at a time, not {' '.join(args.name)}", name=args.name[1])
+        raise InputError(f"the command must name one operator; got {' '.join(args.name)}", name=args.name[1])
     if args.name:
-        return show(*named(args.name[0]), as_json=args.json)
+        return show(*resolve_operator(args.name[0]), as_json=args.json)
     return listing(missing=args.missing, as_json=args.json)
 
 
 def export(args: argparse.Namespace) -> int:
     if len(args.name) != 3 or not args.name[2].isdigit():
-        raise InputError("export takes a domain and a version, as in: export ai.onnx 18", name="export")
-    document = published(args.name[1], int(args.name[2]))
+        raise InputError(
+            f"export must have a domain and a version, as in: export ai.onnx 18; got {' '.join(args.name[1:])!r}",
+            name="export",
+        )
+    document = onnx_operator_set(args.name[1], int(args.name[2]))
     if args.out is None and args.json:
         sys.stdout.write(to_json(operator_set_to(document), indent=1) + "\n")
     elif args.out is None:
@@ -63,17 +68,16 @@ def export(args: argparse.Namespace) -> int:
     return 0
 
 
-def named(text: str) -> tuple[str, str]:
-    """Domain and name of an operator as a user writes it."""
+def resolve_operator(text: str) -> tuple[str, str]:
+    """Domain and name of the operator that the user named; raises InputError if there is none."""
     domain, _, name = text.rpartition(".")
     places = domains() if not domain else ("" if domain == "ai.onnx" else domain,)
     for place in places:
         if place in domains() and name in operators(place):
             return place, name
     known = [name for place in domains() for name in operators(place)]
-    close = difflib.get_close_matches(name, known, 3)
     raise InputError(
-        f"there is no operator {text!r}" + (f"; did you mean {', '.join(close)}?" if close else ""), name=text
+        f"the name must be that of an operator; got {text!r}{did_you_mean(name, known, 3)}", name=text
     )
 
 
@@ -96,8 +100,8 @@ def listing(*, missing: bool, as_json: bool) -> int:
             marks = " ".join(f"{v}" if v in ks or missing else f"({v})" for v in vs)
             sys.stdout.write(f"{d + '.' if d else ''}{n}  {marks}\n")
         total, running = sum(len(r[2]) for r in rows), sum(len(set(r[2]) & set(r[3])) for r in rows)
-        tail = "have no kernel" if missing else f"versions, {running} with a kernel; ( ) has none"
-        sys.stdout.write(f"{len(rows)} operators, {total} {tail}\n")
+        caption = "have no kernel" if missing else f"versions, {running} with a kernel; ( ) has none"
+        sys.stdout.write(f"{len(rows)} operators, {total} {caption}\n")
     return 1 if missing and rows else 0
 
 
@@ -106,7 +110,7 @@ def show(domain: str, name: str, *, as_json: bool) -> int:
     running = kernels(domain, name)
     if as_json:
         sys.stdout.write(
-            json.dumps([described(s, s.since_version in running) for s in schemas], indent=1) + "\n"
+            json.dumps([schema_as_json(s, s.since_version in running) for s in schemas], indent=1) + "\n"
         )
         return 0
     texts = (signature(s, s.since_version in running) for s in schemas)
@@ -115,7 +119,7 @@ def show(domain: str, name: str, *, as_json: bool) -> int:
 
 
 def signature(schema: OpSchema, runs: bool) -> str:
-    """A version's signature, a line a parameter."""
+    """The signature of a version, one line per parameter."""
     state = ", deprecated" if schema.deprecated else ""
     state += "" if runs else ", no kernel"
     lines = [f"{schema.name}-{schema.since_version}{state}"]
@@ -136,13 +140,13 @@ def attribute(a: AttributeSchema) -> str:
 
 
 def plain(value: Default | None) -> Json:
-    """A default as JSON has it, strings as text."""
+    """A default value as JSON, strings decoded."""
     if isinstance(value, tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return value.decode() if isinstance(value, bytes) else value
 
 
-def described(schema: OpSchema, runs: bool) -> dict[str, Json]:
+def schema_as_json(schema: OpSchema, runs: bool) -> dict[str, Json]:
     return {
         "name": schema.name,
         "since_version": schema.since_version,

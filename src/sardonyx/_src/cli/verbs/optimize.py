@@ -1,10 +1,10 @@
-"""Make a model smaller and faster, and prove on generated inputs that it computes the same.
+"""Optimise a model, and verify on generated inputs that the outputs are the same.
 
 sardonyx optimize m.onnx -o small.onnx
 sardonyx optimize m.onnx --dim batch=4
 sardonyx optimize m.onnx --skip fuse-batch-norm --report -o small.onnx
 
-Without -o it tells what it would do and writes nothing.
+Without -o, prints a report of the changes and writes nothing.
 """
 
 from __future__ import annotations
@@ -12,48 +12,56 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from sardonyx._src.cli.progress import progress
-from sardonyx._src.cli.sources import add_model, load_model
-from sardonyx._src.cli.streams import printable
-from sardonyx._src.errors import InputError
-from sardonyx._src.io.save import save
-from sardonyx._src.rewrite.edit import GROWTH
+from sardonyx._src.cli.inputs.arguments import parse_dims
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.streams import printable
+from sardonyx._src.io.saving.save import save
+from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES
 from sardonyx._src.rewrite.optimize import optimize
 from sardonyx._src.rewrite.pages import names, page
 from sardonyx._src.rewrite.report import OptimizationReport
 
-HELP = "make a model smaller and faster"
+HELP = "optimise a model"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("-o", "--out", type=Path, help="write the optimised model to this file")
-    parser.add_argument("--no-verify", action="store_true", help="do not run the model before and after")
-    parser.add_argument("--passes", metavar="A,B", help="only these passes, separated by commas")
+    parser.add_argument("-o", "--out", type=Path, help="write the optimised model to OUT")
     parser.add_argument(
-        "--skip", action="append", default=[], metavar="A", help="leave these passes out; may be repeated"
+        "--no-verify", action="store_true", help="do not verify the result by running both models"
+    )
+    parser.add_argument("--passes", metavar="A,B", help="run only these comma-separated passes")
+    parser.add_argument(
+        "--skip",
+        action="append",
+        default=[],
+        metavar="A",
+        help="skip these comma-separated passes; may be repeated",
     )
     parser.add_argument("--stop-after", type=int, metavar="N", help="stop after N edits")
-    parser.add_argument("--seconds", type=float, metavar="S", help="stop after so many seconds")
+    parser.add_argument("--seconds", type=float, metavar="S", help="stop after S seconds")
     parser.add_argument(
         "--growth",
         type=int,
-        default=GROWTH,
+        default=DEFAULT_GROWTH_BYTES,
         metavar="BYTES",
-        help="how much larger constants that are computed beforehand may make the file (default: %(default)s)",
+        help="maximum growth of the file by folded constants (%(default)s)",
     )
     parser.add_argument(
         "--dim",
         action="append",
         default=[],
         metavar="NAME=N",
-        help="a dimension variable's length in the proof",
+        help="length of a dimension variable in the verification; may be repeated",
     )
-    parser.add_argument("--debug", action="store_true", help="check the model's invariants after every edit")
-    parser.add_argument("--report", action="store_true", help="print what each pass did, also with -o")
+    parser.add_argument(
+        "--debug", action="store_true", help="check the invariants of the model after every edit"
+    )
+    parser.add_argument("--report", action="store_true", help="print the report of each pass, with -o too")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.epilog = "passes:\n" + "\n".join(f"  {name:26}{page(name).title}" for name in names())
 
@@ -71,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
             seconds=args.seconds,
             growth=args.growth,
             debug=args.debug,
-            dims=sizes(args.dim),
+            dims=parse_dims(args.dim),
             report=report,
         )
     if args.out is not None:
@@ -81,20 +89,10 @@ def run(args: argparse.Namespace) -> int:
     elif args.report or args.out is None:
         sys.stdout.writelines(f"{printable(line)}\n" for line in report.text().splitlines())
     if report.proved == 0 and not args.json:
-        what = f"not provable with generated inputs: {report.unproved}"
+        what = f"could not be verified with generated inputs: {report.unproved}"
         sys.stderr.write(f"sardonyx: {args.model}: {printable(what)}\n")
     return 0
 
 
 def words(lists: Sequence[str]) -> list[str]:
-    return [word for one in lists for word in one.split(",") if word]
-
-
-def sizes(given: Sequence[str]) -> Mapping[str, int]:
-    result: dict[str, int] = {}
-    for word in given:
-        name, _, number = word.rpartition("=")
-        if not name or not number.isdigit():
-            raise InputError(f"--dim {word}: NAME=N is wanted, as in --dim batch=4", name=word)
-        result[name] = int(number)
-    return result
+    return [word for part in lists for word in part.split(",") if word]

@@ -1,4 +1,4 @@
-"""Give values, nodes, dims, functions and domains of a model other names.
+"""Rename values, nodes, dimensions, functions and domains of a model.
 
 sardonyx rename m.onnx --input x=image --output y=logits -o out.onnx
 sardonyx rename m.onnx --dim N=batch --function old.pkg.Gelu=my.Gelu -o out.onnx
@@ -9,41 +9,46 @@ from __future__ import annotations
 
 import argparse
 
-from sardonyx._src.cli.progress import progress
-from sardonyx._src.cli.sources import add_model, load_model
-from sardonyx._src.cli.summary import Json, port
-from sardonyx._src.cli.targets import add_out, finish, pairs
-from sardonyx._src.rewrite.tools.rename import Renaming, rename
+from sardonyx._src.cli.inputs.arguments import parse_mapping
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.models import add_out, finish
+from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.summary import Json, port
+from sardonyx._src.tools.rename import Renaming, rename
 
-HELP = "give parts of a model other names"
-KINDS = {
+HELP = "rename parts of a model"
+RENAMED_KINDS = {
     "input": "an input",
     "output": "an output",
-    "value": "any value of the graph, its subgraphs and training graphs",
+    "value": "a value of the graph, its subgraphs or training graphs",
     "node": "a node",
     "dim": "a dimension variable",
-    "function": "a function, as DOMAIN.NAME, and its calls",
-    "domain": "a domain that is not ONNX's own",
+    "function": "a function (DOMAIN.NAME) and its calls",
+    "domain": "a domain other than those of ONNX",
 }
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    for kind, what in KINDS.items():
+    for kind, what in RENAMED_KINDS.items():
         parser.add_argument(
-            f"--{kind}", action="append", default=[], metavar="OLD=NEW", help=f"{what}; may be repeated"
+            f"--{kind}",
+            action="append",
+            default=[],
+            metavar="OLD=NEW",
+            help=f"rename {what}; may be repeated",
         )
-    parser.add_argument("--graph", default="", metavar="NAME", help="the graph")
+    parser.add_argument("--graph", default="", metavar="NAME", help="rename the graph to NAME")
     parser.add_argument(
         "--regex",
         action="store_true",
-        help="OLD are regular expressions for whole names, NEW may refer to groups",
+        help="match each OLD as a regular expression against whole names; NEW may refer to groups",
     )
     add_out(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    maps = {f"{kind}s": pairs(getattr(args, kind), f"--{kind}") for kind in KINDS}
+    maps = {f"{kind}s": parse_mapping(getattr(args, kind), f"--{kind}") for kind in RENAMED_KINDS}
     model = load_model(args)
     with progress(1):
         renamed = rename(model, Renaming(**maps, graph=args.graph, regex=args.regex))

@@ -1,4 +1,4 @@
-"""Run a model on inputs from files, literals or random numbers, and print or save its outputs.
+"""Run a model on inputs from files or literals, or on random inputs, and print or save the outputs.
 
 sardonyx run m.onnx x=input.npy y='[1, 2]'
 sardonyx run m.onnx inputs.npz -o outputs.npz
@@ -11,24 +11,26 @@ sardonyx run m.sdx x=input.npy
 from __future__ import annotations
 
 import argparse
-import difflib
 import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from sardonyx._src.cli import results
-from sardonyx._src.cli.feeds import read_feeds
-from sardonyx._src.cli.progress import progress
-from sardonyx._src.cli.random_feeds import random_feeds
-from sardonyx._src.cli.sources import add_model, load_model
+from sardonyx._src.cli.inputs.arguments import parse_dims
+from sardonyx._src.cli.inputs.feeds import read_feeds
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.inputs.random_feeds import random_feeds
+from sardonyx._src.cli.output import results
+from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.errors import InputError
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session import ENGINES, Session
+from sardonyx._src.suggestions import suggest
 
 HELP = "run a model"
-STAGES = ("steps", "loops", "plan", "llvm")  # of `cli.stages`
+SHOW_STAGES = ("steps", "loops", "plan", "llvm")  # the stages that `print_stage` accepts
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,93 +39,93 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "inputs",
         nargs="*",
         metavar="INPUT",
-        help="NAME=VALUE (a .npy, .pb or .json file, or a literal), a .npz or .json of all inputs, or a folder of input_0.pb, …",
+        help="NAME=VALUE, where VALUE is a .npy, .pb or .json file or a literal; a .npz or .json file with all inputs; "
+        "or a directory of input_0.pb, …",
     )
     parser.add_argument(
-        "--random", type=int, metavar="SEED", help="random values for all inputs that are not given"
+        "--random", type=int, metavar="SEED", help="use random values with this seed for missing inputs"
     )
     parser.add_argument(
         "--dim",
         action="append",
         default=[],
         metavar="NAME=N",
-        help="a dimension variable's length, in random inputs and in what --show prints",
+        help="length of a dimension variable, for random inputs and --show; may be repeated",
     )
-    parser.add_argument("--output", action="append", metavar="NAME", help="only this output; may be repeated")
+    parser.add_argument(
+        "--output", action="append", metavar="NAME", help="compute only this output; may be repeated"
+    )
     parser.add_argument(
         "-o",
         "--out",
         type=Path,
         metavar="PATH",
-        help="save to .npz, .npy, .json, .pb, or a folder of .pb files",
+        help="save the outputs to a .npz, .npy, .json or .pb file or a directory of .pb files",
     )
-    parser.add_argument("--engine", default="auto", choices=ENGINES, help="what runs the model")
+    parser.add_argument("--engine", default="auto", choices=ENGINES, help="the engine to use (%(default)s)")
     parser.add_argument(
         "--show",
-        choices=STAGES,
-        help="instead of running, print what the native engine makes of the model: its steps, their loops, the plan of its memory, the LLVM text of its kernels",
+        choices=SHOW_STAGES,
+        help="do not run, but print a stage of native compilation: the steps, their loop nests, the memory plan, "
+        "or the LLVM IR of the kernels",
     )
-    parser.add_argument(
-        "--seed", type=int, help="makes random operators without a seed of their own repeatable"
-    )
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run N times and tell the latency")
+    parser.add_argument("--seed", type=int, help="seed for random operators that have no seed attribute")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run N times and report latency")
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     if args.show:
-        from sardonyx._src.cli.stages import print_stage  # the compiler, which other engines do without
+        from sardonyx._src.cli.output.stages import (
+            print_stage,  # lazy: other engines do not need the compiler
+        )
 
-        print_stage(args.show, load_model(args), sizes(args.dim))
+        print_stage(args.show, load_model(args), parse_dims(args.dim))
         return 0
     if args.dim and args.random is None:
-        raise InputError("--dim gives random inputs their sizes: add --random SEED", name="--dim")
+        raise InputError("--dim requires --random or --show; add --random SEED", name="--dim")
     if args.repeat < 1:
-        raise InputError(f"--repeat {args.repeat}: at least one run is needed", name="--repeat")
+        raise InputError(f"--repeat must be >= 1; got {args.repeat}", name="--repeat")
     source = args.model if args.model.endswith(".sdx") else load_model(args)
     with progress(1, "compiling", kernels=True):
         session = Session(source, engine=args.engine, seed=args.seed)
     refuse_unknown(args.output or (), [port.name for port in session.outputs])
     feeds = read_feeds(args.inputs, session.inputs)
     if args.random is not None:
-        feeds.update(random_feeds(session.inputs, feeds, args.random, sizes(args.dim)))
+        feeds.update(random_feeds(session.inputs, feeds, args.random, parse_dims(args.dim)))
     with progress(args.repeat) as advance:
-        outputs, seconds = timed(session, feeds, args.output, args.repeat, advance)
+        outputs, seconds = run_repeatedly(session, feeds, args.output, args.repeat, advance)
     report(outputs, seconds, args)
+    report_bailouts(session)
     return 0
 
 
-def refuse_unknown(wanted: Sequence[str], names: Sequence[str]) -> None:
-    for name in wanted:
+def report_bailouts(session: Session) -> None:
+    """Prints, on standard error, the guards of the compiled program that the runs failed."""
+    for guard, count in session.stats.bailouts.items():
+        sys.stderr.write(printable(f"{count} of {session.stats.runs} runs failed a guard: {guard}") + "\n")
+
+
+def refuse_unknown(requested: Sequence[str], names: Sequence[str]) -> None:
+    for name in requested:
         if name not in names:
-            close = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(map(repr, names))}"
-            raise InputError(f"the model has no output {name!r}; {hint}", name=name)
+            hint = suggest(name, names, "outputs")
+            raise InputError(f"--output must be an output of the model; got {name!r}{hint}", name=name)
 
 
-def sizes(words: Sequence[str]) -> Mapping[str, int]:
-    result: dict[str, int] = {}
-    for word in words:
-        name, _, number = word.rpartition("=")
-        if not name or not number.isdigit():
-            raise InputError(f"--dim {word}: NAME=N is wanted, as in --dim batch=4", name=word)
-        result[name] = int(number)
-    return result
-
-
-def timed(
+def run_repeatedly(
     session: Session,
     feeds: Mapping[str, object],
-    wanted: Sequence[str] | None,
+    outputs_requested: Sequence[str] | None,
     repeat: int,
     advance: Callable[[], None],
 ) -> tuple[dict[str, RuntimeValue], list[float]]:
-    """The outputs of the last run, and the seconds that each took."""
+    """The outputs of the last run, and the duration of each run in seconds."""
     seconds: list[float] = []
     outputs: dict[str, RuntimeValue] = {}
     for _ in range(repeat):
         start = time.perf_counter()
-        outputs = session.run(feeds, wanted)
+        outputs = session.run(feeds, outputs_requested)
         seconds.append(time.perf_counter() - start)
         advance()
     return outputs, seconds
@@ -136,7 +138,7 @@ def report(outputs: Mapping[str, RuntimeValue], seconds: Sequence[float], args: 
         sys.stdout.write(results.json_text(outputs))
     elif args.out is None:
         for name, value in outputs.items():
-            sys.stdout.write(results.printed(name, value) + "\n")
+            sys.stdout.write(results.format_result(name, value) + "\n")
     if args.repeat > 1:
         median = statistics.median(seconds) * 1e3
         low, high = min(seconds) * 1e3, max(seconds) * 1e3

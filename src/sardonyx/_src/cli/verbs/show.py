@@ -1,4 +1,4 @@
-"""Show what a model is: metadata, inputs and outputs, operators, sizes.  No weight is read."""
+"""Show a summary of a model: metadata, inputs and outputs, operators, sizes.  Weights are not read."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from sardonyx._src.cli.sources import add_model, load_model
-from sardonyx._src.cli.streams import printable
-from sardonyx._src.cli.summary import Json, flat, quantity, summary
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.streams import printable
+from sardonyx._src.cli.output.summary import Json, flat, quantity, summary
 from sardonyx._src.io.text import to_text
 
-HELP = "show what a model is"
-LINES = 24  # of a long list, and
-CHARACTERS = 400  # of a long text, unless all are asked for
+HELP = "show a summary of a model"
+MAX_LINES = 24  # lines of a list, unless --full is given
+MAX_CHARACTERS = 400  # characters of a text, unless --full is given
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--full", action="store_true", help="cut no list and no text short")
+    form.add_argument("--full", action="store_true", help="do not truncate lists and texts")
     form.add_argument("--text", action="store_true", help="print the whole model in ONNX textual syntax")
     form.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument(
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="with --text: cut tensors short beyond N elements",
+        help="with --text: truncate tensors after N elements",
     )
 
 
@@ -42,56 +42,56 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json.dumps(facts, indent=2) + "\n")
         return 0
-    table = list(rows(facts, Cut(args.full)))
+    table = list(rows(facts, Truncator(args.full)))
     width = max(len(label) for label, _ in table)
     for label, line in table:
         sys.stdout.write(f"{label:{width}}  {printable(line)}\n")
     return 0
 
 
-class Cut:
-    """Cuts long lists and texts short, saying so, unless all is wanted."""
+class Truncator:
+    """Truncates long lists and texts, with a note, unless `full`."""
 
     def __init__(self, full: bool) -> None:
         self.full = full
 
     def lines(self, label: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Lines under one label, which stands on the first of them."""
-        found = list(lines)
-        if len(found) > LINES and not self.full:
-            found[LINES - 1 :] = [f"and {len(found) - LINES + 1} more; --full lists all"]
-        for i, line in enumerate(found):
+        """The lines with the label on the first one."""
+        shown = list(lines)
+        if len(shown) > MAX_LINES and not self.full:
+            shown[MAX_LINES - 1 :] = [f"and {len(shown) - MAX_LINES + 1} more; use --full to list all"]
+        for i, line in enumerate(shown):
             yield "" if i else label, line
 
     def text(self, label: str, text: str) -> Iterator[tuple[str, str]]:
-        if len(text) > CHARACTERS and not self.full:
-            text = f"{text[:CHARACTERS]}... ({len(text)} characters; --full prints all)"
+        if len(text) > MAX_CHARACTERS and not self.full:
+            text = f"{text[:MAX_CHARACTERS]}... ({len(text)} characters; use --full to print all)"
         return self.lines(label, text.splitlines())
 
 
-def rows(facts: dict[str, Json], cut: Cut) -> Iterator[tuple[str, str]]:
-    """Label and text of every line that has something to say."""
+def rows(facts: dict[str, Json], truncator: Truncator) -> Iterator[tuple[str, str]]:
+    """Label and text of every non-empty row."""
     yield "graph", str(facts["graph"])
     for label in ("producer", "domain", "model_version", "doc"):
         if facts[label] not in ("", None):
-            yield from cut.text(label.replace("_", " "), str(facts[label]))
+            yield from truncator.text(label.replace("_", " "), str(facts[label]))
     yield "IR version", str(facts["ir_version"])
     yield "opsets", flat(cast("dict[str, int]", facts["opset_imports"]))
     for key, value in cast("dict[str, str]", facts["metadata"]).items():
-        yield from cut.text(f"metadata {printable(key)}", str(value))
+        yield from truncator.text(f"metadata {printable(key)}", str(value))
     for label in ("inputs", "outputs"):
-        yield from cut.lines(label, (f"{p['name']}: {p['type'] or '?'}" for p in ports(facts, label)))
+        yield from truncator.lines(label, (f"{p['name']}: {p['type'] or '?'}" for p in ports(facts, label)))
     if defaults := ports(facts, "inputs_with_defaults"):
         yield "defaults", f"{len(defaults)} further inputs have initializers as defaults"
     yield "nodes", str(facts["nodes"])
     counts = cast("dict[str, int]", facts["operators"])
     digits = len(str(max(counts.values(), default=0)))
-    yield from cut.lines("operators", (f"{n:{digits}} {name}" for name, n in counts.items()))
-    yield from cut.lines("functions", cast("list[str]", facts["functions"]))
+    yield from truncator.lines("operators", (f"{n:{digits}} {name}" for name, n in counts.items()))
+    yield from truncator.lines("functions", cast("list[str]", facts["functions"]))
     if facts["training_steps"]:
         yield "training", f"{facts['training_steps']} steps"
     yield from weights(facts)
-    yield from cut.lines("mended", cast("list[str]", facts["notes"]))
+    yield from truncator.lines("repaired", cast("list[str]", facts["notes"]))
 
 
 def weights(facts: dict[str, Json]) -> Iterator[tuple[str, str]]:

@@ -1,10 +1,10 @@
-"""LLVM text to object code: the one file that knows llvmlite, for this process and for children that run it.
+"""LLVM text to object code: the one module that imports llvmlite, for this process and for compile workers.
 
-Run as a program it compiles for its parent: `python compiler.py FOLDER`, where FOLDER has llvmlite.  It imports nothing
-else of ours and not NumPy either, so that it is ready soon.  Its answers begin with one that says for which
-processor it compiles; then it reads questions from its standard input until that ends.  A question is the length of what
-follows, in 8 bytes, and JSON of what `compiled` takes.  An answer is a letter, `FACTS`, `CODE` or `FAULT`, the length of
-what follows, its SHA-256, and the bytes.
+As a script it is a worker (`compile_workers`): `python compiler.py FOLDER`, where FOLDER contains llvmlite.  It imports
+no other module of Sardonyx, nor NumPy, so that it starts quickly.  Its first response describes the processor; then it
+answers requests from standard input until that ends.  A request is the length of its content in 8 bytes, then the
+arguments of `compile_module` as JSON.  A response is its kind (`HOST_INFO`, `OBJECT_CODE` or `REJECTION`, one byte), the
+length of its content, the content's SHA-256, and the content.
 """
 
 from __future__ import annotations
@@ -27,80 +27,81 @@ if TYPE_CHECKING:
 
     Tracker: TypeAlias = llvm.ResourceTracker
 
-QUESTION = struct.Struct("<Q")
-ANSWER = struct.Struct("<cQ32s")
-FACTS, CODE, FAULT = b"f", b"c", b"e"
+REQUEST_HEADER = struct.Struct("<Q")
+RESPONSE_HEADER = struct.Struct("<cQ32s")
+HOST_INFO, OBJECT_CODE, REJECTION = b"f", b"c", b"e"
 SERIAL = count()
 
 
-class Refused(Exception):
-    """LLVM does not take a text."""
+class InvalidModule(Exception):
+    """LLVM rejects the text of a module."""
 
 
-def package() -> Any:
-    """LLVM's bindings, loaded when something is compiled: programs that were saved do without them."""
+def llvmlite_package() -> Any:
+    """llvmlite, imported at first use: saved and cached programs run without it."""
     import llvmlite.binding
 
     return llvmlite
 
 
 def binding() -> Any:
-    return package().binding
+    return llvmlite_package().binding
 
 
 @cache
-def start() -> None:
-    """Makes LLVM ready for the processor of this process."""
+def initialize_llvm() -> None:
+    """Initializes LLVM for the processor of this process."""
     binding().initialize_native_target()
     binding().initialize_native_asmprinter()
 
 
-def facts() -> dict[str, str]:
-    """The processor that this process runs on, in LLVM's words, and LLVM's version."""
-    start()
+def query_host_info() -> dict[str, str]:
+    """LLVM's description of the processor of this process, and the version of llvmlite."""
+    initialize_llvm()
     return {
         "triple": binding().get_process_triple(),
         "cpu": binding().get_host_cpu_name(),
         "features": binding().get_host_cpu_features().flatten(),
-        "compiler": package().__version__,
+        "compiler": llvmlite_package().__version__,
     }
 
 
-def machine(triple: str, cpu: str, features: str, effort: int = 3) -> llvm.TargetMachine:
-    """A target machine of its own: an engine takes over the one that it gets."""
-    start()
-    found = binding().Target.from_triple(triple)
-    return found.create_target_machine(cpu=cpu, features=features, opt=effort, reloc="pic", codemodel="small")
+def create_target_machine(triple: str, cpu: str, features: str, effort: int = 3) -> llvm.TargetMachine:
+    """A new target machine: LLVM's engines take ownership of theirs."""
+    initialize_llvm()
+    target = binding().Target.from_triple(triple)
+    return target.create_target_machine(
+        cpu=cpu, features=features, opt=effort, reloc="pic", codemodel="small"
+    )
 
 
-def compiled(text: str, triple: str, cpu: str, features: str, *, quick: bool = False) -> bytes:
-    """The object code of a module in LLVM's text form; `quick` code is not optimised.
+def compile_module(text: str, triple: str, cpu: str, features: str, *, quick: bool = False) -> bytes:
+    """The object code of a module in LLVM's text form; quick: without optimization.
 
-    Raises Refused.  LLVM's global context serves one thread at a time.
+    Raises InvalidModule.  LLVM's global context serves one thread at a time.
     """
     try:
         module = binding().parse_assembly(text)
         module.verify()
     except RuntimeError as error:
-        raise Refused(str(error)) from error
-    writer = machine(triple, cpu, features, effort=0 if quick else 3)
+        raise InvalidModule(str(error)) from error
+    target_machine = create_target_machine(triple, cpu, features, effort=0 if quick else 3)
     module.triple = triple
-    module.data_layout = str(writer.target_data)
+    module.data_layout = str(target_machine.target_data)
     if not quick:
-        optimise(module, writer)
-    found: bytes = writer.emit_object(module)
-    return found
+        run_passes(module, target_machine)
+    code: bytes = target_machine.emit_object(module)
+    return code
 
 
-def optimise(module: llvm.ModuleRef, writer: llvm.TargetMachine) -> None:
-    """Puts functions in the place of their calls, then simplifies what is left, function by function.
+def run_passes(module: llvm.ModuleRef, target_machine: llvm.TargetMachine) -> None:
+    """Inlines functions that are marked so, then simplifies function by function at -O1.
 
-    Kernels say themselves what is a vector and what is unrolled; passes that look for more take as long again and find
-    nothing.
+    Kernels are generated vectorized and unrolled; the passes that search for more double the time and find nothing.
     """
     tuning = binding().create_pipeline_tuning_options(speed_level=1)
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
-    passes = binding().create_pass_builder(writer, tuning)
+    passes = binding().create_pass_builder(target_machine, tuning)
     inlining = binding().create_new_module_pass_manager()
     inlining.add_always_inliner_pass()
     inlining.run(module, passes)
@@ -109,51 +110,51 @@ def optimise(module: llvm.ModuleRef, writer: llvm.TargetMachine) -> None:
             passes.getFunctionPassManager().run(function, passes)
 
 
-def linked(code: bytes, names: Sequence[str], host: tuple[str, str, str]) -> Tracker:
-    """Object code put where it can run: the addresses of functions by name, which hold as long as this is alive."""
+def link_object(code: bytes, names: Sequence[str], host: tuple[str, str, str]) -> Tracker:
+    """Links object code into this process: addresses of functions by name, valid as long as the tracker lives."""
     builder = binding().JITLibraryBuilder()
     builder.add_object_img(code)
-    builder.add_current_process()  # for what LLVM itself calls, as memcpy
+    builder.add_current_process()  # for functions that LLVM calls, such as memcpy
     for name in names:
         builder.export_symbol(name)
-    return builder.link(linker(*host), f"kernels_{next(SERIAL)}")
+    return builder.link(process_linker(*host), f"kernels_{next(SERIAL)}")
 
 
 @cache
-def linker(triple: str, cpu: str, features: str) -> llvm.LLJIT:
-    """The one linker of the process."""
-    return binding().create_lljit_compiler(machine(triple, cpu, features))
+def process_linker(triple: str, cpu: str, features: str) -> llvm.LLJIT:
+    """LLVM's linker of this process."""
+    return binding().create_lljit_compiler(create_target_machine(triple, cpu, features))
 
 
-# --- a child ---------------------------------------------------------------------------------
+# --- worker ----------------------------------------------------------------------------------
 
 
-def serve(questions: BinaryIO, answers: BinaryIO) -> None:
-    """Answers until there are no more questions."""
-    answer(answers, FACTS, json.dumps(facts()).encode())
-    while len(head := questions.read(QUESTION.size)) == QUESTION.size:
-        asked: Mapping[str, Any] = json.loads(questions.read(QUESTION.unpack(head)[0]))
+def serve_requests(requests: BinaryIO, responses: BinaryIO) -> None:
+    """Answers requests until there are no more."""
+    write_response(responses, HOST_INFO, json.dumps(query_host_info()).encode())
+    while len(head := requests.read(REQUEST_HEADER.size)) == REQUEST_HEADER.size:
+        arguments: Mapping[str, Any] = json.loads(requests.read(REQUEST_HEADER.unpack(head)[0]))
         try:
-            answer(answers, CODE, compiled(**asked))
-        except Refused as error:
-            answer(answers, FAULT, str(error).encode())
+            write_response(responses, OBJECT_CODE, compile_module(**arguments))
+        except InvalidModule as error:
+            write_response(responses, REJECTION, str(error).encode())
 
 
-def answer(answers: BinaryIO, kind: bytes, content: bytes) -> None:
-    answers.write(ANSWER.pack(kind, len(content), hashlib.sha256(content).digest()) + content)
-    answers.flush()
+def write_response(responses: BinaryIO, kind: bytes, content: bytes) -> None:
+    responses.write(RESPONSE_HEADER.pack(kind, len(content), hashlib.sha256(content).digest()) + content)
+    responses.flush()
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's, who ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends its workers
     sys.path.append(sys.argv[1])
-    with os.fdopen(os.dup(1), "wb") as answers:
-        os.dup2(2, 1)  # what is printed is no answer
-        serve(sys.stdin.buffer, answers)
+    with os.fdopen(os.dup(1), "wb") as responses:
+        os.dup2(2, 1)  # keeps LLVM's output out of the responses
+        serve_requests(sys.stdin.buffer, responses)
 
 
 if __name__ == "__main__":
     try:
         main()
     except BrokenPipeError:
-        os._exit(1)  # the parent has gone
+        os._exit(1)  # the parent has ended

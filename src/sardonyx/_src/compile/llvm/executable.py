@@ -1,4 +1,4 @@
-"""Code that was linked already, put where it can run."""
+"""Executable memory for linked code."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ READ, EXECUTE = 1, 4  # of memory
 
 
 class Executable:
-    """Functions by address; they hold as long as this does.
+    """Linked code in memory: addresses of functions by name, valid as long as the object lives.
 
-    slots: where in the code the addresses of functions of the system are put.  Nothing can be written there once it
-    can run.
+    slots: offsets in the code into which the addresses of C library functions are written, before the memory becomes
+    read-only and executable.
     """
 
     def __init__(
         self, code: memoryview | bytes | bytearray, functions: Mapping[str, int], slots: Mapping[str, int]
     ) -> None:
-        self.memory = private(max(len(code), 1))
+        self.memory = map_private_memory(max(len(code), 1))
         self.memory[: len(code)] = bytes(code)
-        for name, at in slots.items():
-            struct.pack_into("<Q", self.memory, at, function_address(name))
+        for name, offset in slots.items():
+            struct.pack_into("<Q", self.memory, offset, function_address(name))
         self.start = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
-        protect(self.start, len(self.memory))
-        self.addresses = {name: self.start + at for name, at in functions.items()}
+        make_executable(self.start, len(self.memory))
+        self.addresses = {name: self.start + offset for name, offset in functions.items()}
 
 
-def private(size: int) -> mmap.mmap:
-    """New memory of this process; a forked child gets a copy of it."""
+def map_private_memory(size: int) -> mmap.mmap:
+    """New memory of this process, of which a forked child gets a copy."""
     if sys.platform == "win32":
         return mmap.mmap(-1, size)
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -42,21 +42,21 @@ def private(size: int) -> mmap.mmap:
 
 @cache
 def function_address(name: str) -> int:
-    """The address of a function of the C library."""
-    found = ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value
-    assert found is not None, f"the system has no {name}"
-    return found
+    """The address of a C library function."""
+    address = ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value
+    assert address is not None, f"the system has no {name}"
+    return address
 
 
-def protect(start: int, size: int) -> None:
-    """Makes memory read-only, and lets it run."""
-    whole = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
-    call = ctypes.CDLL(None, use_errno=True).mprotect
-    call.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    if call(start, whole, READ | EXECUTE):
+def make_executable(start: int, size: int) -> None:
+    """Makes memory read-only and executable."""
+    page_bytes = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+    mprotect = ctypes.CDLL(None, use_errno=True).mprotect
+    mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    if mprotect(start, page_bytes, READ | EXECUTE):
         error = ctypes.get_errno()
-        raise OSError(error, f"the system lets no code run that was not in a library: {os.strerror(error)}")
-    if platform.machine() == "aarch64":  # whose caches of code do not see what is written
-        clear = ctypes.CDLL("libgcc_s.so.1").__clear_cache
-        clear.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-        clear(start, start + size)
+        raise OSError(error, f"the system refuses executable memory: {os.strerror(error)}")
+    if platform.machine() == "aarch64":  # whose instruction cache does not see writes
+        clear_cache = ctypes.CDLL("libgcc_s.so.1").__clear_cache
+        clear_cache.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+        clear_cache(start, start + size)

@@ -9,115 +9,129 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from sardonyx._src.compile.llvm import ahead, compiler
-from sardonyx._src.compile.llvm import host as processor
-from sardonyx._src.compile.llvm.cache import Cache
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.linker import link
+from sardonyx._src.compile.linker.elf import ElfObject
+from sardonyx._src.compile.linker.features import saved_program_machine
+from sardonyx._src.compile.llvm import async_compile, compiler
+from sardonyx._src.compile.llvm.cache import ObjectCache
 from sardonyx._src.compile.llvm.executable import Executable
-from sardonyx._src.compile.llvm.target import Target
-from sardonyx._src.compile.saved import link
-from sardonyx._src.compile.saved.elf import Object
-from sardonyx._src.compile.saved.features import machine
+from sardonyx._src.compile.llvm.host_target import (
+    load_cached_target,
+    missing_llvmlite,
+    store_target,
+    target_from_info,
+)
 
-LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
-if hasattr(os, "register_at_fork"):  # a child would wait for ever for what a thread of its parent was at
-    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+LLVM_LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
+if hasattr(os, "register_at_fork"):  # a child would wait for ever for what another thread of its parent held
+    os.register_at_fork(
+        before=LLVM_LOCK.acquire, after_in_parent=LLVM_LOCK.release, after_in_child=LLVM_LOCK.release
+    )
 
 
 @cache
-def host() -> Target:
-    """The processor that this process runs on."""
-    found = processor.kept()
-    if found is None:
-        found = processor.target_of(asked())
-        processor.keep(found)
-    return found
+def host_target() -> Target:
+    """The target of this machine; raises MissingPackage without llvmlite."""
+    target = load_cached_target()
+    if target is None:
+        target = target_from_info(query_host_info())
+        store_target(target)
+    return target
 
 
-def asked() -> dict[str, str]:
-    """What LLVM says of this processor: here, if it is loaded, or in a child that is of use for other things too."""
-    told = None if "llvmlite" in sys.modules else ahead.processor()
-    if told is None:
-        with LOCK:
-            told = compiler.facts()
-    return told
-
-
-def compiled(text: str, target: Target, *, quick: bool = False) -> bytes:
-    """The object code of a module in LLVM's text form, for the target; `quick` code is not optimised.
-
-    Asserts that LLVM takes the text: it is written by us.
-    """
-    with LOCK:
+def query_host_info() -> dict[str, str]:
+    """LLVM's description of this processor: from this process if llvmlite is loaded, else from a worker if there is one."""
+    info = None if "llvmlite" in sys.modules else async_compile.query_host_info()
+    if info is None:
         try:
-            return compiler.compiled(text, target.triple, target.cpu, target.features, quick=quick)
-        except compiler.Refused as error:
+            with LLVM_LOCK:
+                info = compiler.query_host_info()
+        except ImportError as error:
+            raise missing_llvmlite() from error
+    return info
+
+
+def compile_module(text: str, target: Target, *, quick: bool = False) -> bytes:
+    """The object code of a module in LLVM's text form, for the target; quick: without optimisation.
+
+    Asserts that LLVM accepts the text: the compiler generated it.
+    """
+    with LLVM_LOCK:
+        try:
+            return compiler.compile_module(text, target.triple, target.cpu, target.features, quick=quick)
+        except compiler.InvalidModule as error:
             raise AssertionError(f"LLVM refuses a kernel: {error}\n{text}") from error
 
 
 class Library:
-    """Loaded object code; the addresses of its functions hold as long as it is alive.
+    """Loaded object code: addresses of functions by name, valid as long as the object lives.
 
-    Where programs can be saved, their linker puts it into memory; elsewhere, or if it wants more, LLVM does.
+    Self-contained code is placed by the linker of saved programs where that exists, and by LLVM otherwise.
     """
 
     def __init__(self, code: bytes, names: Sequence[str]) -> None:
         self._tracker: compiler.Tracker | None = None
-        if machine() is not None and link.is_closed(Object(code)):
-            image = link.linked([code], names)
+        if saved_program_machine() is not None and link.is_self_contained(ElfObject(code)):
+            image = link.link_objects([code], names)
             self._code = Executable(image.code, image.functions, image.slots)
             self.addresses = self._code.addresses
             return
-        with LOCK:
-            here = host()
-            found = compiler.linked(code, names, (here.triple, here.cpu, here.features))
-            self._tracker = found
-        self.addresses = {name: int(found[name]) for name in names}
+        with LLVM_LOCK:
+            target = host_target()
+            tracker = compiler.link_object(code, names, (target.triple, target.cpu, target.features))
+            self._tracker = tracker
+        self.addresses = {name: int(tracker[name]) for name in names}
 
     def __del__(self) -> None:
-        """The linker forgets the code; not while another thread forks, or the child would find it halfway."""
+        """Unlinks the code; under the lock, so that no other thread forks halfway through."""
         if self._tracker is not None:
-            with LOCK:
+            with LLVM_LOCK:
                 self._tracker = None
 
     def function(self, name: str, *types: type) -> Callable[..., None]:
-        """A function without result, with arguments of these ctypes; calls let go of the interpreter's lock."""
-        made = ctypes.CFUNCTYPE(None, *types)(self.addresses[name])
-        made.library = self  # type: ignore[attr-defined]  # keeps the code alive
-        return made
+        """A function without result, with arguments of these ctypes; calls release Python's lock."""
+        function = ctypes.CFUNCTYPE(None, *types)(self.addresses[name])
+        function.library = self  # type: ignore[attr-defined]  # keeps the code alive
+        return function
 
 
-def load(text: str, names: Sequence[str], cache: Cache | None = None, *, quick: bool = False) -> Library:
-    """The functions of a module, compiled unless the cache has them."""
+def load(
+    text: str, names: Sequence[str], cache: ObjectCache | None = None, *, quick: bool = False
+) -> Library:
+    """The functions of a module, compiled unless the cache has it."""
     return Library(object_code(text, cache, quick=quick), names)
 
 
-def object_code(text: str, cache: Cache | None = None, *, quick: bool = False) -> bytes:
-    """The object code of a module for this processor, compiled unless the cache has it."""
-    return code(lambda: text, origin(text, quick=quick), cache, quick=quick)
+def object_code(text: str, cache: ObjectCache | None = None, *, quick: bool = False) -> bytes:
+    """The object code of a module for this machine, compiled unless the cache has it."""
+    return load_or_compile(lambda: text, module_key(text, quick=quick), cache, quick=quick)
 
 
-def prepare(text: str, cache: Cache | None, *, quick: bool = False) -> None:
-    """Has a module compiled by a child, if there are any, for somebody who will ask for its code."""
-    name = origin(text, quick=quick)
-    if cache is None or not cache.has(host().key, name):
-        ahead.ahead(host(), name, lambda: text, quick=quick)
+def compile_module_async(text: str, cache: ObjectCache | None, *, quick: bool = False) -> None:
+    """Queues a module for the compile workers, if there are any, unless the cache has it."""
+    key = module_key(text, quick=quick)
+    if cache is None or not cache.has(host_target().key, key):
+        async_compile.submit_module(host_target(), key, lambda: text, quick=quick)
 
 
-def origin(text: str, *, quick: bool) -> str:
-    """What tells the code of a text from that of others."""
+def module_key(text: str, *, quick: bool) -> str:
+    """The cache key of a module's code."""
     return f"quick\n{text}" if quick else text
 
 
-def code(text: Callable[[], str], origin: str, cache: Cache | None, *, quick: bool = False) -> bytes:
-    """The object code of a text that is told from others by its origin."""
-    target = host()
-    found = None if cache is None else cache.get(target.key, origin)
-    if found is None:
-        found = ahead.collected(target, origin)
-        if found is None:
-            ahead.TALLY.add(known=1)
-            found = compiled(text(), target, quick=quick)
-            ahead.TALLY.add(done=1)
+def load_or_compile(
+    make_text: Callable[[], str], key: str, cache: ObjectCache | None, *, quick: bool = False
+) -> bytes:
+    """The object code for a cache key: from the cache, from a worker that compiles it, or compiled here."""
+    target = host_target()
+    code = None if cache is None else cache.get(target.key, key)
+    if code is None:
+        code = async_compile.take_code(target, key)
+        if code is None:
+            async_compile.PROGRESS.add(known=1)
+            code = compile_module(make_text(), target, quick=quick)
+            async_compile.PROGRESS.add(done=1)
         if cache is not None:
-            cache.put(target.key, origin, found)
-    return found
+            cache.put(target.key, key, code)
+    return code

@@ -1,1 +1,1 @@
-"""Lowerings: a file an operator or a family of them, found by `registry.facet_of`."""
+"""Lowering: from a prepared graph to the steps of a program, by one function per operator (`registry.facet_of`)."""

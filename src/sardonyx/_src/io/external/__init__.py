@@ -1,14 +1,14 @@
-"""External data: tensors whose elements stand in files beside the model, and what a model may name there.
+"""External data: tensors stored in files next to the model, and the rules on which files a model may name.
 
-A model file is somebody else's text, and its `external_data` entries name files of the reader.  So nothing is
-opened while a model is loaded, a location is checked by its components, and the file is reached from the model's
-directory one component at a time, each opened without following links, from the directory opened before it: what
-was checked is what is read.  The descriptor that comes out is looked at (a regular file, its links, its size) and
-that same descriptor is mapped; no name is used twice.
+A model file is untrusted input, and its `external_data` entries name files on the reader's machine.  Therefore no
+file is opened while a model is loaded, the components of a location are validated, and the file is opened from the
+model's directory one component at a time, relative to the parent descriptor and without following links: the file
+that was checked is the file that is read.  The resulting descriptor is checked (regular file, link count, size) and
+mapped; no path is resolved twice.
 
-Where the platform cannot open relative to a directory (Windows), paths are resolved and compared instead, and the
-opened file is compared with the one that was looked at.  A location on a file system that ignores case must be
-spelt as the file is there.
+On platforms that cannot open relative to a directory (Windows), paths are resolved and compared, and the opened
+file is compared with the checked one.  On a case-insensitive file system, a location must match the case of the
+file name.
 
 Spec: IR.md, "External Tensor Data"; onnx.proto, TensorProto.external_data.
 """

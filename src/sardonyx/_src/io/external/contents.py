@@ -1,4 +1,4 @@
-"""The bytes of an open data file."""
+"""Contents of an open external data file: in memory, mapped, or read on demand."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ import threading
 import weakref
 from typing import Protocol
 
-# A map holds a descriptor of its own before Python 3.13, and there are models with a file for each of thousands of
-# tensors; most of those are short.
-READ_UP_TO = 1 << 16  # bytes
-BLOCK = 1 << 20  # bytes; of what is hashed at once
+# Before Python 3.13 a map holds a descriptor, and some models have one short file for each of thousands of tensors,
+# so short files are read instead of mapped.
+COPY_UP_TO_BYTES = 1 << 16  # bytes
+HASH_BLOCK_BYTES = 1 << 20  # bytes hashed at a time
 
 
-def contents_of(file: io.FileIO, size: int, *, copy: bool) -> Contents:
-    """The first `size` bytes of the file, which belongs to the result: read at once, mapped, or read when asked for.
+def open_contents(file: io.FileIO, size: int, *, copy: bool) -> Contents:
+    """The first `size` bytes of the file: read immediately, mapped, or read on demand.  Takes ownership of `file`.
 
-    Raises OSError when the file cannot be mapped, or has become shorter.
+    Raises OSError if the file cannot be mapped or was truncated.
     """
-    if copy and size > READ_UP_TO:
-        return Unread(file, size)
+    if copy and size > COPY_UP_TO_BYTES:
+        return OnDemandContents(file, size)
     with file:
-        if size > READ_UP_TO:
-            return InMemory(mapped(file, size))
+        if size > COPY_UP_TO_BYTES:
+            return InMemoryContents(map_file(file, size))
         data = read(file, 0, size)
     if len(data) < size:
-        raise cut_short()
-    return InMemory(data)
+        raise truncated_error()
+    return InMemoryContents(data)
 
 
 class Contents(Protocol):
@@ -39,14 +39,14 @@ class Contents(Protocol):
     size: int
 
     def part(self, offset: int, size: int) -> memoryview:
-        """Bytes from `offset`, read-only; fewer than `size` where the file has become shorter."""
+        """Read-only bytes from `offset`; fewer than `size` if the file was truncated."""
         ...
 
     def sha1(self) -> str: ...
 
 
-class InMemory:
-    """Contents that were read, or are mapped."""
+class InMemoryContents:
+    """Contents that were read or mapped."""
 
     def __init__(self, view: memoryview) -> None:
         self.size = len(view)
@@ -62,13 +62,13 @@ class InMemory:
         return self._sha1
 
 
-class Unread:
-    """Contents that are read from the file when they are asked for."""
+class OnDemandContents:
+    """Contents that are read from the file on demand."""
 
     def __init__(self, file: io.FileIO, size: int) -> None:
         self.size = size
         self._file = file
-        self._lock = threading.Lock()  # the file has one position
+        self._lock = threading.Lock()  # guards the file position
         self._sha1 = ""
         weakref.finalize(self, file.close)
 
@@ -79,8 +79,8 @@ class Unread:
     def sha1(self) -> str:
         if not self._sha1:
             digest = hashlib.sha1(usedforsecurity=False)
-            for offset in range(0, self.size, BLOCK):
-                digest.update(self.part(offset, min(BLOCK, self.size - offset)))
+            for offset in range(0, self.size, HASH_BLOCK_BYTES):
+                digest.update(self.part(offset, min(HASH_BLOCK_BYTES, self.size - offset)))
             self._sha1 = digest.hexdigest()
         return self._sha1
 
@@ -94,15 +94,15 @@ def read(file: io.FileIO, offset: int, size: int) -> memoryview:
     return data[:filled].toreadonly()
 
 
-def mapped(file: io.FileIO, size: int) -> memoryview:
-    """The file as a read-only view, which outlives the file object."""
+def map_file(file: io.FileIO, size: int) -> memoryview:
+    """A read-only view of the mapped file; the view outlives the file object."""
     try:
         if sys.version_info >= (3, 13):
             return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, trackfd=False))
         return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))
-    except ValueError:  # how mmap says that the file has fewer bytes
-        raise cut_short() from None
+    except ValueError:  # raised by mmap if the file is shorter than `size`
+        raise truncated_error() from None
 
 
-def cut_short() -> OSError:
-    return OSError(errno.EIO, "it was cut short while it was opened")
+def truncated_error() -> OSError:
+    return OSError(errno.EIO, "the file was truncated while it was opened")

@@ -1,4 +1,4 @@
-"""The data files of a model, each opened once, and the tensors' places in them."""
+"""External data files of a model, each opened once, and the byte ranges of its tensors in them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from collections.abc import Sequence
 from sardonyx._src import dtypes
 from sardonyx._src.dtypes import Array, DataType
 from sardonyx._src.errors import ExternalDataError
-from sardonyx._src.io.external.contents import Contents, contents_of
+from sardonyx._src.io.external.contents import Contents, open_contents
 from sardonyx._src.io.external.entries import Reference, brief, read_entries
-from sardonyx._src.io.external.opening import Policy, because, canonical, open_data
+from sardonyx._src.io.external.opening import Policy, canonical_location, open_data, open_error_message
 
 
 class ExternalFiles:
-    """The files that hold the external data of one model: the one resolver for all its tensors.
+    """The external data files of one model: the resolver shared by all its tensors.
 
-    `copy=False` maps files: nothing is read before it is used, and nothing twice.  A mapped file must not be
-    shortened by others while the model is in use, because the system ends a process that touches what is gone
-    (SIGBUS).  `copy=True` reads each tensor into memory instead, when it is first used.  Files of up to 64 KiB are
-    always read.
+    `copy=False` maps files: bytes are read when they are first used.  A mapped file must not be truncated while the
+    model is in use, because accessing the missing bytes terminates the process (SIGBUS).  `copy=True` reads each
+    tensor into memory when it is first used.  Files of up to 64 KiB are always read.
 
-    `notes` gathers what was ignored.  Safe for use by several threads.
+    `notes` lists what was ignored.  Thread-safe.
     """
 
     def __init__(
@@ -33,9 +32,9 @@ class ExternalFiles:
         *,
         copy: bool = False,
     ) -> None:
-        """`model_path`: of the model file, beside which the data are; None for a model that came from no file."""
-        # Absolute, so that a later change of the working directory changes nothing; not normalised, because
-        # `link/..` is not what stands before it.
+        """`model_path`: the model file, whose directory contains the data; None for a model not loaded from a file."""
+        # Absolute, so that it does not depend on the later working directory; not normalised, because `link/..`
+        # is not the directory that contains `link`.
         self.model = None if model_path is None else os.path.join(os.getcwd(), os.fspath(model_path))
         self.policy = Policy(policy)
         self.copy = copy
@@ -46,57 +45,60 @@ class ExternalFiles:
     def storage(
         self, entries: Sequence[tuple[str, str]], dtype: DataType, shape: tuple[int, ...], where: str
     ) -> ExternalStorage:
-        """Where the elements of a tensor are; opens nothing, so that a model without its data can be looked at.
+        """The storage of an external tensor; opens no file, so that a model can be inspected without its data.
 
         `entries`: `external_data` as pairs of key and value.  Raises ExternalDataError, located at `where`, for
-        entries that say nothing sensible, a location that the policy refuses, strings (which have no raw data),
-        and a length other than `dtype` and `shape` need.
+        invalid entries, a location that the policy rejects, strings (which have no raw data), and a length that
+        does not match `dtype` and `shape`.
         """
         reference = read_entries(entries, where)
         if dtype is DataType.STRING:
             raise ExternalDataError(
-                "strings cannot be external data; string_data is their field", location=where
+                "an external tensor must not have element type string; got string; store it in string_data",
+                location=where,
             )
-        wanted = dtypes.nbytes(dtype, dtypes.element_count(shape))
-        if reference.length not in (None, wanted):
+        expected_bytes = dtypes.nbytes(dtype, dtypes.element_count(shape))
+        if reference.length not in (None, expected_bytes):
             dims = ",".join(map(str, shape[:16])) + (",..." if len(shape) > 16 else "")
-            what = f"length is {reference.length}, {dtype.text}[{dims}] takes {wanted} bytes"
+            what = f"length of {dtype.text}[{dims}] must be {expected_bytes} bytes; got {reference.length}"
             raise ExternalDataError(f"{what}; correct the dims or the length", location=where)
         if reference.extra:
             keys = ", ".join(brief(key) for key, _ in reference.extra[:4])
             more = f" and {len(reference.extra) - 4} more" if len(reference.extra) > 4 else ""
             self.notes.append(
-                f"{where}: keys of external_data that ONNX does not define are ignored: {keys}{more}"
+                f"{where}: external_data keys that ONNX does not define are ignored: {keys}{more}"
             )
-        name = canonical(reference.location, self.policy, where)
-        return ExternalStorage(self, name, reference, wanted, where)
+        name = canonical_location(reference.location, self.policy, where)
+        return ExternalStorage(self, name, reference, expected_bytes, where)
 
     def contents(self, name: str, where: str) -> Contents:
-        """The open file at a canonical location; it is opened at the first call."""
+        """The contents of the file at a canonical location, opened by the first call."""
         with self._lock:
-            found = self._open.get(name)
-            if found is None:
-                found = self._open[name] = self.opened(name, where)
-            return found
+            contents = self._open.get(name)
+            if contents is None:
+                contents = self._open[name] = self.open_contents_at(name, where)
+            return contents
 
-    def opened(self, name: str, where: str) -> Contents:
+    def open_contents_at(self, name: str, where: str) -> Contents:
         if self.model is None:
-            what = f"the model was not read from a file, so there is no directory for {brief(name)}"
-            raise ExternalDataError(f"{what}; load the model by its path", location=where)
+            what = "a model with external data must have a directory"
+            cure = "load the model by its path"
+            raise ExternalDataError(
+                f"{what}; got {brief(name)} in a model not loaded from a file; {cure}", location=where
+            )
         fd, size = open_data(self.model, name, self.policy, where)
         try:
-            return contents_of(io.FileIO(fd), size, copy=self.copy)
+            return open_contents(io.FileIO(fd), size, copy=self.copy)
         except OSError as error:
-            raise ExternalDataError(because(error, self.model, name), location=where) from error
+            raise ExternalDataError(open_error_message(error, self.model, name), location=where) from error
 
 
 class ExternalStorage:
-    """Packed bytes in a data file.
+    """Packed elements of a tensor in an external data file.
 
-    `length` is what the entries state, or None; without it the data reach as far as the dims need.  `checksum` and
-    `basepath` are "" when not stated.  `basepath` is kept for looking at and used for nothing: tools write into it
-    the directory that was theirs, and a location starts at the model's directory alone.  `extra` holds entries of
-    other keys, as pairs.
+    `length` is None if the entries do not state it; the dims then determine it.  `checksum` and `basepath` are "" if
+    not stated.  `basepath` is informative only: exporters store their own directory in it, and locations are always
+    relative to the model's directory.  `extra` has the entries of other keys, as pairs.
     """
 
     __slots__ = (
@@ -129,39 +131,40 @@ class ExternalStorage:
         self._data: memoryview | None = None
 
     def view(self) -> memoryview:
-        """The packed bytes, read-only: of the file itself unless the files are copied.
+        """The packed bytes, read-only; a view of the mapped file unless files are copied.
 
-        Raises ExternalDataError when the file is not there, is refused, or ends too early.
+        Raises ExternalDataError if the file is missing, rejected by the policy, or too short.
         """
         if self._data is None:
             contents = self.files.contents(self._name, self._where)
             end = self.offset + self._nbytes
             if end > contents.size:
-                what = f"{brief(self.location)} has {contents.size} bytes, the tensor takes {self.offset} to {end}"
+                what = f"{brief(self.location)} must have at least {end} bytes for a tensor at offset {self.offset}"
+                what += f"; got {contents.size}"
                 raise ExternalDataError(
-                    f"{what}; the file is cut short or is another one", location=self._where
+                    f"{what}; the file is truncated or does not belong to the model", location=self._where
                 )
             self._data = contents.part(self.offset, self._nbytes)
             if len(self._data) < self._nbytes:
-                what = f"{brief(self.location)} was cut short after it was opened"
-                raise ExternalDataError(f"{what}; load the model anew", location=self._where)
+                what = f"{brief(self.location)} was truncated after it was opened"
+                raise ExternalDataError(f"{what}; load the model again", location=self._where)
         return self._data
 
     def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
         return dtypes.unpack(self.view(), dtype, shape)
 
     def verify(self) -> bool:
-        """Whether the entries state a checksum, which then is that of the whole file.
+        """Verifies the checksum of the whole file; False if the entries state none.
 
-        The file is hashed once for all its tensors.  Raises ExternalDataError when the SHA-1 is another one, or the
-        file cannot be read.
+        The file is hashed once for all its tensors.  Raises ExternalDataError if the SHA-1 differs or the file
+        cannot be read.
         """
         if not self.checksum:
             return False
-        found = self.files.contents(self._name, self._where).sha1()
-        if found != self.checksum.strip().lower():
-            what = f"{brief(self.location)} has the SHA-1 {found}, the model states {brief(self.checksum)}"
-            raise ExternalDataError(f"{what}; get the file that belongs to the model", location=self._where)
+        actual = self.files.contents(self._name, self._where).sha1()
+        if actual != self.checksum.strip().lower():
+            what = f"the SHA-1 of {brief(self.location)} must be {brief(self.checksum)}; got {actual}"
+            raise ExternalDataError(f"{what}; use the file that belongs to the model", location=self._where)
         return True
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Opening the file that a location names, as far as a policy allows."""
+"""Policies on external data files, and opening the file at a location under a policy."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import stat
 
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external.entries import brief, components
-from sardonyx._src.io.external.folders import READ, Folder, is_link
+from sardonyx._src.io.external.folders import READ_FLAGS, Folder, is_link
 
 
 class Policy(enum.StrEnum):
-    """Which files the external data of a model may be.  No policy reads FIFOs, sockets or devices.
+    """Which files may be external data of a model.  No policy allows FIFOs, sockets or devices.
 
-    `STRICT`: regular files in the model's directory or below it, named by a relative location without `..`, with
-    one name (no hard links) and no symbolic link on the way from the model's directory, which may itself be reached
-    by links.
+    `STRICT`: regular files below the model's directory, at a relative location without `..`, with a link count of 1
+    and without symbolic links between the model's directory and the file.  The path of the model's directory itself
+    may contain links.
 
-    `HUB`, the default: as `STRICT`, but the last component may be a symbolic link to a file that lies in the very
-    directory in which the model file really lies.  That is the cache of the Hugging Face Hub, where `model.onnx`
-    and `model.onnx_data` both link into `blobs`.  It gives a model nothing that a plain location would not give it
-    when opened by its real path.  Hard links stay refused: a count of links does not tell where the other names
-    are, and the model's own count proves nothing, because who can plant one hard link can plant two.  Files that an
-    installer has put in place by hard links (uv, `cp -l`) need `TRUSTED`, or a copy.
+    `HUB`, the default: as `STRICT`, but the last component may be a symbolic link to a file in the directory that
+    contains the resolved model file.  This is the layout of the Hugging Face Hub cache, where `model.onnx` and
+    `model.onnx_data` both link into `blobs`.  A model gains access to no file that it could not name directly when
+    loaded by its resolved path.  Hard links are still rejected: a link count does not reveal where the other names
+    are, and comparing it with that of the model proves nothing, because an attacker who can create one hard link
+    can create two.  Files that were installed as hard links (uv, `cp -l`) require `TRUSTED`, or a copy.
 
-    `TRUSTED`: the caller vouches for the model.  Links of both kinds are followed; absolute locations and `..` too.
+    `TRUSTED`: the caller trusts the model.  Symbolic and hard links, absolute locations and `..` are allowed.
     """
 
     STRICT = "strict"
@@ -34,36 +34,36 @@ class Policy(enum.StrEnum):
     TRUSTED = "trusted"
 
 
-def canonical(location: str, policy: Policy, where: str) -> str:
-    """One spelling for all locations of a file that `policy` can tell to be the same from their text.
+def canonical_location(location: str, policy: Policy, where: str) -> str:
+    """The location in canonical form; equal for locations whose text shows that they name one file.
 
-    Raises ExternalDataError for a location that the policy refuses.
+    Raises ExternalDataError for a location that the policy rejects.
     """
     if policy is not Policy.TRUSTED:
         return "/".join(components(location, where))
     if "\0" in location:
-        raise ExternalDataError(f"location {brief(location)} has a NUL character", location=where)
+        raise ExternalDataError(f"a location must not contain NUL; got {brief(location)}", location=where)
     return location
 
 
 def open_data(model: str, location: str, policy: Policy, where: str) -> tuple[int, int]:
     """A descriptor of the regular file at a canonical `location`, and the file's size in bytes.
 
-    `model` is the absolute path of the model file; the location starts at its directory.
-    Raises ExternalDataError when there is no such file, or the policy refuses it.
+    `model` is the absolute path of the model file; the location is relative to its directory.
+    Raises ExternalDataError if the file does not exist or the policy rejects it.
     """
     try:
         if policy is Policy.TRUSTED:
-            fd = open_trusted(os.path.join(os.path.dirname(model), location), location, where)
+            fd = open_following_links(os.path.join(os.path.dirname(model), location), location, where)
         else:
-            fd = open_contained(model, location, policy, where)
+            fd = open_without_links(model, location, policy, where)
     except OSError as error:
-        raise ExternalDataError(because(error, model, location), location=where) from error
+        raise ExternalDataError(open_error_message(error, model, location), location=where) from error
     status = os.fstat(fd)
     try:
         refuse_irregular(status, location, where)
         if status.st_nlink > 1 and policy is not Policy.TRUSTED:
-            what = f"{brief(location)} has {status.st_nlink} hard links, so it may be a file from anywhere"
+            what = f"the link count of {brief(location)} must be 1; got {status.st_nlink}: it may be a file from anywhere"
             cure = 'copy it, or pass policy="trusted" if you trust the model'
             raise ExternalDataError(f"{what}; {cure}", location=where)
     except ExternalDataError:
@@ -72,16 +72,16 @@ def open_data(model: str, location: str, policy: Policy, where: str) -> tuple[in
     return fd, status.st_size
 
 
-def open_trusted(path: str, location: str, where: str) -> int:
-    # Looked at first because opening a device can do things to it; what is opened is looked at again.
+def open_following_links(path: str, location: str, where: str) -> int:
+    # Checked before opening, because opening a device can have side effects; the descriptor is checked again.
     refuse_irregular(os.stat(path), location, where)
-    return os.open(path, READ)
+    return os.open(path, READ_FLAGS)
 
 
-def open_contained(model: str, location: str, policy: Policy, where: str) -> int:
-    """Opens a location without following links, but for the last component under `HUB`."""
+def open_without_links(model: str, location: str, policy: Policy, where: str) -> int:
+    """Opens a location without following links, except for the last component under `HUB`."""
     *folders, name = location.split("/")
-    with Folder.at(os.path.dirname(model)) as base, base.reach(folders) as folder:
+    with Folder.from_path(os.path.dirname(model)) as base, base.reach(folders) as folder:
         status = folder.status(name)
         if not is_link(status):
             refuse_irregular(status, location, where)
@@ -89,11 +89,11 @@ def open_contained(model: str, location: str, policy: Policy, where: str) -> int
         target = os.path.realpath(os.path.join(folder.path, name))
     home = os.path.dirname(os.path.realpath(model))
     if policy is Policy.HUB and os.path.dirname(target) == home:
-        # Whatever became of the links since: this opens a file of the model's real directory, or nothing.
-        with Folder.at(home) as folder:
+        # Safe even if links changed since: this opens a file in the resolved model directory, or nothing.
+        with Folder.from_path(home) as folder:
             refuse_irregular(folder.status(os.path.basename(target)), location, where)
             return folder.open(os.path.basename(target))
-    raise ExternalDataError(link_refused(location, target, home, policy), location=where)
+    raise ExternalDataError(link_message(location, target, home, policy), location=where)
 
 
 def refuse_irregular(status: os.stat_result, location: str, where: str) -> None:
@@ -101,30 +101,34 @@ def refuse_irregular(status: os.stat_result, location: str, where: str) -> None:
         return
     kinds = {stat.S_IFDIR: "directory", stat.S_IFIFO: "FIFO", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
     kinds |= {stat.S_IFSOCK: "socket", stat.S_IFLNK: "symbolic link"}
-    what = f"{brief(location)} is a {kinds.get(stat.S_IFMT(status.st_mode), 'special file')}"
-    raise ExternalDataError(f"{what}; external data must be a regular file", location=where)
+    kind = kinds.get(stat.S_IFMT(status.st_mode), "special file")
+    what = f"external data must be a regular file; got {brief(location)}, a {kind}"
+    raise ExternalDataError(what, location=where)
 
 
-def link_refused(location: str, target: str, home: str, policy: Policy) -> str:
-    what = f"{brief(location)} is a symbolic link to {target}"
+def link_message(location: str, target: str, home: str, policy: Policy) -> str:
+    actual = f"{brief(location)}, a symbolic link to {target}"
     if policy is Policy.STRICT:
-        return f'{what}; the strict policy follows none, policy="hub" those that end where the model file is'
-    what = f"{what}, which is not in the model file's own directory {home}"
-    return f'{what}; put the data beside the model, or pass policy="trusted" if you trust the model'
+        what = f"external data must not be a symbolic link under the strict policy; got {actual}"
+        return f'{what}; policy="hub" allows links into the directory of the model file'
+    what = f"the target of a symbolic link must be in the directory of the model file, {home}; got {actual}"
+    return f'{what}; put the data next to the model, or pass policy="trusted" if you trust the model'
 
 
-def because(error: OSError, model: str, location: str) -> str:
-    """The sentence for a file that could not be opened."""
+def open_error_message(error: OSError, model: str, location: str) -> str:
+    """The error message for a file that could not be opened."""
     folder = os.path.dirname(model)
     if error.errno == errno.ENOENT:
-        what = f"no file {brief(location)} in {folder}; put the data file there"
+        what = f"{brief(location)} must exist in {folder}; got no such file; put the data file there"
         if os.path.islink(model):
-            what += f", or open the model by its real path {os.path.realpath(model)} if its data are there"
+            what += (
+                f", or load the model by its resolved path {os.path.realpath(model)} if its data are there"
+            )
         return what
     if error.errno == errno.ELOOP:
-        what = f"a symbolic link stands on the way to {brief(location)}"
-        return f'{what}; put the data beside the model, or pass policy="trusted" if you trust the model'
+        what = f"the path to {brief(location)} must not contain a symbolic link; got one"
+        return f'{what}; put the data next to the model, or pass policy="trusted" if you trust the model'
     if error.errno in (errno.EMFILE, errno.ENFILE):
-        what = f"{brief(location)} cannot be opened: this process has too many open files"
+        what = f"{brief(location)} cannot be opened: the process has too many open files"
         return f"{what}; raise the limit, or save the model with all its data in one file"
     return f"{brief(location)} in {folder} cannot be opened: {error.strerror or error}"

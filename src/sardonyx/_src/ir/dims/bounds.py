@@ -1,24 +1,26 @@
-"""What is known of dims for all values of their symbols: bounds, equality and order.
+"""Bounds, equality and order of dims, for all values of their symbols.
 
-Intervals treat atoms apart from each other.  Here calls are also replaced, one after the other, by what they lie
-between, so that they cancel: N - N//2 is at least N - N/2.
+Interval arithmetic treats atoms as independent.  Here calls are also relaxed, one after the other, to bounds
+in terms of their arguments, so that these cancel: N - N//2 is at least N - N/2.
 """
 
 from __future__ import annotations
 
 from math import gcd, inf
 
+from sardonyx._src.ir.dims.atoms import DimCall
 from sardonyx._src.ir.dims.division import exact_div, floordiv, residue
-from sardonyx._src.ir.dims.expr import Call, Dim, Expr, Known, atom_key
+from sardonyx._src.ir.dims.expr import Dim, Expr, Known
 from sardonyx._src.ir.dims.intervals import Bound, interval, is_nonnegative
+from sardonyx._src.ir.dims.printing import atom_key
 
-DEPTH = 3  # calls replaced in one chain of reasoning; max and min branch by argument
+MAX_RELAXATIONS = 3  # calls relaxed one after the other; max and min branch by argument
 
 
 def bounds(dim: Dim) -> tuple[int | None, int | None]:
-    """The least and the greatest value known for all symbols >= 0, each None when there is none.
+    """Lower and upper bound for all symbols >= 0, each None when there is none.
 
-    None has no bounds: it may stand for a difference.
+    None has no bounds: it may be a negative difference.
     """
     if dim is None:
         return None, None
@@ -51,7 +53,7 @@ def finite(bound: Bound) -> int | None:
     return bound if isinstance(bound, int) else None
 
 
-def lower(dim: Known, depth: int = DEPTH) -> Bound:
+def lower(dim: Known, depth: int = MAX_RELAXATIONS) -> Bound:
     """A lower bound of all values, minus infinity if none is known."""
     best = interval(dim)[0]
     if isinstance(dim, int) or depth == 0:
@@ -59,27 +61,27 @@ def lower(dim: Known, depth: int = DEPTH) -> Bound:
     calls = [
         (monomial[0], coefficient)
         for monomial, coefficient in dim.terms.items()
-        if len(monomial) == 1 and isinstance(monomial[0], Call)
+        if len(monomial) == 1 and isinstance(monomial[0], DimCall)
     ]
     if not calls:
         return best
-    atom, coefficient = min(calls, key=lambda found: atom_key(found[0]))
-    return max(best, relaxed(dim, atom, coefficient, depth - 1))
+    atom, coefficient = min(calls, key=lambda pair: atom_key(pair[0]))
+    return max(best, relax(dim, atom, coefficient, depth - 1))
 
 
-def relaxed(dim: Expr, atom: Call, coefficient: int, depth: int) -> Bound:
-    """A lower bound of dim, in which coefficient * atom is replaced by what it is not less than."""
+def relax(dim: Expr, atom: DimCall, coefficient: int, depth: int) -> Bound:
+    """A lower bound of dim, in which coefficient * atom is relaxed to a lower bound of it."""
     rest = dim - coefficient * Expr({(atom,): 1})
     if atom.op in ("max", "min"):
         lows = [lower(rest + coefficient * arg, depth) for arg in atom.args]
         return max(lows) if (atom.op == "max") == (coefficient > 0) else min(lows)
     x, k = atom.args
     if atom.op == "%":
-        return relaxed_mod(rest, x, k, coefficient, depth)
-    return relaxed_floordiv(rest, x, k, coefficient, depth)
+        return relax_mod(rest, x, k, coefficient, depth)
+    return relax_floordiv(rest, x, k, coefficient, depth)
 
 
-def relaxed_floordiv(rest: Known, x: Known, k: Known, coefficient: int, depth: int) -> Bound:
+def relax_floordiv(rest: Known, x: Known, k: Known, coefficient: int, depth: int) -> Bound:
     """x // k lies in [(x-k+1)/k, x/k] for an int k, and is at most x when neither is negative."""
     if isinstance(k, int):
         estimate = x - (k - 1) if coefficient > 0 else x
@@ -90,8 +92,9 @@ def relaxed_floordiv(rest: Known, x: Known, k: Known, coefficient: int, depth: i
     return -inf
 
 
-def relaxed_mod(rest: Known, x: Known, k: Known, coefficient: int, depth: int) -> Bound:
-    """x % k is x - k * (x // k) for an int k; else it is at most k - 1 and, when x is not negative, at most x."""
+def relax_mod(rest: Known, x: Known, k: Known, coefficient: int, depth: int) -> Bound:
+    """x % k is x - k * (x // k) for an int k; else it is at most k - 1 and, when x is not negative, at most
+    x."""
     if isinstance(k, int):
         return lower(rest + coefficient * (x - k * floordiv(x, k)), depth)
     if coefficient > 0 or not is_nonnegative(k):
@@ -101,12 +104,13 @@ def relaxed_mod(rest: Known, x: Known, k: Known, coefficient: int, depth: int) -
 
 
 def plain(dim: Known) -> Known:
-    """The same value, with x - k * (x // k) for each term x % k, and one form for all x // k that differ by a dim."""
+    """The same value, with x - k * (x // k) for each term x % k, and a common form of all x // k that differ
+    by a dim."""
     if isinstance(dim, int):
         return dim
     result: Known = dim
     for monomial, coefficient in dim.terms.items():
-        if len(monomial) == 1 and isinstance(monomial[0], Call) and monomial[0].op in ("//", "%"):
+        if len(monomial) == 1 and isinstance(monomial[0], DimCall) and monomial[0].op in ("//", "%"):
             x, k = monomial[0].args
             rest = residue(x, k) if isinstance(k, int) else x
             whole = exact_div(x - rest, k) + floordiv(rest, k)

@@ -1,17 +1,23 @@
-"""Division in canonical form: `//` and `%` as Python rounds them, ceiling and exact division.
+"""Division in canonical form: `//` and `%` with Python's rounding, ceiling and exact division.
 
-Where x // k stays for a number k, the coefficients of x are smaller than k and have no factor in common with it,
-one of them is positive, no term of x is itself a division by a number, and not all values of x give one quotient.
+Where x // k remains for a number k, the coefficients of x are smaller than k and have no factor in common
+with it, one of them is positive, no term of x is itself a division by a number, and not all values of x give
+one quotient.
 """
 
 from __future__ import annotations
 
 from math import gcd
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
-from sardonyx._src.ir.dims.expr import Call, Dim, Expr, Known, Monomial, atom_key, call, lone_atom, settle
+from sardonyx._src.ir.dims.atoms import DimCall, Monomial, lone_atom
 from sardonyx._src.ir.dims.factors import cancel, integer_factor, over, polynomial_quotient
 from sardonyx._src.ir.dims.intervals import floor_quotient, interval, is_nonnegative, is_nonzero
+from sardonyx._src.ir.dims.polynomials import call, from_terms
+from sardonyx._src.ir.dims.printing import atom_key
+
+if TYPE_CHECKING:  # expr imports this module
+    from sardonyx._src.ir.dims.expr import Dim, Expr, Known
 
 
 @overload
@@ -34,8 +40,8 @@ def exact_div(a: Dim, b: Dim) -> Dim: ...
 def exact_div(a: Dim, b: Dim) -> Dim:
     """a / b, where the caller knows that b is not zero and divides a: factors of both are cancelled.
 
-    What does not cancel stays as a // b.  Raises ZeroDivisionError when b is the int 0, and ValueError when both
-    are ints and b does not divide a.
+    What does not cancel remains as a // b.  Raises ZeroDivisionError when b is the int 0, and ValueError when
+    both are ints and b does not divide a.
     """
     if a is None or b is None:
         return None
@@ -46,7 +52,7 @@ def exact_div(a: Dim, b: Dim) -> Dim:
     if a == 0:
         return 0
     a, b = cancel(a, b)
-    if isinstance(b, Expr):
+    if not isinstance(b, int):
         quotient = polynomial_quotient(a, b)
         if quotient is not None:
             return quotient
@@ -55,23 +61,23 @@ def exact_div(a: Dim, b: Dim) -> Dim:
 
 def floordiv(a: Known, b: Known) -> Known:
     """a // b."""
-    if isinstance(b, Expr):
+    if not isinstance(b, int):
         return floordiv_by_expr(a, b)
     if isinstance(a, int):
         return a // b
     if b == 0:
-        raise ZeroDivisionError(f"{a} is divided by zero")
+        raise ZeroDivisionError(f"division by zero: {a} // 0")
     return floordiv_by_int(a, b) if b > 0 else floordiv_by_int(-a, -b)
 
 
 def mod(a: Known, b: Known) -> Known:
     """a % b."""
-    if isinstance(b, Expr):
+    if not isinstance(b, int):
         return mod_by_expr(a, b)
     if isinstance(a, int):
         return a % b
     if b == 0:
-        raise ZeroDivisionError(f"{a} is divided by zero")
+        raise ZeroDivisionError(f"division by zero: {a} % 0")
     return mod_by_int(a, b) if b > 0 else -mod_by_int(-a, -b)
 
 
@@ -97,32 +103,33 @@ def floordiv_by_int(a: Known, k: int) -> Known:
 
 
 def split(a: Known, k: int) -> tuple[Known, Known]:
-    """Parts q, r with a = k*q + r: coefficients of r lie in (-k, k) with the sign they had, its constant in (-k, 0]."""
+    """Parts q, r with a = k*q + r: coefficients of r lie in (-k, k) with the sign they had, its constant in
+    (-k, 0]."""
     if isinstance(a, int):
         return divmod(a, k)
     whole: dict[Monomial, int] = {}
     for monomial, c in a.terms.items():
         whole[monomial] = c // k if c > 0 and monomial else -(-c // k)
-    quotient = settle({m: c for m, c in whole.items() if c}, "//", a, k)
+    quotient = from_terms({m: c for m, c in whole.items() if c}, "//", a, k)
     return quotient, a - k * quotient
 
 
 def quotient_of_terms(a: Expr, k: int) -> Known:
     """The sum of all terms divided by k >= 1, each rounded down."""
-    return settle({m: c // k for m, c in a.terms.items() if c // k}, "//", a, k)
+    return from_terms({m: c // k for m, c in a.terms.items() if c // k}, "//", a, k)
 
 
 def unnest(a: Expr) -> tuple[Known, int] | None:
     """The dividend b and the number j for which a // k is b // (j*k), when a is p + x // j or p - x // j."""
-    found = [
+    divisions = [
         (monomial[0], c)
         for monomial, c in a.terms.items()
-        if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], Call) and monomial[0].op == "//"
+        if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], DimCall) and monomial[0].op == "//"
     ]
-    for atom, sign in sorted(found, key=lambda term: atom_key(term[0])):
+    for atom, sign in sorted(divisions, key=lambda term: atom_key(term[0])):
         x, j = atom.args
         if isinstance(j, int):
-            rest = a - sign * Expr({(atom,): 1})
+            rest = a - sign * a.with_terms({(atom,): 1})
             return rest * j + (x if sign > 0 else j - 1 - x), j  # -(x // j) is (j - 1 - x) // j
     return None
 
@@ -151,22 +158,22 @@ def residue(a: Known, k: int) -> Known:
     for monomial, c in a.terms.items():
         rest = c % k
         terms[monomial] = rest - k if monomial and 2 * rest > k else rest
-    return settle({m: c for m, c in terms.items() if c}, "%", a, k)
+    return from_terms({m: c for m, c in terms.items() if c}, "%", a, k)
 
 
 def without_mod(a: Expr, k: int) -> Known:
     """a modulo k with x in place of each x % j where that changes nothing: (x % 8) % 4 is x % 4."""
     for monomial, c in a.terms.items():
-        if len(monomial) == 1 and isinstance(monomial[0], Call) and monomial[0].op == "%":
+        if len(monomial) == 1 and isinstance(monomial[0], DimCall) and monomial[0].op == "%":
             x, j = monomial[0].args
             if isinstance(j, int) and c * j % k == 0:
-                plain = a + c * (x - Expr({monomial: 1}))
+                plain = a + c * (x - a.with_terms({monomial: 1}))
                 return plain if isinstance(plain, int) else without_mod(plain, k)
     return a
 
 
 def floordiv_by_expr(a: Known, b: Expr) -> Known:
-    """a // b for a symbolic b; where b may be zero, the division stays."""
+    """a // b for a symbolic b; where b may be zero, the division remains."""
     a, b, _ = upright(a, b)
     if is_nonzero(b):
         quotient = polynomial_quotient(a, b)
@@ -176,13 +183,13 @@ def floordiv_by_expr(a: Known, b: Expr) -> Known:
 
 
 def mod_by_expr(a: Known, b: Expr) -> Known:
-    """a % b for a symbolic b; where b may be zero, the division stays."""
+    """a % b for a symbolic b; where b may be zero, the division remains."""
     a, b, factor = upright(a, b)  # x*f % (y*f) is f * (x % y), for a negative f as well
     if is_nonzero(b) and polynomial_quotient(a, b) is not None:
         return 0
     atom = lone_atom(a)
-    settled = is_within(a, b) or (isinstance(atom, Call) and atom.op == "%" and atom.args[1] == b)
-    return factor * (a if settled else call("%", a, b))
+    is_reduced = is_within(a, b) or (isinstance(atom, DimCall) and atom.op == "%" and atom.args[1] == b)
+    return factor * (a if is_reduced else call("%", a, b))
 
 
 def upright(a: Known, b: Expr) -> tuple[Known, Expr, int]:

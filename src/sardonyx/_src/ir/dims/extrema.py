@@ -1,11 +1,15 @@
-"""Maximum and minimum in canonical form: flat, sorted, without arguments that another one makes superfluous."""
+"""Maximum and minimum in canonical form: flat, sorted, without redundant arguments."""
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
-from sardonyx._src.ir.dims.expr import Call, Dim, Expr, Known, call, lone_atom, opaque
+from sardonyx._src.ir.dims.atoms import DimCall, lone_atom
 from sardonyx._src.ir.dims.intervals import is_nonnegative
+from sardonyx._src.ir.dims.polynomials import call, opaque
+
+if TYPE_CHECKING:  # expr imports this module
+    from sardonyx._src.ir.dims.expr import Dim, Known
 
 MAX_ARGS = 8  # each is compared with each
 
@@ -33,28 +37,29 @@ def dim_min(first: Dim, /, *rest: Dim) -> Dim:
 def extreme(op: Literal["max", "min"], dims: list[Known]) -> Known:
     flat = [arg for dim in dims for arg in arguments(op, dim)]
     numbers = [arg for arg in flat if isinstance(arg, int)]
-    exprs = {arg for arg in flat if isinstance(arg, Expr)}
+    exprs = {arg for arg in flat if not isinstance(arg, int)}
     args: list[Known] = [*sorted(exprs, key=lambda expr: expr.text)]
     if numbers:
         args.append(max(numbers) if op == "max" else min(numbers))
     if len(args) > MAX_ARGS:
         return opaque(op, *args)
-    kept: list[Known] = []
+    candidates: list[Known] = []
     for arg in args:
-        if not any(absorbs(op, other, arg) for other in kept):
-            kept = [other for other in kept if not absorbs(op, arg, other)] + [arg]
-    return kept[0] if len(kept) == 1 else call(op, *kept)
+        if not any(absorbs(op, other, arg) for other in candidates):
+            candidates = [other for other in candidates if not absorbs(op, arg, other)] + [arg]
+    return candidates[0] if len(candidates) == 1 else call(op, *candidates)
 
 
 def arguments(op: str, dim: Known) -> tuple[Known, ...]:
     """The arguments of a call of the same operation, or the dim itself."""
     atom = lone_atom(dim)
-    return atom.args if isinstance(atom, Call) and atom.op == op else (dim,)
+    return atom.args if isinstance(atom, DimCall) and atom.op == op else (dim,)
 
 
 def absorbs(op: str, a: Known, b: Known) -> bool:
-    """Whether a is known to make b superfluous: it is never on the wrong side of b, or b is min(a, ...) in a max."""
+    """Whether a makes b redundant: a >= b in a max (a <= b in a min) is known, or b is a max or min of a and
+    others."""
     atom = lone_atom(b)
-    if isinstance(atom, Call) and atom.op in ("max", "min") and a in atom.args:
+    if isinstance(atom, DimCall) and atom.op in ("max", "min") and a in atom.args:
         return True
     return is_nonnegative(a - b if op == "max" else b - a)

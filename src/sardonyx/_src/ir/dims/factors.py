@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from math import gcd
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from sardonyx._src.ir.dims.expr import MAX_TERMS, Atom, Expr, Known, Monomial, settle, term_key
+from sardonyx._src.ir.dims.atoms import Atom, Monomial
+from sardonyx._src.ir.dims.polynomials import MAX_TERMS, from_terms
+from sardonyx._src.ir.dims.printing import term_key
 
-K = TypeVar("K", int, Expr, Known)
+if TYPE_CHECKING:  # expr imports this module
+    from sardonyx._src.ir.dims.expr import Expr, Known
+
+K = TypeVar("K", int, "Expr", "Known")
 
 
 def integer_factor(*dims: Known) -> int:
@@ -19,7 +24,9 @@ def over(dim: K, factor: int) -> K:
     """dim / factor, a factor of all coefficients."""
     if isinstance(dim, int):
         return dim // factor
-    return dim if factor == 1 else Expr({monomial: c // factor for monomial, c in dim.terms.items()})
+    return (
+        dim if factor == 1 else dim.with_terms({monomial: c // factor for monomial, c in dim.terms.items()})
+    )
 
 
 def cancel(a: Known, b: Known) -> tuple[Known, Known]:
@@ -27,7 +34,7 @@ def cancel(a: Known, b: Known) -> tuple[Known, Known]:
     factor = integer_factor(a, b)
     a, b = over(a, factor), over(b, factor)
     for atom in () if isinstance(b, int) else next(iter(b.terms)):
-        if isinstance(a, Expr) and isinstance(b, Expr) and has_factor(a, atom) and has_factor(b, atom):
+        if not (isinstance(a, int) or isinstance(b, int)) and has_factor(a, atom) and has_factor(b, atom):
             a, b = without_factor(a, atom), without_factor(b, atom)
     return a, b
 
@@ -38,7 +45,7 @@ def has_factor(expr: Expr, atom: Atom) -> bool:
 
 def without_factor(expr: Expr, atom: Atom) -> Known:
     terms = {without(monomial, (atom,)): c for monomial, c in expr.terms.items()}
-    return settle({m: c for m, c in terms.items() if m is not None}, "//", expr, 1)
+    return from_terms({m: c for m, c in terms.items() if m is not None}, "//", expr, 1)
 
 
 def without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
@@ -63,6 +70,6 @@ def polynomial_quotient(a: Known, b: Expr) -> Known | None:
         if rest is None or coefficient % factor:
             return None
         step = coefficient // factor
-        partial = Expr({rest: step}) if rest else step
+        partial = b.with_terms({rest: step}) if rest else step
         quotient, a = quotient + partial, a - partial * b
     return None

@@ -1,10 +1,14 @@
-"""Interval arithmetic over expressions: the bounds that each atom has by itself."""
+"""Interval arithmetic over expressions: atoms are treated as independent."""
 
 from __future__ import annotations
 
 from math import inf
+from typing import TYPE_CHECKING
 
-from sardonyx._src.ir.dims.expr import Atom, Call, Expr, Known, Monomial, Symbol
+from sardonyx._src.ir.dims.atoms import Atom, DimCall, Monomial, Symbol
+
+if TYPE_CHECKING:  # expr imports this module
+    from sardonyx._src.ir.dims.expr import Expr, Known
 
 Bound = int | float  # an int, or minus or plus infinity
 Interval = tuple[Bound, Bound]
@@ -36,7 +40,8 @@ def product(a: Interval, b: Interval) -> Interval:
 
 
 def plus(x: Bound, y: Bound) -> Bound:
-    """x + y, without turning a large int into a float; never inf - inf, as both are lows or both are highs."""
+    """x + y, without turning a large int into a float; never inf - inf, as both are lower or both are upper
+    bounds."""
     if abs(x) == inf:
         return x
     return y if abs(y) == inf else x + y
@@ -54,7 +59,7 @@ def times(x: Bound, y: Bound) -> Bound:
 def atom_interval(atom: Atom) -> Interval:
     if isinstance(atom, Symbol):
         return 0, inf
-    if not isinstance(atom, Call):
+    if not isinstance(atom, DimCall):
         return EVERYTHING
     ranges = [interval(arg) for arg in atom.args]
     if atom.op == "max":
@@ -67,8 +72,8 @@ def atom_interval(atom: Atom) -> Interval:
 def quotient(dividend: Interval, divisor: Interval) -> Interval:
     if divisor[0] < 0 or divisor[1] < 1:
         return EVERYTHING
-    least: Bound = max(divisor[0], 1)
-    corners = [floor_quotient(x, y) for x in dividend for y in (least, divisor[1])]
+    smallest: Bound = max(divisor[0], 1)
+    corners = [floor_quotient(x, y) for x in dividend for y in (smallest, divisor[1])]
     return min(corners), max(corners)
 
 

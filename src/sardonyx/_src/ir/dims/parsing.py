@@ -1,4 +1,4 @@
-"""Texts read as expressions, and the text of an expression by itself.
+"""Parser of the canonical text of expressions.
 
     sum:      product, then any number of + product or - product
     product:  factor, then any number of * factor, // factor or % factor
@@ -11,56 +11,33 @@ There is no white space.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from sardonyx._src.ir.dims.expr import Expr, Known, Opaque, Symbol, lone_atom, symbol
+from sardonyx._src.ir.dims.atoms import Atom, Opaque, Symbol
 from sardonyx._src.ir.dims.extrema import dim_max, dim_min
 from sardonyx._src.ir.dims.printing import IDENTIFIER
 
+if TYPE_CHECKING:  # expr imports this module
+    from sardonyx._src.ir.dims.expr import Expr, Known
+
 MAX_TEXT = 1 << 14  # characters
-MAX_NESTING = 40  # brackets inside brackets: two for each call inside a call that `MAX_DEPTH` allows
+MAX_NESTING = 40  # parentheses: two for each call inside a call that `MAX_DEPTH` allows
 
-TOKEN = re.compile(r"[0-9]+|[A-Za-z_][A-Za-z0-9_]*|'(?:[^'\\]|\\['\\])*'|//|[-+*%(),]")
-DIGEST = re.compile(r"'[0-9a-f]{32}'")
-
-
-def parse(text: str) -> Known:
-    """The dim that a text in canonical syntax means; the text need not be in canonical form.
-
-    Raises ValueError for any other text, for a division by the number 0, and beyond `MAX_TEXT` and `MAX_NESTING`.
-    """
-    if len(text) > MAX_TEXT:
-        raise ValueError(f"the dim expression has {len(text)} characters; at most {MAX_TEXT} are read")
-    return Parser(text).whole()
+DIM_TOKEN = re.compile(r"[0-9]+|[A-Za-z_][A-Za-z0-9_]*|'(?:[^'\\]|\\['\\])*'|//|[-+*%(),]")
+OPAQUE_DIGEST = re.compile(r"'[0-9a-f]{32}'")
 
 
-def from_param(text: str) -> Expr:
-    """What a `dim_param` means: the expression of which it is the canonical text, or else a symbol of that name.
+class DimParser:
+    """Recursive-descent parser of one text."""
 
-    A number is a name as well: a file says numbers in `dim_value`.  The text of the result is always `text`.
-    """
-    if IDENTIFIER.fullmatch(text):
-        return symbol(text)
-    try:
-        dim = parse(text)
-    except ValueError:
-        return symbol(text)
-    return dim if isinstance(dim, Expr) and str(dim) == text else symbol(text)
-
-
-def outer_text(expr: Expr) -> str:
-    """The text by itself: a lone symbol is its bare name, unless that would say another expression."""
-    atom = lone_atom(expr)
-    if not isinstance(atom, Symbol) or IDENTIFIER.fullmatch(atom.name):
-        return expr.text
-    return atom.name if from_param(atom.name) == expr else expr.text
-
-
-class Parser:
-    """One reading of a text, token by token."""
-
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, new_atom: Callable[[Atom], Expr]) -> None:
+        """new_atom: makes an atom an expression.  Raises ValueError for more than MAX_TEXT characters."""
+        if len(text) > MAX_TEXT:
+            raise ValueError(f"the dim expression must have at most {MAX_TEXT} characters; got {len(text)}")
         self.text = text
-        self.at = 0  # where the next token starts
+        self.new_atom = new_atom
+        self.position = 0  # where the next token starts
         self.token = ""  # the next token, empty at the end
         self.nesting = 0
         self.advance(0)
@@ -82,12 +59,12 @@ class Parser:
     def product(self) -> Known:
         result = self.factor()
         while self.token in ("*", "//", "%"):
-            at, op = self.at, self.take()
+            position, op = self.position, self.take()
             operand = self.factor()
             if op == "*":
                 result = result * operand
             elif operand == 0:
-                raise ValueError(f"dim expression, character {at}: division by zero")
+                raise ValueError(f"dim expression, character {position}: division by zero")
             else:
                 result = result // operand if op == "//" else result % operand
         return result
@@ -102,34 +79,34 @@ class Parser:
     def primary(self) -> Known:
         token = self.take()
         if token == "(":
-            return self.bracketed()[0]
+            return self.arguments()[0]
         if token in ("max", "min", "opaque") and self.token == "(":
             self.take()
             return self.call(token)
         if token.isdecimal():
             return int(token)
         if token[:1] == "'":
-            return symbol(re.sub(r"\\(.)", r"\1", token[1:-1]))
+            return self.new_atom(Symbol(re.sub(r"\\(.)", r"\1", token[1:-1])))
         if IDENTIFIER.fullmatch(token):
-            return symbol(token)
-        self.at -= len(token)
+            return self.new_atom(Symbol(token))
+        self.position -= len(token)
         raise self.error("a number, a name or (")
 
     def call(self, function: str) -> Known:
         if function != "opaque":
-            dims = self.bracketed(many=True)
+            dims = self.arguments(many=True)
             return dim_max(*dims) if function == "max" else dim_min(*dims)
-        if not DIGEST.fullmatch(self.token):
+        if not OPAQUE_DIGEST.fullmatch(self.token):
             raise self.error("a digest of 32 hexadecimal digits in quotes")
         digest = self.take()[1:-1]
         self.close()
-        return Expr({(Opaque(digest),): 1})
+        return self.new_atom(Opaque(digest))
 
-    def bracketed(self, *, many: bool = False) -> list[Known]:
-        """One dim, or many with commas between them, up to and including the closing bracket."""
+    def arguments(self, *, many: bool = False) -> list[Known]:
+        """One dim, or several separated by commas, up to and including the closing parenthesis."""
         self.nesting += 1
         if self.nesting > MAX_NESTING:
-            raise ValueError(f"the dim expression nests more than {MAX_NESTING} brackets")
+            raise ValueError(f"the dim expression must nest at most {MAX_NESTING} parentheses")
         dims = [self.sum()]
         while many and self.token == ",":
             self.take()
@@ -145,16 +122,17 @@ class Parser:
 
     def take(self) -> str:
         token = self.token
-        self.advance(self.at + len(token))
+        self.advance(self.position + len(token))
         return token
 
-    def advance(self, at: int) -> None:
-        self.at = at
-        found = TOKEN.match(self.text, at)
-        if found is None and at < len(self.text):
-            raise self.error("a number, a name, an operator or a bracket")
-        self.token = found[0] if found else ""
+    def advance(self, position: int) -> None:
+        self.position = position
+        match = DIM_TOKEN.match(self.text, position)
+        if match is None and position < len(self.text):
+            raise self.error("a number, a name, an operator or a parenthesis")
+        self.token = match[0] if match else ""
 
-    def error(self, wanted: str) -> ValueError:
-        found = repr(self.text[self.at : self.at + 20]) if self.at < len(self.text) else "the end"
-        return ValueError(f"dim expression, character {self.at}: found {found}, wanted {wanted}")
+    def error(self, expected: str) -> ValueError:
+        rest = self.text[self.position : self.position + 20]
+        got = repr(rest) if rest else "the end"
+        return ValueError(f"dim expression, character {self.position}: expected {expected}; got {got}")

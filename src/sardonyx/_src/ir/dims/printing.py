@@ -1,12 +1,28 @@
-"""The canonical text of an expression, which means the same to `parse` and to Python."""
+"""Canonical text of expressions, which `parse` and Python read alike, and the order of atoms and terms."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from sardonyx._src.ir.dims.expr import Atom, Call, Expr, Known, Monomial, Symbol, lone_atom, term_key
+from sardonyx._src.ir.dims.atoms import Atom, DimCall, Monomial, Symbol, lone_atom
+
+if TYPE_CHECKING:  # expr imports this module
+    from sardonyx._src.ir.dims.expr import Expr, Known
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def atom_key(atom: Atom) -> tuple[bool, str]:
+    """Sort key of atoms within a monomial: symbols by name, then the others by text."""
+    if isinstance(atom, Symbol):
+        return False, atom.name
+    return True, atom_text(atom)
+
+
+def term_key(term: tuple[Monomial, int]) -> tuple[int, list[tuple[bool, str]]]:
+    """Sort key of terms: by degree, highest first, then by atoms (a graded lexical order)."""
+    return -len(term[0]), [atom_key(atom) for atom in term[0]]
 
 
 def inner_text(expr: Expr) -> str:
@@ -23,7 +39,7 @@ def inner_text(expr: Expr) -> str:
 
 
 def term_text(monomial: Monomial, factor: int, *, group: bool) -> str:
-    """A product; `//` and `%` stand in brackets unless they are all of it and `group` is false."""
+    """A product; `//` and `%` are in brackets unless they are all of it and `group` is false."""
     if factor == 1 and len(monomial) == 1 and not group:
         return atom_text(monomial[0])
     factors = [f"({atom_text(atom)})" if is_infix(atom) else atom_text(atom) for atom in monomial]
@@ -33,9 +49,9 @@ def term_text(monomial: Monomial, factor: int, *, group: bool) -> str:
 def atom_text(atom: Atom) -> str:
     """`N`, `'batch size'`, `(N+1)//M`, `N%4`, `max(N,1)` or `opaque('...')`."""
     if isinstance(atom, Symbol):
-        return atom.name if IDENTIFIER.fullmatch(atom.name) else quoted(atom.name)
-    if not isinstance(atom, Call):
-        return f"opaque({quoted(atom.digest)})"
+        return atom.name if IDENTIFIER.fullmatch(atom.name) else quote(atom.name)
+    if not isinstance(atom, DimCall):
+        return f"opaque({quote(atom.digest)})"
     if is_infix(atom):
         left, right = atom.args
         return f"{dividend_text(left)}{atom.op}{divisor_text(right)}"
@@ -43,7 +59,7 @@ def atom_text(atom: Atom) -> str:
 
 
 def is_infix(atom: Atom | None) -> bool:
-    return isinstance(atom, Call) and atom.op in ("//", "%")
+    return isinstance(atom, DimCall) and atom.op in ("//", "%")
 
 
 def known_text(dim: Known) -> str:
@@ -51,7 +67,7 @@ def known_text(dim: Known) -> str:
 
 
 def dividend_text(dim: Known) -> str:
-    """In brackets when it is a sum, and, for the reader's sake, when it is itself a division."""
+    """In brackets when it is a sum, and, for readability, when it is itself a division."""
     bare = isinstance(dim, int) or (len(dim.terms) == 1 and not is_infix(lone_atom(dim)))
     return known_text(dim) if bare else f"({known_text(dim)})"
 
@@ -62,6 +78,6 @@ def divisor_text(dim: Known) -> str:
     return known_text(dim) if bare else f"({known_text(dim)})"
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     escaped = name.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

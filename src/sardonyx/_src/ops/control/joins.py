@@ -1,4 +1,4 @@
-"""Types that hold every value of two types: what comes out where two ways meet."""
+"""Joins of types: the narrowest type that holds the values of both control-flow paths."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ from sardonyx._src.ir.types import (
 from sardonyx._src.ops.inference import Inference
 
 
-def join(t: Inference, a: Type | None, b: Type | None, what: str) -> Type | None:
-    """The narrowest type that holds all values of both: sizes that differ, or may differ, become None.
+def join(inference: Inference, a: Type | None, b: Type | None, what: str) -> Type | None:
+    """The narrowest type that holds all values of both; sizes that differ, or may differ, become None.
 
-    Where one of them is unknown, all that is known of the result is the kind and the element type of the other.
+    If one of them is unknown, the result has the kind and the element type of the other.
     Raises InferenceError at the node when kinds or element types differ.
     """
     if a is None or b is None:
-        return shapeless(b if a is None else a)
+        return drop_shape(b if a is None else a)
     match a, b:
         case (TensorType(), TensorType()) if a.dtype is b.dtype:
             return TensorType(a.dtype, join_shapes(a.shape, b.shape))
         case (SparseTensorType(), SparseTensorType()) if a.dtype is b.dtype:
             return SparseTensorType(a.dtype, join_shapes(a.shape, b.shape))
         case SequenceType(), SequenceType():
-            return SequenceType(join(t, a.elem, b.elem, what))
+            return SequenceType(join(inference, a.elem, b.elem, what))
         case OptionalType(), OptionalType():
-            return OptionalType(join(t, a.elem, b.elem, what))
+            return OptionalType(join(inference, a.elem, b.elem, what))
         case (MapType(), MapType()) if a.key is b.key:
-            return MapType(a.key, join(t, a.value, b.value, what))
+            return MapType(a.key, join(inference, a.value, b.value, what))
     if a != b:
-        t.fail(f"{what} is {a} one way and {b} the other way; one type is wanted")
+        inference.fail(f"{what} must be of one type; got {a} and {b}")
     return a
 
 
 def join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
-    """The dims in which two shapes agree, None for those in which they do not; no shape where ranks differ."""
+    """The dims in which two shapes agree, None for others; no shape if the ranks differ."""
     if a is None or b is None or len(a) != len(b):
         return None
     return tuple(m if m == n else None for m, n in zip(a, b, strict=True))
 
 
-def shapeless(found: Type | None) -> Type | None:
-    """The type without what it says of shapes."""
-    match found:
+def drop_shape(type: Type | None) -> Type | None:
+    """The type without shapes."""
+    match type:
         case TensorType() | SparseTensorType():
-            return replace(found, shape=None, dim_denotations=())
+            return replace(type, shape=None, dim_denotations=())
         case SequenceType() | OptionalType():
-            return replace(found, elem=shapeless(found.elem))
+            return replace(type, elem=drop_shape(type.elem))
         case MapType():
-            return replace(found, value=shapeless(found.value))
-    return found
+            return replace(type, value=drop_shape(type.value))
+    return type
 
 
-def named_dims(t: Inference, found: Type | None) -> Type | None:
-    """A tensor's type with a new symbol for every dim of which nothing is known; any other type as it is.
+def name_dims(inference: Inference, type: Type | None) -> Type | None:
+    """A tensor's type with a new symbol for every unknown dim; any other type unchanged.
 
     The elements of a sequence differ in size among themselves, so their dims get no names.
     """
-    if not isinstance(found, TensorType) or found.shape is None or None not in found.shape:
-        return found
-    return replace(found, shape=tuple(t.new_dim() if d is None else d for d in found.shape))
+    if not isinstance(type, TensorType) or type.shape is None or None not in type.shape:
+        return type
+    return replace(type, shape=tuple(inference.new_dim() if d is None else d for d in type.shape))

@@ -1,8 +1,8 @@
-"""Loop: a subgraph run again and again, with values carried from one iteration to the next.
+"""Loop: a subgraph iterated with loop-carried values.
 
 Spec: ai.onnx Loop-1, -11, -13, -16, -19, -21, -23, -24, -25.  Version 11 made carried values optional, 13 lets them be
-sequences, 16 optionals; the others added element types.  Without the input `cond`, what the body says of the
-condition is ignored.
+sequences, 16 optionals; the others added element types.  Without the input `cond`, the condition that the
+body returns is ignored.
 """
 
 from __future__ import annotations
@@ -15,99 +15,109 @@ from sardonyx._src.ir.dims import Dim, dim_max
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import OptionalType, TensorType, Type
-from sardonyx._src.ops.api import Call, Operator, RuntimeValue
+from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue
 from sardonyx._src.ops.control.bodies import ScanOutput, head_shapes, head_types, run_body
-from sardonyx._src.ops.control.joins import join, named_dims, shapeless
-from sardonyx._src.ops.control.unrolled import unrolled
+from sardonyx._src.ops.control.joins import drop_shape, join, name_dims
+from sardonyx._src.ops.control.unrolled import unroll_loop
 from sardonyx._src.ops.inference import Inference, Result
 
-VERSIONS = (1, 11, 13, 16, 19, 21, 23, 24, 25)
+LOOP_VERSIONS = (1, 11, 13, 16, 19, 21, 23, 24, 25)
 
-op = Operator("Loop")
+op = Operator("Loop", size_rule="loop_states", body_inputs=lambda inputs: max(inputs, 2))
 
 
-@op.infer(*VERSIONS)
-def infer(t: Inference) -> Result:
-    """Carried values: what holds before and after every iteration; scan outputs: the trip count leads their shape.
+@op.infer(*LOOP_VERSIONS)
+def infer(inference: Inference) -> Result:
+    """Carried values: types that hold before and after every iteration; scan outputs: the trip count leads their shape.
 
-    A few known iterations are looked at one by one, which tells exact types, and elements.
+    A loop of few known iterations is unrolled, which gives exact types, and elements.
     """
-    carried = list(t.inputs[2:])
-    exact = unrolled(t)
-    trips = exact.count if exact is not None else trip_count(t)
-    before, results = settled(t, carried)
+    carried = list(inference.inputs[2:])
+    exact = unroll_loop(inference)
+    trips = exact.count if exact is not None else trip_count(inference)
+    before, results = find_fixed_point(inference, carried)
     if results is None:
-        return [shapeless(x) for x in before] + [None] * max(t.outputs - len(carried), 0)
+        return [drop_shape(x) for x in before] + [None] * max(inference.outputs - len(carried), 0)
     elements = results[1 + len(carried) :]
     if exact is not None:
-        t.tell([*exact.known, *exact.stacked()])
+        inference.set_output_elements([*exact.known, *exact.stack()])
         final = exact.types
-        elements = exact.element_types(t) if trips else elements
+        elements = exact.element_types(inference) if trips else elements
     else:
-        final = finals(before, results[1 : 1 + len(carried)], carried, trips)
-    return [named_dims(t, x) for x in final] + [scanned(t, x, trips) for x in elements]
+        final = final_types(before, results[1 : 1 + len(carried)], carried, trips)
+    return [name_dims(inference, x) for x in final] + [
+        scan_output_type(inference, x, trips) for x in elements
+    ]
 
 
-def finals(
+def final_types(
     before: list[Type | None], after: list[Type | None], carried: list[Type | None], trips: Dim
 ) -> list[Type | None]:
-    """Types of the carried values that come out, of which the first and those before and after any iteration are known."""
-    if isinstance(trips, int):  # then it is known which of them comes out
+    """Types of the final carried values from the initial ones and those before and after any iteration."""
+    if isinstance(trips, int):  # then it is known whether there is an iteration
         return carried if trips == 0 else after
-    # An optional that the body fills is of one kind without any trip, of another with one.
+    # An optional that the body fills has another type with an iteration than without one.
     return [a if b is None or isinstance(b, type(a)) else None for a, b in zip(before, after, strict=True)]
 
 
-def settled(t: Inference, carried: list[Type | None]) -> tuple[list[Type | None], list[Type | None] | None]:
-    """Types of the carried values that hold at the start of every iteration, and the body's output types for them.
+def find_fixed_point(
+    inference: Inference, carried: list[Type | None]
+) -> tuple[list[Type | None], list[Type | None] | None]:
+    """Types of the carried values that hold in every iteration (a fixed point), and the body's output types for them.
 
-    A size that an iteration changes is no longer known in the next one; this goes on until nothing changes.
+    A size that an iteration changes becomes unknown in the next one, until nothing changes.
     """
-    heads = head_types(t.attributes["body"])
+    heads = head_types(inference.attributes["body"])
     while True:
-        results = t.subgraph("body", [*heads, *carried])
+        results = inference.subgraph("body", [*heads, *carried])
         if results is None:
             return carried, None
-        if len(results) < 1 + max(t.outputs, len(carried)):
-            t.fail(f"the body has {len(results)} outputs, {1 + max(t.outputs, len(carried))} are wanted")
+        if len(results) < 1 + max(inference.outputs, len(carried)):
+            inference.fail(
+                f"the body must have {1 + max(inference.outputs, len(carried))} outputs; got {len(results)}"
+            )
         pairs = zip(carried, results[1 : 1 + len(carried)], strict=True)
-        joined = [carried_type(t, a, b, f"carried value {i}") for i, (a, b) in enumerate(pairs)]
+        joined = [carried_type(inference, a, b, f"carried value {i}") for i, (a, b) in enumerate(pairs)]
         if joined == carried:
             return carried, results
         carried = joined
 
 
-def carried_type(t: Inference, before: Type | None, after: Type | None, what: str) -> Type | None:
-    """The type of a value that starts as one and goes on as the other; an optional may be filled on the way."""
+def carried_type(inference: Inference, before: Type | None, after: Type | None, what: str) -> Type | None:
+    """The join of a carried value's types before and after an iteration; the body may fill an optional."""
     if isinstance(before, OptionalType) and after is not None and not isinstance(after, OptionalType):
         after = OptionalType(after)
-    return join(t, before, after, what)
+    return join(inference, before, after, what)
 
 
-def scanned(t: Inference, element: Type | None, trips: Dim) -> Type | None:
+def scan_output_type(inference: Inference, element: Type | None, trips: Dim) -> Type | None:
     if element is None:
         return None
     if not isinstance(element, TensorType):
-        t.fail(f"a scan output is {element}; only tensors can be stacked")
-    found = TensorType(element.dtype, None if element.shape is None else (trips, *element.shape))
-    return named_dims(t, found)
+        inference.fail(f"a scan output must be a tensor; got {element}")
+    result = TensorType(element.dtype, None if element.shape is None else (trips, *element.shape))
+    return name_dims(inference, result)
 
 
-def trip_count(t: Inference) -> Dim:
-    """The number of iterations where M and the condition tell it, else a new symbol."""
-    condition = t.constant(1)
+def trip_count(inference: Inference) -> Dim:
+    """The number of iterations if M and the condition determine it, else a new symbol."""
+    condition = inference.constant(1)
     if condition is not None and condition.size == 1 and not condition.item():
         return 0
-    trips = t.dims(0) if t.has(0) else None
+    trips = inference.dims(0) if inference.has(0) else None
     if trips is not None and len(trips) == 1 and trips[0] is not None:
-        most = dim_max(trips[0], 0)
-        if most == 0 or not t.has(1) or (condition is not None and keeps_going(t.attributes["body"])):
-            return most
-    return t.new_dim()
+        count = dim_max(trips[0], 0)
+        if (
+            count == 0
+            or not inference.has(1)
+            or (condition is not None and keeps_going(inference.attributes["body"]))
+        ):
+            return count
+    return inference.new_dim()
 
 
 def keeps_going(body: object) -> bool:
-    """Whether the body hands on the condition that it got, or is true by itself."""
+    """Whether the body returns its condition unchanged, or a constant true."""
     if not isinstance(body, Graph) or len(body.inputs) < 2 or not body.outputs:
         return False
     value: Value | None = body.outputs[0]
@@ -122,9 +132,13 @@ def keeps_going(body: object) -> bool:
     return isinstance(constant, Tensor) and constant.dtype is DataType.BOOL and bool(constant.numpy().all())
 
 
-@op.eval(*VERSIONS)
+@op.eval(*LOOP_VERSIONS)
 def evaluate(
-    M: Array | None = None, cond: Array | None = None, *v_initial: RuntimeValue, body: Graph, call: Call
+    M: Array | None = None,
+    cond: Array | None = None,
+    *v_initial: RuntimeValue,
+    body: Graph,
+    context: RunContext,
 ) -> tuple[RuntimeValue, ...]:
     """M: one int64; cond: one bool; either may be left out.  Results: final carried values, then scan outputs.
 
@@ -137,24 +151,26 @@ def evaluate(
     carried, count = list(v_initial), len(v_initial)
     number_shape, condition_shape = head_shapes(body)
     scans = [
-        ScanOutput(call, v) if w else None
-        for v, w in zip(body.outputs[1 + count :], call.wanted[count:], strict=False)
+        ScanOutput(context, v) if w else None
+        for v, w in zip(body.outputs[1 + count :], context.requested_outputs[count:], strict=False)
     ]
     while going and (trips is None or done < trips):
-        if done >= call.limits.iterations:
-            raise LimitError(f"the loop has run {done} times", limit="limits.iterations")
-        heads = [np.full(number_shape, done, np.int64), reshaped(condition, condition_shape)]
-        condition, *results = run_body(call, body, [*heads, *carried], 1 + max(count, len(call.wanted)))
+        if done >= context.limits.iterations:
+            raise LimitError(f"the loop exceeds {done} iterations", limit="limits.iterations")
+        heads = [np.full(number_shape, done, np.int64), reshape_condition(condition, condition_shape)]
+        condition, *results = run_body(
+            context, body, [*heads, *carried], 1 + max(count, len(context.requested_outputs))
+        )
         carried = results[:count]
         for scan, element in zip(scans, results[count:], strict=False):
             if scan is not None:
                 scan.add(element)
         done += 1
         going = cond is None or bool(single(condition, "the body's condition"))
-    return *carried, *(None if scan is None else scan.stacked() for scan in scans)
+    return *carried, *(None if scan is None else scan.stack() for scan in scans)
 
 
-def reshaped(condition: RuntimeValue, shape: tuple[int, ...]) -> RuntimeValue:
+def reshape_condition(condition: RuntimeValue, shape: tuple[int, ...]) -> RuntimeValue:
     return (
         condition.reshape(shape) if isinstance(condition, np.ndarray) and condition.size == 1 else condition
     )
@@ -162,5 +178,5 @@ def reshaped(condition: RuntimeValue, shape: tuple[int, ...]) -> RuntimeValue:
 
 def single(x: RuntimeValue, what: str) -> int:
     if not isinstance(x, np.ndarray) or x.size != 1:
-        raise EvaluationError(f"{what} is {x!r}; one element is wanted")
+        raise EvaluationError(f"{what} must have one element; got {x!r}")
     return int(x.item())

@@ -1,4 +1,4 @@
-"""The iterations of a Loop or Scan one by one, where it is known before a run how many there are, and they are few."""
+"""Inference by unrolling: the iterations of a Loop or Scan with a small known trip count, one by one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sardonyx._src.ops.control.bodies import head_shapes, head_types
 from sardonyx._src.ops.control.joins import join
 from sardonyx._src.ops.inference import Inference, Iteration, Known
 
-MOST = 4096  # elements of a scan output; what is larger computes no shape
+MAX_SCAN_ELEMENTS = 4096  # elements of a scan output whose values are tracked; larger ones compute no shape
 
 
 @dataclass(slots=True)
-class Unrolled:
-    """What all iterations gave: the carried values behind the last one, and what each yielded."""
+class UnrolledLoop:
+    """The results of all iterations: the final carried values, and the scan elements of each."""
 
     types: list[Type | None]
     known: list[Known | None]
@@ -32,109 +32,113 @@ class Unrolled:
         return len(self.yielded)
 
     def add(self, step: Iteration, first: int) -> None:
-        """Takes what the next iteration gave; the carried values begin at output `first` of the body."""
+        """Adds the outputs of the next iteration; the carried values begin at output `first` of the body."""
         count = first + len(self.types)
         self.types, self.known = list(step.types[first:count]), list(step.known[first:count])
         self.yielded.append(Iteration(step.types[count:], step.known[count:]))
 
-    def element_types(self, t: Inference) -> list[Type | None]:
-        """For each scan output the type that holds every element; there was an iteration."""
-        columns = zip(*(one.types for one in self.yielded), strict=True)
-        return [reduce(lambda a, b: join(t, a, b, "a scan output"), column) for column in columns]
+    def element_types(self, inference: Inference) -> list[Type | None]:
+        """For each scan output the join of its element types; requires an iteration."""
+        columns = zip(*(step.types for step in self.yielded), strict=True)
+        return [reduce(lambda a, b: join(inference, a, b, "a scan output"), column) for column in columns]
 
-    def stacked(self) -> list[Known | None]:
-        """What is known of the elements of each scan output; nothing without any iteration."""
-        columns = zip(*(zip(one.types, one.known, strict=True) for one in self.yielded), strict=True)
-        return [stacked(column) for column in columns]
+    def stack(self) -> list[Known | None]:
+        """The known elements of each scan output; nothing without any iteration."""
+        columns = zip(*(zip(step.types, step.known, strict=True) for step in self.yielded), strict=True)
+        return [stack_elements(column) for column in columns]
 
 
-def unrolled(t: Inference) -> Unrolled | None:
-    """All iterations of a Loop; None where their number is not known, or is more than inference may look at."""
-    body = t.attributes["body"]
-    trips = number(t.constant(0)) if t.has(0) else None
-    condition = t.constant(1) if t.has(1) else np.array(True)
-    if not isinstance(body, Graph) or (trips is None and (t.has(0) or not t.has(1))):
+def unroll_loop(inference: Inference) -> UnrolledLoop | None:
+    """All iterations of a Loop; None if their number is not known, or exceeds the limit of inference."""
+    body = inference.attributes["body"]
+    trips = number(inference.constant(0)) if inference.has(0) else None
+    condition = inference.constant(1) if inference.has(1) else np.array(True)
+    if not isinstance(body, Graph) or (trips is None and (inference.has(0) or not inference.has(1))):
         return None
-    found = Unrolled(list(t.inputs[2:]), [t.value(i) for i in range(2, len(t.inputs))])
-    most = t.most_iterations("body")
-    if trips is not None and trips > most:
+    loop = UnrolledLoop(
+        list(inference.inputs[2:]), [inference.value(i) for i in range(2, len(inference.inputs))]
+    )
+    limit = inference.max_iterations("body")
+    if trips is not None and trips > limit:
         return None
-    while (going := number(condition)) and (trips is None or found.count < trips):
-        step = iteration(t, body, found, condition) if found.count < most else None
+    while (going := number(condition)) and (trips is None or loop.count < trips):
+        step = iteration(inference, body, loop, condition) if loop.count < limit else None
         if step is None:
             return None
-        found.add(step, 1)
-        condition = plain(step.known[0]) if t.has(1) else condition
-    return None if going is None else found
+        loop.add(step, 1)
+        condition = plain(step.known[0]) if inference.has(1) else condition
+    return None if going is None else loop
 
 
-def slices_scanned(
-    t: Inference,
+def unroll_scan(
+    inference: Inference,
     states: Sequence[Type | None],
     slices: Sequence[Type | None],
     known: Sequence[Known | None],
     length: Dim,
-) -> Unrolled | None:
-    """All iterations of a Scan whose inputs are known, in part, as `known`: slices in order along the first axis.
+) -> UnrolledLoop | None:
+    """All iterations of a Scan; `known` are the known elements of its inputs, slices along the first axis.
 
-    None where nothing is known from which to learn more, or there are more than inference may look at.
+    None if nothing is known, or there are more iterations than the limit of inference.
     """
-    found = Unrolled(list(states), [t.value(i) for i in range(len(states))])
-    if all(x is None for x in (*found.known, *known)) or not isinstance(length, int):
+    loop = UnrolledLoop(list(states), [inference.value(i) for i in range(len(states))])
+    if all(x is None for x in (*loop.known, *known)) or not isinstance(length, int):
         return None
-    if length > t.most_iterations("body"):
+    if length > inference.max_iterations("body"):
         return None
     for i in range(length):
         rows = [None if x is None else x[i, ...] for x in known]
-        step = t.iteration("body", [*found.types, *slices], [*found.known, *rows])
-        if step is None or len(step.types) < max(t.outputs, len(states)):
+        step = inference.iteration("body", [*loop.types, *slices], [*loop.known, *rows])
+        if step is None or len(step.types) < max(inference.outputs, len(states)):
             return None
-        found.add(step, 0)
-    return found
+        loop.add(step, 0)
+    return loop
 
 
-def iteration(t: Inference, body: Graph, found: Unrolled, condition: Array | None) -> Iteration | None:
-    """The next iteration; None where it has a fault or gives too few values, of which `subgraph` will tell."""
+def iteration(
+    inference: Inference, body: Graph, loop: UnrolledLoop, condition: Array | None
+) -> Iteration | None:
+    """The next iteration; None if it is invalid or has too few outputs, which `subgraph` reports."""
     assert condition is not None, "an unknown condition does not go on"
     number_shape, condition_shape = head_shapes(body)
-    heads = [np.full(number_shape, found.count, np.int64), condition.reshape(condition_shape)]
-    step = t.iteration("body", [*head_types(body), *found.types], [*heads, *found.known])
-    wanted = 1 + max(t.outputs, len(found.types))
-    return step if step is not None and len(step.types) >= wanted else None
+    heads = [np.full(number_shape, loop.count, np.int64), condition.reshape(condition_shape)]
+    step = inference.iteration("body", [*head_types(body), *loop.types], [*heads, *loop.known])
+    required = 1 + max(inference.outputs, len(loop.types))
+    return step if step is not None and len(step.types) >= required else None
 
 
 def number(x: Array | None) -> int | None:
-    """The one number that a tensor holds; None where it is not known, or not one."""
+    """The number in a tensor of one element; None for others and if it is not known."""
     return int(x.item()) if x is not None and x.size == 1 else None
 
 
 def plain(x: Known | None) -> Array | None:
-    """Known elements that all are numbers."""
+    """Known elements if all of them are numbers."""
     return None if x is None or x.dtype == np.object_ else x
 
 
-def stacked(elements: Sequence[tuple[Type | None, Known | None]]) -> Known | None:
-    """Elements along a new first axis; those of which nothing is known are None."""
+def stack_elements(elements: Sequence[tuple[Type | None, Known | None]]) -> Known | None:
+    """Elements stacked along a new first axis, None for unknown ones."""
     if all(known is None for _, known in elements):
         return None
-    parts = [known if known is not None else unknown(found) for found, known in elements]
+    parts = [known if known is not None else unknown(type) for type, known in elements]
     same = (
         [part for part in parts if part is not None and part.shape == parts[0].shape]
         if parts[0] is not None
         else []
     )
-    if len(same) < len(parts) or sum(part.size for part in same) > MOST:
+    if len(same) < len(parts) or sum(part.size for part in same) > MAX_SCAN_ELEMENTS:
         return None
     if len({part.dtype for part in same}) > 1:
         same = [part.astype(np.object_) for part in same]
     return np.stack(same)
 
 
-def unknown(found: Type | None) -> Known | None:
-    """As many Nones as a tensor of this type has elements, where that is known and not too many."""
-    if not isinstance(found, TensorType) or found.shape is None:
+def unknown(type: Type | None) -> Known | None:
+    """An array of None in the shape of the type, if that is known and not too large."""
+    if not isinstance(type, TensorType) or type.shape is None:
         return None
-    sizes = [dim for dim in found.shape if isinstance(dim, int)]
-    if len(sizes) < len(found.shape) or np.prod(sizes, dtype=float) > MOST:
+    sizes = [dim for dim in type.shape if isinstance(dim, int)]
+    if len(sizes) < len(type.shape) or np.prod(sizes, dtype=float) > MAX_SCAN_ELEMENTS:
         return None
     return np.full(sizes, None, np.object_)

@@ -15,14 +15,15 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, LimitError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("ImageDecoder", tolerance="rounding")
-
-FORMATS = ("BMP", "JPEG", "JPEG2000", "TIFF", "PNG", "WEBP", "PPM")
+IMAGE_FORMATS = ("BMP", "JPEG", "JPEG2000", "TIFF", "PNG", "WEBP", "PPM")
 CHANNELS = {"RGB": 3, "BGR": 3, "Grayscale": 1}
-DAMAGE = (
+
+op = Operator("ImageDecoder", tolerance="rounding", enum_attributes={"pixel_format": enum_values(*CHANNELS)})
+DECODING_ERRORS = (
     OSError,
     SyntaxError,
     ValueError,
@@ -36,37 +37,38 @@ DAMAGE = (
 
 
 @op.infer(20)
-def infer(t: Inference) -> Result:
-    if t.rank(0) not in (None, 1):
-        t.fail(f"the stream has rank {t.rank(0)}, a vector of bytes is wanted")
-    channels = CHANNELS.get(str(t.attributes["pixel_format"]))
-    return TensorType(DataType.UINT8, (t.new_dim(), t.new_dim(), channels))
+def infer(inference: Inference) -> Result:
+    if inference.rank(0) not in (None, 1):
+        inference.fail(f"the stream must be a vector of bytes; got rank {inference.rank(0)}")
+    channels = CHANNELS.get(str(inference.attributes["pixel_format"]))
+    return TensorType(DataType.UINT8, (inference.new_dim(), inference.new_dim(), channels))
 
 
 @op.eval(20)
-def eval_20(encoded_stream: Array, *, call: Call, pixel_format: str) -> Array:
-    """encoded_stream: [bytes] uint8, result: [H, W, channels] uint8, [0, 0, channels] for what cannot be decoded.
+def eval_20(encoded_stream: Array, *, context: RunContext, pixel_format: str) -> Array:
+    """encoded_stream: [bytes] uint8, result: [H, W, channels] uint8, [0, 0, channels] for undecodable data.
 
     Raises EvaluationError where Pillow is not installed, LimitError for more pixels than it or the run allows.
     """
     channels = CHANNELS.get(pixel_format)
     if channels is None:
-        raise EvaluationError(f"pixel_format is {pixel_format!r}, not one of {', '.join(CHANNELS)}")
+        raise EvaluationError(f"pixel_format must be one of {', '.join(CHANNELS)}; got {pixel_format!r}")
     try:
         from PIL import Image
     except ImportError as error:
         raise EvaluationError("ImageDecoder needs Pillow: pip install 'sardonyx[image]'") from error
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # of metadata that Pillow finds odd, and of sizes, which have a limit here
+        # Pillow warns about odd metadata, and about large sizes, which are checked below.
+        warnings.simplefilter("ignore")
         try:
-            with Image.open(io.BytesIO(encoded_stream.tobytes()), formats=FORMATS) as image:
-                claim(call, (image.height, image.width, channels), np.uint8, "the decoded image")
+            with Image.open(io.BytesIO(encoded_stream.tobytes()), formats=IMAGE_FORMATS) as image:
+                check_result_bytes(
+                    context, (image.height, image.width, channels), np.uint8, "the decoded image"
+                )
                 pixels = np.asarray(image.convert("L" if channels == 1 else "RGB"))
         except Image.DecompressionBombError as error:
             raise LimitError(str(error), limit="PIL.Image.MAX_IMAGE_PIXELS") from error
-        except DAMAGE:
+        except DECODING_ERRORS:
             return np.zeros((0, 0, channels), np.uint8)
     if pixel_format == "BGR":
         return np.ascontiguousarray(pixels[..., ::-1])

@@ -1,7 +1,7 @@
-"""NonMaxSuppression: for each class the boxes of the highest scores that do not overlap too much.
+"""NonMaxSuppression: for each class the boxes with the highest scores that do not overlap too much.
 
-Spec: ai.onnx NonMaxSuppression-10, -11, which mean the same.  Boxes whose score is below `score_threshold` are out; one
-that overlaps a box chosen before it by more than `iou_threshold` is out, too.  Of equal scores the first box counts.
+Spec: ai.onnx NonMaxSuppression-10, -11, which mean the same.  A box is dropped if its score is below `score_threshold`,
+or if its overlap with a selected box exceeds `iou_threshold`.  Among equal scores the first box wins.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import check_single, merge_dims
+from sardonyx._src.ops.support.shapes import check_one_element, merge_dims
 
 op = Operator("NonMaxSuppression")
 
 
 @op.infer(10, 11)
-def infer(t: Inference) -> Result:
-    boxes, scores = t.shape(0), t.shape(1)
+def infer(inference: Inference) -> Result:
+    boxes, scores = inference.shape(0), inference.shape(1)
     for name, shape in (("boxes", boxes), ("scores", scores)):
         if shape is not None and len(shape) != 3:
-            t.fail(f"{name} has rank {len(shape)}, where 3 is wanted")
+            inference.fail(f"{name} must have rank 3; got rank {len(shape)}")
     for i, name in enumerate(("max_output_boxes_per_class", "iou_threshold", "score_threshold"), 2):
-        check_single(t, i, name)
+        check_one_element(inference, i, name)
     if boxes is not None:
-        merge_dims(t, (boxes[2], 4), "the numbers of a box")
+        merge_dims(inference, (boxes[2], 4), "the numbers of a box")
     if boxes is not None and scores is not None:
-        merge_dims(t, (boxes[0], scores[0]), "batches")
-        merge_dims(t, (boxes[1], scores[2]), "numbers of boxes")
-    return TensorType(DataType.INT64, (t.new_dim(), 3))
+        merge_dims(inference, (boxes[0], scores[0]), "batches")
+        merge_dims(inference, (boxes[1], scores[2]), "numbers of boxes")
+    return TensorType(DataType.INT64, (inference.new_dim(), 3))
 
 
 @op.eval(10, 11)
@@ -46,39 +46,41 @@ def evaluate(
     center_point_box: int,
 ) -> Array:
     """boxes: [batch, n, 4] float32, as two corners y, x, y, x, or as x, y of the centre, width, height;
-    scores: [batch, class, n] float32; result: [found, 3] int64 of batch, class and box."""
+    scores: [batch, class, n] float32; result: [selected, 3] int64 of batch, class and box."""
     if boxes.ndim != 3 or boxes.shape[2] != 4 or scores.ndim != 3:
         raise EvaluationError(
-            f"boxes of shape {list(boxes.shape)} and scores of shape {list(scores.shape)} are given, "
-            "where [batch, n, 4] and [batch, class, n] are wanted"
+            "boxes and scores must be [batch, n, 4] and [batch, class, n]; "
+            f"got {list(boxes.shape)} and {list(scores.shape)}"
         )
     if boxes.shape[:2] != (scores.shape[0], scores.shape[2]):
         raise EvaluationError(
-            f"boxes of shape {list(boxes.shape)} and scores of shape {list(scores.shape)} differ in number"
+            f"boxes and scores must agree in batch and n; got {list(boxes.shape)}, {list(scores.shape)}"
         )
-    most = int(number(max_output_boxes_per_class, "max_output_boxes_per_class", 0))
-    overlap = np.float32(number(iou_threshold, "iou_threshold", 0))
-    if not 0 <= overlap <= 1:
-        raise EvaluationError(f"iou_threshold is {overlap}, which is not from 0 to 1")
-    least = np.float32(number(score_threshold, "score_threshold", -np.inf))
-    found = [np.empty((0, 3), np.int64)]
-    for batch, sides in enumerate(corners(boxes, bool(center_point_box))):
-        for kind, row in enumerate(scores[batch]):
-            kept = suppressed(sides, row, most, overlap, least)
-            found.append(np.array([(batch, kind, box) for box in kept], np.int64).reshape(-1, 3))
-    return np.concatenate(found)
+    max_boxes = int(read_scalar(max_output_boxes_per_class, "max_output_boxes_per_class", 0))
+    iou_limit = np.float32(read_scalar(iou_threshold, "iou_threshold", 0))
+    if not 0 <= iou_limit <= 1:
+        raise EvaluationError(f"iou_threshold must be in [0, 1]; got {iou_limit}")
+    score_limit = np.float32(read_scalar(score_threshold, "score_threshold", -np.inf))
+    selected = [np.empty((0, 3), np.int64)]
+    for batch, box_corners in enumerate(corners(boxes, bool(center_point_box))):
+        for class_index, row in enumerate(scores[batch]):
+            selected_boxes = suppress_overlaps(box_corners, row, max_boxes, iou_limit, score_limit)
+            selected.append(
+                np.array([(batch, class_index, box) for box in selected_boxes], np.int64).reshape(-1, 3)
+            )
+    return np.concatenate(selected)
 
 
-def number(x: Array | None, name: str, default: float) -> float:
+def read_scalar(x: Array | None, name: str, default: float) -> float:
     """The element of a scalar input."""
     if x is None:
         return default
     if x.size != 1:
-        raise EvaluationError(f"{name} has {x.size} elements, where one is wanted")
-    found: float = x.reshape(()).item()
-    if name.startswith("max") and found < 0:
-        raise EvaluationError(f"{name} is {found}, which is negative")
-    return found
+        raise EvaluationError(f"{name} must have one element; got {x.size}")
+    value: float = x.reshape(()).item()
+    if name.startswith("max") and value < 0:
+        raise EvaluationError(f"{name} must be >= 0; got {value}")
+    return value
 
 
 def corners(boxes: Array, centred: bool) -> Array:
@@ -90,20 +92,24 @@ def corners(boxes: Array, centred: bool) -> Array:
     return np.sort(pairs, 2)
 
 
-def suppressed(sides: Array, scores: Array, most: int, overlap: np.float32, least: np.float32) -> list[int]:
-    """The boxes of one class that are kept, from the best score on; sides: [n, 2, 2], scores: [n]."""
+def suppress_overlaps(
+    box_corners: Array, scores: Array, max_boxes: int, iou_limit: np.float32, score_limit: np.float32
+) -> list[int]:
+    """The selected boxes of one class, by descending score; box_corners: [n, 2, 2], scores: [n]."""
     order = np.argsort(-scores, kind="stable")
-    order = order[~(scores[order] < least)]
-    kept: list[int] = []
-    while len(order) and len(kept) < most:
-        kept.append(int(order[0]))
-        order = order[1:][~(overlaps(sides[order[0]], sides[order[1:]]) > overlap)]
-    return kept
+    order = order[~(scores[order] < score_limit)]
+    selected_boxes: list[int] = []
+    while len(order) and len(selected_boxes) < max_boxes:
+        selected_boxes.append(int(order[0]))
+        order = order[1:][
+            ~(intersection_over_union(box_corners[order[0]], box_corners[order[1:]]) > iou_limit)
+        ]
+    return selected_boxes
 
 
-def overlaps(one: Array, others: Array) -> Array:
+def intersection_over_union(box: Array, others: Array) -> Array:
     """Intersection over union of a box [2, 2] with others [n, 2, 2]: [n]; NaN for two boxes without area."""
-    low, high = np.maximum(one[0], others[:, 0]), np.minimum(one[1], others[:, 1])
+    low, high = np.maximum(box[0], others[:, 0]), np.minimum(box[1], others[:, 1])
     shared = (high - low).clip(0).prod(1)
-    areas = (others[:, 1] - others[:, 0]).prod(1) + (one[1] - one[0]).prod()
+    areas = (others[:, 1] - others[:, 0]).prod(1) + (box[1] - box[0]).prod()
     return shared / (areas - shared)

@@ -13,36 +13,49 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, bounds, dim_max
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.change import Change, Converted
-from sardonyx._src.ops.math.elementwise import function_of_one
+from sardonyx._src.ops.math.elementwise import define_unary
 from sardonyx._src.ops.math.symbolic import arithmetic
-from sardonyx._src.ops.widening import cast
+from sardonyx._src.ops.support.promotion import cast
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 abs_ = Operator(
-    "Abs", elementwise=True, about="each element without its sign; the least integer stays itself."
+    "Abs",
+    elementwise=True,
+    about="each element without its sign; the least integer stays itself.",
+    exact_in_half=True,
 )
 neg = Operator(
-    "Neg", elementwise=True, about="each element with the other sign; the least integer stays itself."
+    "Neg",
+    elementwise=True,
+    about="each element with the other sign; the least integer stays itself.",
+    exact_in_half=True,
 )
 
-function_of_one(abs_, (1, 6, 13), np.abs)
-function_of_one(neg, (1, 6, 13), np.negative)
-sign = Operator("Sign", elementwise=True, about="-1, 0 or 1, as the element is below, at or above zero.")
-function_of_one(sign, (9, 13), np.sign)
+define_unary(abs_, (1, 6, 13), np.abs)
+define_unary(neg, (1, 6, 13), np.negative)
+sign = Operator(
+    "Sign",
+    elementwise=True,
+    about="-1, 0 or 1, as the element is below, at or above zero.",
+    exact_in_half=True,
+)
+define_unary(sign, (9, 13), np.sign)
 
 
 @sign.convert((9, 0))
-def to_8(c: Change) -> Converted:
-    """One where x is above zero, less one where it is below; integers are compared as doubles, which keep the sign."""
-    own = c.dtype(0)
+def to_8(adapter: Adapter) -> AdaptedNode:
+    """(x > 0) - (x < 0); integers are compared as doubles, which preserve the sign."""
+    own = adapter.dtype(0)
     wide = DataType.DOUBLE if own.is_integer else own
-    x = c.input(0) if wide is own else cast(c, c.input(0), wide)
-    zero, step = c.constant(0, wide), DataType.INT32 if own.is_integer else own
-    sides = c.Sub(cast(c, c.Greater(x, zero), step), cast(c, c.Less(x, zero), step))
+    x = adapter.input(0) if wide is own else cast(adapter, adapter.input(0), wide)
+    zero, step = adapter.constant(0, wide), DataType.INT32 if own.is_integer else own
+    sides = adapter.Sub(
+        cast(adapter, adapter.Greater(x, zero), step), cast(adapter, adapter.Less(x, zero), step)
+    )
     if own.is_integer:
-        return cast(c, sides, own)
-    nothing = c.Mul(c.Clip(x, min=-1.0, max=1.0), zero)  # but NaN for NaN
-    return c.Add(sides, nothing)
+        return cast(adapter, sides, own)
+    nothing = adapter.Mul(adapter.Clip(x, min=-1.0, max=1.0), zero)  # but NaN for NaN
+    return adapter.Add(sides, nothing)
 
 
 def size(dim: Known) -> Known:

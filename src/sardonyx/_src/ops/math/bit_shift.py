@@ -12,13 +12,14 @@ import numpy as np
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.math.bit_steps import by_powers_of_two, shifted_as_unsigned
-from sardonyx._src.ops.shapes import broadcasting
+from sardonyx._src.ops.math.bit_steps import adapt_signed_shift, decompose_shift
+from sardonyx._src.ops.support.shapes import infer_broadcast
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("BitShift", elementwise=True)
-op.convert((28, 11))(shifted_as_unsigned)
-op.convert((11, 0))(by_powers_of_two)
-op.infer(11, 28)(broadcasting())
+op = Operator("BitShift", elementwise=True, enum_attributes={"direction": enum_values("LEFT", "RIGHT")})
+op.convert((28, 11))(adapt_signed_shift)
+op.convert((11, 0))(decompose_shift)
+op.infer(11, 28)(infer_broadcast())
 
 
 @op.eval(11, 28)
@@ -30,6 +31,6 @@ def evaluate(X: Array, Y: Array, *, direction: str) -> Array:
         return np.where(out, X.dtype.type(0), np.left_shift(X, np.where(out, X.dtype.type(0), Y)))
     if direction == "RIGHT":
         # the last bit that is not moved out is the sign of a signed X, and has to go when X is unsigned
-        most = np.right_shift(X, np.where(out, X.dtype.type(bits - 1), Y))
-        return np.where(out, X.dtype.type(0), most) if X.dtype.kind == "u" else most
-    raise EvaluationError(f"direction is {direction!r}; 'LEFT' and 'RIGHT' are allowed")
+        shifted = np.right_shift(X, np.where(out, X.dtype.type(bits - 1), Y))
+        return np.where(out, X.dtype.type(0), shifted) if X.dtype.kind == "u" else shifted
+    raise EvaluationError(f"direction must be 'LEFT' or 'RIGHT'; got {direction!r}")

@@ -1,4 +1,4 @@
-"""Operators on bits before they came, by arithmetic."""
+"""Bitwise operators decomposed into arithmetic and logic, for operator sets without them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Value
-from sardonyx._src.ops.change import Change, Converted
-from sardonyx._src.ops.widening import SMALL_INTEGERS, cast
+from sardonyx._src.ops.support.promotion import SMALL_INTEGERS, cast
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 UNSIGNED = {
     DataType.INT8: DataType.UINT8,
@@ -15,72 +15,75 @@ UNSIGNED = {
     DataType.INT32: DataType.UINT32,
     DataType.INT64: DataType.UINT64,
 }
-LOGIC = {"BitwiseAnd": "And", "BitwiseOr": "Or", "BitwiseXor": "Xor"}
+LOGIC_OPERATORS = {"BitwiseAnd": "And", "BitwiseOr": "Or", "BitwiseXor": "Xor"}
 
 
-def integers(c: Change) -> DataType:
-    """The element type of input 0, which is one of integers."""
-    own = c.dtype(0)
+def integer_type(adapter: Adapter) -> DataType:
+    """The element type of input 0; refused unless it is an integer type."""
+    own = adapter.dtype(0)
     if not own.is_integer:
-        c.refuse(f"the elements are of {own.text}, which is no type of integers")
+        adapter.refuse(f"input 0 must have an integer type; got {own.text}")
     return own
 
 
-def bit_by_bit(c: Change) -> Converted:
-    """Logic on bits before version 18: both operands as truth values along an axis of their own."""
-    own = integers(c)
-    bits = [truths(c, c.input(i), own) for i in (0, 1)]
-    found = c.op(LOGIC[c.node.op_type], *bits)
+def decompose_logic(adapter: Adapter) -> AdaptedNode:
+    """Bitwise logic before version 18: on the bits of both operands as bools along a new axis."""
+    own = integer_type(adapter)
+    bits = [unpack_bits(adapter, adapter.input(i), own) for i in (0, 1)]
+    result_bits = adapter.op(LOGIC_OPERATORS[adapter.node.op_type], *bits)
     weights = np.left_shift(np.uint64(1), np.arange(own.numpy.itemsize * 8, dtype=np.uint64))
-    values = c.Mul(c.Cast(found, to=int(DataType.UINT64)), c.constant(weights))
-    return c.Cast(c.ReduceSum(values, c.integers([-1]), keepdims=0), to=int(own))
+    values = adapter.Mul(adapter.Cast(result_bits, to=int(DataType.UINT64)), adapter.constant(weights))
+    return adapter.Cast(adapter.ReduceSum(values, adapter.integers([-1]), keepdims=0), to=int(own))
 
 
-def truths(c: Change, value: Value, own: DataType) -> Value:
-    """The bits of integers [...] as truth values [..., bits], the least one first."""
-    wide = c.Unsqueeze(c.Cast(value, to=int(DataType.UINT64)), c.integers([-1]))
-    places = c.constant(np.arange(own.numpy.itemsize * 8, dtype=np.uint64))
-    moved = c.BitShift(wide, places, direction="RIGHT")
-    return c.Cast(c.Mod(moved, c.constant(2, DataType.UINT64)), to=int(DataType.BOOL))
+def unpack_bits(adapter: Adapter, value: Value, own: DataType) -> Value:
+    """The bits of integers [...] as bools [..., bits], least significant first."""
+    wide = adapter.Unsqueeze(adapter.Cast(value, to=int(DataType.UINT64)), adapter.integers([-1]))
+    places = adapter.constant(np.arange(own.numpy.itemsize * 8, dtype=np.uint64))
+    shifted = adapter.BitShift(wide, places, direction="RIGHT")
+    return adapter.Cast(adapter.Mod(shifted, adapter.constant(2, DataType.UINT64)), to=int(DataType.BOOL))
 
 
-def turned_over(c: Change) -> Converted:
-    """BitwiseNot before version 18: all bits set, less the integer; of signed ones, minus one less it."""
-    own = integers(c)
-    most = int(np.iinfo(own.numpy).max) if own not in UNSIGNED else -1
-    return c.Sub(c.constant(most, own), c.input(0))
+def decompose_not(adapter: Adapter) -> AdaptedNode:
+    """BitwiseNot before version 18: all ones minus the integer (-1 - x for signed types)."""
+    own = integer_type(adapter)
+    all_ones = int(np.iinfo(own.numpy).max) if own not in UNSIGNED else -1
+    return adapter.Sub(adapter.constant(all_ones, own), adapter.input(0))
 
 
-def shifted_as_unsigned(c: Change) -> Converted:
-    """BitShift from version 28 to 11, which shifts unsigned integers, and does not say what too far is."""
-    X, Y, own = c.input(0), c.input(1), integers(c)
+def adapt_signed_shift(adapter: Adapter) -> AdaptedNode:
+    """BitShift from version 28 to 11, which shifts unsigned integers and leaves shifts out of range undefined."""
+    X, Y, own = adapter.input(0), adapter.input(1), integer_type(adapter)
     unsigned = UNSIGNED.get(own)
     if unsigned is None:
-        return c.same()
-    out = c.Or(c.Less(Y, c.constant(0, own)), c.GreaterOrEqual(Y, c.constant(own.numpy.itemsize * 8, own)))
-    places = c.Cast(c.Where(out, c.constant(0, own), Y), to=int(unsigned))
+        return adapter.same()
+    out = adapter.Or(
+        adapter.Less(Y, adapter.constant(0, own)),
+        adapter.GreaterOrEqual(Y, adapter.constant(own.numpy.itemsize * 8, own)),
+    )
+    places = adapter.Cast(adapter.Where(out, adapter.constant(0, own), Y), to=int(unsigned))
 
-    def moved(value: Value) -> Value:
-        kept = dict(c.node.attributes)
-        (found,) = c.add("BitShift", [c.Cast(value, to=int(unsigned)), places], kept, 1)
-        return c.Where(out, c.constant(0, own), c.Cast(found, to=int(own)))
+    def shift(value: Value) -> Value:
+        attributes = dict(adapter.node.attributes)
+        (shifted,) = adapter.add("BitShift", [adapter.Cast(value, to=int(unsigned)), places], attributes, 1)
+        return adapter.Where(out, adapter.constant(0, own), adapter.Cast(shifted, to=int(own)))
 
-    if c.t.attributes["direction"] == "LEFT":
-        return moved(X)
-    is_negative = c.Less(X, c.constant(0, own))
-    return c.Where(is_negative, c.BitwiseNot(moved(c.BitwiseNot(X))), moved(X))
+    if adapter.inference.attributes["direction"] == "LEFT":
+        return shift(X)
+    is_negative = adapter.Less(X, adapter.constant(0, own))
+    return adapter.Where(is_negative, adapter.BitwiseNot(shift(adapter.BitwiseNot(X))), shift(X))
 
 
-def by_powers_of_two(c: Change) -> Converted:
-    """BitShift before version 11: products with and quotients by powers of 2, which are 0 beyond the number of bits."""
-    X, Y, own = c.input(0), c.input(1), integers(c)
+def decompose_shift(adapter: Adapter) -> AdaptedNode:
+    """BitShift before version 11: multiplication with or division by powers of 2; 0 for shifts out of range."""
+    X, Y, own = adapter.input(0), adapter.input(1), integer_type(adapter)
     wide = SMALL_INTEGERS.get(own, own)
-    bits = c.constant(own.numpy.itemsize * 8, own)
-    is_out = c.Not(c.Less(Y, bits))
-    places = cast(c, c.Where(is_out, c.constant(0, own), Y), DataType.DOUBLE)
-    power = cast(c, c.Pow(c.constant(2, DataType.DOUBLE), places), wide)
-    combine = "Mul" if c.t.attributes["direction"] == "LEFT" else "Div"
-    number = X if wide is own else cast(c, X, wide)
-    found = c.op(combine, number, power)
-    found = found if wide is own else cast(c, found, own)
-    return c.Where(is_out, c.constant(0, own), found)
+    bits = adapter.constant(own.numpy.itemsize * 8, own)
+    is_out = adapter.Not(adapter.Less(Y, bits))
+    places = cast(adapter, adapter.Where(is_out, adapter.constant(0, own), Y), DataType.DOUBLE)
+    power = cast(adapter, adapter.Pow(adapter.constant(2, DataType.DOUBLE), places), wide)
+    combine = "Mul" if adapter.inference.attributes["direction"] == "LEFT" else "Div"
+    number = X if wide is own else cast(adapter, X, wide)
+    result = adapter.op(combine, number, power)
+    result = result if wide is own else cast(adapter, result, own)
+    return adapter.Where(is_out, adapter.constant(0, own), result)

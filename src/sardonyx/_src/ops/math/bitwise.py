@@ -11,9 +11,9 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.math.bit_steps import bit_by_bit, turned_over
-from sardonyx._src.ops.math.elementwise import function_of_one
-from sardonyx._src.ops.shapes import broadcasting
+from sardonyx._src.ops.math.bit_steps import decompose_logic, decompose_not
+from sardonyx._src.ops.math.elementwise import define_unary
+from sardonyx._src.ops.support.shapes import infer_broadcast
 
 
 def define(op: Operator, ufunc: Callable[[Array, Array], Array]) -> None:
@@ -22,8 +22,8 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array]) -> None:
     def evaluate(A: Array, B: Array) -> Array:
         return ufunc(A, B)
 
-    op.convert((18, 0))(bit_by_bit)
-    op.infer(18)(broadcasting())
+    op.convert((18, 0))(decompose_logic)
+    op.infer(18)(infer_broadcast())
     op.eval(18)(evaluate)
 
 
@@ -48,6 +48,6 @@ define(
     ),
     np.bitwise_xor,
 )
-not_ = Operator("BitwiseNot", elementwise=True, about="every bit of an integer turned over.")
-not_.convert((18, 0))(turned_over)
-function_of_one(not_, (18,), np.invert)
+not_ = Operator("BitwiseNot", elementwise=True, about="every bit of an integer inverted.")
+not_.convert((18, 0))(decompose_not)
+define_unary(not_, (18,), np.invert)

@@ -9,19 +9,19 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.body_text import element_type, real, scalar
 from sardonyx._src.ops.inference import Inference
-from sardonyx._src.ops.math.elementwise import in_own_type
-from sardonyx._src.ops.shapes import same_tensor
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.math.elementwise import round_to_input_type
+from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.support.shapes import same_tensor
 
 op = Operator("Celu", tolerance="rounding", elementwise=True)
 op.infer(12, 28)(same_tensor)
-op.convert((28, 12))(widening(NARROW_FLOATS))
+op.convert((28, 12))(promote_input(NARROW_FLOATS))
 
 
 @op.eval(12, 28)
-@in_own_type
+@round_to_input_type
 def evaluate(X: Array, *, alpha: float) -> Array:
     zero = X.dtype.type(0)
     return np.maximum(zero, X) + np.minimum(zero, alpha * np.expm1(X / alpha))
@@ -29,12 +29,12 @@ def evaluate(X: Array, *, alpha: float) -> Array:
 
 @op.body(28, opset=13)
 @op.body(12, opset=8)
-def body(t: Inference) -> str:
-    dtype = element_type(t)
+def body(inference: Inference) -> str:
+    dtype = element_type(inference)
     return f"""(x) => (y) {{
       zero = {scalar(0, dtype)}
       one = {scalar(1, dtype)}
-      alpha = {scalar(real(t, "alpha"), dtype)}
+      alpha = {scalar(float_attribute(inference, "alpha"), dtype)}
       positive = Max(x, zero)
       negative = Min(x, zero)
       scaled = Div(negative, alpha)

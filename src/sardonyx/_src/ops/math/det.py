@@ -11,31 +11,31 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import in_float32
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import merge_dims
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.support.arithmetic import compute_in_float32
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.support.shapes import merge_dims
 
 op = Operator("Det", tolerance="rounding")
-op.convert((22, 11))(widening(NARROW_FLOATS))
+op.convert((22, 11))(promote_input(NARROW_FLOATS))
 
 
 @op.infer(11, 22)
-def infer(t: Inference) -> Result:
-    x = t.tensor(0)
+def infer(inference: Inference) -> Result:
+    x = inference.tensor(0)
     if x is None or x.shape is None:
         return x and TensorType(x.dtype)
     if len(x.shape) < 2:
-        t.fail(f"the input has rank {len(x.shape)}, where matrices are wanted")
-    merge_dims(t, x.shape[-2:], "rows and columns")
+        inference.fail(f"the input must have rank >= 2; got rank {len(x.shape)}")
+    merge_dims(inference, x.shape[-2:], "rows and columns")
     return TensorType(x.dtype, x.shape[:-2])
 
 
 @op.eval(11, 22)
-@in_float32
+@compute_in_float32
 def evaluate(X: Array) -> Array:
-    """X: [..., m, m] float; result: [...], NaN for a matrix that has one."""
+    """X: [..., m, m] float; result: [...], NaN for a matrix that contains NaN."""
     if X.ndim < 2 or X.shape[-1] != X.shape[-2]:
-        raise EvaluationError(f"the input has shape {list(X.shape)}, where square matrices are wanted")
-    lost = np.isnan(X).any(axis=(-2, -1))  # LAPACK may take such a matrix for a singular one
-    return np.where(lost, X.dtype.type(np.nan), np.linalg.det(X))
+        raise EvaluationError(f"the input must hold square matrices [..., n, n]; got shape {list(X.shape)}")
+    has_nan = np.isnan(X).any(axis=(-2, -1))  # LAPACK may report such a matrix as singular
+    return np.where(has_nan, X.dtype.type(np.nan), np.linalg.det(X))

@@ -1,6 +1,6 @@
 """Div: quotients; those of integers are rounded toward zero.
 
-Spec: ai.onnx Div-1, -6, -7, -13, -14.  1 and 6 stretch B alone, as `broadcast` and `axis` say; 7 broadcasts both.
+Spec: ai.onnx Div-1, -6, -7, -13, -14.  1 and 6 broadcast B alone, as `broadcast` and `axis` say; 7 broadcasts both.
 6 adds integers of 32 and 64 bits, 13 bfloat16, 14 the smaller integers.  No version says what an integer divided by
 zero is; it is refused.
 """
@@ -15,33 +15,34 @@ from sardonyx._src.ir.dims import Known as KnownDim
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Known
-from sardonyx._src.ops.math.elementwise import in_own_type
-from sardonyx._src.ops.math.limited_broadcast import limited, limited_broadcasting
-from sardonyx._src.ops.math.limited_broadcast_steps import limiting, unlimited
-from sardonyx._src.ops.math.symbolic import INTEGERS, arithmetic
-from sardonyx._src.ops.shapes import broadcasting
-from sardonyx._src.ops.widening import SMALL_INTEGERS, widening
+from sardonyx._src.ops.math.elementwise import round_to_input_type
+from sardonyx._src.ops.math.legacy_broadcast import infer_legacy_broadcast, wrap_legacy_broadcast
+from sardonyx._src.ops.math.legacy_broadcast_steps import adapt_to_broadcast, make_legacy_adapter
+from sardonyx._src.ops.math.symbolic import SYMBOLIC_INTEGERS, arithmetic
+from sardonyx._src.ops.support.promotion import SMALL_INTEGERS, promote_input
+from sardonyx._src.ops.support.shapes import infer_broadcast
+from sardonyx._src.ops.traits import LegacyBroadcast
 
-op = Operator("Div", elementwise=True)
-op.infer(1, 6)(limited_broadcasting())
-op.infer(7, 13, 14)(broadcasting())
-op.convert((6, 7))(unlimited)
-op.convert((7, 6))(limiting())
-op.convert((14, 13))(widening(SMALL_INTEGERS))
+op = Operator("Div", elementwise=True, legacy_broadcast=LegacyBroadcast("one_way", last_opset=6))
+op.infer(1, 6)(infer_legacy_broadcast())
+op.infer(7, 13, 14)(infer_broadcast())
+op.convert((6, 7))(adapt_to_broadcast)
+op.convert((7, 6))(make_legacy_adapter())
+op.convert((14, 13))(promote_input(SMALL_INTEGERS))
 
 
 @op.eval(7, 13, 14)
-@in_own_type
+@round_to_input_type
 def eval_7(A: Array, B: Array) -> Array:
-    return truncated(A, B) if A.dtype.kind in "iu" else np.divide(A, B)
+    return divide_truncating(A, B) if A.dtype.kind in "iu" else np.divide(A, B)
 
 
-eval_1 = limited(eval_7)
+eval_1 = wrap_legacy_broadcast(eval_7)
 op.eval(1, ignores=("consumed_inputs",))(eval_1)
 op.eval(6)(eval_1)
 
 
-def truncated(A: Array, B: Array) -> Array:
+def divide_truncating(A: Array, B: Array) -> Array:
     """A / B for integers; the least one divided by -1 wraps around to itself."""
     require_no_zero(B)
     floor = np.floor_divide(A, B)
@@ -54,16 +55,16 @@ def require_no_zero(B: Array) -> None:
     """Raises EvaluationError when integers are to be divided by zero."""
     if not B.all():
         where = [int(i) for i in np.argwhere(B == 0)[0]]
-        raise EvaluationError(f"B is 0 at {where}; integers can be divided by other numbers only")
+        raise EvaluationError(f"an integer divisor must not be 0; got B = 0 at {where}")
 
 
 @op.value(1, 6, 7, 13, 14)
-def value(t: Inference) -> Known | None:
-    return arithmetic(truncated_dim if t.dtype(0) in INTEGERS else exact_dim)(t)
+def value(inference: Inference) -> Known | None:
+    return arithmetic(truncated_dim if inference.dtype(0) in SYMBOLIC_INTEGERS else exact_dim)(inference)
 
 
 def truncated_dim(a: KnownDim, b: KnownDim) -> Dim:
-    """a / b rounded toward zero, where it is known to which side that is."""
+    """a / b rounded toward zero, if the signs are known."""
     if b == 0:
         return None
     if (exact := exact_dim(a, b)) is not None:

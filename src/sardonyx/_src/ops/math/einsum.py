@@ -1,8 +1,8 @@
 """Einsum: products of tensors, summed over every index that the output does not name.
 
 Spec: ai.onnx Einsum-12, -28, which differ in element types.  An equation as `ij, jk -> ik` names the axes of each
-input and of the output; without an arrow the output has the letters that occur once, in the order of ASCII, behind
-the axes of the ellipses, which are as many in each term.  Axes of one name have one size, or broadcast from 1.
+input and of the output; without an arrow the output has the letters that occur once, in ASCII order, after
+the axes of the ellipses, whose number is the same in each term.  Axes of one name have one size, or broadcast from 1.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape, TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
-from sardonyx._src.ops.arithmetic import in_float32
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import broadcast_dim, element
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.support.arithmetic import compute_in_float32
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.support.shapes import broadcast_dim, first_element_type
 
 op = Operator("Einsum", tolerance="rounding")
-op.convert((28, 12))(widening(NARROW_FLOATS))
+op.convert((28, 12))(promote_input(NARROW_FLOATS))
 
 ELLIPSIS = "..."
-MOST_LABELS = 52  # that numpy.einsum takes
+MAX_LABELS = 52  # that numpy.einsum takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,12 @@ def parse(text: str) -> Equation:
         return Equation(inputs, (*([ELLIPSIS] if ELLIPSIS in counts else []), *once))
     output = labels(right, text)
     if len(set(output)) < len(output):
-        raise EvaluationError(f"the output of equation {text!r} names an axis twice")
+        raise EvaluationError(f"the output of equation {text!r} must name each axis once")
     unknown = [label for label in output if label not in counts]
     if unknown:
-        raise EvaluationError(f"the output of equation {text!r} has {unknown[0]}, which no input has")
+        raise EvaluationError(
+            f"the output of equation {text!r} must use labels of the inputs; got {unknown[0]}, which no input has"
+        )
     return Equation(inputs, output)
 
 
@@ -60,28 +62,39 @@ def labels(term: str, text: str) -> tuple[str, ...]:
     before, dots, after = term.partition(ELLIPSIS)
     letters = before + after
     if letters and not (letters.isascii() and letters.isalpha()):
-        raise EvaluationError(f"term {term!r} of equation {text!r} is not made of letters and one ellipsis")
+        raise EvaluationError(
+            f"a term of equation {text!r} must consist of letters and at most one ellipsis; got {term!r}"
+        )
     return (*before, *([ELLIPSIS] if dots else []), *after)
 
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """An equation for inputs of known ranks: every axis has a number, those of an ellipsis one each."""
+    """An equation for inputs of known ranks: one number for each axis, ellipses expanded."""
 
     inputs: tuple[tuple[int, ...], ...]
     output: tuple[int, ...]
 
 
-def numbered(equation: Equation, ranks: Sequence[int | None]) -> Axes | None:
-    """None when no rank tells how many axes the output's ellipsis has; raises EvaluationError for ranks that do not fit.
+def number_axes(equation: Equation, ranks: Sequence[int | None]) -> Axes | None:
+    """The numbered axes; None if the rank of the output's ellipsis is not known.
 
-    The axes of an input of unknown rank are numbered as the equation has them.
+    The axes of an input of unknown rank are numbered as in the equation.  Raises EvaluationError for ranks that do not
+    fit.
     """
     if len(ranks) != len(equation.inputs):
-        raise EvaluationError(f"the equation has {len(equation.inputs)} terms for {len(ranks)} inputs")
-    hidden = {count for term, rank in zip(equation.inputs, ranks, strict=True) for count in spare(term, rank)}
+        raise EvaluationError(
+            f"the equation must have one term for each of {len(ranks)} inputs; got {len(equation.inputs)}"
+        )
+    hidden = {
+        count
+        for term, rank in zip(equation.inputs, ranks, strict=True)
+        for count in ellipsis_rank(term, rank)
+    }
     if len(hidden) > 1:
-        raise EvaluationError(f"the ellipses stand for {' and '.join(map(str, sorted(hidden)))} axes at once")
+        raise EvaluationError(
+            f"all ellipses must cover the same number of axes; got {' and '.join(map(str, sorted(hidden)))}"
+        )
     if not hidden and ELLIPSIS in equation.output:
         return None
     letters = sorted({label for term in equation.inputs for label in term} - {ELLIPSIS})
@@ -94,36 +107,42 @@ def numbered(equation: Equation, ranks: Sequence[int | None]) -> Axes | None:
     return Axes(tuple(map(axes, equation.inputs)), axes(equation.output))
 
 
-def spare(term: tuple[str, ...], rank: int | None) -> tuple[int, ...]:
-    """How many axes the term's ellipsis stands for, if it has one and the rank is known."""
+def ellipsis_rank(term: tuple[str, ...], rank: int | None) -> tuple[int, ...]:
+    """The number of axes that the term's ellipsis covers, if it has one and the rank is known."""
     if rank is None:
         return ()
     letters = len(term) - (ELLIPSIS in term)
     if rank < letters or (rank > letters and ELLIPSIS not in term):
-        raise EvaluationError(f"an input of rank {rank} has the term {''.join(term)!r}")
+        raise EvaluationError(
+            f"a term must have one label for each axis of its input; got {''.join(term)!r} for rank {rank}"
+        )
     return (rank - letters,) if ELLIPSIS in term else ()
 
 
 @op.eval(12, 28)
-def evaluate(*Inputs: Array, equation: str, call: Call) -> Array:
+def evaluate(*Inputs: Array, equation: str, context: RunContext) -> Array:
     """Inputs: of one type, of the ranks that the equation says; integers wrap around."""
-    axes = numbered(parse(equation), [x.ndim for x in Inputs])
+    axes = number_axes(parse(equation), [x.ndim for x in Inputs])
     assert axes is not None, "every rank is known"
     sizes: dict[int, int] = {}
     for term, x in zip(axes.inputs, Inputs, strict=True):
         for axis, size in zip(term, x.shape, strict=True):
             known = sizes.get(axis, 1)
             if 1 not in (known, size) and known != size:
-                raise EvaluationError(f"one axis of equation {equation!r} has the sizes {known} and {size}")
+                raise EvaluationError(
+                    f"an axis of equation {equation!r} must have one size; got {known} and {size}"
+                )
             sizes[axis] = size if known == 1 else known
-    if len(sizes) > MOST_LABELS:
-        raise EvaluationError(f"equation {equation!r} has {len(sizes)} axes, {MOST_LABELS} are possible")
-    claim(call, [sizes[axis] for axis in axes.output], Inputs[0].dtype, "Einsum result")
-    return summed(*Inputs, axes=axes)
+    if len(sizes) > MAX_LABELS:
+        raise EvaluationError(
+            f"an equation must have at most {MAX_LABELS} axes; got {len(sizes)} in {equation!r}"
+        )
+    check_result_bytes(context, [sizes[axis] for axis in axes.output], Inputs[0].dtype, "Einsum result")
+    return contract(*Inputs, axes=axes)
 
 
-@in_float32
-def summed(*inputs: Array, axes: Axes) -> Array:
+@compute_in_float32
+def contract(*inputs: Array, axes: Axes) -> Array:
     terms = [part for x, term in zip(inputs, axes.inputs, strict=True) for part in (x, list(term))]
     return np.asarray(np.einsum(*terms, list(axes.output), optimize=len(inputs) > 1))
 
@@ -132,22 +151,24 @@ def summed(*inputs: Array, axes: Axes) -> Array:
 
 
 @op.infer(12, 28)
-def infer(t: Inference) -> Result:
-    dtype = element(*t.inputs)
-    shapes = [t.shape(i) for i in range(len(t.given))]
+def infer(inference: Inference) -> Result:
+    dtype = first_element_type(*inference.inputs)
+    shapes = [inference.shape(i) for i in range(len(inference.given))]
     try:
-        axes = numbered(parse(str(t.attributes["equation"])), [None if s is None else len(s) for s in shapes])
+        axes = number_axes(
+            parse(str(inference.attributes["equation"])), [None if s is None else len(s) for s in shapes]
+        )
     except EvaluationError as error:
-        t.fail(error.why)
+        inference.fail(error.why)
     if dtype is None:
         return None
-    return TensorType(dtype, None if axes is None else summed_shape(t, axes, shapes))
+    return TensorType(dtype, None if axes is None else contracted_shape(inference, axes, shapes))
 
 
-def summed_shape(t: Inference, axes: Axes, shapes: Sequence[Shape | None]) -> Shape:
+def contracted_shape(inference: Inference, axes: Axes, shapes: Sequence[Shape | None]) -> Shape:
     sizes: dict[int, list[Dim]] = {}
     for term, shape in zip(axes.inputs, shapes, strict=True):
         for axis, size in zip(term, (None,) * len(term) if shape is None else shape, strict=True):
             sizes.setdefault(axis, []).append(size)
-    found = {axis: broadcast_dim(t, dims) for axis, dims in sizes.items()}
-    return tuple(found[axis] for axis in axes.output)
+    axis_sizes = {axis: broadcast_dim(inference, dims) for axis, dims in sizes.items()}
+    return tuple(axis_sizes[axis] for axis in axes.output)

@@ -12,12 +12,12 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.math.elementwise import function_of_one
-from sardonyx._src.ops.math.hyperbolic_steps import STEPS, in_double
+from sardonyx._src.ops.math.elementwise import define_unary
+from sardonyx._src.ops.math.hyperbolic_steps import HYPERBOLIC_FUNCTIONS, decompose_in_double
 
 Entry = tuple[Callable[[Array], Array], tuple[int, ...], str]  # what computes it, versions, what it is
 
-FUNCTIONS: dict[str, Entry] = {
+ROUNDED_FUNCTIONS: dict[str, Entry] = {
     "Acos": (np.arccos, (7, 22), "the angle between 0 and pi whose cosine is x."),
     "Acosh": (np.arccosh, (9, 22), "the number, not below 0, whose hyperbolic cosine is x."),
     "Asin": (np.arcsin, (7, 22), "the angle between -pi / 2 and pi / 2 whose sine is x."),
@@ -33,15 +33,15 @@ FUNCTIONS: dict[str, Entry] = {
     "Tan": (np.tan, (7, 22), "the tangent of x, in radians."),
     "Tanh": (np.tanh, (1, 6, 13), "the hyperbolic tangent of x."),
 }
-EXACT: dict[str, Entry] = {  # IEEE 754 says every bit of these
+EXACT_FUNCTIONS: dict[str, Entry] = {  # IEEE 754 says every bit of these
     "Reciprocal": (lambda x: 1 / x, (1, 6, 13), "1 / x."),
     "Sqrt": (np.sqrt, (1, 6, 13), "the square root of x."),
 }
 
-for name, (function, versions, line) in FUNCTIONS.items():
+for name, (function, versions, line) in ROUNDED_FUNCTIONS.items():
     op = Operator(name, tolerance="rounding", elementwise=True, about=line)
-    function_of_one(op, versions, function)
-    if name in STEPS:
-        op.convert((9, 0))(in_double(STEPS[name]))
-for name, (function, versions, line) in EXACT.items():
-    function_of_one(Operator(name, elementwise=True, about=line), versions, function)
+    define_unary(op, versions, function)
+    if name in HYPERBOLIC_FUNCTIONS:
+        op.convert((9, 0))(decompose_in_double(HYPERBOLIC_FUNCTIONS[name]))
+for name, (function, versions, line) in EXACT_FUNCTIONS.items():
+    define_unary(Operator(name, elementwise=True, about=line), versions, function)

@@ -1,4 +1,4 @@
-"""What elementwise kernels share: the result's element type, and functions of one tensor as whole operators."""
+"""Support for elementwise operators: the result's element type, unary operators, and inputs of one shape."""
 
 from __future__ import annotations
 
@@ -13,52 +13,52 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import narrow, widen
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import merge_shapes, same_tensor
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.support.shapes import merge_shapes, same_tensor
 
 P = ParamSpec("P")
 
 
-def in_own_type(function: Callable[P, Array]) -> Callable[P, Array]:
+def round_to_input_type(function: Callable[P, Array]) -> Callable[P, Array]:
     """Wraps a kernel so that its result has the first input's element type; narrow floats are computed in float32.
 
     Whatever type NumPy gives the result, it is rounded once, at the end.
     """
 
     @wraps(function)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> Array:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> Array:
         first = args[0]
         assert isinstance(first, np.ndarray), (
             f"{function.__name__} is given {type(first).__name__}, no tensor"
         )
-        wide = [widen(a) if isinstance(a, np.ndarray) else a for a in args]
+        wide = [promote_to_float32(a) if isinstance(a, np.ndarray) else a for a in args]
         result = np.asarray(cast("Callable[..., Array]", function)(*wide, **kwargs))
-        return result if result.dtype == first.dtype else narrow(result, first.dtype)
+        return result if result.dtype == first.dtype else round_to_type(result, first.dtype)
 
-    return wrapped
+    return wrapper
 
 
-def function_of_one(op: Operator, versions: Sequence[int], function: Callable[[Array], Array]) -> None:
-    """Gives `op` the facets of y = function(x), of one type and shape, which means the same in all its versions."""
+def define_unary(op: Operator, versions: Sequence[int], function: Callable[[Array], Array]) -> None:
+    """Gives `op` the facets of y = function(x), with y of the type of x, the same in all its versions."""
     op.infer(*versions)(same_tensor)
     for old, new in pairwise(versions):
         if new > 13:  # in whose operator set Cast takes bfloat16
-            op.convert((new, old))(widening(NARROW_FLOATS))
+            op.convert((new, old))(promote_input(NARROW_FLOATS))
 
-    @in_own_type
+    @round_to_input_type
     def evaluate(x: Array) -> Array:
         return function(x)
 
     op.eval(*versions, ignores=("consumed_inputs",) if 1 in versions else ())(evaluate)
 
 
-def same_shapes(t: Inference) -> Result:
+def same_shapes(inference: Inference) -> Result:
     """Output 0 has the element type and the one shape of all inputs."""
-    types = [t.tensor(i) for i in range(len(t.inputs))]
+    types = [inference.tensor(i) for i in range(len(inference.inputs))]
     elements = next((x.dtype for x in types if x is not None), None)
-    shape = merge_shapes(t, [None if x is None else x.shape for x in types], "the inputs")
+    shape = merge_shapes(inference, [None if x is None else x.shape for x in types], "the inputs")
     return None if elements is None else TensorType(elements, shape)
 
 
@@ -66,5 +66,5 @@ def require_same_shapes(xs: Sequence[Array]) -> None:
     """Raises EvaluationError when the shapes are not all the same."""
     shapes = list(dict.fromkeys(x.shape for x in xs))
     if len(shapes) > 1:
-        found = " and ".join(str(list(shape)) for shape in shapes[:2])
-        raise EvaluationError(f"inputs of shapes {found}; all inputs have to be of one shape")
+        shown = " and ".join(str(list(shape)) for shape in shapes[:2])
+        raise EvaluationError(f"all inputs must have the same shape; got {shown}")

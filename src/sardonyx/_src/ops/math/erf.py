@@ -11,10 +11,10 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.math import error_function
-from sardonyx._src.ops.math.elementwise import function_of_one
-from sardonyx._src.ops.widening import through
+from sardonyx._src.ops.math.elementwise import define_unary
+from sardonyx._src.ops.support.promotion import compute_in
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator("Erf", tolerance="rounding", elementwise=True)
 
@@ -24,10 +24,10 @@ def erf(x: Array) -> Array:
     return error_function.erf(x.astype(np.float64))
 
 
-function_of_one(op, (9, 13), erf)
+define_unary(op, (9, 13), erf)
 
 
 @op.convert((9, 13))
-def to_13(c: Change) -> Converted:
-    dtype = c.t.dtype(0)
-    return through(c, DataType.DOUBLE) if dtype is not None and dtype.is_integer else c.same()
+def to_13(adapter: Adapter) -> AdaptedNode:
+    dtype = adapter.inference.dtype(0)
+    return compute_in(adapter, DataType.DOUBLE) if dtype is not None and dtype.is_integer else adapter.same()

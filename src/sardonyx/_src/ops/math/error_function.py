@@ -1,8 +1,9 @@
-"""The error function for arrays of float64, without a library that has it.
+"""The error function for arrays of float64, which NumPy lacks.
 
 Between 0 and 1, erf(x) / x is a polynomial in x**2; from 1 to 6, erfc(x) * exp(x**2) is one in (x - 3) / (x + 3);
 beyond, the nearest float64 is 1.  Both polynomials are Chebyshev fits (13 and 16 terms, largest error 2e-19 and
-6e-18), so that rounding alone decides: the result is within 2e-16 of erf(x), and within 3e-16 * |erf(x)| where that is normal.
+6e-18), so that rounding alone decides: the result is within 2e-16 of erf(x), and within 3e-16 * |erf(x)| where that
+is normal.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Coefficients, highest power first.
-NEAR = (
+ERF_COEFFICIENTS = (
     5.957176147748911e-11,
     -1.1372848856791674e-09,
     1.4659775274047436e-08,
@@ -26,7 +27,7 @@ NEAR = (
     -0.3761263890318375,
     1.1283791670955126,
 )
-FAR = (
+SCALED_ERFC_COEFFICIENTS = (
     3.381355142042904e-09,
     1.2755818949624478e-06,
     2.0135111426447427e-06,
@@ -51,6 +52,6 @@ def erf(x: NDArray[np.float64]) -> NDArray[np.float64]:
     size = np.abs(x)
     near = np.minimum(size, 1)
     far = np.clip(size, 1, 6)
-    inner = near * np.polyval(NEAR, near * near)
-    outer = 1 - np.exp(-far * far) * np.polyval(FAR, (far - 3) / (far + 3))
+    inner = near * np.polyval(ERF_COEFFICIENTS, near * near)
+    outer = 1 - np.exp(-far * far) * np.polyval(SCALED_ERFC_COEFFICIENTS, (far - 3) / (far + 3))
     return np.copysign(np.where(size < 1, inner, outer), x)

@@ -9,33 +9,33 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.body_text import element_type, real, scalar
 from sardonyx._src.ops.inference import Inference
-from sardonyx._src.ops.math.elementwise import in_own_type
-from sardonyx._src.ops.shapes import same_tensor
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.math.elementwise import round_to_input_type
+from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.support.shapes import same_tensor
 
 op = Operator("HardSigmoid", tolerance="rounding", elementwise=True)
 op.infer(1, 6, 22)(same_tensor)
-op.convert((22, 6))(widening(NARROW_FLOATS))
+op.convert((22, 6))(promote_input(NARROW_FLOATS))
 
 
 @op.eval(6, 22)
 @op.eval(1, ignores=("consumed_inputs",))
-@in_own_type
+@round_to_input_type
 def evaluate(X: Array, *, alpha: float, beta: float) -> Array:
     return np.clip(alpha * X + beta, 0, 1)
 
 
 @op.body(22, opset=13)
 @op.body(6, opset=8)
-def body(t: Inference) -> str:
-    dtype = element_type(t)
+def body(inference: Inference) -> str:
+    dtype = element_type(inference)
     return f"""(x) => (y) {{
       zero = {scalar(0, dtype)}
       one = {scalar(1, dtype)}
-      alpha = {scalar(real(t, "alpha"), dtype)}
-      beta = {scalar(real(t, "beta"), dtype)}
+      alpha = {scalar(float_attribute(inference, "alpha"), dtype)}
+      beta = {scalar(float_attribute(inference, "beta"), dtype)}
       steep = Mul(alpha, x)
       line = Add(steep, beta)
       low = Min(line, one)

@@ -8,17 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.body_text import element_type, scalar
 from sardonyx._src.ops.inference import Inference
-from sardonyx._src.ops.math.elementwise import function_of_one
+from sardonyx._src.ops.math.elementwise import define_unary
+from sardonyx._src.ops.support.body_text import element_type, scalar
 
 op = Operator("HardSwish", tolerance="rounding", elementwise=True)
-function_of_one(op, (14, 22), lambda x: x * np.clip(x / 6 + 0.5, 0, 1))
+define_unary(op, (14, 22), lambda x: x * np.clip(x / 6 + 0.5, 0, 1))
 
 
 @op.body(14, 22, opset=13)
-def body(t: Inference) -> str:
-    dtype = element_type(t)
+def body(inference: Inference) -> str:
+    dtype = element_type(inference)
     return f"""(x) => (y) {{
       zero = {scalar(0, dtype)}
       half = {scalar(0.5, dtype)}

@@ -1,4 +1,4 @@
-"""Hyperbolic functions before version 9, computed in double, so that what is rounded to float is as near as before.
+"""Hyperbolic functions decomposed for operator sets before 9, in double, so that the result rounded to float is exact.
 
 Doubles themselves would need a wider type still.  Zeros keep their sign, and NaN stays NaN.
 """
@@ -10,74 +10,76 @@ from collections.abc import Callable
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.api import ConvertFacet
-from sardonyx._src.ops.change import Change, Converted
-from sardonyx._src.ops.widening import cast
+from sardonyx._src.ops.support.promotion import cast
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-FAR = 1e300  # beyond every float, and its inverse below every other
-
-
-def number(c: Change, value: float) -> Value:
-    return c.constant(value, DataType.DOUBLE)
+CLAMP_LIMIT = 1e300  # beyond every float, and its inverse below every other
 
 
-def in_double(function: Callable[[Change, Value], Value]) -> ConvertFacet:
+def number(adapter: Adapter, value: float) -> Value:
+    return adapter.constant(value, DataType.DOUBLE)
+
+
+def decompose_in_double(function: Callable[[Adapter, Value], Value]) -> ConvertFacet:
     """The facet of a function of doubles."""
 
-    def convert(c: Change) -> Converted:
-        own = c.dtype(0)
+    def convert(adapter: Adapter) -> AdaptedNode:
+        own = adapter.dtype(0)
         if own is DataType.DOUBLE:
-            c.refuse("double would have to be computed in a wider float type")
-        return cast(c, function(c, cast(c, c.input(0), DataType.DOUBLE)), own)
+            adapter.refuse("the result for double takes a wider float type")
+        return cast(adapter, function(adapter, cast(adapter, adapter.input(0), DataType.DOUBLE)), own)
 
     return convert
 
 
-def cosh(c: Change, x: Value) -> Value:
-    return c.Mul(c.Add(c.Exp(x), c.Exp(c.Neg(x))), number(c, 0.5))
+def cosh(adapter: Adapter, x: Value) -> Value:
+    return adapter.Mul(adapter.Add(adapter.Exp(x), adapter.Exp(adapter.Neg(x))), number(adapter, 0.5))
 
 
-def sinh(c: Change, x: Value) -> Value:
+def sinh(adapter: Adapter, x: Value) -> Value:
     """tanh(x) cosh(x), of which each is exact where x is small."""
-    return c.Mul(c.Tanh(x), cosh(c, x))
+    return adapter.Mul(adapter.Tanh(x), cosh(adapter, x))
 
 
-def atanh(c: Change, x: Value) -> Value:
-    a = c.Abs(x)
-    doubled = c.Sub(log_of_1_and(c, a), log_of_1_and(c, c.Neg(a)))
-    return c.Mul(c.Mul(doubled, number(c, 0.5)), sign(c, x, a))
+def atanh(adapter: Adapter, x: Value) -> Value:
+    a = adapter.Abs(x)
+    doubled = adapter.Sub(log1p(adapter, a), log1p(adapter, adapter.Neg(a)))
+    return adapter.Mul(adapter.Mul(doubled, number(adapter, 0.5)), sign(adapter, x, a))
 
 
-def acosh(c: Change, x: Value) -> Value:
+def acosh(adapter: Adapter, x: Value) -> Value:
     """log(1 + u + sqrt(u (u + 2))) with u = x - 1."""
-    u = c.Sub(x, number(c, 1))
-    return log_of_1_and(c, c.Add(u, c.Sqrt(c.Mul(u, c.Add(u, number(c, 2))))))
+    u = adapter.Sub(x, number(adapter, 1))
+    return log1p(adapter, adapter.Add(u, adapter.Sqrt(adapter.Mul(u, adapter.Add(u, number(adapter, 2))))))
 
 
-def asinh(c: Change, x: Value) -> Value:
+def asinh(adapter: Adapter, x: Value) -> Value:
     """log(1 + a + a^2 / (1 + sqrt(1 + a^2))) with a = |x|, and the sign of x."""
-    size, one = c.Abs(x), number(c, 1)
-    a = c.Min(size, number(c, 1e100))  # whose square is a double
-    square = c.Mul(a, a)
-    u = c.Add(size, c.Div(square, c.Add(one, c.Sqrt(c.Add(one, square)))))
-    return c.Mul(log_of_1_and(c, u), sign(c, x, size))
+    size, unit = adapter.Abs(x), number(adapter, 1)
+    a = adapter.Min(size, number(adapter, 1e100))  # whose square is a double
+    square = adapter.Mul(a, a)
+    u = adapter.Add(size, adapter.Div(square, adapter.Add(unit, adapter.Sqrt(adapter.Add(unit, square)))))
+    return adapter.Mul(log1p(adapter, u), sign(adapter, x, size))
 
 
-def sign(c: Change, x: Value, size: Value) -> Value:
+def sign(adapter: Adapter, x: Value, size: Value) -> Value:
     """1 or -1, and zeros as they are."""
-    return c.Div(bounded(c, x), c.Max(bounded(c, size), number(c, 1 / FAR)))
+    return adapter.Div(clamp(adapter, x), adapter.Max(clamp(adapter, size), number(adapter, 1 / CLAMP_LIMIT)))
 
 
-def log_of_1_and(c: Change, u: Value) -> Value:
-    """log(1 + u), less what 1 + u was rounded by."""
-    one = number(c, 1)
-    near = bounded(c, u)
-    total = c.Add(near, one)
-    lost = c.Div(c.Sub(c.Sub(total, one), near), c.Max(total, number(c, 1 / FAR)))
-    return c.Sub(c.Log(c.Add(u, one)), lost)
+def log1p(adapter: Adapter, u: Value) -> Value:
+    """log(1 + u) minus the rounding error of 1 + u."""
+    unit = number(adapter, 1)
+    near = clamp(adapter, u)
+    total = adapter.Add(near, unit)
+    lost = adapter.Div(
+        adapter.Sub(adapter.Sub(total, unit), near), adapter.Max(total, number(adapter, 1 / CLAMP_LIMIT))
+    )
+    return adapter.Sub(adapter.Log(adapter.Add(u, unit)), lost)
 
 
-def bounded(c: Change, x: Value) -> Value:
-    return c.Max(c.Min(x, number(c, FAR)), number(c, -FAR))
+def clamp(adapter: Adapter, x: Value) -> Value:
+    return adapter.Max(adapter.Min(x, number(adapter, CLAMP_LIMIT)), number(adapter, -CLAMP_LIMIT))
 
 
-STEPS = {"Cosh": cosh, "Sinh": sinh, "Atanh": atanh, "Acosh": acosh, "Asinh": asinh}
+HYPERBOLIC_FUNCTIONS = {"Cosh": cosh, "Sinh": sinh, "Atanh": atanh, "Acosh": acosh, "Asinh": asinh}

@@ -10,34 +10,34 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import widen
-from sardonyx._src.ops.change import Change, Converted
-from sardonyx._src.ops.shapes import same_shape
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.support.shapes import same_shape
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator("IsInf", elementwise=True)
-op.convert((20, 10))(widening(NARROW_FLOATS))
+op.convert((20, 10))(promote_input(NARROW_FLOATS))
 op.infer(10, 20)(same_shape(DataType.BOOL))
 
 
 @op.convert((10, 0))
-def to_9(c: Change) -> Converted:
+def to_9(adapter: Adapter) -> AdaptedNode:
     """Where X lies beyond the greatest numbers."""
-    X, dtype = c.input(0), c.dtype(0)
+    X, dtype = adapter.input(0), adapter.dtype(0)
     if not dtype.is_float:
-        c.refuse(f"X is of {dtype.text}, which is no float type")
-    most = float(np.finfo(dtype.numpy).max)
-    found = []
-    if c.t.integer("detect_positive"):
-        found.append(c.Greater(X, c.constant(most, dtype)))
-    if c.t.integer("detect_negative"):
-        found.append(c.Less(X, c.constant(-most, dtype)))
-    if not found:
-        return c.Greater(X, c.constant(np.inf, dtype))  # nothing is
-    return found[0] if len(found) == 1 else c.Or(*found)
+        adapter.refuse(f"X must have a float type; got {dtype.text}")
+    largest = float(np.finfo(dtype.numpy).max)
+    conditions = []
+    if adapter.inference.integer("detect_positive"):
+        conditions.append(adapter.Greater(X, adapter.constant(largest, dtype)))
+    if adapter.inference.integer("detect_negative"):
+        conditions.append(adapter.Less(X, adapter.constant(-largest, dtype)))
+    if not conditions:
+        return adapter.Greater(X, adapter.constant(np.inf, dtype))  # nothing is
+    return conditions[0] if len(conditions) == 1 else adapter.Or(*conditions)
 
 
 @op.eval(10, 20)
 def evaluate(X: Array, *, detect_negative: int, detect_positive: int) -> Array:
-    x = widen(X)
+    x = promote_to_float32(X)
     return np.isinf(x) & np.where(x < 0, detect_negative != 0, detect_positive != 0)

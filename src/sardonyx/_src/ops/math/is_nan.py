@@ -10,17 +10,17 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import widen
 from sardonyx._src.ops.math.comparison_steps import is_nan
-from sardonyx._src.ops.shapes import same_shape
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.support.shapes import same_shape
 
 op = Operator("IsNaN", elementwise=True)
-op.convert((20, 13))(widening(NARROW_FLOATS))
-op.convert((9, 0))(lambda c: is_nan(c, c.input(0), c.dtype(0)))
+op.convert((20, 13))(promote_input(NARROW_FLOATS))
+op.convert((9, 0))(lambda adapter: is_nan(adapter, adapter.input(0), adapter.dtype(0)))
 op.infer(9, 13, 20)(same_shape(DataType.BOOL))
 
 
 @op.eval(9, 13, 20)
 def evaluate(X: Array) -> Array:
-    return np.isnan(widen(X))
+    return np.isnan(promote_to_float32(X))

@@ -1,6 +1,6 @@
 """Max, Min: the greatest and the least of the inputs' elements; NaN where one of them is NaN.
 
-Spec: ai.onnx Max-1, -6, -8, -12, -13 and Min of the same versions.  1 and 6 want inputs of one shape; 8 broadcasts
+Spec: ai.onnx Max-1, -6, -8, -12, -13 and Min of the same versions.  1 and 6 require inputs of one shape; 8 broadcasts
 them.  12 adds integers, 13 bfloat16.
 """
 
@@ -14,17 +14,18 @@ import numpy as np
 from sardonyx._src.ir.dims import dim_max, dim_min
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.math.comparison_steps import greatest_integers
-from sardonyx._src.ops.math.elementwise import in_own_type, require_same_shapes, same_shapes
-from sardonyx._src.ops.math.limited_broadcast_steps import alike
+from sardonyx._src.ops.math.comparison_steps import decompose_integer_extremes
+from sardonyx._src.ops.math.elementwise import require_same_shapes, round_to_input_type, same_shapes
+from sardonyx._src.ops.math.legacy_broadcast_steps import broadcast_all_inputs
 from sardonyx._src.ops.math.symbolic import Rule, arithmetic
-from sardonyx._src.ops.shapes import broadcasting
+from sardonyx._src.ops.support.shapes import infer_broadcast
+from sardonyx._src.ops.traits import LegacyBroadcast
 
 
 def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> None:
     """Gives `op` the facets of all versions; `ufunc` is for two arrays, `rule` for known dims."""
 
-    @in_own_type
+    @round_to_input_type
     def eval_8(*data_0: Array) -> Array:
         return reduce(ufunc, data_0)
 
@@ -32,11 +33,11 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> 
         require_same_shapes(data_0)
         return eval_8(*data_0)
 
-    op.convert((6, 8))(lambda c: c.same())
-    op.convert((8, 6))(alike)
-    op.convert((12, 8))(greatest_integers)
+    op.convert((6, 8))(lambda adapter: adapter.same())
+    op.convert((8, 6))(broadcast_all_inputs)
+    op.convert((12, 8))(decompose_integer_extremes)
     op.infer(1, 6)(same_shapes)
-    op.infer(8, 12, 13)(broadcasting())
+    op.infer(8, 12, 13)(infer_broadcast())
     op.value(1, 6, 8, 12, 13)(arithmetic(rule))
     op.eval(1, ignores=("consumed_inputs",))(eval_1)
     op.eval(6)(eval_1)
@@ -45,5 +46,27 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> 
 
 MAX = "the greatest of the inputs' elements at each place; NaN where one of them is NaN."
 MIN = "the least of the inputs' elements at each place; NaN where one of them is NaN."
-define(Operator("Max", elementwise=True, commutative=True, about=MAX), np.maximum, dim_max)
-define(Operator("Min", elementwise=True, commutative=True, about=MIN), np.minimum, dim_min)
+define(
+    Operator(
+        "Max",
+        elementwise=True,
+        commutative=True,
+        about=MAX,
+        exact_in_half=True,
+        legacy_broadcast=LegacyBroadcast("none", last_opset=7),
+    ),
+    np.maximum,
+    dim_max,
+)
+define(
+    Operator(
+        "Min",
+        elementwise=True,
+        commutative=True,
+        about=MIN,
+        exact_in_half=True,
+        legacy_broadcast=LegacyBroadcast("none", last_opset=7),
+    ),
+    np.minimum,
+    dim_min,
+)

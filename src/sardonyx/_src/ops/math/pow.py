@@ -1,6 +1,6 @@
 """Pow: X to the power Y, in X's element type.
 
-Spec: ai.onnx Pow-1, -7, -12, -13, -15.  1 stretches Y alone, as `broadcast` and `axis` say; 7 broadcasts both.  12
+Spec: ai.onnx Pow-1, -7, -12, -13, -15.  1 broadcasts Y alone, as `broadcast` and `axis` say; 7 broadcasts both.  12
 allows integers for X and any number for Y, whose type may be another one; 13 adds bfloat16 to X, 15 to Y.
 Integers to powers of integers wrap around.  A result that is no integer is rounded toward zero in an X of integers.
 """
@@ -16,61 +16,68 @@ from sardonyx._src.ir.dims import Known as KnownDim
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import narrow, widen
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.math.limited_broadcast import limited, limited_broadcasting
-from sardonyx._src.ops.math.limited_broadcast_steps import limiting, unlimited
+from sardonyx._src.ops.math.legacy_broadcast import infer_legacy_broadcast, wrap_legacy_broadcast
+from sardonyx._src.ops.math.legacy_broadcast_steps import adapt_to_broadcast, make_legacy_adapter
 from sardonyx._src.ops.math.symbolic import arithmetic
-from sardonyx._src.ops.shapes import broadcast
-from sardonyx._src.ops.widening import cast
+from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
+from sardonyx._src.ops.support.promotion import cast
+from sardonyx._src.ops.support.shapes import broadcast
+from sardonyx._src.ops.traits import LegacyBroadcast
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Pow", tolerance="rounding", elementwise=True)
-op.infer(1)(limited_broadcasting())
-MOST = 4  # the greatest power of an expression that is written out
+op = Operator(
+    "Pow", tolerance="rounding", elementwise=True, legacy_broadcast=LegacyBroadcast("one_way", last_opset=6)
+)
+op.infer(1)(infer_legacy_broadcast())
+MAX_EXPANDED_POWER = 4  # the greatest power that is expanded to products
 
 
 @op.infer(7, 12, 13, 15)
-def infer(t: Inference) -> Result:
-    shape, dtype = broadcast(t, [t.shape(0), t.shape(1)]), t.dtype(0)
+def infer(inference: Inference) -> Result:
+    shape, dtype = broadcast(inference, [inference.shape(0), inference.shape(1)]), inference.dtype(0)
     return None if dtype is None else TensorType(dtype, shape)
 
 
 @op.convert((15, 13))
-def to_13(c: Change) -> Converted:
-    if c.t.dtype(1) is not DataType.BFLOAT16:
-        return c.same()
-    return c.same([c.input(0), cast(c, c.input(1), DataType.FLOAT)])
+def to_13(adapter: Adapter) -> AdaptedNode:
+    if adapter.inference.dtype(1) is not DataType.BFLOAT16:
+        return adapter.same()
+    return adapter.same([adapter.input(0), cast(adapter, adapter.input(1), DataType.FLOAT)])
 
 
 @op.convert((12, 7))
-def to_7(c: Change) -> Converted:
+def to_7(adapter: Adapter) -> AdaptedNode:
     """X and Y become of one type; an X of integers, whose powers wrap around, is multiplied a known number of times."""
-    X, Y, dtype = c.input(0), c.input(1), c.dtype(0)
-    if dtype is c.dtype(1) and not dtype.is_integer:
-        return c.same()
+    X, Y, dtype = adapter.input(0), adapter.input(1), adapter.dtype(0)
+    if dtype is adapter.dtype(1) and not dtype.is_integer:
+        return adapter.same()
     if not dtype.is_integer:
-        return cast(c, c.Pow(cast(c, X, DataType.DOUBLE), cast(c, Y, DataType.DOUBLE)), dtype)
-    power = c.t.constant(1)
-    if power is None or power.ndim or not 1 <= power <= MOST or power != int(power):
-        c.refuse(f"X is of integers, and only a known scalar Y from 1 to {MOST} can be written out")
+        return cast(
+            adapter, adapter.Pow(cast(adapter, X, DataType.DOUBLE), cast(adapter, Y, DataType.DOUBLE)), dtype
+        )
+    power = adapter.inference.constant(1)
+    if power is None or power.ndim or not 1 <= power <= MAX_EXPANDED_POWER or power != int(power):
+        adapter.refuse(
+            f"X is of integers, and only a known scalar Y from 1 to {MAX_EXPANDED_POWER} can be written out"
+        )
     result = X
     for _ in range(int(power) - 1):
-        result = c.Mul(result, X)
-    return c.Identity(X) if result is X else result
+        result = adapter.Mul(result, X)
+    return adapter.Identity(X) if result is X else result
 
 
 @op.eval(7, 12, 13, 15)
 def eval_7(X: Array, Y: Array) -> Array:
     """X: numbers; Y: numbers of any type; result: X's type.  Computed in the wider of both, at least float32."""
     if X.dtype.kind not in "iu":
-        return narrow(np.asarray(np.power(widen(X), widen(Y))), X.dtype)
+        return round_to_type(np.asarray(np.power(promote_to_float32(X), promote_to_float32(Y))), X.dtype)
     return integer_power(X, Y) if Y.dtype.kind in "iu" else truncated_power(X, Y)
 
 
-op.eval(1)(limited(eval_7))
-op.convert((1, 7))(unlimited)
-op.convert((7, 1))(limiting())
+op.eval(1)(wrap_legacy_broadcast(eval_7))
+op.convert((1, 7))(adapt_to_broadcast)
+op.convert((7, 1))(make_legacy_adapter())
 
 
 def integer_power(X: Array, Y: Array) -> Array:
@@ -87,8 +94,8 @@ def integer_power(X: Array, Y: Array) -> Array:
 def truncated_power(X: Array, Y: Array) -> Array:
     """Integers to powers of floats, rounded toward zero; EvaluationError for a result beyond X's type."""
     power = np.asarray(np.trunc(np.power(X.astype(np.float64), Y.astype(np.float64))))
-    least = float(np.iinfo(X.dtype).min)
-    beyond = ~((power >= least) & (power < -least))  # NaN included
+    lowest = float(np.iinfo(X.dtype).min)
+    beyond = ~((power >= lowest) & (power < -lowest))  # NaN included
     if np.any(beyond):
         what = f"{X.dtype} to the power of {Y.dtype} gives {power[beyond][0]}"
         raise EvaluationError(f"{what}, which {X.dtype} does not hold; use floats for X")
@@ -97,7 +104,7 @@ def truncated_power(X: Array, Y: Array) -> Array:
 
 def small_power(a: KnownDim, b: KnownDim) -> Dim:
     """a to the power of a small number b, written out."""
-    if not isinstance(b, int) or not 0 <= b <= MOST:
+    if not isinstance(b, int) or not 0 <= b <= MAX_EXPANDED_POWER:
         return None
     result: KnownDim = 1
     for _ in range(b):

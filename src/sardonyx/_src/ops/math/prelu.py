@@ -14,21 +14,28 @@ from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.body_text import element_type, scalar
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.math.elementwise import in_own_type
-from sardonyx._src.ops.math.limited_broadcast_steps import Side, result_axes, run_of, same_dims, spread
-from sardonyx._src.ops.shapes import broadcast, same_tensor
-from sardonyx._src.ops.widening import NARROW_FLOATS, cast, widening
+from sardonyx._src.ops.math.elementwise import round_to_input_type
+from sardonyx._src.ops.math.legacy_broadcast_steps import (
+    BroadcastOperand,
+    contiguous_dims,
+    expand_operand,
+    result_axes,
+    same_dims,
+)
+from sardonyx._src.ops.support.body_text import element_type, scalar
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, cast, promote_input
+from sardonyx._src.ops.support.shapes import broadcast, same_tensor
+from sardonyx._src.ops.traits import LegacyBroadcast
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("PRelu", elementwise=True)
+op = Operator("PRelu", elementwise=True, legacy_broadcast=LegacyBroadcast("slope", last_opset=6))
 op.infer(1, 6)(same_tensor)
 
 
 @op.infer(7, 9, 16)
-def infer(t: Inference) -> Result:
-    x, slope, dtype = t.shape(0), t.shape(1), t.dtype(0) or t.dtype(1)
+def infer(inference: Inference) -> Result:
+    x, slope, dtype = inference.shape(0), inference.shape(1), inference.dtype(0) or inference.dtype(1)
     if dtype is None:
         return None
     if x is None or slope is None:
@@ -36,66 +43,72 @@ def infer(t: Inference) -> Result:
     if len(slope) > len(x) or any(
         d == 1 and isinstance(s, int) and s != 1 for d, s in zip(reversed(x), reversed(slope), strict=False)
     ):
-        t.fail("slope does not broadcast to X")
-    return TensorType(dtype, broadcast(t, [x, slope]))
+        inference.fail(f"slope must broadcast to X; got {inference.type(1)} and {inference.type(0)}")
+    return TensorType(dtype, broadcast(inference, [x, slope]))
 
 
-op.convert((16, 9))(widening(NARROW_FLOATS))
+op.convert((16, 9))(promote_input(NARROW_FLOATS))
 
 
 @op.convert((9, 7))
-def integers_to_7(c: Change) -> Converted:
+def integers_to_7(adapter: Adapter) -> AdaptedNode:
     """Integers: X and, where it is negative, what slope * X adds to it."""
-    X, slope, dtype = c.input(0), c.input(1), c.dtype(0)
+    X, slope, dtype = adapter.input(0), adapter.input(1), adapter.dtype(0)
     if not dtype.is_integer:
-        return c.same()
+        return adapter.same()
     if dtype in (DataType.UINT32, DataType.UINT64):
-        return c.Identity(X)
-    is_negative = c.Less(cast(c, X, DataType.DOUBLE), c.constant(0, DataType.DOUBLE))
-    return c.Add(X, c.Mul(cast(c, is_negative, dtype), c.Sub(c.Mul(slope, X), X)))
+        return adapter.Identity(X)
+    is_negative = adapter.Less(cast(adapter, X, DataType.DOUBLE), adapter.constant(0, DataType.DOUBLE))
+    return adapter.Add(
+        X, adapter.Mul(cast(adapter, is_negative, dtype), adapter.Sub(adapter.Mul(slope, X), X))
+    )
 
 
 @op.convert((6, 7))
-def to_7(c: Change) -> Converted:
-    """A slope for each channel gets axes at its end."""
-    rank, own = c.t.rank(0), c.t.rank(1)
-    if (rank is not None and rank < 3) or own not in (None, 1) or c.t.shape(1) == (1,):
-        return c.same()
+def to_7(adapter: Adapter) -> AdaptedNode:
+    """A slope for each channel gets trailing axes of size 1."""
+    rank, own = adapter.inference.rank(0), adapter.inference.rank(1)
+    if (rank is not None and rank < 3) or own not in (None, 1) or adapter.inference.shape(1) == (1,):
+        return adapter.same()
     if rank is None or own is None:
-        return c.same([c.input(0), lined_up(c)])
-    return c.same([c.input(0), c.Unsqueeze(c.input(1), axes=list(range(1, rank - 1)))])
+        return adapter.same([adapter.input(0), append_axes(adapter)])
+    return adapter.same(
+        [adapter.input(0), adapter.Unsqueeze(adapter.input(1), axes=list(range(1, rank - 1)))]
+    )
 
 
-def lined_up(c: Change) -> Value:
-    """The slope with axes at its end, up to one less than X has, where the ranks show at run time only."""
-    X, slope = c.input(0), c.input(1)
-    shape = c.Shape(slope)
-    behind = c.Sub(c.Sub(c.Shape(c.Shape(X)), c.Shape(shape)), c.integers([1]))
-    at_least_none = c.Relu(cast(c, behind, DataType.FLOAT))
-    ones = c.Tile(c.integers([1]), cast(c, at_least_none, DataType.INT64))
-    return c.Reshape(slope, c.Concat(shape, ones, axis=0))
+def append_axes(adapter: Adapter) -> Value:
+    """The slope with trailing axes up to the rank of X minus one, for ranks known at run time only."""
+    X, slope = adapter.input(0), adapter.input(1)
+    shape = adapter.Shape(slope)
+    trailing = adapter.Sub(
+        adapter.Sub(adapter.Shape(adapter.Shape(X)), adapter.Shape(shape)), adapter.integers([1])
+    )
+    at_least_none = adapter.Relu(cast(adapter, trailing, DataType.FLOAT))
+    ones = adapter.Tile(adapter.integers([1]), cast(adapter, at_least_none, DataType.INT64))
+    return adapter.Reshape(slope, adapter.Concat(shape, ones, axis=0))
 
 
 @op.convert((7, 6))
-def to_6(c: Change) -> Converted:
-    """A slope that is neither one element nor one for each channel becomes as large as X."""
-    X, slope = Side.of(c, 0), Side.of(c, 1)
+def to_6(adapter: Adapter) -> AdaptedNode:
+    """A slope that is neither one element nor one for each channel is expanded to X's shape."""
+    X, slope = BroadcastOperand.of(adapter, 0), BroadcastOperand.of(adapter, 1)
     if same_dims(X.shape, slope.shape) or all(size == 1 for size in slope.shape):
-        return c.same()
-    axes = result_axes(c, [X, slope])
+        return adapter.same()
+    axes = result_axes(adapter, [X, slope])
     wide = [i - len(slope.shape) + len(axes) for i, size in enumerate(slope.shape) if size != 1]
     if wide == [1]:
-        return c.same([X.value, run_of(c, slope, axes)[0]])
-    return c.same([X.value, spread(c, slope, axes).value])
+        return adapter.same([X.value, contiguous_dims(adapter, slope, axes)[0]])
+    return adapter.same([X.value, expand_operand(adapter, slope, axes).value])
 
 
 @op.eval(7, 9, 16)
-@in_own_type
+@round_to_input_type
 def eval_7(X: Array, slope: Array) -> Array:
     """slope: a shape that broadcasts to X's."""
     if np.broadcast_shapes(X.shape, slope.shape) != X.shape:
-        what = f"slope has shape {list(slope.shape)}"
-        raise EvaluationError(f"{what}, which does not broadcast to X's shape {list(X.shape)}")
+        what = f"slope must broadcast to X's shape {list(X.shape)}"
+        raise EvaluationError(f"{what}; got shape {list(slope.shape)}")
     return np.where(X < 0, slope * X, X)
 
 
@@ -108,15 +121,15 @@ def eval_1(X: Array, slope: Array) -> Array:
     if X.ndim > 1 and slope.shape == X.shape[1:2]:
         return eval_7(X, slope.reshape(-1, *(1,) * (X.ndim - 2)))
     if slope.shape != X.shape:
-        what = f"slope has shape {list(slope.shape)} and X {list(X.shape)}"
-        raise EvaluationError(f"{what}; one element, one for each channel (axis 1) or X's shape is wanted")
+        what = f"slope must have one element, one for each channel (axis 1) or X's shape {list(X.shape)}"
+        raise EvaluationError(f"{what}; got shape {list(slope.shape)}")
     return eval_7(X, slope)
 
 
 @op.body(16, opset=16)
-def body(t: Inference) -> str:
+def body(inference: Inference) -> str:
     return f"""(x, slope) => (y) {{
-      zero = {scalar(0, element_type(t))}
+      zero = {scalar(0, element_type(inference))}
       is_negative = Less(x, zero)
       leak = Mul(slope, x)
       y = Where(is_negative, leak, x)

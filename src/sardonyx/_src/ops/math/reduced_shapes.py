@@ -1,4 +1,4 @@
-"""Shapes, and elements known before a run, of what the reductions give."""
+"""Infer and value facets of the reductions."""
 
 from __future__ import annotations
 
@@ -8,101 +8,103 @@ from collections.abc import Callable
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Dim, dim_add, dim_max, dim_min, dim_mul, known_ge
+from sardonyx._src.ir.dims import Dim, dim_add, dim_max, dim_min, known_ge
 from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import ValueFacet
 from sardonyx._src.ops.inference import Inference, Known, Result
-from sardonyx._src.ops.math.symbolic import INTEGERS, NUMBERS, fitting, whole
-from sardonyx._src.ops.tensor.elements import LIMIT, numbers
+from sardonyx._src.ops.math.symbolic import SYMBOLIC_INTEGERS, SYMBOLIC_NUMBERS, drop_overflow, whole_number
+from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, numbers
 
 Fold = Callable[[list[Dim]], Dim]
 
 
-def infer(t: Inference) -> Result:
-    """The shape of the data with sizes of 1 in place of the axes, or without them."""
-    data = t.tensor(0)
+def infer(inference: Inference) -> Result:
+    """The shape of the data with the reduced axes of size 1, or without them."""
+    data = inference.tensor(0)
     if data is None or data.shape is None:
         return data and TensorType(data.dtype)
-    rank, axes = len(data.shape), reduced_axes(t, len(data.shape))
+    rank, axes = len(data.shape), reduced_axes(inference, len(data.shape))
     if axes is None:
-        return TensorType(data.dtype, blurred(t, data.shape))
-    if t.integer("keepdims"):
+        return TensorType(data.dtype, shape_of_unknown_axes(inference, data.shape))
+    if inference.integer("keepdims"):
         return TensorType(data.dtype, tuple(1 if i in axes else data.shape[i] for i in range(rank)))
     return TensorType(data.dtype, tuple(data.shape[i] for i in range(rank) if i not in axes))
 
 
-def reduced_axes(t: Inference, rank: int) -> tuple[int, ...] | None:
+def reduced_axes(inference: Inference, rank: int) -> tuple[int, ...] | None:
     """The axes counted from the front, or None where they are an input of unknown elements."""
-    named = axes_input(t) if "noop_with_empty_axes" in t.attributes else t.integers("axes") or ()
+    named = (
+        axes_input(inference)
+        if "noop_with_empty_axes" in inference.attributes
+        else inference.integers("axes") or ()
+    )
     if named is None:
         return None
     if not named:
-        return () if t.integer("noop_with_empty_axes", 0) else tuple(range(rank))
-    axes = tuple(t.axis(axis, rank) for axis in named)
+        return () if inference.integer("noop_with_empty_axes", 0) else tuple(range(rank))
+    axes = tuple(inference.axis(axis, rank) for axis in named)
     if len(set(axes)) < len(axes):
-        t.fail(f"axes {list(named)} name an axis twice")
+        inference.fail(f"axes {list(named)} name an axis twice")
     return axes
 
 
-def axes_input(t: Inference) -> tuple[int, ...] | None:
-    dims = t.dims(1) if t.has(1) else ()
+def axes_input(inference: Inference) -> tuple[int, ...] | None:
+    dims = inference.dims(1) if inference.has(1) else ()
     return None if dims is None else numbers(dims)
 
 
-def blurred(t: Inference, shape: Shape) -> Shape | None:
-    """What is known of the shape where the axes are not: sizes of 1 stay when axes are kept, else perhaps the rank."""
-    if t.integer("keepdims"):
+def shape_of_unknown_axes(inference: Inference, shape: Shape) -> Shape | None:
+    """The shape for unknown axes: dims of 1 stay with keepdims; else only the rank may be known."""
+    if inference.integer("keepdims"):
         return tuple(1 if dim == 1 else None for dim in shape)
-    axes = t.dims(1)
+    axes = inference.dims(1)
     if not axes:
         return None
     if len(axes) > len(shape):
-        t.fail(f"there are {len(axes)} axes for data of rank {len(shape)}")
+        inference.fail(f"axes must have at most {len(shape)} elements, the rank of data; got {len(axes)}")
     return (None,) * (len(shape) - len(axes))
 
 
 # --- elements --------------------------------------------------------------------------------
 
 
-def folding(fold: Fold, *, only_integers: bool = False) -> ValueFacet:
+def make_value_facet(fold: Fold, *, only_integers: bool = False) -> ValueFacet:
     """The value facet that gives `fold(elements)` for each set of symbolic elements."""
 
-    def value(t: Inference) -> Known | None:
-        found, dtype = t.value(0), t.dtype(0)
-        if found is None or found.dtype != np.object_ or found.size > LIMIT:
+    def value(inference: Inference) -> Known | None:
+        elements, dtype = inference.value(0), inference.dtype(0)
+        if elements is None or elements.dtype != np.object_ or elements.size > MAX_KNOWN_ELEMENTS:
             return None
-        if dtype is None or dtype not in (INTEGERS if only_integers else NUMBERS):
+        if dtype is None or dtype not in (SYMBOLIC_INTEGERS if only_integers else SYMBOLIC_NUMBERS):
             return None
-        axes = reduced_axes(t, found.ndim)
+        axes = reduced_axes(inference, elements.ndim)
         if axes is None:
             return None
-        result = folded(found, axes, bool(t.integer("keepdims")), lambda row: fitting(fold(row), dtype))
-        return settled(result, dtype)
+        result = fold_axes(
+            elements, axes, bool(inference.integer("keepdims")), lambda row: drop_overflow(fold(row), dtype)
+        )
+        return concretize(result, dtype)
 
     return value
 
 
-def folded(found: Known, axes: tuple[int, ...], keepdims: bool, fold: Fold) -> Known:
-    kept = tuple(i for i in range(found.ndim) if i not in axes)
-    rows = math.prod(found.shape[i] for i in kept)
-    flat = found.transpose(kept + tuple(sorted(axes))).reshape(rows, found.size // max(rows, 1))
+def fold_axes(elements: Known, axes: tuple[int, ...], keepdims: bool, fold: Fold) -> Known:
+    outer_axes = tuple(i for i in range(elements.ndim) if i not in axes)
+    rows = math.prod(elements.shape[i] for i in outer_axes)
+    flat = elements.transpose(outer_axes + tuple(sorted(axes))).reshape(rows, elements.size // max(rows, 1))
     result = np.empty(rows, np.object_)
-    result[:] = [fold([whole(e) for e in row]) for row in flat.tolist()]
-    shape = (1 if i in axes else n for i, n in enumerate(found.shape) if keepdims or i not in axes)
+    result[:] = [fold([whole_number(e) for e in row]) for row in flat.tolist()]
+    shape = (1 if i in axes else n for i, n in enumerate(elements.shape) if keepdims or i not in axes)
     return result.reshape(tuple(shape))
 
 
-def settled(found: Known, dtype: DataType) -> Known:
-    """Known elements in an array of their own type, where all of them are numbers."""
-    return found.astype(dtype.numpy) if all(isinstance(e, int) for e in found.flat) else found
+def concretize(elements: Known, dtype: DataType) -> Known:
+    """Elements as an array of their own type if all of them are numbers."""
+    return elements.astype(dtype.numpy) if all(isinstance(e, int) for e in elements.flat) else elements
 
 
 def total(dims: list[Dim]) -> Dim:
     return dim_add(0, *dims)
-
-
-def product(dims: list[Dim]) -> Dim:
-    return dim_mul(1, *dims)
 
 
 def greatest(dims: list[Dim]) -> Dim:
@@ -114,10 +116,10 @@ def least(dims: list[Dim]) -> Dim:
 
 
 def mean(dims: list[Dim]) -> Dim:
-    """The mean, rounded towards zero; None where its sign cannot be told."""
-    found = total(dims)
-    if found is None or not dims:
+    """The mean, rounded towards zero; None if its sign is not known."""
+    sum_ = total(dims)
+    if sum_ is None or not dims:
         return None
-    if isinstance(found, int) and found < 0:
-        return -(-found // len(dims))
-    return found // len(dims) if len(dims) == 1 or known_ge(found, 0) else None
+    if isinstance(sum_, int) and sum_ < 0:
+        return -(-sum_ // len(dims))
+    return sum_ // len(dims) if len(dims) == 1 or known_ge(sum_, 0) else None

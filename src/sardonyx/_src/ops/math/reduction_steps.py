@@ -1,11 +1,11 @@
-"""Conversions of the reductions: `axes` as attribute or input, and element types that a version lacks."""
+"""Version adapters of the reductions: `axes` as attribute or input, and element types that a version lacks."""
 
 from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ops.change import Change, Converted
-from sardonyx._src.ops.widening import through
+from sardonyx._src.ops.support.promotion import compute_in
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 UNCHANGED = {
     "ReduceSum",
@@ -17,45 +17,47 @@ UNCHANGED = {
 }  # over no axes
 
 
-def axes_as_input(c: Change) -> Converted:
-    """Attribute `axes` becomes input 1; one that is empty means the same as none."""
-    axes = c.node.attributes.get("axes")
-    given = None if axes is None or axes.value == () else c.as_input("axes")
-    return c.same([c.input(0), given], drop=("axes",))
+def axes_as_input(adapter: Adapter) -> AdaptedNode:
+    """Attribute `axes` becomes input 1; an empty list means the same as none."""
+    axes = adapter.node.attributes.get("axes")
+    axes_input = None if axes is None or axes.value == () else adapter.as_input("axes")
+    return adapter.same([adapter.input(0), axes_input], drop=("axes",))
 
 
-def axes_as_attribute(c: Change) -> Converted:
-    """Input 1, which has to be constant, becomes attribute `axes`; where no axis is reduced there is no attribute."""
-    given = c.as_attribute(1, "axes", AttributeType.INTS)
-    if given is not None and (given.ref or given.value):
-        return c.same([c.input(0)], drop=("noop_with_empty_axes",), axes=given)
-    if not c.t.integer("noop_with_empty_axes"):
-        return c.same([c.input(0)], drop=("noop_with_empty_axes",))
-    if c.node.op_type not in UNCHANGED:
-        c.refuse("no axes are reduced, for which there is no attribute there")
-    return c.Identity(c.input(0))
+def axes_as_attribute(adapter: Adapter) -> AdaptedNode:
+    """Input 1, which must be constant, becomes attribute `axes`; a reduction over no axes has no counterpart."""
+    axes = adapter.as_attribute(1, "axes", AttributeType.INTS)
+    if axes is not None and (axes.ref or axes.value):
+        return adapter.same([adapter.input(0)], drop=("noop_with_empty_axes",), axes=axes)
+    if not adapter.inference.integer("noop_with_empty_axes"):
+        return adapter.same([adapter.input(0)], drop=("noop_with_empty_axes",))
+    if adapter.node.op_type not in UNCHANGED:
+        adapter.refuse("the target version has no attribute that reduces no axes")
+    return adapter.Identity(adapter.input(0))
 
 
-def integers_as_double(c: Change) -> Converted:
-    """From version 18 to 28 of a logarithm, which takes no integers any more: theirs is rounded toward zero."""
-    dtype = c.t.dtype(0)
-    return through(c, DataType.DOUBLE) if dtype is not None and dtype.is_integer else c.same()
+def integers_as_double(adapter: Adapter) -> AdaptedNode:
+    """From version 18 to 28 of a logarithm, which takes no integers: computed as double and truncated."""
+    dtype = adapter.inference.dtype(0)
+    return compute_in(adapter, DataType.DOUBLE) if dtype is not None and dtype.is_integer else adapter.same()
 
 
-def bytes_as_floats(c: Change) -> Converted:
-    """From version 12 to 11 of an extreme, which has no 8-bit integers; of nothing it is still their own extreme."""
-    dtype = c.t.dtype(0)
+def bytes_as_floats(adapter: Adapter) -> AdaptedNode:
+    """From version 12 to 11 of an extreme, which has no 8-bit integers; of an empty set it is that of their type."""
+    dtype = adapter.inference.dtype(0)
     if dtype not in (DataType.INT8, DataType.UINT8):
-        return c.same()
+        return adapter.same()
     low, high = (-128, 127) if dtype is DataType.INT8 else (0, 255)
-    found, end = ("Max", low) if c.node.op_type == "ReduceMax" else ("Min", high)
-    return through(
-        c, DataType.FLOAT, lambda c, reduced: c.op(found, reduced, c.constant(end, DataType.FLOAT))
+    combine, end = ("Max", low) if adapter.node.op_type == "ReduceMax" else ("Min", high)
+    return compute_in(
+        adapter,
+        DataType.FLOAT,
+        lambda adapter, reduced: adapter.op(combine, reduced, adapter.constant(end, DataType.FLOAT)),
     )
 
 
-def truths_as_bytes(c: Change) -> Converted:
-    """From version 20 to 18 of an extreme, which has no truth values."""
-    if c.t.dtype(0) is not DataType.BOOL:
-        return c.same()
-    return through(c, DataType.UINT8)
+def truths_as_bytes(adapter: Adapter) -> AdaptedNode:
+    """From version 20 to 18 of an extreme, which has no bool."""
+    if adapter.inference.dtype(0) is not DataType.BOOL:
+        return adapter.same()
+    return compute_in(adapter, DataType.UINT8)

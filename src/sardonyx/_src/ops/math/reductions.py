@@ -1,4 +1,4 @@
-"""ReduceSum and its kin: sums, products, means, norms, logarithms of sums and extremes along axes.
+"""The Reduce operators: sums, products, means, norms, logarithms of sums and extremes along axes.
 
 Spec: ai.onnx ReduceSum-1, -11, -13 and the other nine in 1, 11, 13 and 18 (ReduceMax and ReduceMin in 12 and 20,
 ReduceLogSum and ReduceLogSumExp in 28, too).  `axes`, an attribute at first, is an input from 18 on (ReduceSum: 13);
@@ -18,14 +18,16 @@ from typing import Any
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.dims import dim_product
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import BodyFacet, Operator, Tolerance
-from sardonyx._src.ops.arithmetic import in_float32
-from sardonyx._src.ops.axes import all_from_the_front
+from sardonyx._src.ops.api import BodyFacet, Operator
 from sardonyx._src.ops.math import reduced_bodies as bodies
 from sardonyx._src.ops.math import reduced_shapes as shapes
 from sardonyx._src.ops.math import reduction_steps as steps
-from sardonyx._src.ops.shapes import axes_of
+from sardonyx._src.ops.support.arithmetic import compute_in_float32
+from sardonyx._src.ops.support.axes import normalize_axes
+from sardonyx._src.ops.support.shapes import axes_of
+from sardonyx._src.ops.traits import Tolerance
 
 Axes = tuple[int, ...]
 Reduce = Callable[
@@ -42,12 +44,12 @@ def product(x: Array, axes: Axes, keepdims: bool) -> Array:
 
 
 def mean(x: Array, axes: Axes, keepdims: bool) -> Array:
-    """Of integers: rounded towards zero, and never more than the elements: what wraps around on the way wraps back."""
+    """Of integers: rounded towards zero; intermediate sums may wrap around, the result does not."""
     count = math.prod(x.shape[axis] for axis in axes)
     if x.dtype.kind == "f":
         return total(x, axes, keepdims) / x.dtype.type(count)
     if count == 0:
-        raise EvaluationError("there is no mean of no integers")
+        raise EvaluationError("the mean of integers must have at least one element; got none")
     wide = x.astype(np.int64 if x.dtype.kind == "i" else np.uint64)
     rest = total(wide % count, axes, keepdims)
     floor = np.add(total(wide // count, axes, keepdims), rest // count)  # `+` of scalars would warn
@@ -64,21 +66,21 @@ def sum_of_squares(x: Array, axes: Axes, keepdims: bool) -> Array:
 
 def root_of_squares(x: Array, axes: Axes, keepdims: bool) -> Array:
     """Of integers, whose squares wrap around like all their products: truncated."""
-    return into(np.sqrt(in_floats(sum_of_squares(x, axes, keepdims))), x)
+    return cast_result(np.sqrt(to_float(sum_of_squares(x, axes, keepdims))), x)
 
 
 def log_of_sum(x: Array, axes: Axes, keepdims: bool) -> Array:
     """Of integers: truncated."""
-    return into(np.log(in_floats(total(x, axes, keepdims))), x)
+    return cast_result(np.log(to_float(total(x, axes, keepdims))), x)
 
 
 def log_of_exponentials(x: Array, axes: Axes, keepdims: bool) -> Array:
     """Of integers: truncated."""
-    wide = in_floats(x)
+    wide = to_float(x)
     top = np.max(wide, axis=axes, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0).astype(wide.dtype)  # keeps exp below overflow
     logs = np.log(np.sum(np.exp(wide - top), axis=axes, keepdims=keepdims))
-    return into(logs + top.reshape(logs.shape), x)
+    return cast_result(logs + top.reshape(logs.shape), x)
 
 
 def greatest(x: Array, axes: Axes, keepdims: bool) -> Array:
@@ -92,26 +94,24 @@ def least(x: Array, axes: Axes, keepdims: bool) -> Array:
 
 
 def ends(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """What no element of this type is below, and what none is above."""
+    """A lower and an upper bound of all elements of this type."""
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return int(info.min), int(info.max)
     return (False, True) if dtype.kind == "b" else (-np.inf, np.inf)
 
 
-def in_floats(x: Array) -> Array:
+def to_float(x: Array) -> Array:
     return x if x.dtype.kind == "f" else x.astype(np.float64)
 
 
-def into(result: Array, x: Array) -> Array:
+def cast_result(result: Array, x: Array) -> Array:
     """The result in the element type of x; raises EvaluationError where integers cannot hold it."""
     if x.dtype.kind in "iu":
         low, high = ends(x.dtype)
         lost = ~((result > low - 1.0) & (result < high + 1.0))  # NaN is neither
         if lost.any():
-            raise EvaluationError(
-                f"a result is {np.asarray(result)[lost].flat[0]}, which {x.dtype} cannot hold"
-            )
+            raise EvaluationError(f"a result must fit {x.dtype}; got {np.asarray(result)[lost].flat[0]}")
     return np.asarray(result).astype(x.dtype, copy=False)
 
 
@@ -119,7 +119,7 @@ def into(result: Array, x: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Reduction:
+class ReductionSpec:
     """One of the operators: its versions with an attribute `axes`, those with an input, and what it computes."""
 
     name: str
@@ -130,19 +130,19 @@ class Reduction:
     tolerance: Tolerance = "rounding"
 
 
-TABLE = (
-    Reduction("ReduceSum", (1, 11), (13,), total, shapes.total),
-    Reduction("ReduceMean", (1, 11, 13), (18,), mean, shapes.mean),
-    Reduction("ReduceProd", (1, 11, 13), (18,), product, shapes.product),
-    Reduction("ReduceMax", (1, 11, 12, 13), (18, 20), greatest, shapes.greatest, "exact"),
-    Reduction("ReduceMin", (1, 11, 12, 13), (18, 20), least, shapes.least, "exact"),
-    Reduction("ReduceL1", (1, 11, 13), (18,), sum_of_magnitudes),
-    Reduction("ReduceL2", (1, 11, 13), (18,), root_of_squares),
-    Reduction("ReduceSumSquare", (1, 11, 13), (18,), sum_of_squares),
-    Reduction("ReduceLogSum", (1, 11, 13), (18, 28), log_of_sum),
-    Reduction("ReduceLogSumExp", (1, 11, 13), (18, 28), log_of_exponentials),
+REDUCTION_SPECS = (
+    ReductionSpec("ReduceSum", (1, 11), (13,), total, shapes.total),
+    ReductionSpec("ReduceMean", (1, 11, 13), (18,), mean, shapes.mean),
+    ReductionSpec("ReduceProd", (1, 11, 13), (18,), product, dim_product),
+    ReductionSpec("ReduceMax", (1, 11, 12, 13), (18, 20), greatest, shapes.greatest, "exact"),
+    ReductionSpec("ReduceMin", (1, 11, 12, 13), (18, 20), least, shapes.least, "exact"),
+    ReductionSpec("ReduceL1", (1, 11, 13), (18,), sum_of_magnitudes),
+    ReductionSpec("ReduceL2", (1, 11, 13), (18,), root_of_squares),
+    ReductionSpec("ReduceSumSquare", (1, 11, 13), (18,), sum_of_squares),
+    ReductionSpec("ReduceLogSum", (1, 11, 13), (18, 28), log_of_sum),
+    ReductionSpec("ReduceLogSumExp", (1, 11, 13), (18, 28), log_of_exponentials),
 )
-ABOUT = {
+REDUCTION_SUMMARIES = {
     "ReduceSum": "the sum of the elements along axes.",
     "ReduceMean": "the mean of the elements along axes.",
     "ReduceProd": "the product of the elements along axes.",
@@ -154,9 +154,9 @@ ABOUT = {
     "ReduceLogSum": "the logarithm of the sum along axes.",
     "ReduceLogSumExp": "the logarithm of the sum of exponentials along axes.",
 }
-BODIES: dict[
+REDUCTION_BODIES: dict[
     str, tuple[BodyFacet, int]
-] = {  # of the versions with an input, and the operator set that they go by
+] = {  # of the versions with an input, and the operator set that they use
     "ReduceL1": (bodies.sum_of_magnitudes, 13),
     "ReduceL2": (bodies.root_of_squares, 13),
     "ReduceSumSquare": (bodies.sum_of_squares, 13),
@@ -165,7 +165,7 @@ BODIES: dict[
 }
 
 
-def with_attribute(reduce: Reduce) -> Callable[..., Array]:
+def make_attribute_kernel(reduce: Reduce) -> Callable[..., Array]:
     def evaluate(data: Array, *, axes: tuple[int, ...] = (), keepdims: int) -> Array:
         chosen = axes_of(axes or range(data.ndim), data.ndim)
         return reduce(data, chosen, bool(keepdims))
@@ -173,11 +173,11 @@ def with_attribute(reduce: Reduce) -> Callable[..., Array]:
     return evaluate
 
 
-def with_input(reduce: Reduce) -> Callable[..., Array]:
+def make_input_kernel(reduce: Reduce) -> Callable[..., Array]:
     def evaluate(
         data: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int
     ) -> Array:
-        """axes: [n] int64; the elements themselves are still squared, or whatever the operator does with them."""
+        """axes: [n] int64; without axes to reduce, the elementwise part of the operator still applies."""
         named = [] if axes is None else axes.reshape(-1).tolist()
         if not named and not noop_with_empty_axes:
             named = list(range(data.ndim))
@@ -186,9 +186,9 @@ def with_input(reduce: Reduce) -> Callable[..., Array]:
     return evaluate
 
 
-def define_steps(op: Operator, reduction: Reduction) -> None:
+def define_steps(op: Operator, reduction: ReductionSpec) -> None:
     attribute, input = reduction.by_attribute[-1], reduction.by_input[0]
-    op.convert((11, 1))(all_from_the_front)
+    op.convert((11, 1))(normalize_axes)
     op.convert((attribute, input))(steps.axes_as_input)
     op.convert((input, attribute))(steps.axes_as_attribute)
     if 12 in reduction.by_attribute:
@@ -198,21 +198,28 @@ def define_steps(op: Operator, reduction: Reduction) -> None:
         op.convert((18, 28))(steps.integers_as_double)
 
 
-def define(reduction: Reduction) -> None:
-    op = Operator(reduction.name, tolerance=reduction.tolerance, about=ABOUT[reduction.name])
+def define(reduction: ReductionSpec) -> None:
+    op = Operator(
+        reduction.name,
+        tolerance=reduction.tolerance,
+        about=REDUCTION_SUMMARIES[reduction.name],
+        reduction=True,
+        computes_in_float32=True,
+        exact_in_half=reduction.tolerance == "exact",
+    )
     define_steps(op, reduction)
-    reduce = in_float32(reduction.reduce)
+    reduce = compute_in_float32(reduction.reduce)
     op.infer(*reduction.by_attribute, *reduction.by_input)(shapes.infer)
-    op.eval(*reduction.by_attribute)(with_attribute(reduce))
-    op.eval(*reduction.by_input)(with_input(reduce))
+    op.eval(*reduction.by_attribute)(make_attribute_kernel(reduce))
+    op.eval(*reduction.by_input)(make_input_kernel(reduce))
     if reduction.fold is not None:
         rounds = reduction.fold is shapes.mean  # which floats do not
-        value = shapes.folding(reduction.fold, only_integers=rounds)
+        value = shapes.make_value_facet(reduction.fold, only_integers=rounds)
         op.value(*reduction.by_attribute, *reduction.by_input)(value)
-    if reduction.name in BODIES:
-        body, opset = BODIES[reduction.name]
+    if reduction.name in REDUCTION_BODIES:
+        body, opset = REDUCTION_BODIES[reduction.name]
         op.body(*reduction.by_input, opset=opset)(body)
 
 
-for reduction in TABLE:
+for reduction in REDUCTION_SPECS:
     define(reduction)

@@ -8,17 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.body_text import element_type, scalar
 from sardonyx._src.ops.inference import Inference
-from sardonyx._src.ops.math.elementwise import function_of_one
+from sardonyx._src.ops.math.elementwise import define_unary
+from sardonyx._src.ops.support.body_text import element_type, scalar
 
-op = Operator("Relu", elementwise=True)
-function_of_one(op, (1, 6, 13, 14), lambda x: np.maximum(x, x.dtype.type(0)))
+op = Operator("Relu", elementwise=True, exact_in_half=True)
+define_unary(op, (1, 6, 13, 14), lambda x: np.maximum(x, x.dtype.type(0)))
 
 
 @op.body(14, opset=13)
-def body(t: Inference) -> str:
+def body(inference: Inference) -> str:
     return f"""(x) => (y) {{
-      zero = {scalar(0, element_type(t))}
+      zero = {scalar(0, element_type(inference))}
       y = Max(x, zero)
     }}"""

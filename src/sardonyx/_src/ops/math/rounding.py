@@ -9,37 +9,49 @@ import numpy as np
 
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.change import Change, Converted
-from sardonyx._src.ops.math.elementwise import function_of_one
+from sardonyx._src.ops.math.elementwise import define_unary
 from sardonyx._src.ops.math.symbolic import arithmetic
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-ceil = Operator("Ceil", elementwise=True, about="the least whole number not below each element.")
-floor = Operator("Floor", elementwise=True, about="the greatest whole number not above each element.")
+ceil = Operator(
+    "Ceil", elementwise=True, about="the least whole number not below each element.", exact_in_half=True
+)
+floor = Operator(
+    "Floor", elementwise=True, about="the greatest whole number not above each element.", exact_in_half=True
+)
 round_ = Operator(
-    "Round", elementwise=True, about="the nearest whole number, of two equally near the even one."
+    "Round",
+    elementwise=True,
+    about="the nearest whole number, of two equally near the even one.",
+    exact_in_half=True,
 )
 
-function_of_one(ceil, (1, 6, 13), np.ceil)
-function_of_one(floor, (1, 6, 13), np.floor)
-function_of_one(round_, (11, 22), np.rint)
+define_unary(ceil, (1, 6, 13), np.ceil)
+define_unary(floor, (1, 6, 13), np.floor)
+define_unary(round_, (11, 22), np.rint)
 
 
 @round_.convert((11, 0))
-def to_10(c: Change) -> Converted:
-    """The whole number below the size, or one more behind a half, or at one if that is even; with the sign of x."""
-    x, dtype = c.input(0), c.dtype(0)
+def to_10(adapter: Adapter) -> AdaptedNode:
+    """Round half to even: floor of the magnitude, plus one above a half, or at a half if odd; with the sign of x."""
+    x, dtype = adapter.input(0), adapter.dtype(0)
 
     def number(value: float) -> Value:
-        return c.constant(value, dtype)
+        return adapter.constant(value, dtype)
 
-    size = c.Abs(x)
-    below = c.Floor(size)
-    part = c.Sub(size, below)
-    is_odd = c.Greater(c.Sub(below, c.Mul(c.Floor(c.Mul(below, number(0.5))), number(2))), number(0.5))
-    is_far = c.Or(c.Greater(part, number(0.5)), c.And(is_odd, c.Not(c.Less(part, number(0.5)))))
-    near = c.Where(is_far, c.Add(below, number(1)), below)
-    signed = c.Where(c.Less(x, number(0)), c.Neg(near), near)
-    return c.Where(c.Greater(part, number(0)), signed, x)
+    size = adapter.Abs(x)
+    below = adapter.Floor(size)
+    part = adapter.Sub(size, below)
+    is_odd = adapter.Greater(
+        adapter.Sub(below, adapter.Mul(adapter.Floor(adapter.Mul(below, number(0.5))), number(2))),
+        number(0.5),
+    )
+    is_far = adapter.Or(
+        adapter.Greater(part, number(0.5)), adapter.And(is_odd, adapter.Not(adapter.Less(part, number(0.5))))
+    )
+    near = adapter.Where(is_far, adapter.Add(below, number(1)), below)
+    signed = adapter.Where(adapter.Less(x, number(0)), adapter.Neg(near), near)
+    return adapter.Where(adapter.Greater(part, number(0)), signed, x)
 
 
 for op in (ceil, floor, round_):

@@ -13,17 +13,17 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.body_text import element_type, real, scalar, wide_float
 from sardonyx._src.ops.inference import Inference
-from sardonyx._src.ops.math.elementwise import in_own_type
-from sardonyx._src.ops.shapes import same_tensor
+from sardonyx._src.ops.math.elementwise import round_to_input_type
+from sardonyx._src.ops.support.body_text import element_type, float_attribute, promoted_type, scalar
+from sardonyx._src.ops.support.shapes import same_tensor
 
 op = Operator("Shrink", tolerance="rounding", elementwise=True)
 op.infer(9)(same_tensor)
 
 
 @op.eval(9)
-@in_own_type
+@round_to_input_type
 def evaluate(input: Array, *, bias: float, lambd: float) -> Array:
     amount = bias if input.dtype.kind == "f" else whole(bias, input.dtype)
     raised = np.where(input < -lambd, input + amount, input.dtype.type(0))
@@ -33,16 +33,20 @@ def evaluate(input: Array, *, bias: float, lambd: float) -> Array:
 def whole(bias: float, dtype: np.dtype[np.generic]) -> Array:
     """The bias as an integer of that type, modulo 2 to its number of bits."""
     if not math.isfinite(bias):
-        raise EvaluationError(f"bias is {bias} and the elements are {dtype}; a finite bias is wanted")
+        raise EvaluationError(f"bias must be finite for elements of {dtype}; got {bias}")
     bits = 8 * dtype.itemsize
     return np.array(int(bias) % (1 << bits), f"u{dtype.itemsize}").astype(dtype)
 
 
 @op.body(9, opset=9)
-def body(t: Inference) -> str:
+def body(inference: Inference) -> str:
     """Integers of 8 and 16 bits, which Add does not take in this operator set, are computed in int64."""
-    dtype, lambd, bias = element_type(t), real(t, "lambd"), real(t, "bias")
-    compared = wide_float(dtype)
+    dtype, lambd, bias = (
+        element_type(inference),
+        float_attribute(inference, "lambd"),
+        float_attribute(inference, "bias"),
+    )
+    compared = promoted_type(dtype)
     own = compared
     if dtype.is_integer:
         own = DataType.UINT64 if dtype is DataType.UINT64 else DataType.INT64

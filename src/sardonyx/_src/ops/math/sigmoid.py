@@ -9,7 +9,7 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.math.elementwise import function_of_one
+from sardonyx._src.ops.math.elementwise import define_unary
 
 op = Operator("Sigmoid", tolerance="rounding", elementwise=True)
 
@@ -20,4 +20,4 @@ def sigmoid(x: Array) -> Array:
     return np.where(x < 0, small, 1) / (1 + small)
 
 
-function_of_one(op, (1, 6, 13), sigmoid)
+define_unary(op, (1, 6, 13), sigmoid)

@@ -10,9 +10,9 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.body_text import element_type, scalar
 from sardonyx._src.ops.inference import Inference
-from sardonyx._src.ops.math.elementwise import function_of_one
+from sardonyx._src.ops.math.elementwise import define_unary
+from sardonyx._src.ops.support.body_text import element_type, scalar
 
 op = Operator("Softplus", tolerance="rounding", elementwise=True)
 
@@ -22,13 +22,13 @@ def softplus(x: Array) -> Array:
     return np.logaddexp(x, x.dtype.type(0))
 
 
-function_of_one(op, (1, 22), softplus)
+define_unary(op, (1, 22), softplus)
 
 
 @op.body(22, opset=13)
 @op.body(1, opset=7)
-def body(t: Inference) -> str:
-    return f"(x) => (y) {{ {text('x', 'y', element_type(t))} }}"
+def body(inference: Inference) -> str:
+    return f"(x) => (y) {{ {text('x', 'y', element_type(inference))} }}"
 
 
 def text(x: str, y: str, dtype: DataType) -> str:

@@ -13,10 +13,11 @@ import numpy as np
 from sardonyx._src.ir.dims import dim_add
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.math.elementwise import in_own_type, require_same_shapes, same_shapes
-from sardonyx._src.ops.math.limited_broadcast_steps import alike
+from sardonyx._src.ops.math.elementwise import require_same_shapes, round_to_input_type, same_shapes
+from sardonyx._src.ops.math.legacy_broadcast_steps import broadcast_all_inputs
 from sardonyx._src.ops.math.symbolic import arithmetic
-from sardonyx._src.ops.shapes import broadcasting
+from sardonyx._src.ops.support.shapes import infer_broadcast
+from sardonyx._src.ops.traits import LegacyBroadcast
 
 sum_ = Operator(
     "Sum",
@@ -24,6 +25,7 @@ sum_ = Operator(
     elementwise=True,
     commutative=True,
     about="the inputs added up, element by element.",
+    legacy_broadcast=LegacyBroadcast("none", last_opset=7),
 )
 mean = Operator(
     "Mean",
@@ -31,24 +33,25 @@ mean = Operator(
     elementwise=True,
     commutative=True,
     about="the inputs added up, element by element, and divided by their number.",
+    legacy_broadcast=LegacyBroadcast("none", last_opset=7),
 )
 sum_.value(1, 6, 8, 13)(arithmetic(dim_add))
 
 for op in (sum_, mean):
     op.infer(1, 6)(same_shapes)
-    op.infer(8, 13)(broadcasting())
-    op.convert((6, 8))(lambda c: c.same())
-    op.convert((8, 6))(alike)
+    op.infer(8, 13)(infer_broadcast())
+    op.convert((6, 8))(lambda adapter: adapter.same())
+    op.convert((8, 6))(broadcast_all_inputs)
 
 
 @sum_.eval(8, 13)
-@in_own_type
+@round_to_input_type
 def sum_8(*data_0: Array) -> Array:
     return reduce(np.add, data_0)
 
 
 @mean.eval(8, 13)
-@in_own_type
+@round_to_input_type
 def mean_8(*data_0: Array) -> Array:
     return reduce(np.add, data_0) / len(data_0)
 

@@ -9,32 +9,32 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.body_text import element_type, real, scalar, wide_float
 from sardonyx._src.ops.inference import Inference
-from sardonyx._src.ops.math.elementwise import in_own_type
-from sardonyx._src.ops.shapes import same_tensor
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.math.elementwise import round_to_input_type
+from sardonyx._src.ops.support.body_text import element_type, float_attribute, promoted_type, scalar
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.support.shapes import same_tensor
 
-op = Operator("ThresholdedRelu", elementwise=True)
+op = Operator("ThresholdedRelu", elementwise=True, exact_in_half=True)
 op.infer(1, 10, 22)(same_tensor)
-op.convert((22, 10))(widening(NARROW_FLOATS))
+op.convert((22, 10))(promote_input(NARROW_FLOATS))
 
 
 @op.eval(1, 10, 22)
-@in_own_type
+@round_to_input_type
 def evaluate(X: Array, *, alpha: float) -> Array:
     return np.where(alpha < X, X, X.dtype.type(0))
 
 
 @op.body(22, opset=16)
 @op.body(10, opset=9)
-def body(t: Inference) -> str:
+def body(inference: Inference) -> str:
     """Narrow floats are compared as float: alpha need not be one of them."""
-    dtype = element_type(t)
-    compared = wide_float(dtype)
+    dtype = element_type(inference)
+    compared = promoted_type(dtype)
     return f"""(x) => (y) {{
       zero = {scalar(0, dtype)}
-      alpha = {scalar(real(t, "alpha"), compared)}
+      alpha = {scalar(float_attribute(inference, "alpha"), compared)}
       number = Cast <to = {int(compared)}> (x)
       is_above = Greater(number, alpha)
       y = Where(is_above, x, zero)

@@ -1,8 +1,8 @@
-"""TopK: the k largest or smallest elements along an axis, and where they were.
+"""TopK: the k largest or smallest elements along an axis, and their indices.
 
 Spec: ai.onnx TopK-1, -10, -11, -24.  k is an attribute in 1 and an input from 10 on; 11 adds `largest`, `sorted` and
 integers, 24 bfloat16.  Of equal elements the one with the lower index comes first.  Elements that need not be sorted
-are sorted all the same; NaN, of which the text says nothing, counts as larger than all numbers.
+are sorted all the same; NaN, which the text leaves open, counts as larger than all numbers.
 """
 
 from __future__ import annotations
@@ -17,106 +17,114 @@ from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import widen
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import axis_of
-from sardonyx._src.ops.widening import NARROW_FLOATS, cast, widening
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, cast, promote_input
+from sardonyx._src.ops.support.shapes import axis_of
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("TopK")
-FAR = 1e300  # beyond every number of the narrower floats
+op = Operator("TopK", exact_in_half=True, computes_in_float32=True)
+OUT_OF_RANGE = 1e300  # beyond the range of float
 
 
 @op.infer(1, 10, 11, 24)
-def infer(t: Inference) -> Result:
-    x, k = t.tensor(0), wanted(t)
+def infer(inference: Inference) -> Result:
+    x, k = inference.tensor(0), k_of(inference)
     shape = None
     if isinstance(k, int) and k < 0:
-        t.fail(f"k is {k}, where no negative number is wanted")
+        inference.fail(f"k must not be negative; got {k}")
     if x is not None and x.shape is not None:
-        axis = t.axis(t.integer("axis"), len(x.shape))
+        axis = inference.axis(inference.integer("axis"), len(x.shape))
         size = x.shape[axis]
         if isinstance(k, int) and isinstance(size, int) and k > size:
-            t.fail(f"k is {k}, where axis {axis} has {size} elements")
-        shape = (*x.shape[:axis], t.new_dim() if k is None else k, *x.shape[axis + 1 :])
+            inference.fail(f"k must be at most {size}, the size of axis {axis}; got {k}")
+        shape = (*x.shape[:axis], inference.new_dim() if k is None else k, *x.shape[axis + 1 :])
     return (None if x is None else TensorType(x.dtype, shape), TensorType(DataType.INT64, shape))
 
 
-def wanted(t: Inference) -> Dim:
-    if t.version == 1:
-        return t.integer("k")
-    dims, shape = t.dims(1), t.shape(1)
+def k_of(inference: Inference) -> Dim:
+    if inference.version == 1:
+        return inference.integer("k")
+    dims, shape = inference.dims(1), inference.shape(1)
     if shape is not None and (len(shape) != 1 or (isinstance(shape[0], int) and shape[0] != 1)):
-        t.fail(f"k is {t.type(1)}, where a vector of one element is wanted")
+        inference.fail(f"k must be a vector of one element; got {inference.type(1)}")
     return None if dims is None else dims[0]
 
 
-op.convert((24, 11))(widening(NARROW_FLOATS))
+op.convert((24, 11))(promote_input(NARROW_FLOATS))
 
 
 @op.convert((1, 10))
-def to_10(c: Change) -> Converted:
+def to_10(adapter: Adapter) -> AdaptedNode:
     """k becomes an input of one axis."""
-    given = c.node.attributes["k"]
-    k = c.Reshape(c.parameter(given), c.integers([1])) if given.ref else c.integers([c.t.integer("k")])
-    return c.same([c.input(0), k], drop=("k",))
+    attribute = adapter.node.attributes["k"]
+    k = (
+        adapter.Reshape(adapter.parameter(attribute), adapter.integers([1]))
+        if attribute.ref
+        else adapter.integers([adapter.inference.integer("k")])
+    )
+    return adapter.same([adapter.input(0), k], drop=("k",))
 
 
 @op.convert((10, 1))
-def to_1(c: Change) -> Converted:
-    return c.same([c.input(0)], k=c.as_attribute(1, "k", AttributeType.INT))
+def to_1(adapter: Adapter) -> AdaptedNode:
+    return adapter.same([adapter.input(0)], k=adapter.as_attribute(1, "k", AttributeType.INT))
 
 
 @op.convert((11, 10))
-def down_to_10(c: Change) -> Converted:
-    """Integers of up to 32 bits are chosen from as doubles; the least elements are the largest of their opposites."""
-    dtype, largest = c.dtype(0), bool(c.t.integer("largest"))
+def down_to_10(adapter: Adapter) -> AdaptedNode:
+    """Integers of up to 32 bits are selected as doubles; the least elements are the largest of the negated ones."""
+    dtype, largest = adapter.dtype(0), bool(adapter.inference.integer("largest"))
     if largest and not dtype.is_integer:
-        return c.same(drop=("largest", "sorted"))
+        return adapter.same(drop=("largest", "sorted"))
     if dtype in (DataType.INT64, DataType.UINT64, DataType.DOUBLE):
-        c.refuse(f"elements of {dtype.text} would have to be chosen from as numbers of a wider float type")
-    X = cast(c, c.input(0), DataType.DOUBLE)
-    kept = c.same([X if largest else opposite(c, X), c.input(1)], drop=("largest", "sorted"))
-    values, indices = c.add("TopK", kept.inputs, dict(kept.attributes), 2)
-    return [cast(c, values if largest else same_again(c, values), dtype), indices]
+        adapter.refuse(f"selecting from {dtype.text} takes a wider float type than double")
+    X = cast(adapter, adapter.input(0), DataType.DOUBLE)
+    node = adapter.same([X if largest else negate(adapter, X), adapter.input(1)], drop=("largest", "sorted"))
+    values, indices = adapter.add("TopK", node.inputs, dict(node.attributes), 2)
+    return [cast(adapter, values if largest else restore_negated(adapter, values), dtype), indices]
 
 
-def opposite(c: Change, X: Value) -> Value:
-    """The numbers with the other sign, in double, infinities as great numbers, and NaN below them."""
-    far = c.constant(FAR, DataType.DOUBLE)
-    bounded = c.Max(c.Min(X, far), c.Neg(far))
-    return c.Where(c.IsNaN(X), c.constant(-np.inf, DataType.DOUBLE), c.Neg(bounded))
+def negate(adapter: Adapter, X: Value) -> Value:
+    """The negated numbers in double, infinities clamped, and NaN below all of them."""
+    far = adapter.constant(OUT_OF_RANGE, DataType.DOUBLE)
+    bounded = adapter.Max(adapter.Min(X, far), adapter.Neg(far))
+    return adapter.Where(adapter.IsNaN(X), adapter.constant(-np.inf, DataType.DOUBLE), adapter.Neg(bounded))
 
 
-def same_again(c: Change, values: Value) -> Value:
-    """What `opposite` was made of, with great numbers that a Cast makes infinities."""
-    is_nan = c.Less(values, c.constant(-2 * FAR, DataType.DOUBLE))
-    return c.Where(is_nan, c.constant(np.nan, DataType.DOUBLE), c.Neg(values))
+def restore_negated(adapter: Adapter, values: Value) -> Value:
+    """The inverse of `negate`; clamped infinities become infinite again in the Cast."""
+    is_nan = adapter.Less(values, adapter.constant(-2 * OUT_OF_RANGE, DataType.DOUBLE))
+    return adapter.Where(is_nan, adapter.constant(np.nan, DataType.DOUBLE), adapter.Neg(values))
 
 
 @op.eval(1)
 def eval_1(X: Array, *, axis: int, k: int) -> tuple[Array, Array]:
-    return chosen(X, k, axis, largest=True)
+    return select_top(X, k, axis, largest=True)
 
 
 @op.eval(10, 11, 24, ignores=("sorted",))
 def evaluate(X: Array, K: Array, *, axis: int, largest: int = 1) -> tuple[Array, Array]:
     """X: [..., n, ...], K: [1] int64; Values, Indices: [..., k, ...] of the type of X and int64."""
     if K.shape != (1,):
-        raise EvaluationError(f"k has shape {list(K.shape)}, where a vector of one element is wanted")
-    return chosen(X, int(K[0]), axis, largest=bool(largest))
+        raise EvaluationError(f"k must have shape [1]; got {list(K.shape)}")
+    return select_top(X, int(K[0]), axis, largest=bool(largest))
 
 
-def chosen(x: Array, k: int, axis: int, *, largest: bool) -> tuple[Array, Array]:
+def select_top(x: Array, k: int, axis: int, *, largest: bool) -> tuple[Array, Array]:
     axis = axis_of(axis, x.ndim)
     if not 0 <= k <= x.shape[axis]:
-        raise EvaluationError(f"k is {k}, where axis {axis} has {x.shape[axis]} elements to choose from")
-    order = descending(widen(x), axis) if largest else np.argsort(widen(x), axis, kind="stable")
+        raise EvaluationError(f"k must be in [0, {x.shape[axis]}], up to the size of axis {axis}; got {k}")
+    order = (
+        descending(promote_to_float32(x), axis)
+        if largest
+        else np.argsort(promote_to_float32(x), axis, kind="stable")
+    )
     indices = order[(slice(None),) * axis + (slice(k),)].astype(np.int64, copy=False)
     return np.take_along_axis(x, indices, axis), indices
 
 
 def descending(x: Array, axis: int) -> Array:
-    """Where the elements of each line are from the largest to the smallest, the first of equals first."""
+    """The indices that sort each line in descending order, stably."""
     backwards = np.argsort(np.flip(x, axis), axis, kind="stable")
     return x.shape[axis] - 1 - np.flip(backwards, axis)

@@ -12,30 +12,30 @@ from sardonyx._src.ir.dims import Dim, known_equal
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.inference import Inference, Known, Result
-from sardonyx._src.ops.math.comparison_steps import without_where
-from sardonyx._src.ops.math.symbolic import NUMBERS, mapped
-from sardonyx._src.ops.shapes import broadcast
-from sardonyx._src.ops.widening import cast
+from sardonyx._src.ops.math.comparison_steps import decompose_where
+from sardonyx._src.ops.math.symbolic import SYMBOLIC_NUMBERS, map_elements
+from sardonyx._src.ops.support.promotion import cast
+from sardonyx._src.ops.support.shapes import broadcast
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Where", elementwise=True)
-op.convert((9, 0))(without_where)
+op = Operator("Where", elementwise=True, exact_in_half=True)
+op.convert((9, 0))(decompose_where)
 
 
 @op.convert((16, 9))
-def to_9(c: Change) -> Converted:
+def to_9(adapter: Adapter) -> AdaptedNode:
     """bfloat16 goes through float, which holds its numbers."""
-    if c.t.dtype(1) is not DataType.BFLOAT16:
-        return c.same()
-    numbers = [cast(c, c.input(i), DataType.FLOAT) for i in (1, 2)]
-    return cast(c, c.Where(c.input(0), *numbers), DataType.BFLOAT16)
+    if adapter.inference.dtype(1) is not DataType.BFLOAT16:
+        return adapter.same()
+    numbers = [cast(adapter, adapter.input(i), DataType.FLOAT) for i in (1, 2)]
+    return cast(adapter, adapter.Where(adapter.input(0), *numbers), DataType.BFLOAT16)
 
 
 @op.infer(9, 16)
-def infer(t: Inference) -> Result:
-    shape = broadcast(t, [t.shape(i) for i in range(3)])
-    dtype = t.dtype(1) or t.dtype(2)
+def infer(inference: Inference) -> Result:
+    shape = broadcast(inference, [inference.shape(i) for i in range(3)])
+    dtype = inference.dtype(1) or inference.dtype(2)
     return None if dtype is None else TensorType(dtype, shape)
 
 
@@ -45,12 +45,12 @@ def evaluate(condition: Array, X: Array, Y: Array) -> Array:
 
 
 @op.value(9, 16)
-def value(t: Inference) -> Known | None:
-    return mapped(t, chosen) if t.dtype(1) in NUMBERS else None
+def value(inference: Inference) -> Known | None:
+    return map_elements(inference, select) if inference.dtype(1) in SYMBOLIC_NUMBERS else None
 
 
-def chosen(condition: bool | None, x: Dim, y: Dim) -> Dim:
-    """x or y; what both are alike where the condition is not known."""
+def select(condition: bool | None, x: Dim, y: Dim) -> Dim:
+    """x or y; their common value if the condition is not known."""
     if condition is not None:
         return x if condition else y
     return x if known_equal(x, y) else None

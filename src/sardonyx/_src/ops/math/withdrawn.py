@@ -10,9 +10,9 @@ import numpy as np
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.math.elementwise import in_own_type
+from sardonyx._src.ops.math.elementwise import round_to_input_type
 from sardonyx._src.ops.math.softplus import softplus
-from sardonyx._src.ops.shapes import same_tensor
+from sardonyx._src.ops.support.shapes import same_tensor
 
 affine = Operator("Affine", tolerance="rounding", elementwise=True, about="alpha * x + beta.")
 parametric_softplus = Operator(
@@ -26,31 +26,31 @@ for op in (affine, parametric_softplus, scale_, scaled_tanh):
 
 
 @affine.eval(1)
-@in_own_type
+@round_to_input_type
 def eval_affine(X: Array, *, alpha: float, beta: float) -> Array:
     return alpha * X + beta
 
 
 @parametric_softplus.eval(1)
-@in_own_type
+@round_to_input_type
 def eval_parametric_softplus(X: Array, *, alpha: float | None = None, beta: float | None = None) -> Array:
-    return required(alpha, "alpha") * softplus(required(beta, "beta") * X)
+    return require_attribute(alpha, "alpha") * softplus(require_attribute(beta, "beta") * X)
 
 
 @scale_.eval(1)
-@in_own_type
+@round_to_input_type
 def eval_scale(input: Array, *, scale: float) -> Array:
     return scale * input
 
 
 @scaled_tanh.eval(1)
-@in_own_type
+@round_to_input_type
 def eval_scaled_tanh(input: Array, *, alpha: float | None = None, beta: float | None = None) -> Array:
-    return required(alpha, "alpha") * np.tanh(required(beta, "beta") * input)
+    return require_attribute(alpha, "alpha") * np.tanh(require_attribute(beta, "beta") * input)
 
 
-def required(value: float | None, name: str) -> float:
-    """The attribute, which has no default although no signature calls it required."""
+def require_attribute(value: float | None, name: str) -> float:
+    """The attribute, which has no default although no signature marks it required."""
     if value is None:
-        raise EvaluationError(f"{name} is missing; it has no default, so give it a value")
+        raise EvaluationError(f"attribute {name} must be set, as it has no default; got none")
     return value

@@ -13,22 +13,22 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import product
+from sardonyx._src.ops.support.shapes import element_count
 
 op = Operator("ArrayFeatureExtractor", "ai.onnx.ml")
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    data, indices = t.tensor(0), t.shape(1)
+def infer(inference: Inference) -> Result:
+    data, indices = inference.tensor(0), inference.shape(1)
     if data is None or data.shape is None:
         return data
     if not data.shape:
-        t.fail("input 0 is a scalar, which has no axis to choose from")
-    size, known = data.shape[-1], t.constant(1)
+        inference.fail("input 0 must have rank >= 1; got a scalar")
+    size, known = data.shape[-1], inference.constant(1)
     if isinstance(size, int) and known is not None and ((known < 0) | (known >= size)).any():
-        t.fail(f"an index lies outside of an axis of size {size}")
-    count = None if indices is None else product(indices)
+        inference.fail(f"an index lies outside of an axis of size {size}")
+    count = None if indices is None else element_count(indices)
     return TensorType(data.dtype, (*(data.shape[:-1] if len(data.shape) > 1 else (1,)), count))
 
 
@@ -36,7 +36,7 @@ def infer(t: Inference) -> Result:
 def evaluate(X: Array, Y: Array) -> Array:
     """X: [..., C], Y: any shape, int64; result: [..., elements of Y], at least two axes."""
     if X.ndim == 0:
-        raise EvaluationError("X is a scalar, which has no axis to choose from")
+        raise EvaluationError("X must have rank >= 1; got a scalar")
     indices = Y.reshape(-1)
     outside = (indices < 0) | (indices >= X.shape[-1])
     if outside.any():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.shapes import same_tensor
+from sardonyx._src.ops.support.shapes import same_tensor
 
 op = Operator("Binarizer", "ai.onnx.ml", elementwise=True)
 op.infer(1)(same_tensor)

@@ -1,6 +1,6 @@
 """CategoryMapper: strings to integers or integers to strings, by two parallel lists.
 
-Spec: ai.onnx.ml CategoryMapper-1.  The type of the input tells the direction; of several equal keys the last one counts.
+Spec: ai.onnx.ml CategoryMapper-1.  The type of the input selects the direction; of equal keys the last one counts.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.class_labels import count
-from sardonyx._src.ops.ml.lookup import chosen, positions, texts
+from sardonyx._src.ops.ml.lookup import find_positions, string_vector, take_or_default
 
 op = Operator("CategoryMapper", "ai.onnx.ml")
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    strings, integers = (count(t.attributes, name) for name in ("cats_strings", "cats_int64s"))
+def infer(inference: Inference) -> Result:
+    strings, integers = (count(inference.attributes, name) for name in ("cats_strings", "cats_int64s"))
     if strings != integers:
-        t.fail(f"{strings} cats_strings and {integers} cats_int64s are given, where pairs are wanted")
-    dtype = t.dtype(0)
+        inference.fail(f"cats_strings and cats_int64s must be of one length; got {strings} and {integers}")
+    dtype = inference.dtype(0)
     if dtype is None:
         return None
-    return TensorType(DataType.INT64 if dtype is DataType.STRING else DataType.STRING, t.shape(0))
+    return TensorType(DataType.INT64 if dtype is DataType.STRING else DataType.STRING, inference.shape(0))
 
 
 @op.eval(1)
@@ -41,9 +41,9 @@ def evaluate(
 ) -> Array:
     """X, result: any shape; int64 for strings, strings for int64."""
     if len(cats_strings) != len(cats_int64s):
-        what = f"{len(cats_strings)} cats_strings and {len(cats_int64s)} cats_int64s are given"
-        raise EvaluationError(f"{what}, where pairs are wanted")
-    strings, integers = texts(cats_strings), np.array(cats_int64s, np.int64)
+        lengths = f"{len(cats_strings)} and {len(cats_int64s)}"
+        raise EvaluationError(f"cats_strings and cats_int64s must be of one length; got {lengths}")
+    strings, integers = string_vector(cats_strings), np.array(cats_int64s, np.int64)
     if X.dtype.kind == "O":
-        return chosen(positions(X, strings, last=True), integers, default_int64)
-    return chosen(positions(X, integers, last=True), strings, default_string)
+        return take_or_default(find_positions(X, strings, last=True), integers, default_int64)
+    return take_or_default(find_positions(X, integers, last=True), strings, default_string)

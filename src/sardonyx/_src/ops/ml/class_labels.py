@@ -1,4 +1,4 @@
-"""The labels that classifiers choose from: integers or strings."""
+"""Class labels of classifiers: integers or strings."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.inference import Inference
-from sardonyx._src.ops.ml.lookup import texts
+from sardonyx._src.ops.ml.lookup import string_vector
 
 
 def labels_of(integers: tuple[int, ...] | None, strings: tuple[str, ...] | None) -> Array:
-    """The labels as a vector; an empty list counts as one that is not given."""
+    """The labels as a vector; an empty list counts as absent."""
     if bool(integers) == bool(strings):
-        raise EvaluationError("exactly one list of class labels is wanted, integers or strings")
-    return np.array(integers, np.int64) if integers else texts(strings or ())
+        raise EvaluationError("there must be one list of class labels, integers or strings; got both or none")
+    return np.array(integers, np.int64) if integers else string_vector(strings or ())
 
 
-def label_type(t: Inference, integers: str) -> tuple[DataType, int]:
+def label_type(inference: Inference, integers: str) -> tuple[DataType, int]:
     """The type of the labels and their number; `integers` names the attribute of integer labels."""
-    numbers, strings = count(t.attributes, integers), count(t.attributes, "classlabels_strings")
+    numbers, strings = (
+        count(inference.attributes, integers),
+        count(inference.attributes, "classlabels_strings"),
+    )
     if bool(numbers) == bool(strings):
-        t.fail("exactly one list of class labels is wanted, integers or strings")
+        inference.fail("there must be one list of class labels, integers or strings; got both or none")
     return (DataType.INT64, numbers) if numbers else (DataType.STRING, strings)
 
 

@@ -1,4 +1,4 @@
-"""DictVectorizer: the values of a map, each at the place that its key has in a vocabulary.
+"""DictVectorizer: the values of a map, each at the index of its key in a vocabulary.
 
 Spec: ai.onnx.ml DictVectorizer-1.  The text calls the result 1-D; it is one row, [1, C], in every known runtime and so
 here.  Keys outside of the vocabulary are left out, as in scikit-learn; places without value hold zero or "".
@@ -35,19 +35,19 @@ def evaluate(
 
 
 def vocabulary(int64s: object, strings: object) -> tuple[int | str, ...]:
-    given = [v for v in (int64s, strings) if isinstance(v, tuple)]
-    if len(given) != 1:
-        raise EvaluationError("exactly one of int64_vocabulary and string_vocabulary is wanted")
-    if len(set(given[0])) < len(given[0]):
-        raise EvaluationError("the vocabulary names a key twice, so that it has no one place")
-    return given[0]
+    lists = [v for v in (int64s, strings) if isinstance(v, tuple)]
+    if len(lists) != 1:
+        raise EvaluationError("one of int64_vocabulary and string_vocabulary must be set; got both or none")
+    if len(set(lists[0])) < len(lists[0]):
+        raise EvaluationError("the keys of the vocabulary must be distinct")
+    return lists[0]
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    dtype = element_type(t)
+def infer(inference: Inference) -> Result:
+    dtype = element_type(inference)
     try:
-        words = vocabulary(*map(t.attributes.get, ("int64_vocabulary", "string_vocabulary")))
+        words = vocabulary(*map(inference.attributes.get, ("int64_vocabulary", "string_vocabulary")))
     except EvaluationError as error:
-        t.fail(error.why)
+        inference.fail(error.why)
     return None if dtype is None else TensorType(dtype, (1, len(words)))

@@ -1,4 +1,7 @@
-"""TreeEnsemble (version 5) as a TreeEnsembleRegressor, whose nodes and leaves share their lists (version 3)."""
+"""Version adapter from TreeEnsemble (version 5) to TreeEnsembleRegressor (version 3).
+
+Nodes and leaves have separate lists in version 5 and share them in 3.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,18 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.ml.forest import LEAF, MEMBER, MODES, Forest
 from sardonyx._src.ops.ml.tree_conversion import ML, is_float
 from sardonyx._src.ops.ml.tree_ensemble import ensemble_forest
 from sardonyx._src.ops.ml.tree_ensemble import op as ensemble_op
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-MOST_NODES = 1 << 24  # of trees whose parts are repeated
+MAX_EXPANDED_NODES = 1 << 24  # of trees after shared subtrees are duplicated
 
 
 @dataclass(slots=True)
-class Shared:
-    """The lists of a TreeEnsembleRegressor as they grow; trees of one id each."""
+class RegressorLists:
+    """Builder of the attribute lists of a TreeEnsembleRegressor."""
 
     trees: list[int] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)
@@ -34,8 +37,8 @@ class Shared:
 
     def node(self, tree: int, mode: str, feature: int = 0, value: float = 0.0, missing: int = 0) -> int:
         place = len(self.nodes)
-        if place >= MOST_NODES:
-            raise EvaluationError(f"its trees would have more than {MOST_NODES} nodes")
+        if place >= MAX_EXPANDED_NODES:
+            raise EvaluationError(f"the expanded trees must have at most {MAX_EXPANDED_NODES} nodes")
         self.trees.append(tree)
         self.nodes.append(place)
         self.features.append(feature)
@@ -47,9 +50,11 @@ class Shared:
         return place
 
     def add(self, forest: Forest) -> None:
-        """Each tree with nodes of its own; what stands below two nodes is there twice."""
+        """Adds each tree with nodes of its own; subtrees shared by two nodes are duplicated."""
         for tree, root in enumerate(forest.roots.tolist()):
-            pending: list[tuple[int, list[tuple[int, int]]]] = [(root, [])]  # a node, and who leads to it
+            pending: list[tuple[int, list[tuple[int, int]]]] = [
+                (root, [])
+            ]  # a node, and its (parent, side) links
             while pending:
                 old, parents = pending.pop()
                 first, below = self.grow(forest, tree, old)
@@ -60,12 +65,14 @@ class Shared:
     def grow(
         self, forest: Forest, tree: int, old: int
     ) -> tuple[int, list[tuple[int, list[tuple[int, int]]]]]:
-        """The new node for an old one, or several for one that asks for members of a set; and what goes below."""
+        """The first new node for an old one (a set membership becomes a chain of nodes), and its pending children."""
         feature, missing = int(forest.feature[old]), int(forest.missing_true[old])
         if forest.mode[old] == LEAF:
             place = self.node(tree, "LEAF")
-            for at in range(int(forest.starts[old]), int(forest.starts[old + 1])):
-                self.votes.append((tree, place, int(forest.vote_target[at]), float(forest.vote_weight[at])))
+            for vote in range(int(forest.starts[old]), int(forest.starts[old + 1])):
+                self.votes.append(
+                    (tree, place, int(forest.vote_target[vote]), float(forest.vote_weight[vote]))
+                )
             return place, []
         if forest.mode[old] != MEMBER:
             name = MODES[int(forest.mode[old])]
@@ -78,26 +85,30 @@ class Shared:
                 self.node(tree, "BRANCH_EQ", feature, value, missing if i == 0 else 0)
                 for i, value in enumerate(members)
             ]
-        for before, behind in pairwise(chain):
-            self.children[1][before] = behind
+        for link, next_link in pairwise(chain):
+            self.children[1][link] = next_link
         on_true, on_false = int(forest.on_true[old]), int(forest.on_false[old])
         below = [(on_true, [(place, 0)]) for place in chain]
         return chain[0], [*below, (on_false, [(chain[-1], 1)])]
 
 
 @ensemble_op.convert((5, 0))
-def ensemble_to_regressor(c: Change) -> Converted:
-    """The same trees; sets of members are chains of comparisons."""
-    if c.dtype(0) is DataType.DOUBLE:
-        c.refuse("results there are of float, and these of double")
-    x = c.input(0) if c.dtype(0) is DataType.FLOAT else c.Cast(c.input(0), to=DataType.FLOAT)
+def ensemble_to_regressor(adapter: Adapter) -> AdaptedNode:
+    """The same trees; set membership becomes a chain of comparisons."""
+    if adapter.dtype(0) is DataType.DOUBLE:
+        adapter.refuse("the target operator computes float results; got double")
+    x = (
+        adapter.input(0)
+        if adapter.dtype(0) is DataType.FLOAT
+        else adapter.Cast(adapter.input(0), to=DataType.FLOAT)
+    )
     try:
-        forest, targets, function, post = ensemble_forest(c.t.attributes)
-        lists = Shared()
+        forest, targets, function, post = ensemble_forest(adapter.inference.attributes)
+        lists = RegressorLists()
         lists.add(forest)
     except EvaluationError as error:
-        c.refuse(error.why)
-    result = c.op(
+        adapter.refuse(error.why)
+    result = adapter.op(
         "TreeEnsembleRegressor",
         x,
         domain=ML,
@@ -110,19 +121,19 @@ def ensemble_to_regressor(c: Change) -> Converted:
         nodes_nodeids=lists.nodes,
         nodes_treeids=lists.trees,
         nodes_truenodeids=lists.children[0],
-        nodes_values=floats(c, lists.values, "nodes_splits"),
+        nodes_values=floats(adapter, lists.values, "nodes_splits"),
         post_transform=post,
         target_ids=[v[2] for v in lists.votes],
         target_nodeids=[v[1] for v in lists.votes],
         target_treeids=[v[0] for v in lists.votes],
-        target_weights=floats(c, [v[3] for v in lists.votes], "leaf_weights"),
+        target_weights=floats(adapter, [v[3] for v in lists.votes], "leaf_weights"),
     )
-    return result if x is c.input(0) else c.Cast(result, to=c.dtype(0))
+    return result if x is adapter.input(0) else adapter.Cast(result, to=adapter.dtype(0))
 
 
-def floats(c: Change, values: Sequence[float], what: str) -> list[float]:
+def floats(adapter: Adapter, values: Sequence[float], what: str) -> list[float]:
     with np.errstate(over="ignore"):
         wide = [v for v in values if not is_float(v)]
     if wide:
-        c.refuse(f"{what} has {wide[0]}, which is no number of float")
+        adapter.refuse(f"{what} must be exact in float; got {wide[0]}")
     return list(values)

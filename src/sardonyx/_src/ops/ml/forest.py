@@ -1,4 +1,4 @@
-"""Decision trees as arrays, and the leaves that rows of features come to.
+"""Decision trees as arrays, and the leaves that rows of features reach.
 
 Spec: TreeEnsemble-5 and its forerunners.  Nodes of all trees have one numbering; a leaf is its own child, so that all
 rows can go through all trees level by level.  NaN, a missing value, takes the branch that the node names for it.
@@ -28,7 +28,7 @@ LEAF = len(
     )
 )
 LEQ, LT, GTE, GT, EQ, NEQ, MEMBER = range(LEAF)
-CHUNK = 1 << 20  # pairs of a row and a tree that are on their way at once
+MAX_CHUNK_PAIRS = 1 << 20  # pairs of a row and a tree that are evaluated at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,17 @@ class Members:
         if not len(self.values):
             return np.zeros(x.shape, np.bool_)
         rank = np.minimum(np.searchsorted(self.values, x), len(self.values) - 1)
-        wanted = nodes * len(self.values) + rank
-        place = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
-        return (self.values[rank] == x) & (self.pairs[place] == wanted)
+        pair = nodes * len(self.values) + rank
+        place = np.minimum(np.searchsorted(self.pairs, pair), len(self.pairs) - 1)
+        return (self.values[rank] == x) & (self.pairs[place] == pair)
 
 
-NOBODY = Members(np.zeros(0), np.zeros(0, np.int64))
+NO_MEMBERS = Members(np.zeros(0), np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Nodes: [nodes] each; votes: those of node i stand from starts[i] to starts[i + 1]."""
+    """Nodes: [nodes] each; votes: those of node i are at starts[i] to starts[i + 1]."""
 
     roots: Ints
     feature: Ints
@@ -65,17 +65,19 @@ class Forest:
     starts: Ints  # [nodes + 1]
     vote_target: Ints
     vote_weight: NDArray[np.float64]
-    members: Members = NOBODY
+    members: Members = NO_MEMBERS
 
     def leaves(self, rows: Array) -> Ints:
-        """rows: [N, F], result: [N, trees], the leaf that each row comes to in each tree."""
+        """rows: [N, F], result: [N, trees], the leaf that each row reaches in each tree."""
         features = self.feature[self.mode != LEAF]
         if features.size and not 0 <= features.min() <= features.max() < rows.shape[1]:
             outside = features.min() if features.min() < 0 else features.max()
-            raise EvaluationError(f"feature id {outside} lies outside of rows of {rows.shape[1]} features")
+            raise EvaluationError(
+                f"feature ids must be in [0, {rows.shape[1]}), the features of a row; got {outside}"
+            )
         x = rows.astype(np.float64)
         result = np.tile(self.roots, (len(x), 1))
-        step = max(1, CHUNK // max(1, len(self.roots)))
+        step = max(1, MAX_CHUNK_PAIRS // max(1, len(self.roots)))
         for start in range(0, len(x), step):
             self.descend(x[start : start + step], result[start : start + step])
         return result
@@ -84,76 +86,78 @@ class Forest:
         """Replaces nodes, [n, trees], by the leaves below them."""
         row, tree = np.nonzero(self.mode[nodes] != LEAF)
         while len(row):
-            at = nodes[row, tree]
-            value = x[row, self.feature[at]]
-            taken = np.where(np.isnan(value), self.missing_true[at], self.holds(at, value))
-            below = np.where(taken, self.on_true[at], self.on_false[at])
+            current = nodes[row, tree]
+            value = x[row, self.feature[current]]
+            is_true = np.where(np.isnan(value), self.missing_true[current], self.holds(current, value))
+            below = np.where(is_true, self.on_true[current], self.on_false[current])
             nodes[row, tree] = below
             inner = self.mode[below] != LEAF
             row, tree = row[inner], tree[inner]
 
     def holds(self, nodes: Ints, x: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether the comparison of each node is true of its x."""
+        """Whether the comparison of each node holds for its x."""
         mode, threshold = self.mode[nodes], self.threshold[nodes]
         kinds = np.unique(mode).tolist()
         if len(kinds) == 1 and kinds[0] != MEMBER:
-            return compared(kinds[0], x, threshold)
+            return compare(kinds[0], x, threshold)
         result = np.zeros(x.shape, np.bool_)
         for kind in kinds:
             of_kind = mode == kind
             if kind == MEMBER:
                 result[of_kind] = self.members.hold(nodes[of_kind], x[of_kind])
             else:
-                result[of_kind] = compared(kind, x[of_kind], threshold[of_kind])
+                result[of_kind] = compare(kind, x[of_kind], threshold[of_kind])
         return result
 
 
-def compared(mode: int, x: NDArray[np.float64], threshold: NDArray[np.float64]) -> NDArray[np.bool_]:
+def compare(mode: int, x: NDArray[np.float64], threshold: NDArray[np.float64]) -> NDArray[np.bool_]:
     comparison = (np.less_equal, np.less, np.greater_equal, np.greater, np.equal, np.not_equal)[mode]
     return comparison(x, threshold)
 
 
 def check_acyclic(on_true: Ints, on_false: Ints, mode: Ints) -> None:
-    """Raises EvaluationError when a way from child to child never ends.
+    """Raises EvaluationError if the child relation has a cycle.
 
-    Nodes that no node leads to are taken away until none is left; what lies on a circle stays.
+    Kahn's algorithm: nodes without incoming edges are removed until none is left; cycles remain.
     """
     inner = mode != LEAF
     edges = np.concatenate([on_true[inner], on_false[inner]])
     incoming = np.bincount(edges, minlength=len(mode))
     free = np.flatnonzero(incoming == 0)
-    taken = 0
+    removed = 0
     while len(free):
-        taken += len(free)
+        removed += len(free)
         within = free[inner[free]]
         children, counts = np.unique(np.concatenate([on_true[within], on_false[within]]), return_counts=True)
         incoming[children] -= counts
         free = children[incoming[children] == 0]
-    if taken < len(mode):
-        raise EvaluationError(f"node {np.flatnonzero(incoming > 0)[0]} of the trees leads back to itself")
+    if removed < len(mode):
+        raise EvaluationError(
+            f"the trees must be acyclic; node {np.flatnonzero(incoming > 0)[0]} leads back to itself"
+        )
 
 
-def grouped(nodes: Ints, count: int) -> tuple[Ints, Ints]:
-    """An order that brings votes of one node together, and where those of each node start: [votes], [count + 1]."""
+def group_votes(nodes: Ints, count: int) -> tuple[Ints, Ints]:
+    """The order that groups votes by node, and the start of each node's votes: [votes], [count + 1]."""
     order = np.argsort(nodes, kind="stable")
     starts = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(nodes, minlength=count), out=starts[1:])
     return order, starts
 
 
-def parallel(**lists: object) -> int:
-    """The common length of lists or vectors; raises EvaluationError where there is none."""
+def common_length(**lists: object) -> int:
+    """The common length of lists or vectors; raises EvaluationError if they differ."""
     sizes = {name: len(values) for name, values in lists.items() if isinstance(values, tuple | np.ndarray)}
     if len(set(sizes.values())) > 1:
         described = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        raise EvaluationError(f"lists that belong together differ in length: {described}")
+        raise EvaluationError(f"parallel lists must be of one length; got {described}")
     return next(iter(sizes.values()), 0)
 
 
-def within(values: Ints, size: int, name: str) -> Ints:
-    """values, if all lie in [0, size); raises EvaluationError."""
+def check_range(values: Ints, size: int, name: str) -> Ints:
+    """The values; raises EvaluationError unless all lie in [0, size)."""
     outside = (values < 0) | (values >= size)
     if outside.any():
         place = int(np.flatnonzero(outside)[0])
-        raise EvaluationError(f"{name}[{place}] is {values[place]}, where 0 to {size - 1} are allowed")
+        raise EvaluationError(f"{name}[{place}] must be in [0, {size}); got {values[place]}")
     return values

@@ -1,4 +1,4 @@
-"""Imputer: elements of one value, mostly a mark for a missing one, replaced.
+"""Imputer: elements equal to a given value (usually a marker of missing data) replaced.
 
 Spec: ai.onnx.ml Imputer-1.  Integers use the attributes of integers, floats those of floats; NaN can be replaced, too.
 """
@@ -19,17 +19,17 @@ op = Operator("Imputer", "ai.onnx.ml")
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    found = t.tensor(0)
-    if found is None:
+def infer(inference: Inference) -> Result:
+    type = inference.tensor(0)
+    if type is None:
         return None
-    name = "imputed_value_floats" if found.dtype.is_float else "imputed_value_int64s"
-    shape = found.shape
+    name = "imputed_value_floats" if type.dtype.is_float else "imputed_value_int64s"
+    shape = type.shape
     features: Dim = None if shape is None else shape[-1] if shape else 1
-    given = count(t.attributes, name)
-    if given not in (1, features) and (given == 0 or isinstance(features, int)):
-        t.fail(f"{name} has {given} elements for {found}; 1 or one for each feature are wanted")
-    return TensorType(found.dtype, found.shape)
+    length = count(inference.attributes, name)
+    if length not in (1, features) and (length == 0 or isinstance(features, int)):
+        inference.fail(f"{name} must have one element, or one for each feature of {type}; got {length}")
+    return TensorType(type.dtype, type.shape)
 
 
 @op.eval(1)
@@ -47,7 +47,7 @@ def evaluate(
     if len(values) not in (1, X.shape[-1] if X.ndim else 1):
         name = "imputed_value_floats" if is_float else "imputed_value_int64s"
         raise EvaluationError(
-            f"{name} has {len(values)} elements for X of shape {list(X.shape)}, 1 or one for each feature are wanted"
+            f"{name} must have one element, or one for each feature of X {list(X.shape)}; got {len(values)}"
         )
     replaced = replaced_value_float if is_float else replaced_value_int64
     missing = np.isnan(X) if replaced != replaced else replaced == X

@@ -1,7 +1,7 @@
 """LinearClassifier: one linear score for each class, and the class of the highest one.
 
-Spec: ai.onnx.ml LinearClassifier-1, whose text leaves most of it open.  A single score stands for the second of two
-classes, which wins where it is positive; the first one has the rest to 1.  Post transforms change no label.
+Spec: ai.onnx.ml LinearClassifier-1, whose text leaves most of it open.  A single score is that of the second of two
+classes, which wins if it is positive; the first one has 1 minus it.  Post transforms change no label.
 """
 
 from __future__ import annotations
@@ -18,9 +18,15 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 from sardonyx._src.ops.ml.class_labels import count, label_type, labels_of
 from sardonyx._src.ops.ml.linear_models import linear_scores
-from sardonyx._src.ops.ml.post_transforms import both_classes, transformed
+from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS, apply_post_transform, both_classes
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("LinearClassifier", "ai.onnx.ml", tolerance="rounding")
+op = Operator(
+    "LinearClassifier",
+    "ai.onnx.ml",
+    tolerance="rounding",
+    enum_attributes={"post_transform": enum_values(*POST_TRANSFORMS)},
+)
 
 
 @op.eval(1, ignores=("multi_class",))
@@ -40,23 +46,27 @@ def evaluate(
         both = both_classes(scores, post_transform, signed=False)
         return labels[(scores[:, 0] > 0).astype(np.int64)], both.astype(np.float32)
     if not 0 < scores.shape[1] <= len(labels):
-        raise EvaluationError(f"{len(labels)} class labels are given for {scores.shape[1]} scores")
-    return labels[scores.argmax(axis=1)], transformed(scores, post_transform).astype(np.float32)
+        raise EvaluationError(
+            f"there must be {scores.shape[1]} class labels, one for each score; got {len(labels)}"
+        )
+    return labels[scores.argmax(axis=1)], apply_post_transform(scores, post_transform).astype(np.float32)
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    dtype, labels = label_type(t, "classlabels_ints")
-    n, length = batch(t)
-    coefficients = t.attributes["coefficients"]
+def infer(inference: Inference) -> Result:
+    dtype, labels = label_type(inference, "classlabels_ints")
+    n, length = batch(inference)
+    coefficients = inference.attributes["coefficients"]
     assert isinstance(coefficients, tuple), "coefficients are no list"
     scores: Dim = None
     if isinstance(length, int) and length > 0:
         scores, rest = divmod(len(coefficients), length)
         if rest or not 0 < scores <= labels:
-            t.fail(f"{len(coefficients)} coefficients are given for {labels} classes of {length} features")
-        intercepts = count(t.attributes, "intercepts")
+            inference.fail(
+                f"there must be {length} coefficients for each of {labels} classes; got {len(coefficients)} in all"
+            )
+        intercepts = count(inference.attributes, "intercepts")
         if intercepts not in (0, scores):
-            t.fail(f"{intercepts} intercepts are given for {scores} scores")
+            inference.fail(f"there must be {scores} intercepts, one for each score; got {intercepts}")
         scores = 2 if scores == 1 and labels == 2 else scores
     return TensorType(dtype, (n,)), TensorType(DataType.FLOAT, (n, scores))

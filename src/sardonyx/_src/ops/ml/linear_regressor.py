@@ -15,9 +15,15 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 from sardonyx._src.ops.ml.linear_models import linear_scores
-from sardonyx._src.ops.ml.post_transforms import transformed
+from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS, apply_post_transform
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("LinearRegressor", "ai.onnx.ml", tolerance="rounding")
+op = Operator(
+    "LinearRegressor",
+    "ai.onnx.ml",
+    tolerance="rounding",
+    enum_attributes={"post_transform": enum_values(*POST_TRANSFORMS)},
+)
 
 
 @op.eval(1)
@@ -31,20 +37,26 @@ def evaluate(
 ) -> Array:
     """X: [N, C] or [C], result: [N, targets] float32; coefficients: C for each target."""
     if targets < 1:
-        raise EvaluationError(f"targets is {targets}, where a positive number is wanted")
+        raise EvaluationError(f"targets must be positive; got {targets}")
     scores = linear_scores(rows(X), coefficients, intercepts, targets)
-    return transformed(scores, post_transform).astype(np.float32)
+    return apply_post_transform(scores, post_transform).astype(np.float32)
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    rows, features = batch(t)
-    targets, given = t.integer("targets"), t.attributes.get("coefficients")
+def infer(inference: Inference) -> Result:
+    rows, features = batch(inference)
+    targets, coefficients = inference.integer("targets"), inference.attributes.get("coefficients")
     if targets < 1:
-        t.fail(f"targets is {targets}, where a positive number is wanted")
-    intercepts = t.attributes.get("intercepts")
+        inference.fail(f"targets must be positive; got {targets}")
+    intercepts = inference.attributes.get("intercepts")
     if isinstance(intercepts, tuple) and len(intercepts) not in (0, targets):
-        t.fail(f"{len(intercepts)} intercepts are given for {targets} targets")
-    if isinstance(features, int) and isinstance(given, tuple) and len(given) != targets * features:
-        t.fail(f"{len(given)} coefficients are given for {targets} targets of {features} features")
+        inference.fail(f"there must be {targets} intercepts, one for each target; got {len(intercepts)}")
+    if (
+        isinstance(features, int)
+        and isinstance(coefficients, tuple)
+        and len(coefficients) != targets * features
+    ):
+        inference.fail(
+            f"there must be {features} coefficients for each of {targets} targets; got {len(coefficients)} in all"
+        )
     return TensorType(DataType.FLOAT, (rows, targets))

@@ -14,15 +14,18 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("Normalizer", "ai.onnx.ml", tolerance="rounding")
+op = Operator(
+    "Normalizer", "ai.onnx.ml", tolerance="rounding", enum_attributes={"norm": enum_values("MAX", "L1", "L2")}
+)
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    shape = t.shape(0)
+def infer(inference: Inference) -> Result:
+    shape = inference.shape(0)
     if shape is not None and len(shape) not in (1, 2):
-        t.fail(f"input 0 has rank {len(shape)}, where [N, C] or [C] is wanted")
+        inference.fail(f"input 0 must be [N, C] or [C]; got rank {len(shape)}")
     return TensorType(DataType.FLOAT, shape)
 
 
@@ -30,7 +33,7 @@ def infer(t: Inference) -> Result:
 def evaluate(X: Array, *, norm: str) -> Array:
     """X, result: [N, C] or [C]; the result is float32."""
     if X.ndim not in (1, 2):
-        raise EvaluationError(f"X has shape {list(X.shape)}, where [N, C] or [C] is wanted")
+        raise EvaluationError(f"X must be [N, C] or [C]; got shape {list(X.shape)}")
     x = X.astype(np.float64)
     if X.shape[-1] == 0:
         return x.astype(np.float32)
@@ -46,4 +49,4 @@ def length(x: Array, norm: str) -> Array:
         return np.abs(x).sum(axis=-1, keepdims=True)
     if norm == "L2":
         return np.sqrt((x * x).sum(axis=-1, keepdims=True))
-    raise EvaluationError(f"norm is {norm!r}, where MAX, L1 and L2 are known")
+    raise EvaluationError(f"norm must be MAX, L1 or L2; got {norm!r}")

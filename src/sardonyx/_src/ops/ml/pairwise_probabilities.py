@@ -1,4 +1,4 @@
-"""Probabilities of classes from those of one class against another.
+"""Class probabilities by pairwise coupling.
 
 Method 2 of Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise coupling" (2004), with
 the limits that LIBSVM sets: the probabilities p minimise the sum over pairs of (r_ji p_i - r_ij p_j) ** 2.
@@ -12,18 +12,18 @@ import numpy as np
 
 from sardonyx._src.ops.ml.post_transforms import Scores
 
-LEAST = 1e-7  # the smallest probability of a pair
-ROUNDS = 100
+MIN_PROBABILITY = 1e-7  # of a pair
+MIN_ROUNDS = 100
 
 
-def coupled(values: Scores, a: Scores, b: Scores, classes: int) -> Scores:
+def couple_probabilities(values: Scores, a: Scores, b: Scores, classes: int) -> Scores:
     """values: [N, pairs] decision values, a, b: [pairs]; result: [N, classes]."""
     with np.errstate(all="ignore"):
-        wins = np.clip(1 / (1 + np.exp(values * a + b)), LEAST, 1 - LEAST)
+        wins = np.clip(1 / (1 + np.exp(values * a + b)), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     r = np.zeros((len(values), classes, classes))
     for p, (i, j) in enumerate(combinations(range(classes), 2)):
         r[:, i, j], r[:, j, i] = wins[:, p], 1 - wins[:, p]
-    return minimised(quadratic(r))
+    return minimize(quadratic(r))
 
 
 def quadratic(r: Scores) -> Scores:
@@ -34,23 +34,23 @@ def quadratic(r: Scores) -> Scores:
     return Q
 
 
-def minimised(Q: Scores) -> Scores:
-    """One coordinate after the other, until all conditions hold to 0.005 / classes."""
+def minimize(Q: Scores) -> Scores:
+    """Coordinate descent until all optimality conditions hold to 0.005 / classes."""
     classes = Q.shape[1]
     p = np.full((len(Q), classes), 1 / classes)
     active = np.arange(len(Q))
-    for _ in range(max(ROUNDS, classes)):
+    for _ in range(max(MIN_ROUNDS, classes)):
         Qp = np.einsum("nij,nj->ni", Q[active], p[active])
         pQp = (p[active] * Qp).sum(axis=1)
         far = np.abs(Qp - pQp[:, np.newaxis]).max(axis=1) >= 0.005 / classes
         active = active[far]
         if not len(active):
             break
-        p[active] = swept(Q[active], p[active], Qp[far], pQp[far])
+        p[active] = sweep(Q[active], p[active], Qp[far], pQp[far])
     return p
 
 
-def swept(Q: Scores, p: Scores, Qp: Scores, pQp: Scores) -> Scores:
+def sweep(Q: Scores, p: Scores, Qp: Scores, pQp: Scores) -> Scores:
     """One round: each p_t is set to the best value for the others, and all are scaled to sum to 1 again."""
     p, Qp, pQp = p.copy(), Qp.copy(), pQp.copy()
     for t in range(Q.shape[1]):

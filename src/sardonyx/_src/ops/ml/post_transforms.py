@@ -1,8 +1,8 @@
-"""What classifiers and regressors make of their scores: the attribute `post_transform`.
+"""Post transforms of the scores of classifiers and regressors: the attribute `post_transform`.
 
-Spec: names alone stand in the specification.  What they do here is what converters count on (ONNX Runtime's way):
+Spec: the specification only names them.  Their meaning here is that of ONNX Runtime, on which converters rely:
 softmax goes along the scores of a row, SOFTMAX_ZERO leaves scores of (nearly) 0 out of it, PROBIT is the quantile
-function of the normal distribution.  A row of one single score is changed by PROBIT alone.
+function of the normal distribution.  A row of a single score is changed by PROBIT alone.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from sardonyx._src.errors import EvaluationError
 
 Scores = NDArray[np.float64]
-NAMES = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+POST_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 NEARLY_ZERO = 1e-7
 
 
-def transformed(scores: Scores, name: str) -> Scores:
+def apply_post_transform(scores: Scores, name: str) -> Scores:
     """scores, result: [N, E]."""
-    check(name)
+    check_post_transform(name)
     with np.errstate(all="ignore"):
         if name == "PROBIT":
             return probit(scores)
@@ -31,10 +31,10 @@ def transformed(scores: Scores, name: str) -> Scores:
 def both_classes(scores: Scores, name: str, *, signed: bool) -> Scores:
     """The scores of two classes, [N, 2], from those of the second one, [N, 1].
 
-    signed: scores lie around 0 and the first class has the negative one; else they lie between 0 and 1 and it has the
-    rest.  Softmax leaves them alone.
+    signed: scores are centred on 0 and that of the first class is the negative; else they are in [0, 1] and it is 1
+    minus the score.  Softmax does not change them.
     """
-    check(name)
+    check_post_transform(name)
     with np.errstate(all="ignore"):
         if name == "LOGISTIC":
             return np.hstack([logistic(-scores), logistic(scores)])
@@ -44,9 +44,9 @@ def both_classes(scores: Scores, name: str, *, signed: bool) -> Scores:
         return np.hstack([-scores if signed else 1 - scores, scores])
 
 
-def check(name: str) -> None:
-    if name not in NAMES:
-        raise EvaluationError(f"post_transform is {name!r}, where {', '.join(NAMES)} are known")
+def check_post_transform(name: str) -> None:
+    if name not in POST_TRANSFORMS:
+        raise EvaluationError(f"post_transform must be one of {', '.join(POST_TRANSFORMS)}; got {name!r}")
 
 
 def logistic(x: Scores) -> Scores:

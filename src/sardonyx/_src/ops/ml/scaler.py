@@ -18,20 +18,20 @@ op = Operator("Scaler", "ai.onnx.ml", tolerance="rounding")
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    shape = t.shape(0)
-    lengths = [len(v) for v in map(t.attributes.get, ("offset", "scale")) if isinstance(v, tuple)]
+def infer(inference: Inference) -> Result:
+    shape = inference.shape(0)
+    lengths = [len(v) for v in map(inference.attributes.get, ("offset", "scale")) if isinstance(v, tuple)]
     if len(set(lengths)) > 1:
-        t.fail(f"offset has {lengths[0]} elements and scale {lengths[1]}, the same number is wanted")
+        inference.fail(f"offset and scale must be of one length; got {lengths[0]} and {lengths[1]}")
     for name in ("offset", "scale"):
-        values = t.attributes.get(name)
+        values = inference.attributes.get(name)
         if (
             isinstance(values, tuple)
             and shape
             and isinstance(shape[-1], int)
             and len(values) not in (1, shape[-1])
         ):
-            t.fail(f"{name} has {len(values)} elements, one or {shape[-1]} are wanted")
+            inference.fail(f"{name} must have one element or {shape[-1]}; got {len(values)}")
     return TensorType(DataType.FLOAT, shape)
 
 
@@ -41,9 +41,7 @@ def evaluate(
 ) -> Array:
     """X: [..., F], result: of its shape, float32; lists of F elements, or of one for all."""
     if offset is not None and scale is not None and len(offset) != len(scale):
-        raise EvaluationError(
-            f"offset has {len(offset)} elements and scale {len(scale)}, the same number is wanted"
-        )
+        raise EvaluationError(f"offset and scale must be of one length; got {len(offset)} and {len(scale)}")
     x: Array = X.astype(np.float32 if X.dtype == np.float32 else np.float64)
     with np.errstate(all="ignore"):
         if offset is not None:
@@ -58,6 +56,6 @@ def by_feature(values: tuple[float, ...], x: Array, name: str) -> Array:
         return np.array(values[0], x.dtype)
     if x.ndim == 0 or len(values) != x.shape[-1]:
         raise EvaluationError(
-            f"{name} has {len(values)} elements, one or one for each feature of {list(x.shape)} is wanted"
+            f"{name} must have one element, or one for each feature of {list(x.shape)}; got {len(values)}"
         )
     return np.array(values, x.dtype)

@@ -1,4 +1,4 @@
-"""Support vectors: how similar rows of features are to them.
+"""Kernel functions of rows of features and support vectors.
 
 Spec: SVMClassifier-1 and SVMRegressor-1 name the kernels; what they compute is LIBSVM's.
 """
@@ -22,7 +22,7 @@ KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 def similarities(rows: Array, vectors: Scores, kernel_type: str, kernel_params: Sequence[float]) -> Scores:
     """rows: [N, C], vectors: [V, C], result: [N, V]; kernel_params: gamma, coef0 and degree."""
     if kernel_type not in KERNELS:
-        raise EvaluationError(f"kernel_type is {kernel_type!r}, where {', '.join(KERNELS)} are known")
+        raise EvaluationError(f"kernel_type must be one of {', '.join(KERNELS)}; got {kernel_type!r}")
     x = rows.astype(np.float64)
     with np.errstate(all="ignore"):
         products = x @ vectors.T
@@ -39,22 +39,20 @@ def similarities(rows: Array, vectors: Scores, kernel_type: str, kernel_params: 
 
 
 def check_kernel(kernel_type: str, params: int) -> None:
-    """Raises EvaluationError for a kernel that has not its parameters."""
+    """Raises EvaluationError for a kernel without its parameters."""
     if kernel_type != "LINEAR" and params != 3:
-        raise EvaluationError(
-            f"kernel_params has {params} elements, where gamma, coef0 and degree are wanted"
-        )
+        raise EvaluationError(f"kernel_params must have 3 elements (gamma, coef0, degree); got {params}")
 
 
-def check_count(t: Inference, name: str, wanted: Dim) -> None:
-    """Raises InferenceError where a list has not the wanted length."""
-    found = count(t.attributes, name)
-    if isinstance(wanted, int) and found != wanted:
-        t.fail(f"{name} has {found} elements, where {wanted} are wanted")
+def check_count(inference: Inference, name: str, expected: Dim) -> None:
+    """Raises InferenceError if a list has another length than `expected`."""
+    actual = count(inference.attributes, name)
+    if isinstance(expected, int) and actual != expected:
+        inference.fail(f"{name} must have {expected} elements; got {actual}")
 
 
 def matrix(values: Sequence[float], rows: int, columns: int, name: str) -> Scores:
-    """A list as matrix; raises EvaluationError when it has not so many elements."""
+    """A list as a matrix; raises EvaluationError unless it has rows * columns elements."""
     if len(values) != rows * columns:
-        raise EvaluationError(f"{name} has {len(values)} elements, where {rows} times {columns} are wanted")
+        raise EvaluationError(f"{name} must have {rows} * {columns} elements; got {len(values)}")
     return np.array(values, np.float64).reshape(rows, columns)

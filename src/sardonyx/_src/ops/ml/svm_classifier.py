@@ -1,4 +1,4 @@
-"""SVMClassifier: a vote of the classes, two by two, by LIBSVM's rules; or plain linear scores.
+"""SVMClassifier: one-against-one voting of the classes as in LIBSVM, or plain linear scores.
 
 Spec: ai.onnx.ml SVMClassifier-1, whose text gives little more than the attributes' names.  With vectors_per_class:
 every pair of classes has a decision value, and where it is positive the first of the two gets a vote; the class with
@@ -23,11 +23,17 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 from sardonyx._src.ops.ml.class_labels import count, label_type, labels_of
-from sardonyx._src.ops.ml.pairwise_probabilities import coupled
-from sardonyx._src.ops.ml.post_transforms import Scores, both_classes, transformed
-from sardonyx._src.ops.ml.support_vectors import check_count, check_kernel, matrix, similarities
+from sardonyx._src.ops.ml.pairwise_probabilities import couple_probabilities
+from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS, Scores, apply_post_transform, both_classes
+from sardonyx._src.ops.ml.support_vectors import KERNELS, check_count, check_kernel, matrix, similarities
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("SVMClassifier", "ai.onnx.ml", tolerance="rounding")
+op = Operator(
+    "SVMClassifier",
+    "ai.onnx.ml",
+    tolerance="rounding",
+    enum_attributes={"kernel_type": enum_values(*KERNELS), "post_transform": enum_values(*POST_TRANSFORMS)},
+)
 
 
 @op.eval(1)
@@ -55,29 +61,29 @@ def evaluate(
     if not vectors_per_class:
         weights = matrix(coefficients, len(labels), x.shape[1], "coefficients")
         linear = similarities(x, weights, "LINEAR", ()) + first(rho)
-        return labels[linear.argmax(axis=1)], transformed(linear, post_transform).astype(np.float32)
-    sizes = checked_sizes(vectors_per_class, len(labels))
+        return labels[linear.argmax(axis=1)], apply_post_transform(linear, post_transform).astype(np.float32)
+    sizes = check_sizes(vectors_per_class, len(labels))
     vectors = matrix(support_vectors, sum(sizes), x.shape[1], "support_vectors")
     weights = matrix(coefficients, len(sizes) - 1, sum(sizes), "coefficients")
     values = decisions(similarities(x, vectors, kernel_type, kernel_params), sizes, weights, rho)
     if prob_a:
         a, b = matrix((*prob_a, *prob_b), 2, values.shape[1], "prob_a with prob_b")
-        scores = transformed(coupled(values, a, b, len(sizes)), post_transform)
+        scores = apply_post_transform(couple_probabilities(values, a, b, len(sizes)), post_transform)
     else:
         scores = decision_scores(values, post_transform)
     return labels[votes(values, len(sizes)).argmax(axis=1)], scores.astype(np.float32)
 
 
-def checked_sizes(vectors_per_class: tuple[int, ...], labels: int) -> tuple[int, ...]:
+def check_sizes(vectors_per_class: tuple[int, ...], labels: int) -> tuple[int, ...]:
     if len(vectors_per_class) != labels or labels < 2 or min(vectors_per_class) < 0:
-        what = f"vectors_per_class is {list(vectors_per_class)} for {labels} class labels"
-        raise EvaluationError(f"{what}, where a number for each of at least two classes is wanted")
+        what = f"vectors_per_class must have one count for each of {labels} classes, at least two"
+        raise EvaluationError(f"{what}; got {list(vectors_per_class)}")
     return vectors_per_class
 
 
 def first(rho: tuple[float, ...]) -> float:
     if not rho:
-        raise EvaluationError("rho is empty, where at least one number is wanted")
+        raise EvaluationError("rho must have at least one element; got none")
     return rho[0]
 
 
@@ -87,7 +93,9 @@ def decisions(similar: Scores, sizes: tuple[int, ...], weights: Scores, rho: tup
     parts = [slice(end - size, end) for size, end in zip(sizes, ends.tolist(), strict=True)]
     pairs = list(combinations(range(len(sizes)), 2))
     if len(rho) != len(pairs):
-        raise EvaluationError(f"rho has {len(rho)} elements for {len(pairs)} pairs of classes")
+        raise EvaluationError(
+            f"rho must have {len(pairs)} elements, one for each pair of classes; got {len(rho)}"
+        )
     result = np.empty((len(similar), len(pairs)))
     with np.errstate(all="ignore"):
         for p, (i, j) in enumerate(pairs):
@@ -97,7 +105,7 @@ def decisions(similar: Scores, sizes: tuple[int, ...], weights: Scores, rho: tup
 
 
 def votes(values: Scores, classes: int) -> NDArray[np.int64]:
-    """How often each class wins: [N, classes]."""
+    """The number of pairs that each class wins: [N, classes]."""
     result = np.zeros((len(values), classes), np.int64)
     for p, (i, j) in enumerate(combinations(range(classes), 2)):
         wins = values[:, p] > 0
@@ -109,38 +117,38 @@ def votes(values: Scores, classes: int) -> NDArray[np.int64]:
 def decision_scores(values: Scores, post_transform: str) -> Scores:
     if values.shape[1] == 1:
         return both_classes(values, post_transform, signed=post_transform == "NONE")
-    return transformed(values, post_transform)
+    return apply_post_transform(values, post_transform)
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    dtype, labels = label_type(t, "classlabels_ints")
-    n, length = batch(t)
-    check_lists(t, labels, length)
-    classes = count(t.attributes, "vectors_per_class")
+def infer(inference: Inference) -> Result:
+    dtype, labels = label_type(inference, "classlabels_ints")
+    n, length = batch(inference)
+    check_lists(inference, labels, length)
+    classes = count(inference.attributes, "vectors_per_class")
     scores: Dim = labels
-    if classes > 2 and not count(t.attributes, "prob_a"):
+    if classes > 2 and not count(inference.attributes, "prob_a"):
         scores = classes * (classes - 1) // 2
     return TensorType(dtype, (n,)), TensorType(DataType.FLOAT, (n, scores))
 
 
-def check_lists(t: Inference, labels: int, length: Dim) -> None:
+def check_lists(inference: Inference, labels: int, length: Dim) -> None:
     """Raises InferenceError for lists of numbers of other lengths than the kernel needs."""
-    a = t.attributes
+    a = inference.attributes
     sizes = a.get("vectors_per_class") or ()
     assert isinstance(sizes, tuple), "vectors_per_class is no list"
     try:
         if not sizes:
             first((0.0,) * count(a, "rho"))
-            check_count(t, "coefficients", dim_mul(labels, length))
+            check_count(inference, "coefficients", dim_mul(labels, length))
             return
-        vectors, pairs = sum(checked_sizes(sizes, labels)), labels * (labels - 1) // 2
+        vectors, pairs = sum(check_sizes(sizes, labels)), labels * (labels - 1) // 2
         check_kernel(str(a["kernel_type"]), count(a, "kernel_params"))
     except EvaluationError as error:
-        t.fail(error.why)
-    check_count(t, "support_vectors", dim_mul(vectors, length))
-    check_count(t, "coefficients", (labels - 1) * vectors)
-    check_count(t, "rho", pairs)
+        inference.fail(error.why)
+    check_count(inference, "support_vectors", dim_mul(vectors, length))
+    check_count(inference, "coefficients", (labels - 1) * vectors)
+    check_count(inference, "rho", pairs)
     if count(a, "prob_a"):
-        check_count(t, "prob_a", pairs)
-        check_count(t, "prob_b", pairs)
+        check_count(inference, "prob_a", pairs)
+        check_count(inference, "prob_b", pairs)

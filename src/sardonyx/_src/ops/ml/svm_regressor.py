@@ -2,7 +2,7 @@
 
 Spec: ai.onnx.ml SVMRegressor-1.  n_supports 0 means that the coefficients are those of a linear function,
 whatever the kernel is called.  A one-class
-machine says 1 where the sum is positive and -1 elsewhere.
+machine returns 1 where the sum is positive and -1 elsewhere.
 """
 
 from __future__ import annotations
@@ -18,10 +18,16 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 from sardonyx._src.ops.ml.class_labels import count
-from sardonyx._src.ops.ml.post_transforms import transformed
-from sardonyx._src.ops.ml.support_vectors import check_count, check_kernel, matrix, similarities
+from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS, apply_post_transform
+from sardonyx._src.ops.ml.support_vectors import KERNELS, check_count, check_kernel, matrix, similarities
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("SVMRegressor", "ai.onnx.ml", tolerance="rounding")
+op = Operator(
+    "SVMRegressor",
+    "ai.onnx.ml",
+    tolerance="rounding",
+    enum_attributes={"kernel_type": enum_values(*KERNELS), "post_transform": enum_values(*POST_TRANSFORMS)},
+)
 
 
 @op.eval(1)
@@ -40,7 +46,7 @@ def evaluate(
     """X: [N, C] or [C], result: [N, 1] float32; support_vectors: n_supports rows of C."""
     if n_supports < 0 or len(rho) != 1:
         raise EvaluationError(
-            f"n_supports is {n_supports} and rho has {len(rho)} elements, where no negative number and one are wanted"
+            f"n_supports must not be negative and rho must have one element; got {n_supports} and {len(rho)}"
         )
     x = rows(X)
     if n_supports:
@@ -52,20 +58,22 @@ def evaluate(
         sums = similarities(x, matrix(coefficients, 1, x.shape[1], "coefficients"), "LINEAR", ()) + rho[0]
     if one_class:
         return np.where(sums > 0, np.float32(1), np.float32(-1))
-    return transformed(sums, post_transform).astype(np.float32)
+    return apply_post_transform(sums, post_transform).astype(np.float32)
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    supports, length = t.integer("n_supports"), batch(t)[1]
+def infer(inference: Inference) -> Result:
+    supports, length = inference.integer("n_supports"), batch(inference)[1]
     if supports < 0:
-        t.fail(f"n_supports is {supports}, where no negative number is wanted")
-    check_count(t, "rho", 1)
+        inference.fail(f"n_supports must not be negative; got {supports}")
+    check_count(inference, "rho", 1)
     if supports:
         try:
-            check_kernel(str(t.attributes["kernel_type"]), count(t.attributes, "kernel_params"))
+            check_kernel(
+                str(inference.attributes["kernel_type"]), count(inference.attributes, "kernel_params")
+            )
         except EvaluationError as error:
-            t.fail(error.why)
-        check_count(t, "support_vectors", dim_mul(supports, length))
-    check_count(t, "coefficients", supports or length)
-    return TensorType(DataType.FLOAT, (batch(t)[0], 1))
+            inference.fail(error.why)
+        check_count(inference, "support_vectors", dim_mul(supports, length))
+    check_count(inference, "coefficients", supports or length)
+    return TensorType(DataType.FLOAT, (batch(inference)[0], 1))

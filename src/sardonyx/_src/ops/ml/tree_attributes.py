@@ -1,8 +1,8 @@
 """The trees of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes and leaves share their lists.
 
 Spec: ai.onnx.ml TreeEnsembleClassifier-1, -3, -5, TreeEnsembleRegressor-1, -3, -5.  A node is named by the ids of its
-tree and itself; the root of a tree is the node that no other one leads to, the first of several.  Votes of nodes that
-are no leaves count for nothing.
+tree and itself; the root of a tree is the node that no other one leads to, the first of several.  Votes of inner
+nodes are ignored.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from sardonyx._src.ops.ml.forest import (
     Forest,
     Ints,
     check_acyclic,
-    grouped,
-    parallel,
-    within,
+    check_range,
+    common_length,
+    group_votes,
 )
-from sardonyx._src.ops.ml.sameness import Same
+from sardonyx._src.ops.ml.identity_key import IdentityKey
 
 CODES = {name: code for code, name in enumerate(MODES[:MEMBER])} | {"LEAF": LEAF}
 Integers = tuple[int, ...]
@@ -53,16 +53,16 @@ class TreeAttributes(NamedTuple):
 
 
 def forest_of(attributes: TreeAttributes, targets: int) -> Forest:
-    """The trees, with votes for `targets` classes or targets; raises EvaluationError for what is no forest."""
-    return remembered(Same(attributes), targets)
+    """The trees, with votes for `targets` classes or targets; raises EvaluationError for an invalid forest."""
+    return build_cached(IdentityKey(attributes), targets)
 
 
 @lru_cache(maxsize=32)
-def remembered(same: Same[TreeAttributes], targets: int) -> Forest:
-    return built(same.attributes, targets)
+def build_cached(same: IdentityKey[TreeAttributes], targets: int) -> Forest:
+    return build_forest(same.attributes, targets)
 
 
-def built(a: TreeAttributes, targets: int) -> Forest:
+def build_forest(a: TreeAttributes, targets: int) -> Forest:
     mode = codes(a.modes)
     trees, nodes = np.array(a.treeids, np.int64), np.array(a.nodeids, np.int64)
     on_true, on_false = np.array(a.truenodeids, np.int64), np.array(a.falsenodeids, np.int64)
@@ -75,8 +75,8 @@ def built(a: TreeAttributes, targets: int) -> Forest:
         "nodes_values": threshold,
     }
     lists |= {"nodes_modes": mode, "nodes_truenodeids": on_true, "nodes_falsenodeids": on_false}
-    count = parallel(**lists, nodes_missing_value_tracks_true=missing)
-    names = Names(trees, nodes)
+    count = common_length(**lists, nodes_missing_value_tracks_true=missing)
+    names = NodeIndex(trees, nodes)
     inner, own = mode != LEAF, np.arange(count)
     on_true, on_false = (
         np.where(inner, names.places(trees, np.where(inner, child, nodes)), own)
@@ -99,7 +99,7 @@ def built(a: TreeAttributes, targets: int) -> Forest:
 
 
 def attributes_in(a: Mapping[str, object], votes: str) -> TreeAttributes:
-    """What the attributes of a node say; `votes` begins the names of the votes.  Raises EvaluationError."""
+    """The tree attributes of a node; `votes` is the prefix of those of the votes.  Raises EvaluationError."""
     names = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")
     lists = [numbers(a, "nodes_values") if n == "values" else a.get(f"nodes_{n}", ()) for n in names]
     missing = a.get("nodes_missing_value_tracks_true", ())
@@ -113,29 +113,29 @@ def numbers(a: Mapping[str, object], name: str) -> Numbers:
 
 
 def either(numbers: tuple[float, ...], tensor: Array | None) -> Numbers:
-    """The numbers of the list or of the tensor, whichever is given."""
+    """The numbers of the list or of the tensor, whichever is set."""
     if tensor is not None and len(numbers):
-        raise EvaluationError("numbers are given as a list and as a tensor, where one of them is wanted")
+        raise EvaluationError("numbers must be set as a list or as a tensor; got both")
     return numbers if tensor is None else tensor
 
 
-def check_forest(t: Inference, votes: str, targets: int) -> None:
-    """Raises InferenceError for trees that are none, and base values that do not fit."""
+def check_forest(inference: Inference, votes: str, targets: int) -> None:
+    """Raises InferenceError for invalid trees."""
     try:
-        built(attributes_in(t.attributes, votes), targets)
+        build_forest(attributes_in(inference.attributes, votes), targets)
     except EvaluationError as error:
-        t.fail(error.why)
+        inference.fail(error.why)
 
 
 def codes(modes: tuple[str, ...]) -> Ints:
     unknown = next((m for m in modes if m not in CODES), None)
     if unknown is not None:
-        raise EvaluationError(f"nodes_modes has {unknown!r}, where {', '.join(CODES)} are known")
+        raise EvaluationError(f"nodes_modes must be among {', '.join(CODES)}; got {unknown!r}")
     return np.array([CODES[m] for m in modes], np.int64)
 
 
-class Names:
-    """Nodes by the ids of their tree and themselves."""
+class NodeIndex:
+    """Index of nodes by tree id and node id."""
 
     def __init__(self, trees: Ints, nodes: Ints) -> None:
         self.trees, self.nodes = np.unique(trees), np.unique(nodes)
@@ -145,7 +145,9 @@ class Names:
         twice = np.flatnonzero(self.sorted[1:] == self.sorted[:-1])
         if len(twice):
             place = self.order[twice[0]]
-            raise EvaluationError(f"node {nodes[place]} of tree {trees[place]} is there twice")
+            raise EvaluationError(
+                f"node ids of a tree must be distinct; got node {nodes[place]} of tree {trees[place]} twice"
+            )
 
     def keys(self, trees: Ints, nodes: Ints) -> Ints:
         """One number for each pair, -1 for an id that no node has."""
@@ -156,7 +158,7 @@ class Names:
         return np.where(known, tree * len(self.nodes) + node, -1)
 
     def places(self, trees: Ints, nodes: Ints) -> Ints:
-        """Where the named nodes stand in the lists; raises EvaluationError for one that is not there."""
+        """The positions of the named nodes in the lists; raises EvaluationError for an unknown one."""
         keys = self.keys(trees, nodes)
         place = np.searchsorted(self.sorted, keys)
         unknown = np.append(self.sorted, -2)[place] != keys
@@ -167,7 +169,7 @@ class Names:
 
 
 def roots(trees: Ints, children: Ints) -> Ints:
-    """The first node of each tree that is nobody's child."""
+    """The first node of each tree that is not a child."""
     orphans = np.ones(len(trees), np.bool_)
     orphans[children] = False
     places = np.flatnonzero(orphans)
@@ -175,15 +177,15 @@ def roots(trees: Ints, children: Ints) -> Ints:
 
 
 def votes(
-    a: TreeAttributes, names: Names, mode: Ints, targets: int
+    a: TreeAttributes, names: NodeIndex, mode: Ints, targets: int
 ) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """Where the votes of each node start, what they are for, and their weights."""
+    """The start of each node's votes, their targets, and their weights."""
     trees, nodes = np.array(a.vote_treeids, np.int64), np.array(a.vote_nodeids, np.int64)
     ids, weights = np.array(a.vote_ids, np.int64), np.array(a.vote_weights, np.float64).reshape(-1)
-    parallel(treeids=trees, nodeids=nodes, ids=ids, weights=weights)
-    within(ids, targets, "the ids of the votes")
+    common_length(treeids=trees, nodeids=nodes, ids=ids, weights=weights)
+    check_range(ids, targets, "the ids of the votes")
     places = names.places(trees, nodes)
     of_leaves = mode[places] == LEAF
     places, ids, weights = places[of_leaves], ids[of_leaves], weights[of_leaves]
-    order, starts = grouped(places, len(mode))
+    order, starts = group_votes(places, len(mode))
     return starts, ids[order], weights[order]

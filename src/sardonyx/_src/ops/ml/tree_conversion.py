@@ -1,4 +1,7 @@
-"""Trees whose nodes and leaves share their lists (version 3) as a TreeEnsemble, where each have their own (version 5)."""
+"""Version adapters from TreeEnsembleRegressor and TreeEnsembleClassifier (version 3) to TreeEnsemble (version 5).
+
+Nodes and leaves share their lists in version 3 and have separate ones in 5.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.ml.class_labels import labels_of
 from sardonyx._src.ops.ml.forest import LEAF, LEQ, Forest
-from sardonyx._src.ops.ml.post_transforms import NAMES
+from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS
 from sardonyx._src.ops.ml.tree_attributes import Numbers, attributes_in, forest_of, numbers
 from sardonyx._src.ops.ml.tree_ensemble_classifier import op as classifier
 from sardonyx._src.ops.ml.tree_ensemble_regressor import base
 from sardonyx._src.ops.ml.tree_ensemble_regressor import op as regressor
-from sardonyx._src.ops.ml.tree_votes import FUNCTIONS
+from sardonyx._src.ops.ml.tree_votes import AGGREGATE_FUNCTIONS
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 ML = "ai.onnx.ml"
 NODES = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")
@@ -28,8 +31,8 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(slots=True)
-class Lists:
-    """The lists of a TreeEnsemble as they grow."""
+class EnsembleLists:
+    """Builder of the attribute lists of a TreeEnsemble."""
 
     features: list[int] = field(default_factory=list)
     splits: list[float] = field(default_factory=list)
@@ -60,14 +63,14 @@ class Lists:
         self.children[side][node], self.leafs[side][node] = to, int(leaf)
 
     def stump(self, target: int, weight: float) -> None:
-        """A tree of one leaf, which takes a node that leads to it either way."""
+        """Adds a tree of one leaf, which takes a node whose two branches lead to it."""
         node, leaf = self.node(0, 0.0, LEQ, 0), self.leaf(target, weight)
         for side in (0, 1):
             self.lead(node, side, leaf, leaf=True)
         self.roots.append(node)
 
     def add(self, forest: Forest, vote: Callable[[int], tuple[int, float]]) -> None:
-        """The trees of a forest, with the one vote that `vote` gives each leaf."""
+        """Adds the trees of a forest with one vote for each leaf, given by `vote`."""
         inner = np.flatnonzero(forest.mode != LEAF).tolist()
         places = {
             i: self.node(
@@ -91,14 +94,14 @@ class Lists:
 
 
 def ensemble(
-    c: Change, lists: Lists, x: Value, dtype: DataType, targets: int, function: str, post: str
+    adapter: Adapter, lists: EnsembleLists, x: Value, dtype: DataType, targets: int, function: str, post: str
 ) -> Value:
     """A TreeEnsemble of these lists; x and all numbers are of `dtype`."""
-    return c.op(
+    return adapter.op(
         "TreeEnsemble",
         x,
         domain=ML,
-        aggregate_function=FUNCTIONS.index(function),
+        aggregate_function=AGGREGATE_FUNCTIONS.index(function),
         leaf_targetids=lists.targets,
         leaf_weights=np.array(lists.weights, dtype.numpy),
         n_targets=targets,
@@ -110,49 +113,54 @@ def ensemble(
         nodes_splits=np.array(lists.splits, dtype.numpy),
         nodes_trueleafs=lists.leafs[0],
         nodes_truenodeids=lists.children[0],
-        post_transform=NAMES.index(post),
+        post_transform=POST_TRANSFORMS.index(post),
         tree_roots=lists.roots,
     )
 
 
 @regressor.convert((3, 5))
-def regressor_to_ensemble(c: Change) -> Converted:
-    """Sums and averages become sums, in which base values are trees of one leaf.
+def regressor_to_ensemble(adapter: Adapter) -> AdaptedNode:
+    """Sums and averages become sums; base values become trees of one leaf.
 
-    Averages of one vote a leaf stay averages.  Where numbers and inputs are floats all stays in float, which the way
-    back needs; elsewhere numbers are double on the way.
+    Averages of one vote per leaf stay averages.  If all numbers and inputs are floats the ensemble is float, which the
+    adapter in the other direction requires; else it is double.
     """
-    forest, targets = forest_in(c, "target")
-    function, post = str(c.t.attributes["aggregate_function"]), str(c.t.attributes["post_transform"])
-    bases = base(numbers(c.t.attributes, "base_values"), targets)
+    forest, targets = forest_in(adapter, "target")
+    function, post = (
+        str(adapter.inference.attributes["aggregate_function"]),
+        str(adapter.inference.attributes["post_transform"]),
+    )
+    bases = base(numbers(adapter.inference.attributes, "base_values"), targets)
     if function in ("MIN", "MAX"):
-        lists = extreme(c, forest, bases)
+        lists = extreme_votes(adapter, forest, bases)
     elif function == "AVERAGE" and not bases.any() and (np.diff(forest.starts) <= 1).all():
-        lists = summed(forest, bases)
+        lists = sum_votes(forest, bases)
     else:
-        lists = summed(forest, bases, max(1, len(forest.roots)) if function == "AVERAGE" else 1)
+        lists = sum_votes(forest, bases, max(1, len(forest.roots)) if function == "AVERAGE" else 1)
         function = "SUM"
-    if c.dtype(0) is DataType.FLOAT and all(map(is_float, (*lists.splits, *lists.weights))):
-        return ensemble(c, lists, c.input(0), DataType.FLOAT, targets, function, post)
-    x = c.Cast(c.input(0), to=DataType.DOUBLE)
-    return c.Cast(ensemble(c, lists, x, DataType.DOUBLE, targets, function, post), to=DataType.FLOAT)
+    if adapter.dtype(0) is DataType.FLOAT and all(map(is_float, (*lists.splits, *lists.weights))):
+        return ensemble(adapter, lists, adapter.input(0), DataType.FLOAT, targets, function, post)
+    x = adapter.Cast(adapter.input(0), to=DataType.DOUBLE)
+    return adapter.Cast(
+        ensemble(adapter, lists, x, DataType.DOUBLE, targets, function, post), to=DataType.FLOAT
+    )
 
 
 def is_float(number: float) -> bool:
     return number != number or float(np.float32(number)) == number
 
 
-def summed(forest: Forest, bases: Floats, share: int = 1) -> Lists:
-    """Trees whose sums are those of the forest and the base values; each tree once for every vote that a leaf may have."""
-    lists = Lists()
+def sum_votes(forest: Forest, bases: Floats, share: int = 1) -> EnsembleLists:
+    """Trees with the sums of the forest and the base values; one copy of each tree for every vote of a leaf."""
+    lists = EnsembleLists()
     counts = np.diff(forest.starts)
     for layer in range(max(1, int(counts.max(initial=0)))):
 
         def vote(i: int, layer: int = layer) -> tuple[int, float]:
             if layer >= counts[i]:
                 return 0, 0.0
-            at = int(forest.starts[i]) + layer
-            return int(forest.vote_target[at]), float(forest.vote_weight[at]) / share
+            index = int(forest.starts[i]) + layer
+            return int(forest.vote_target[index]), float(forest.vote_weight[index]) / share
 
         lists.add(forest, vote)
     for target, weight in enumerate(bases.tolist()):
@@ -161,29 +169,31 @@ def summed(forest: Forest, bases: Floats, share: int = 1) -> Lists:
     return lists
 
 
-def extreme(c: Change, forest: Forest, bases: Floats) -> Lists:
-    """Trees whose least or greatest votes are those of the forest, base values added to each."""
+def extreme_votes(adapter: Adapter, forest: Forest, bases: Floats) -> EnsembleLists:
+    """Trees with the least or greatest votes of the forest, base values added to each."""
     counts = np.diff(forest.starts)
     leaves = forest.mode == LEAF
     if (counts[leaves] == 0).any():
-        c.refuse("a leaf that votes for nothing would vote for 0 there")
-    if bases.any() and len(always_voted(forest)) < len(bases):
-        c.refuse("a target may get no vote, and its base value would be missing there")
-    lists = Lists()
+        adapter.refuse("a leaf without a vote votes for 0 in the target version")
+    if bases.any() and len(certain_targets(forest)) < len(bases):
+        adapter.refuse("a target may get no vote, and the target version then omits its base value")
+    lists = EnsembleLists()
     for layer in range(max(1, int(counts.max(initial=0)))):
 
         def vote(i: int, layer: int = layer) -> tuple[int, float]:
-            at = int(forest.starts[i]) + min(layer, int(counts[i]) - 1)  # the last once more changes nothing
-            target = int(forest.vote_target[at])
-            return target, float(forest.vote_weight[at] + bases[target])
+            index = int(forest.starts[i]) + min(
+                layer, int(counts[i]) - 1
+            )  # repeating the last vote changes nothing
+            target = int(forest.vote_target[index])
+            return target, float(forest.vote_weight[index] + bases[target])
 
         lists.add(forest, vote)
     return lists
 
 
-def always_voted(forest: Forest) -> set[int]:
-    """The targets for which some tree votes wherever it ends."""
-    found: set[int] = set()
+def certain_targets(forest: Forest) -> set[int]:
+    """The targets for which some tree votes in all of its leaves."""
+    targets: set[int] = set()
     for root in forest.roots.tolist():
         votes: list[set[int]] = []
         pending, seen = [root], {root}
@@ -195,79 +205,92 @@ def always_voted(forest: Forest) -> set[int]:
             below = {int(forest.on_true[node]), int(forest.on_false[node])} - seen
             seen |= below
             pending.extend(below)
-        found |= set.intersection(*votes)
-    return found
+        targets |= set.intersection(*votes)
+    return targets
 
 
 @classifier.convert((3, 5))
-def classifier_to_ensemble(c: Change) -> Converted:
-    """The sums of a TreeEnsemble, and what the classifier makes of them in nodes of the default domain."""
-    forest, classes = forest_in(c, "class")
-    bases, post = numbers(c.t.attributes, "base_values"), str(c.t.attributes["post_transform"])
+def classifier_to_ensemble(adapter: Adapter) -> AdaptedNode:
+    """The sums by a TreeEnsemble; labels and scores by nodes of the default domain."""
+    forest, classes = forest_in(adapter, "class")
+    bases, post = (
+        numbers(adapter.inference.attributes, "base_values"),
+        str(adapter.inference.attributes["post_transform"]),
+    )
     only = np.unique(forest.vote_target)
-    x = c.Cast(c.input(0), to=DataType.DOUBLE)
+    x = adapter.Cast(adapter.input(0), to=DataType.DOUBLE)
     if classes == 2 and len(only) == 1 and len(bases) < 2:
-        chosen, scores = binary(c, forest, x, int(only[0]), bases, post)
+        chosen, scores = binary(adapter, forest, x, int(only[0]), bases, post)
     else:
-        lists = summed(forest, base(bases, classes))
-        sums = ensemble(c, lists, x, DataType.DOUBLE, classes, "SUM", "NONE")
-        chosen = c.ArgMax(choosable(c, forest, x, sums, bases), axis=1, keepdims=0)
-        scores = sums if post == "NONE" else ensemble(c, lists, x, DataType.DOUBLE, classes, "SUM", post)
-    return [c.Gather(c.constant(labels(c)), chosen), c.Cast(scores, to=DataType.FLOAT)]
+        lists = sum_votes(forest, base(bases, classes))
+        sums = ensemble(adapter, lists, x, DataType.DOUBLE, classes, "SUM", "NONE")
+        chosen = adapter.ArgMax(choosable(adapter, forest, x, sums, bases), axis=1, keepdims=0)
+        scores = (
+            sums if post == "NONE" else ensemble(adapter, lists, x, DataType.DOUBLE, classes, "SUM", post)
+        )
+    return [
+        adapter.Gather(adapter.constant(labels(adapter)), chosen),
+        adapter.Cast(scores, to=DataType.FLOAT),
+    ]
 
 
-def choosable(c: Change, forest: Forest, x: Value, sums: Value, bases: Numbers) -> Value:
-    """The sums, -infinity for classes without a vote: they are no choice, though 0 may be the highest sum."""
-    classes = len(labels(c))
-    if len(bases) or (forest.vote_weight > 0).all() or len(always_voted(forest)) == classes:
+def choosable(adapter: Adapter, forest: Forest, x: Value, sums: Value, bases: Numbers) -> Value:
+    """The sums, -infinity for classes without a vote, which cannot win even if 0 is the highest sum."""
+    classes = len(labels(adapter))
+    if len(bases) or (forest.vote_weight > 0).all() or len(certain_targets(forest)) == classes:
         return sums
-    counted = summed(replace(forest, vote_weight=np.ones(len(forest.vote_weight))), np.zeros(classes))
-    counts = ensemble(c, counted, x, DataType.DOUBLE, classes, "SUM", "NONE")
-    none, least = (c.constant(v, DataType.DOUBLE) for v in (0.0, -np.inf))
-    return c.Where(c.Greater(counts, none), sums, least)
+    counted = sum_votes(replace(forest, vote_weight=np.ones(len(forest.vote_weight))), np.zeros(classes))
+    counts = ensemble(adapter, counted, x, DataType.DOUBLE, classes, "SUM", "NONE")
+    none, lowest = (adapter.constant(v, DataType.DOUBLE) for v in (0.0, -np.inf))
+    return adapter.Where(adapter.Greater(counts, none), sums, lowest)
 
 
-def binary(c: Change, forest: Forest, x: Value, only: int, bases: Numbers, post: str) -> tuple[Value, Value]:
-    """The place of the label and the scores of two classes, of which one is voted for."""
+def binary(
+    adapter: Adapter, forest: Forest, x: Value, only: int, bases: Numbers, post: str
+) -> tuple[Value, Value]:
+    """The index of the label and the scores of two classes of which only one gets votes."""
     signed = bool((forest.vote_weight < 0).any())
     both = np.zeros(2)
     both[only] = float(bases[0]) if len(bases) else 0.0
-    lists = summed(forest, both)
-    sums = ensemble(c, lists, x, DataType.DOUBLE, 2, "SUM", "NONE")
-    score = c.Gather(sums, c.integers([only]), axis=1)
-    is_second = c.Greater(
-        c.Gather(sums, c.integers(only), axis=1), c.constant(0.0 if signed else 0.5, DataType.DOUBLE)
+    lists = sum_votes(forest, both)
+    sums = ensemble(adapter, lists, x, DataType.DOUBLE, 2, "SUM", "NONE")
+    score = adapter.Gather(sums, adapter.integers([only]), axis=1)
+    is_second = adapter.Greater(
+        adapter.Gather(sums, adapter.integers(only), axis=1),
+        adapter.constant(0.0 if signed else 0.5, DataType.DOUBLE),
     )
-    chosen = c.Cast(is_second, to=DataType.INT64)
+    chosen = adapter.Cast(is_second, to=DataType.INT64)
     if only == 1:
-        return chosen, sums if post == "NONE" else ensemble(c, lists, x, DataType.DOUBLE, 2, "SUM", post)
+        return chosen, sums if post == "NONE" else ensemble(
+            adapter, lists, x, DataType.DOUBLE, 2, "SUM", post
+        )
     if post == "PROBIT":
-        c.refuse("post_transform PROBIT cannot be said in other operators")
+        adapter.refuse("post_transform PROBIT cannot be decomposed")
     if post == "LOGISTIC":
-        first, second = c.Sigmoid(c.Neg(score)), c.Sigmoid(score)
+        first, second = adapter.Sigmoid(adapter.Neg(score)), adapter.Sigmoid(score)
     else:
-        first = c.Neg(score) if signed else c.Sub(c.constant(1.0, DataType.DOUBLE), score)
+        first = adapter.Neg(score) if signed else adapter.Sub(adapter.constant(1.0, DataType.DOUBLE), score)
         second = score
-    return chosen, c.op("Concat", first, second, axis=1)
+    return chosen, adapter.op("Concat", first, second, axis=1)
 
 
-def forest_in(c: Change, vote: str) -> tuple[Forest, int]:
-    """The trees of the node and how many targets or classes they vote for."""
+def forest_in(adapter: Adapter, vote: str) -> tuple[Forest, int]:
+    """The trees of the node and the number of targets or classes that they vote for."""
     try:
-        attributes = attributes_in(c.t.attributes, vote)
-        targets = count_of(c, vote, attributes.vote_ids)
+        attributes = attributes_in(adapter.inference.attributes, vote)
+        targets = count_of(adapter, vote, attributes.vote_ids)
         return forest_of(attributes, targets), targets
     except EvaluationError as error:
-        c.refuse(error.why)
+        adapter.refuse(error.why)
 
 
-def labels(c: Change) -> Array:
-    a = c.t.attributes
+def labels(adapter: Adapter) -> Array:
+    a = adapter.inference.attributes
     return labels_of(a.get("classlabels_int64s"), a.get("classlabels_strings"))  # type: ignore[arg-type]
 
 
-def count_of(c: Change, vote: str, ids: Sequence[int]) -> int:
+def count_of(adapter: Adapter, vote: str, ids: Sequence[int]) -> int:
     if vote == "class":
-        return len(labels(c))
-    found = c.t.attributes.get("n_targets")
-    return found if isinstance(found, int) else max(ids, default=0) + 1
+        return len(labels(adapter))
+    targets = adapter.inference.attributes.get("n_targets")
+    return targets if isinstance(targets, int) else max(ids, default=0) + 1

@@ -1,7 +1,7 @@
-"""TreeEnsemble: what decision trees say of a row, taken together; nodes and leaves have lists of their own.
+"""TreeEnsemble: the aggregated votes of decision trees; nodes and leaves have separate lists.
 
-Spec: ai.onnx.ml TreeEnsemble-5.  The text says twice of `falseleafs` what holds where it is false; an id counts leaves
-where the flag is set.  BRANCH_MEMBER nodes take their sets from membership_values in the order of the nodes, NaN
+Spec: ai.onnx.ml TreeEnsemble-5.  The text describes `falseleafs` twice for an unset flag; an id counts leaves if the
+flag is set.  BRANCH_MEMBER nodes take their sets from membership_values in the order of the nodes, NaN
 between them.
 """
 
@@ -16,25 +16,25 @@ import numpy as np
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 from sardonyx._src.ops.ml.forest import (
     LEAF,
     MEMBER,
-    NOBODY,
+    NO_MEMBERS,
     Forest,
     Ints,
     Members,
     check_acyclic,
-    grouped,
-    parallel,
-    within,
+    check_range,
+    common_length,
+    group_votes,
 )
-from sardonyx._src.ops.ml.post_transforms import NAMES, transformed
-from sardonyx._src.ops.ml.sameness import Same
+from sardonyx._src.ops.ml.identity_key import IdentityKey
+from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS, apply_post_transform
 from sardonyx._src.ops.ml.tree_attributes import Integers
-from sardonyx._src.ops.ml.tree_votes import FUNCTIONS, aggregated
+from sardonyx._src.ops.ml.tree_votes import AGGREGATE_FUNCTIONS, aggregate
 
 op = Operator("TreeEnsemble", "ai.onnx.ml", tolerance="rounding")
 
@@ -58,12 +58,12 @@ def evaluate(
     nodes_truenodeids: Integers,
     post_transform: int,
     tree_roots: Integers,
-    call: Call,
+    context: RunContext,
 ) -> Array:
-    """X: [N, F] or [F], result: [N, n_targets] of its type.  Without n_targets there are as many as leaf_targetids tells."""
+    """X: [N, F] or [F], result: [N, n_targets] of its type; n_targets defaults to the largest target id plus 1."""
     targets = max(leaf_targetids, default=0) + 1 if n_targets is None else n_targets
-    function = named(FUNCTIONS, aggregate_function, "aggregate_function")
-    transform = named(NAMES, post_transform, "post_transform")
+    function = name_at(AGGREGATE_FUNCTIONS, aggregate_function, "aggregate_function")
+    transform = name_at(POST_TRANSFORMS, post_transform, "post_transform")
     attributes = EnsembleAttributes(
         nodes_featureids,
         nodes_splits,
@@ -78,10 +78,10 @@ def evaluate(
         leaf_weights,
         membership_values,
     )
-    x, forest = rows(X), remembered(Same(attributes), targets)
-    claim(call, (len(x), targets), np.float64, "TreeEnsemble result")
-    scores, _ = aggregated(forest, forest.leaves(x), targets, function)
-    return transformed(scores, transform).astype(X.dtype)
+    x, forest = rows(X), build_cached(IdentityKey(attributes), targets)
+    check_result_bytes(context, (len(x), targets), np.float64, "TreeEnsemble result")
+    scores, _ = aggregate(forest, forest.leaves(x), targets, function)
+    return apply_post_transform(scores, transform).astype(X.dtype)
 
 
 class EnsembleAttributes(NamedTuple):
@@ -106,46 +106,49 @@ LONG_NAMES = {"missing": "nodes_missing_value_tracks_true"}
 
 
 def ensemble_forest(attributes: Mapping[str, object]) -> tuple[Forest, int, str, str]:
-    """What attributes say: the trees, the number of targets, the names of aggregate function and post transform."""
+    """The trees, the number of targets, and the names of aggregate function and post transform, from attributes."""
     names = [LONG_NAMES.get(f, f if f in PREFIXED else f"nodes_{f}") for f in EnsembleAttributes._fields]
     lists = EnsembleAttributes._make(
         attributes.get(name, None if name == "membership_values" else ()) for name in names
     )
-    found = attributes.get("n_targets")
-    targets = found if isinstance(found, int) else max(lists.leaf_targetids, default=0) + 1
+    declared = attributes.get("n_targets")
+    targets = declared if isinstance(declared, int) else max(lists.leaf_targetids, default=0) + 1
     function, post = attributes["aggregate_function"], attributes["post_transform"]
     assert isinstance(function, int) and isinstance(post, int), "both are numbers"
-    words = named(FUNCTIONS, function, "aggregate_function"), named(NAMES, post, "post_transform")
-    return built(lists, targets), targets, *words
+    words = (
+        name_at(AGGREGATE_FUNCTIONS, function, "aggregate_function"),
+        name_at(POST_TRANSFORMS, post, "post_transform"),
+    )
+    return build_forest(lists, targets), targets, *words
 
 
 @lru_cache(maxsize=32)
-def remembered(same: Same[EnsembleAttributes], targets: int) -> Forest:
-    return built(same.attributes, targets)
+def build_cached(same: IdentityKey[EnsembleAttributes], targets: int) -> Forest:
+    return build_forest(same.attributes, targets)
 
 
-def built(a: EnsembleAttributes, targets: int) -> Forest:
-    """The trees; raises EvaluationError for what is no forest.  Leaves are numbered behind the nodes."""
+def build_forest(a: EnsembleAttributes, targets: int) -> Forest:
+    """The trees; raises EvaluationError for an invalid forest.  Leaves are numbered after the nodes."""
     modes = a.modes.reshape(-1).astype(np.int64)
     feature, splits = np.array(a.featureids, np.int64), a.splits.reshape(-1).astype(np.float64)
     missing = np.array(a.missing or (0,) * len(modes), np.bool_)
     lists = {"nodes_modes": modes, "nodes_featureids": feature, "nodes_splits": splits}
-    count = parallel(**lists, nodes_missing_value_tracks_true=missing)
+    count = common_length(**lists, nodes_missing_value_tracks_true=missing)
     weights, ids = a.leaf_weights.reshape(-1).astype(np.float64), np.array(a.leaf_targetids, np.int64)
-    leaves = parallel(leaf_weights=weights, leaf_targetids=ids)
+    leaves = common_length(leaf_weights=weights, leaf_targetids=ids)
     own = np.arange(count, count + leaves)
     on_true = children(a.truenodeids, a.trueleafs, count, leaves, "nodes_truenodeids")
     on_false = children(a.falsenodeids, a.falseleafs, count, leaves, "nodes_falsenodeids")
     forest = Forest(
-        within(np.array(a.tree_roots, np.int64), count, "tree_roots"),
+        check_range(np.array(a.tree_roots, np.int64), count, "tree_roots"),
         np.concatenate([feature, np.zeros(leaves, np.int64)]),
         np.concatenate([splits, np.zeros(leaves)]),
-        np.concatenate([within(modes, LEAF, "nodes_modes"), np.full(leaves, LEAF)]),
+        np.concatenate([check_range(modes, LEAF, "nodes_modes"), np.full(leaves, LEAF)]),
         np.concatenate([missing, np.zeros(leaves, np.bool_)]),
         np.concatenate([on_true, own]),
         np.concatenate([on_false, own]),
-        grouped(own, count + leaves)[1],
-        within(ids, targets, "leaf_targetids"),
+        group_votes(own, count + leaves)[1],
+        check_range(ids, targets, "leaf_targetids"),
         weights,
         members_of(modes, a.membership_values),
     )
@@ -153,21 +156,23 @@ def built(a: EnsembleAttributes, targets: int) -> Forest:
     return forest
 
 
-def named(names: tuple[str, ...], number: int, what: str) -> str:
+def name_at(names: tuple[str, ...], number: int, what: str) -> str:
     if not 0 <= number < len(names):
-        raise EvaluationError(f"{what} is {number}, where 0 to {len(names) - 1} are known")
+        raise EvaluationError(f"{what} must be in [0, {len(names)}); got {number}")
     return names[number]
 
 
 def children(ids: Integers, leafs: Integers, nodes: int, leaves: int, name: str) -> Ints:
-    """Ids of nodes and of leaves in one numbering, leaves behind the nodes."""
+    """Ids of nodes and of leaves in one numbering, leaves after the nodes."""
     place, is_leaf = np.array(ids, np.int64), np.array(leafs, np.int64) != 0
     if not len(place) == len(is_leaf) == nodes:
-        raise EvaluationError(f"{name} has {len(place)} ids and {len(is_leaf)} flags for {nodes} nodes")
-    within(np.where(is_leaf, 0, place), nodes, name)
-    within(np.where(is_leaf, place, 0), max(leaves, 1), name)
+        raise EvaluationError(
+            f"{name} must have one id and one flag for each of {nodes} nodes; got {len(place)} and {len(is_leaf)}"
+        )
+    check_range(np.where(is_leaf, 0, place), nodes, name)
+    check_range(np.where(is_leaf, place, 0), max(leaves, 1), name)
     if is_leaf.any() and not leaves:
-        raise EvaluationError(f"{name} leads to leaves, and there are none")
+        raise EvaluationError(f"{name} must not lead to leaves in an ensemble without leaves")
     return np.where(is_leaf, place + nodes, place)
 
 
@@ -176,13 +181,13 @@ def members_of(modes: Ints, values: Array | None) -> Members:
     if values is None:
         if len(nodes):
             raise EvaluationError("nodes of mode BRANCH_MEMBER need membership_values")
-        return NOBODY
+        return NO_MEMBERS
     flat = values.reshape(-1).astype(np.float64)
     ends = np.isnan(flat)
-    sets = int(ends.sum()) + (not len(ends) or not ends[-1])  # NaN may also stand behind the last set
+    sets = int(ends.sum()) + (not len(ends) or not ends[-1])  # NaN may also follow the last set
     if len(flat) and sets != len(nodes):
         raise EvaluationError(
-            f"membership_values has {sets} sets for {len(nodes)} nodes of mode BRANCH_MEMBER"
+            f"membership_values must have {len(nodes)} sets, one for each node of mode BRANCH_MEMBER; got {sets}"
         )
     which = (np.cumsum(ends) - ends)[~ends]
     known, rank = np.unique(flat[~ends], return_inverse=True)
@@ -190,16 +195,16 @@ def members_of(modes: Ints, values: Array | None) -> Members:
 
 
 @op.infer(5)
-def infer(t: Inference) -> Result:
+def infer(inference: Inference) -> Result:
     try:
-        _, targets, _, _ = ensemble_forest(t.attributes)
+        _, targets, _, _ = ensemble_forest(inference.attributes)
     except EvaluationError as error:
-        t.fail(error.why)
-    dtype = t.dtype(0)
+        inference.fail(error.why)
+    dtype = inference.dtype(0)
     if dtype is None:
         return None
     for name in ("leaf_weights", "nodes_splits", "membership_values"):
-        numbers = t.attributes.get(name)
+        numbers = inference.attributes.get(name)
         if isinstance(numbers, np.ndarray) and numbers.dtype != dtype.numpy:
-            t.fail(f"{name} has elements of {numbers.dtype}, where the input has {dtype.text}")
-    return TensorType(dtype, (batch(t)[0], targets))
+            inference.fail(f"{name} must have the type of the input, {dtype.text}; got {numbers.dtype}")
+    return TensorType(dtype, (batch(inference)[0], targets))

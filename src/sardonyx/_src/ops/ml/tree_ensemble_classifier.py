@@ -2,9 +2,9 @@
 
 Spec: ai.onnx.ml TreeEnsembleClassifier-1, -3, -5.  3 has numbers as tensors of double, too; 5 is deprecated and means
 the same.  The label is that of the highest score with its base value; without base values only of classes that got a
-vote.  Of two classes only one may be voted for, which is how binary classifiers are exported.  The sum then stands for
-the second class, which wins above 0.5 if no weight is negative, and above 0 otherwise; the first class has the rest, or
-the negative (see `both_classes`).  Where it is the second class that is voted for, scores stay as they are.
+vote.  Of two classes only one may be voted for, which is how binary classifiers are exported.  The sum is then the
+score of the second class, which wins above 0.5 if no weight is negative, and above 0 otherwise; the first class has 1
+minus it, or the negative (see `both_classes`).  Where it is the second class that is voted for, scores stay as they are.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 from sardonyx._src.ops.ml.class_labels import label_type, labels_of
 from sardonyx._src.ops.ml.forest import Forest
-from sardonyx._src.ops.ml.post_transforms import Scores, both_classes, transformed
+from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS, Scores, apply_post_transform, both_classes
 from sardonyx._src.ops.ml.tree_attributes import (
+    CODES,
     Integers,
     Numbers,
     TreeAttributes,
@@ -30,9 +31,15 @@ from sardonyx._src.ops.ml.tree_attributes import (
     either,
     forest_of,
 )
-from sardonyx._src.ops.ml.tree_votes import aggregated
+from sardonyx._src.ops.ml.tree_votes import aggregate
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("TreeEnsembleClassifier", "ai.onnx.ml", tolerance="rounding")
+op = Operator(
+    "TreeEnsembleClassifier",
+    "ai.onnx.ml",
+    tolerance="rounding",
+    enum_attributes={"nodes_modes": enum_values(*CODES), "post_transform": enum_values(*POST_TRANSFORMS)},
+)
 
 
 @op.eval(1, 3, 5, ignores=("nodes_hitrates", "nodes_hitrates_as_tensor"))
@@ -58,7 +65,7 @@ def evaluate(
     nodes_values: tuple[float, ...] = (),
     nodes_values_as_tensor: Array | None = None,
     post_transform: str,
-    call: Call,
+    context: RunContext,
 ) -> tuple[Array, Array]:
     """X: [N, F] or [F]; results: [N] labels, [N, E] float32."""
     labels = labels_of(classlabels_int64s, classlabels_strings)
@@ -77,25 +84,25 @@ def evaluate(
         either(class_weights, class_weights_as_tensor),
     )
     x, forest = rows(X), forest_of(attributes, len(labels))
-    claim(call, (len(x), len(labels)), np.float64, "TreeEnsembleClassifier result")
-    sums, voted = aggregated(forest, forest.leaves(x), len(labels), "SUM")
-    chosen, scores = judged(sums, voted, forest, either(base_values, base_values_as_tensor), post_transform)
+    check_result_bytes(context, (len(x), len(labels)), np.float64, "TreeEnsembleClassifier result")
+    sums, voted = aggregate(forest, forest.leaves(x), len(labels), "SUM")
+    chosen, scores = classify(sums, voted, forest, either(base_values, base_values_as_tensor), post_transform)
     return labels[chosen], scores.astype(np.float32)
 
 
-def judged(
+def classify(
     sums: Scores, voted: NDArray[np.bool_], forest: Forest, base: Numbers, post_transform: str
 ) -> tuple[NDArray[np.int64], Scores]:
-    """The place of each row's class, and the scores of all."""
+    """The index of each row's class, and the scores of all classes."""
     classes = sums.shape[1]
     only = np.unique(forest.vote_target)
     if classes == 2 and len(only) == 1 and len(base) < 2:
         return binary(sums, int(only[0]), forest, base, post_transform)
     if len(base) not in (0, classes):
-        raise EvaluationError(f"base_values has {len(base)} elements, where none or {classes} are wanted")
+        raise EvaluationError(f"base_values must have {classes} elements or none; got {len(base)}")
     if len(base):
         sums, voted = sums + np.array(base, np.float64), np.ones_like(voted)
-    return np.where(voted, sums, -np.inf).argmax(axis=1), transformed(sums, post_transform)
+    return np.where(voted, sums, -np.inf).argmax(axis=1), apply_post_transform(sums, post_transform)
 
 
 def binary(
@@ -105,13 +112,13 @@ def binary(
     score = sums[:, only : only + 1] + (float(base[0]) if len(base) else 0.0)
     second = (score[:, 0] > (0 if signed else 0.5)).astype(np.int64)
     if only == 1:
-        return second, transformed(np.hstack([np.zeros_like(score), score]), post_transform)
+        return second, apply_post_transform(np.hstack([np.zeros_like(score), score]), post_transform)
     return second, both_classes(score, post_transform, signed=signed)
 
 
 @op.infer(1, 3, 5)
-def infer(t: Inference) -> Result:
-    dtype, classes = label_type(t, "classlabels_int64s")
-    check_forest(t, "class", classes)
-    n = batch(t)[0]
+def infer(inference: Inference) -> Result:
+    dtype, classes = label_type(inference, "classlabels_int64s")
+    check_forest(inference, "class", classes)
+    n = batch(inference)[0]
     return TensorType(dtype, (n,)), TensorType(DataType.FLOAT, (n, classes))

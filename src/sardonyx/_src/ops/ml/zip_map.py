@@ -14,7 +14,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 
 op = Operator("ZipMap", "ai.onnx.ml")
-LABELS = {"classlabels_int64s": DataType.INT64, "classlabels_strings": DataType.STRING}
+LABEL_TYPES = {"classlabels_int64s": DataType.INT64, "classlabels_strings": DataType.STRING}
 
 
 @op.eval(1)
@@ -27,22 +27,28 @@ def evaluate(
     """X: [N, C] or [C] float32, result: N maps with C labels to scalars."""
     batch = rows(X)
     if (classlabels_int64s is None) == (classlabels_strings is None):
-        raise EvaluationError("exactly one of classlabels_int64s and classlabels_strings is wanted")
+        raise EvaluationError(
+            "one of classlabels_int64s and classlabels_strings must be set; got both or none"
+        )
     labels = classlabels_int64s if classlabels_strings is None else classlabels_strings
     assert labels is not None, "one of the lists is given"
     if len(labels) != batch.shape[1]:
-        raise EvaluationError(f"{len(labels)} class labels are given for rows of {batch.shape[1]} elements")
+        raise EvaluationError(
+            f"there must be {batch.shape[1]} class labels, one for each element of a row; got {len(labels)}"
+        )
     return [{label: row[i, ...] for i, label in enumerate(labels)} for row in batch]  # type: ignore[return-value]
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    given = [name for name in LABELS if t.attributes.get(name) is not None]
-    if len(given) != 1:
-        t.fail("exactly one of classlabels_int64s and classlabels_strings is wanted")
-    labels, length = t.attributes[given[0]], batch(t)[1]
-    assert isinstance(labels, tuple), f"{given[0]} is no list"
+def infer(inference: Inference) -> Result:
+    lists = [name for name in LABEL_TYPES if inference.attributes.get(name) is not None]
+    if len(lists) != 1:
+        inference.fail("one of classlabels_int64s and classlabels_strings must be set; got both or none")
+    labels, length = inference.attributes[lists[0]], batch(inference)[1]
+    assert isinstance(labels, tuple), f"{lists[0]} is no list"
     if isinstance(length, int) and length != len(labels):
-        t.fail(f"{len(labels)} class labels are given for rows of {length} elements")
+        inference.fail(
+            f"there must be {length} class labels, one for each element of a row; got {len(labels)}"
+        )
     # The specification names the element type alone, and files declare scalars as well as vectors of one.
-    return SequenceType(MapType(LABELS[given[0]], TensorType(DataType.FLOAT)))
+    return SequenceType(MapType(LABEL_TYPES[lists[0]], TensorType(DataType.FLOAT)))

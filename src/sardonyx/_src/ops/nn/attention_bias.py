@@ -1,4 +1,4 @@
-"""What is added to attention scores: the caller's mask, and -inf where a query may not look at a key."""
+"""The bias added to attention scores: the mask, and -inf for keys outside the causal and window bounds."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.arithmetic import widen
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """Which keys a query may look at, by place.
+class KeyVisibility:
+    """Which keys each query may attend to, by position.
 
-    past: keys before the first query, one number or [batch]; valid: keys that are no padding, [batch], or None;
-    left and right: how many places a query looks back and ahead, -1 for as far as there is.
+    past: keys before the first query, one number or [batch]; valid: number of keys that are not padding, [batch], or
+    None; left, right: window sizes before and after the query, -1 for unbounded.
     """
 
     past: int | Array
@@ -25,17 +25,17 @@ class Reach:
     left: int = -1
     right: int = -1
 
-    def allowed(self, queries: int, keys: int) -> Array | None:
-        """Bool, [batch or 1, 1, queries, keys]; None where every key is in reach."""
-        place = np.arange(queries)[:, None] + np.reshape(self.past, (-1, 1, 1, 1))
+    def mask(self, queries: int, keys: int) -> Array | None:
+        """Bool, [batch or 1, 1, queries, keys]; None when every key is visible."""
+        position = np.arange(queries)[:, None] + np.reshape(self.past, (-1, 1, 1, 1))
         key = np.arange(keys)
         limits = []
         if self.causal:
-            limits.append(key <= place)
+            limits.append(key <= position)
         if self.left >= 0:
-            limits.append(key >= place - self.left)
+            limits.append(key >= position - self.left)
         if self.right >= 0:
-            limits.append(key <= place + self.right)
+            limits.append(key <= position + self.right)
         if self.valid is not None:
             limits.append(
                 np.broadcast_to(key < self.valid.reshape(-1, 1, 1, 1), (len(self.valid), 1, queries, keys))
@@ -44,32 +44,36 @@ class Reach:
 
 
 def attention_bias(
-    mask: Array | None, reach: Reach, shape: tuple[int, ...], dtype: np.dtype[np.generic], pads: bool
+    mask: Array | None,
+    visibility: KeyVisibility,
+    shape: tuple[int, ...],
+    dtype: np.dtype[np.generic],
+    pads: bool,
 ) -> Array | None:
-    """The sum of what the mask and the reach add to scores of `shape`: [batch, heads, queries, keys]; None for nothing.
+    """The bias for scores of `shape` [batch, heads, queries, keys], or None.
 
-    A mask of bool is -inf where it is False; any other is added.  With `pads`, a mask of fewer keys is -inf for the
-    others.  Raises EvaluationError for a mask that cannot be broadcast to `shape`.
+    A bool mask gives -inf where it is False; any other mask is added.  With `pads`, keys past the end of a shorter
+    mask get -inf.  Raises EvaluationError for a mask that cannot be broadcast to `shape`.
     """
-    allowed = reach.allowed(*shape[2:])
-    bias = None if allowed is None else minus_infinity(allowed, dtype)
+    visible = visibility.mask(*shape[2:])
+    bias = None if visible is None else minus_infinity(visible, dtype)
     if mask is None:
         return bias
-    added = minus_infinity(mask, dtype) if mask.dtype == np.bool_ else widen(mask).astype(dtype)
+    added = minus_infinity(mask, dtype) if mask.dtype == np.bool_ else promote_to_float32(mask).astype(dtype)
     if pads and added.ndim and added.shape[-1] < shape[-1]:
         widths = [(0, 0)] * (added.ndim - 1) + [(0, shape[-1] - added.shape[-1])]
         added = np.pad(added, widths, constant_values=-np.inf)
-    if not fits(added.shape, shape):
-        raise EvaluationError(f"attn_mask of shape {list(mask.shape)} cannot be broadcast to {list(shape)}")
+    if not can_broadcast(added.shape, shape):
+        raise EvaluationError(f"attn_mask must broadcast to {list(shape)}; got shape {list(mask.shape)}")
     return np.atleast_1d(added if bias is None else added + bias)
 
 
-def minus_infinity(allowed: Array, dtype: np.dtype[np.generic]) -> Array:
-    return np.where(allowed, 0.0, -np.inf).astype(dtype)
+def minus_infinity(visible: Array, dtype: np.dtype[np.generic]) -> Array:
+    return np.where(visible, 0.0, -np.inf).astype(dtype)
 
 
-def fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Whether an array of `shape` can be broadcast to `wanted`."""
-    if len(shape) > len(wanted):
+def can_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an array of `shape` can be broadcast to `target`."""
+    if len(shape) > len(target):
         return False
-    return all(n in (1, m) for n, m in zip(reversed(shape), reversed(wanted), strict=False))
+    return all(n in (1, m) for n, m in zip(reversed(shape), reversed(target), strict=False))

@@ -1,37 +1,45 @@
-"""Conv: every window of the input times a kernel, summed over channels and taps.
+"""Conv: convolution, each output the dot product of a window of the input and a kernel.
 
-Spec: ai.onnx Conv-1, -11, -22.  All mean the same; 11 says what SAME is with strides, 22 adds bfloat16.
+Spec: ai.onnx Conv-1, -11, -22.  All mean the same; 11 defines SAME with strides, 22 adds bfloat16.
 """
 
 from __future__ import annotations
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator
-from sardonyx._src.ops.arithmetic import in_float32
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.nn.convolution import biased, convolution_shape, convolution_windows, convolve
-from sardonyx._src.ops.shapes import element
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.nn.convolution import add_bias, convolution_shape, convolution_windows, convolve
+from sardonyx._src.ops.nn.windows import AUTO_PADS
+from sardonyx._src.ops.support.arithmetic import compute_in_float32
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.support.shapes import first_element_type
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("Conv", tolerance="rounding")
-op.convert((22, 11))(widening(NARROW_FLOATS))
+op = Operator(
+    "Conv",
+    tolerance="rounding",
+    computes_in_float32=True,
+    enum_attributes={"auto_pad": enum_values(*AUTO_PADS)},
+    linear_layer="conv",
+)
+op.convert((22, 11))(promote_input(NARROW_FLOATS))
 
 
 @op.infer(1, 11, 22)
-def infer(t: Inference) -> Result:
-    dtype = element(t.tensor(0), t.tensor(1))
-    return None if dtype is None else TensorType(dtype, convolution_shape(t, 0, 1, 2))
+def infer(inference: Inference) -> Result:
+    dtype = first_element_type(inference.tensor(0), inference.tensor(1))
+    return None if dtype is None else TensorType(dtype, convolution_shape(inference, 0, 1, 2))
 
 
 @op.eval(1, 11, 22)
-@in_float32
+@compute_in_float32
 def eval_22(
     x: Array,
     w: Array,
     b: Array | None = None,
     *,
-    call: Call,
+    context: RunContext,
     group: int,
     auto_pad: str,
     kernel_shape: tuple[int, ...] | None = None,
@@ -50,4 +58,4 @@ def eval_22(
         dilations=dilations,
         auto_pad=auto_pad,
     )
-    return biased(convolve(x, w, windows, group, call), b)
+    return add_bias(convolve(x, w, windows, group, context), b)

@@ -1,6 +1,6 @@
-"""ConvInteger: Conv on 8-bit integers less their zero points, summed up in 32 bits.
+"""ConvInteger: Conv on 8-bit integers minus their zero points, accumulated in 32 bits.
 
-Spec: ai.onnx ConvInteger-10.  Padding stands for the zero point, so it adds nothing.
+Spec: ai.onnx ConvInteger-10.  Padding has the value of the zero point, so it contributes nothing.
 """
 
 from __future__ import annotations
@@ -12,39 +12,46 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator
-from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.convolution import convolution_shape, convolution_windows, convolve
-from sardonyx._src.ops.shapes import check_single
-from sardonyx._src.ops.widening import cast
+from sardonyx._src.ops.nn.windows import AUTO_PADS
+from sardonyx._src.ops.support.promotion import cast
+from sardonyx._src.ops.support.shapes import check_one_element
+from sardonyx._src.ops.traits import enum_values
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("ConvInteger")
+op = Operator("ConvInteger", enum_attributes={"auto_pad": enum_values(*AUTO_PADS)})
 
 
 @op.infer(10)
-def infer(t: Inference) -> Result:
-    shape = convolution_shape(t, 0, 1, None)
-    check_single(t, 2, "x_zero_point")
-    check_single(t, 3, "w_zero_point", None if shape is None else shape[1])
+def infer(inference: Inference) -> Result:
+    shape = convolution_shape(inference, 0, 1, None)
+    check_one_element(inference, 2, "x_zero_point")
+    check_one_element(inference, 3, "w_zero_point", None if shape is None else shape[1])
     return TensorType(DataType.INT32, shape)
 
 
 @op.convert((10, 0))
-def to_9(c: Change) -> Converted:
-    """Conv on doubles, which hold every sum; what int32 does not hold is wrapped, by way of int64."""
-    inputs = [real(c, 0, 2, ()), real(c, 1, 3, (-1, *(1,) * (c.rank(1) - 1)))]
-    (sums,) = c.add("Conv", inputs, dict(c.node.attributes), 1)
-    return cast(c, cast(c, sums, DataType.INT64), DataType.INT32)
+def to_9(adapter: Adapter) -> AdaptedNode:
+    """Conv on doubles, exact for every sum; sums outside int32 wrap around by a Cast through int64."""
+    inputs = [
+        dequantized_input(adapter, 0, 2, ()),
+        dequantized_input(adapter, 1, 3, (-1, *(1,) * (adapter.rank(1) - 1))),
+    ]
+    (sums,) = adapter.add("Conv", inputs, dict(adapter.node.attributes), 1)
+    return cast(adapter, cast(adapter, sums, DataType.INT64), DataType.INT32)
 
 
-def real(c: Change, i: int, zero_point: int, shape: tuple[int, ...]) -> Value:
-    """Input i as double, less its zero point, which a reshape to `shape` puts in its place."""
-    value, zero = cast(c, c.input(i), DataType.DOUBLE), c.optional(zero_point)
+def dequantized_input(adapter: Adapter, i: int, zero_point: int, shape: tuple[int, ...]) -> Value:
+    """Input i as double minus its zero point, reshaped to `shape` to broadcast."""
+    value, zero = cast(adapter, adapter.input(i), DataType.DOUBLE), adapter.optional(zero_point)
     if zero is None:
         return value
-    placed = c.Reshape(cast(c, zero, DataType.DOUBLE), c.integers(np.array(shape, np.int64)))
-    return c.Sub(value, placed)
+    reshaped_zero = adapter.Reshape(
+        cast(adapter, zero, DataType.DOUBLE), adapter.integers(np.array(shape, np.int64))
+    )
+    return adapter.Sub(value, reshaped_zero)
 
 
 @op.eval(10)
@@ -54,7 +61,7 @@ def eval_10(
     x_zero_point: Array | None = None,
     w_zero_point: Array | None = None,
     *,
-    call: Call,
+    context: RunContext,
     group: int,
     auto_pad: str,
     kernel_shape: tuple[int, ...] | None = None,
@@ -74,15 +81,17 @@ def eval_10(
         auto_pad=auto_pad,
     )
     if x_zero_point is not None and x_zero_point.size != 1:
-        raise EvaluationError(f"x_zero_point has shape {list(x_zero_point.shape)}, a scalar is wanted")
-    sums = convolve(shifted(x, x_zero_point), shifted(w, w_zero_point), windows, group, call)
+        raise EvaluationError(f"x_zero_point must be a scalar; got shape {list(x_zero_point.shape)}")
+    sums = convolve(
+        subtract_zero_point(x, x_zero_point), subtract_zero_point(w, w_zero_point), windows, group, context
+    )
     return sums.astype(np.int64).astype(np.int32)
 
 
-def shifted(values: Array, zero_point: Array | None) -> Array:
-    """values less their zero point (one, or one for each entry of the first axis), as float64.
+def subtract_zero_point(values: Array, zero_point: Array | None) -> Array:
+    """values minus their zero point (one, or one for each entry of the first axis), as float64.
 
-    Products of 9 bits each, as many as memory holds, add up to less than 2^53: float64 is exact, and BLAS has it.
+    Sums of as many 9-bit products as memory holds stay below 2^53: float64 is exact, and BLAS supports it.
     """
     wide = values.astype(np.float64)
     if zero_point is None:
@@ -92,10 +101,12 @@ def shifted(values: Array, zero_point: Array | None) -> Array:
     )
 
 
-def by_output_channel(parameter: Array, name: str, channels: int, behind: int) -> Array:
-    """A scalar, or a vector of `channels` followed by `behind` axes of size 1; raises EvaluationError."""
+def by_output_channel(parameter: Array, name: str, channels: int, trailing: int) -> Array:
+    """A scalar, or a vector of `channels` followed by `trailing` axes of size 1; raises EvaluationError."""
     if parameter.size == 1:
         return parameter.reshape(())
     if parameter.shape != (channels,):
-        raise EvaluationError(f"{name} has shape {list(parameter.shape)}, a scalar or [{channels}] is wanted")
-    return parameter.reshape(-1, *(1,) * behind)
+        raise EvaluationError(
+            f"{name} must be a scalar or have shape [{channels}]; got {list(parameter.shape)}"
+        )
+    return parameter.reshape(-1, *(1,) * trailing)

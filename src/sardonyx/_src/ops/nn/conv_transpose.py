@@ -1,4 +1,4 @@
-"""ConvTranspose: each element of the input spreads a kernel over the output, where the kernels add up.
+"""ConvTranspose: transposed convolution; each input element adds a scaled kernel to the output.
 
 Spec: ai.onnx ConvTranspose-1, -11, -22.  Where output_shape makes the padding odd, version 1 puts the larger half at
 the start for SAME_UPPER and else at the end; from 11 on it is at the end for SAME_UPPER and else at the start.  In
@@ -19,16 +19,30 @@ from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Attribute
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape, TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
-from sardonyx._src.ops.arithmetic import in_float32
-from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.nn.convolution import biased
-from sardonyx._src.ops.nn.windows import Windows, auto_pad_of, per_axis, summed, unpadded
-from sardonyx._src.ops.shapes import element, merge_dims
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.nn.convolution import add_bias
+from sardonyx._src.ops.nn.windows import (
+    AUTO_PADS,
+    WindowGeometry,
+    auto_pad_of,
+    crop_padding,
+    fold_windows,
+    values_per_axis,
+)
+from sardonyx._src.ops.support.arithmetic import compute_in_float32
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.support.shapes import first_element_type, merge_dims
+from sardonyx._src.ops.traits import enum_values
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("ConvTranspose", tolerance="rounding")
+op = Operator(
+    "ConvTranspose",
+    tolerance="rounding",
+    computes_in_float32=True,
+    enum_attributes={"auto_pad": enum_values(*AUTO_PADS)},
+    linear_layer="conv_transpose",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +55,7 @@ class Spreading:
     pads: tuple[int, ...]
     auto_pad: str
     output_shape: tuple[int, ...] | None
-    larger_half_last: bool  # of odd padding that is worked out
+    larger_half_last: bool  # whether odd computed padding has its larger half at the end
 
     @classmethod
     def of(
@@ -59,20 +73,20 @@ class Spreading:
         upper = auto_pad_of(auto_pad) == "SAME_UPPER"
         if output_shape is not None:
             sizes = output_shape[2:] if version == 1 and len(output_shape) == rank + 2 else output_shape
-            output_shape = per_axis("output_shape", sizes, rank, least=0)
+            output_shape = values_per_axis("output_shape", sizes, rank, minimum=0)
         explicit = auto_pad == "NOTSET" and output_shape is None
         return cls(
-            per_axis("strides", strides, rank, least=1),
-            per_axis("dilations", dilations, rank, least=1),
-            per_axis("output_padding", output_padding, rank, least=0),
-            per_axis("pads", pads if explicit else None, 2 * rank, least=0),
+            values_per_axis("strides", strides, rank, minimum=1),
+            values_per_axis("dilations", dilations, rank, minimum=1),
+            values_per_axis("output_padding", output_padding, rank, minimum=0),
+            values_per_axis("pads", pads if explicit else None, 2 * rank, minimum=0),
             auto_pad,
             output_shape,
             not upper if version == 1 and output_shape is not None else upper,
         )
 
     def reach(self, size: Sequence[Dim], kernel: Sequence[Dim]) -> tuple[Dim, ...]:
-        """How far the kernels reach from the first to the last, output_padding included."""
+        """The full output size before cropping, output_padding included."""
         axes = zip(size, kernel, self.strides, self.dilations, self.output_padding, strict=True)
         return tuple(
             None if n is None or k is None else s * (n - 1) + extra + d * (k - 1) + 1
@@ -92,98 +106,108 @@ class Spreading:
         )
         for i, n in enumerate(result):
             if isinstance(n, int) and n < 0:
-                raise EvaluationError(f"spatial axis {i} of the result would have size {n}")
+                raise EvaluationError(f"sizes of the result must be >= 0; got {n} for spatial axis {i}")
         return result
 
-    def windows(self, size: Sequence[int], kernel: tuple[int, ...]) -> Windows:
+    def windows(self, size: Sequence[int], kernel: tuple[int, ...]) -> WindowGeometry:
         """The windows over the output, one for each element of the input."""
         rank = len(size)
         out = numbers(self.sizes(size, kernel))
         before, after = list(self.pads[:rank]), list(self.pads[rank:])
         if self.auto_pad.startswith("SAME") or self.output_shape is not None:
-            for i, (reach, wanted) in enumerate(zip(numbers(self.reach(size, kernel)), out, strict=True)):
-                total = max(reach - wanted, 0)
-                less, more = total // 2, total - total // 2
-                before[i], after[i] = (less, more) if self.larger_half_last else (more, less)
-        return Windows(out, kernel, self.strides, self.dilations, tuple(before), tuple(after), tuple(size))
+            for i, (reach, result) in enumerate(zip(numbers(self.reach(size, kernel)), out, strict=True)):
+                total = max(reach - result, 0)
+                smaller, larger = total // 2, total - total // 2
+                before[i], after[i] = (smaller, larger) if self.larger_half_last else (larger, smaller)
+        return WindowGeometry(
+            out, kernel, self.strides, self.dilations, tuple(before), tuple(after), tuple(size)
+        )
 
 
 def numbers(dims: Sequence[Dim]) -> tuple[int, ...]:
-    assert all(isinstance(n, int) for n in dims), "sizes of arrays give sizes that are numbers"
+    assert all(isinstance(n, int) for n in dims), "integer input sizes give integer output sizes"
     return tuple(n for n in dims if isinstance(n, int))
 
 
 @op.infer(1, 11, 22)
-def infer(t: Inference) -> Result:
-    dtype = element(t.tensor(0), t.tensor(1))
-    return None if dtype is None else TensorType(dtype, output_dims(t))
+def infer(inference: Inference) -> Result:
+    dtype = first_element_type(inference.tensor(0), inference.tensor(1))
+    return None if dtype is None else TensorType(dtype, output_dims(inference))
 
 
-def output_dims(t: Inference) -> Shape | None:
-    """[N, M, *out]; raises InferenceError where the node contradicts itself."""
-    kernel_shape = t.integers("kernel_shape")
-    group = t.integer("group")
+def output_dims(inference: Inference) -> Shape | None:
+    """[N, M, *out]; raises InferenceError where inputs and attributes are inconsistent."""
+    kernel_shape = inference.integers("kernel_shape")
+    group = inference.integer("group")
     if group < 1:
-        t.fail(f"group is {group}, at least 1 is wanted")
+        inference.fail(f"group must be >= 1; got {group}")
     of_kernel = None if kernel_shape is None else (0, 0, *kernel_shape)
-    known = [s for s in (t.shape(0), t.shape(1), of_kernel) if s is not None]
-    if not known:
+    known_shapes = [s for s in (inference.shape(0), inference.shape(1), of_kernel) if s is not None]
+    if not known_shapes:
         return None
-    rank = len(known[0])
-    if rank < 2 or any(len(s) != rank for s in known):
-        t.fail(
-            f"ranks contradict each other: {', '.join(str(len(s)) for s in known)} with batch and channels"
+    rank = len(known_shapes[0])
+    if rank < 2 or any(len(s) != rank for s in known_shapes):
+        inference.fail(
+            f"x, W and kernel_shape must agree in rank (>= 2); got {', '.join(str(len(s)) for s in known_shapes)}"
         )
-    data, weight = (s if s is not None else (None,) * rank for s in (t.shape(0), t.shape(1)))
-    taken = merge_dims(t, (data[1], weight[0]), "the channels of x and W")
-    if isinstance(taken, int) and taken % group:
-        t.fail(f"x has {taken} channels, which group {group} does not divide")
-    given = kernel_shape or (None,) * (rank - 2)
-    kernel = [merge_dims(t, pair, "kernel_shape and W") for pair in zip(given, weight[2:], strict=True)]
+    data, weight = (s if s is not None else (None,) * rank for s in (inference.shape(0), inference.shape(1)))
+    input_channels = merge_dims(inference, (data[1], weight[0]), "the channels of x and W")
+    if isinstance(input_channels, int) and input_channels % group:
+        inference.fail(f"channels of x must be a multiple of group {group}; got {input_channels}")
+    kernel_sizes = kernel_shape or (None,) * (rank - 2)
+    kernel = [
+        merge_dims(inference, pair, "kernel_shape and W")
+        for pair in zip(kernel_sizes, weight[2:], strict=True)
+    ]
     try:
-        spatial = spreading_of(t, rank - 2).sizes(data[2:], kernel)
+        spatial = spreading_of(inference, rank - 2).sizes(data[2:], kernel)
     except EvaluationError as error:
-        t.fail(error.why)
+        inference.fail(error.why)
     channels = None if weight[1] is None else weight[1] * group
-    bias = t.shape(2)
+    bias = inference.shape(2)
     if bias is not None and len(bias) != 1:
-        t.fail(f"the bias has rank {len(bias)}, not 1")
-    return (data[0], merge_dims(t, (channels, *(bias or ())[:1]), "the bias and W"), *spatial)
+        inference.fail(f"the bias must have rank 1; got rank {len(bias)}")
+    return (data[0], merge_dims(inference, (channels, *(bias or ())[:1]), "the bias and W"), *spatial)
 
 
-def spreading_of(t: Inference, rank: int) -> Spreading:
+def spreading_of(inference: Inference, rank: int) -> Spreading:
     names = ("strides", "dilations", "output_padding", "pads", "output_shape")
-    return Spreading.of(rank, t.version, str(t.attributes["auto_pad"]), *(t.integers(name) for name in names))
+    return Spreading.of(
+        rank,
+        inference.version,
+        str(inference.attributes["auto_pad"]),
+        *(inference.integers(name) for name in names),
+    )
 
 
-op.convert((11, 22))(lambda c: c.same())
-op.convert((22, 11))(widening(NARROW_FLOATS))
+op.convert((11, 22))(lambda adapter: adapter.same())
+op.convert((22, 11))(promote_input(NARROW_FLOATS))
 
 
 @op.convert((1, 11), (11, 1))
-def other_half(c: Change) -> Converted:
-    """With output_shape, the side that has the larger half of odd padding is named in the opposite way."""
-    sizes = c.t.integers("output_shape")
+def swap_same_padding(adapter: Adapter) -> AdaptedNode:
+    """Swap SAME_UPPER and SAME_LOWER where output_shape is given: versions 1 and 11 split odd padding oppositely."""
+    sizes = adapter.inference.integers("output_shape")
     if sizes is None:
-        return c.same()
-    kernel = c.t.integers("kernel_shape")
-    rank = c.t.rank(0) or (len(kernel) + 2 if kernel is not None else c.rank(1))
-    spatial = sizes[2:] if c.t.version == 1 and len(sizes) == rank else sizes
-    is_upper = c.t.attributes["auto_pad"] == "SAME_UPPER"
-    return c.same(
+        return adapter.same()
+    kernel = adapter.inference.integers("kernel_shape")
+    rank = adapter.inference.rank(0) or (len(kernel) + 2 if kernel is not None else adapter.rank(1))
+    spatial = sizes[2:] if adapter.inference.version == 1 and len(sizes) == rank else sizes
+    is_upper = adapter.inference.attributes["auto_pad"] == "SAME_UPPER"
+    return adapter.same(
         auto_pad="SAME_LOWER" if is_upper else "SAME_UPPER",
         output_shape=Attribute("output_shape", AttributeType.INTS, spatial),
     )
 
 
 @op.eval(1, 11, 22)
-@in_float32
+@compute_in_float32
 def eval_22(
     x: Array,
     w: Array,
     b: Array | None = None,
     *,
-    call: Call,
+    context: RunContext,
     auto_pad: str,
     group: int,
     kernel_shape: tuple[int, ...] | None = None,
@@ -195,30 +219,32 @@ def eval_22(
 ) -> Array:
     """x: [N, C, *spatial], w: [C, M/group, *kernel], b: [M], result: [N, M, *out].
 
-    An output_shape beyond what the kernels reach is filled with zeros (and the bias) at the end.
+    An output_shape larger than the full output is filled with zeros (and the bias) at the end.
     """
-    check(x, w, group, kernel_shape)
+    check_inputs(x, w, group, kernel_shape)
     rank = x.ndim - 2
     spreading = Spreading.of(
-        rank, call.version, auto_pad, strides, dilations, output_padding, pads, output_shape
+        rank, context.version, auto_pad, strides, dilations, output_padding, pads, output_shape
     )
     windows = spreading.windows(x.shape[2:], w.shape[2:])
     channels = w.shape[1] * group
-    claim(call, (x.shape[0], channels, *windows.extents), x.dtype, "ConvTranspose result")
-    claim(call, (x.shape[0], channels, *w.shape[2:], *x.shape[2:]), x.dtype, "what ConvTranspose adds up")
+    check_result_bytes(context, (x.shape[0], channels, *windows.extents), x.dtype, "ConvTranspose result")
+    check_result_bytes(
+        context, (x.shape[0], channels, *w.shape[2:], *x.shape[2:]), x.dtype, "ConvTranspose columns"
+    )
     kernels = w.reshape(group, w.shape[0] // group, math.prod(w.shape[1:])).swapaxes(1, 2)
     columns = np.matmul(kernels, x.reshape(x.shape[0], group, kernels.shape[2], math.prod(x.shape[2:])))
     columns = columns.reshape(x.shape[0], channels, *w.shape[2:], *x.shape[2:])
-    return biased(unpadded(summed(columns, windows), windows).copy(), b)
+    return add_bias(crop_padding(fold_windows(columns, windows), windows).copy(), b)
 
 
-def check(x: Array, w: Array, group: int, kernel_shape: tuple[int, ...] | None) -> None:
+def check_inputs(x: Array, w: Array, group: int, kernel_shape: tuple[int, ...] | None) -> None:
     if x.ndim < 2 or x.ndim != w.ndim:
-        raise EvaluationError(
-            f"x of rank {x.ndim} and W of rank {w.ndim}: the same rank of at least 2 is wanted"
-        )
+        raise EvaluationError(f"x and W must have the same rank >= 2; got {x.ndim} and {w.ndim}")
     if group < 1 or w.shape[0] != x.shape[1] or w.shape[0] % group:
-        what = f"x has {x.shape[1]} channels, W is {list(w.shape)} and group is {group}"
-        raise EvaluationError(f"{what}: W[0] channels are wanted, a multiple of group")
+        what = f"{x.shape[1]} channels, W of shape {list(w.shape)} and group {group}"
+        raise EvaluationError(f"x must have W[0] channels, a multiple of group; got {what}")
     if kernel_shape is not None and tuple(kernel_shape) != w.shape[2:]:
-        raise EvaluationError(f"kernel_shape is {list(kernel_shape)}, W has {list(w.shape[2:])}")
+        raise EvaluationError(
+            f"kernel_shape must be that of W, {list(w.shape[2:])}; got {list(kernel_shape)}"
+        )

@@ -1,4 +1,4 @@
-"""Hardmax: 1 at the first of the largest elements, 0 elsewhere.
+"""Hardmax: 1 at the first maximum along an axis, 0 elsewhere.
 
 Spec: ai.onnx Hardmax-1, -11, -13.  Versions 1 and 11 flatten x to two dimensions at `axis` and mark one element of
 each row; 13 marks one of each line along `axis`.
@@ -10,20 +10,20 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import widen
-from sardonyx._src.ops.flattened import convert_softmax, flattened
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.softmax import check_axis
-from sardonyx._src.ops.shapes import axis_of, same_tensor
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
+from sardonyx._src.ops.support.flatten_2d import flatten_to_2d, register_softmax_adapters
+from sardonyx._src.ops.support.shapes import axis_of, same_tensor
 
-op = Operator("Hardmax")
-convert_softmax(op)
+op = Operator("Hardmax", under_permutation="softmax")
+register_softmax_adapters(op)
 
 
 @op.infer(1, 11, 13)
-def infer(t: Inference) -> Result:
-    check_axis(t)
-    return same_tensor(t)
+def infer(inference: Inference) -> Result:
+    check_axis(inference)
+    return same_tensor(inference)
 
 
 @op.eval(13)
@@ -32,7 +32,7 @@ def eval_13(x: Array, *, axis: int) -> Array:
     axis = axis_of(axis, x.ndim)
     result = np.zeros(x.shape, x.dtype)
     if x.size:
-        first = np.expand_dims(widen(x).argmax(axis), axis)
+        first = np.expand_dims(promote_to_float32(x).argmax(axis), axis)
         np.put_along_axis(result, first, np.ones((), x.dtype), axis)
     return result
 
@@ -45,4 +45,4 @@ def eval_11(x: Array, *, axis: int) -> Array:
 @op.eval(1)
 def eval_1(x: Array, *, axis: int) -> Array:
     """x, result: [d0, ..., dk] float; one row is everything from `axis` on."""
-    return eval_13(flattened(x, axis), axis=1).reshape(x.shape)
+    return eval_13(flatten_to_2d(x, axis), axis=1).reshape(x.shape)

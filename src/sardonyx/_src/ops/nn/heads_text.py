@@ -1,6 +1,6 @@
-"""Attention heads in the text of bodies, for sizes that only a run tells.
+"""Attention heads in the text of function bodies, for sizes known only at run time.
 
-The names of nodes begin with that of the tensor which they are about, so that a body can use each text several times.
+Value names are prefixed with the name of the tensor, so that a body can use each text several times.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ops.body_text import vector, wide_float
+from sardonyx._src.ops.support.body_text import promoted_type, vector
 
 
-def unpacked(name: str, counts: Sequence[int]) -> str:
+def split_heads_text(name: str, counts: Sequence[int]) -> str:
     """The nodes of `{name}_heads`: `name`, [batch, length, heads * size], as [batch, length, *counts, size], where the
     product of `counts` is the number of heads.  `{name}_tokens` is [batch, length], `{name}_size` [size]."""
     return f"""
@@ -25,7 +25,7 @@ def unpacked(name: str, counts: Sequence[int]) -> str:
       {name}_heads = Reshape <allowzero = 1> ({name}, {name}_shape)"""
 
 
-def packed(name: str, result: str) -> str:
+def merge_heads_text(name: str, result: str) -> str:
     """The nodes of `result`: `name`, [batch, heads, length, size], as [batch, length, heads * size]."""
     return f"""
       {name}_turned = Transpose <perm = [0, 2, 1, 3]> ({name})
@@ -36,7 +36,7 @@ def packed(name: str, result: str) -> str:
       {result} = Reshape <allowzero = 1> ({name}_turned, {name}_packed)"""
 
 
-def product(left: str, right: str, result: str, *, is_grouped: bool) -> str:
+def matmul_text(left: str, right: str, result: str, *, is_grouped: bool) -> str:
     """The nodes of `result`: the matrix product of [batch, heads, n, m] and [batch, heads, m, k]; with `is_grouped`
     several heads on the left, one after the other, can share one on the right."""
     if not is_grouped:
@@ -59,10 +59,10 @@ def product(left: str, right: str, result: str, *, is_grouped: bool) -> str:
       {result} = Reshape <allowzero = 1> ({result}_groups, {result}_by_head)"""
 
 
-def softmax(scores: str, result: str, dtype: DataType) -> str:
+def softmax_text(scores: str, result: str, dtype: DataType) -> str:
     """The nodes of `result`: Softmax along the last axis of scores rounded to `dtype`, and rounded to it once."""
     return f"""
       {result}_scores = Cast <to = {int(dtype)}> ({scores})
-      {result}_wide = Cast <to = {int(wide_float(dtype))}> ({result}_scores)
+      {result}_wide = Cast <to = {int(promoted_type(dtype))}> ({result}_scores)
       {result}_shares = Softmax <axis = -1> ({result}_wide)
       {result} = Cast <to = {int(dtype)}> ({result}_shares)"""

@@ -1,7 +1,7 @@
-"""LayerNormalization: everything from an axis on brought to mean 0 and variance 1, then scaled and shifted.
+"""LayerNormalization: the axes from `axis` on normalized to mean 0 and variance 1, then scaled and shifted.
 
-Spec: ai.onnx LayerNormalization-17.  `stash_type` is the precision of the statistics; scale and bias work in the
-precision of the data, which rounds after each step.
+Spec: ai.onnx LayerNormalization-17.  `stash_type` is the precision of the statistics; scale and bias are
+applied in the precision of the data, with rounding after each step.
 """
 
 from __future__ import annotations
@@ -9,35 +9,35 @@ from __future__ import annotations
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.body_text import element_type, real, scalar
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.normalizing import (
-    STAGE_ONE,
-    check_fitting,
-    fitting,
+    STASH_TYPES,
+    check_broadcast,
+    check_broadcasts,
     inner_axes,
+    round_and_promote,
     stage_one,
     stage_one_type,
-    standardized,
-    working,
+    standardize,
 )
-from sardonyx._src.ops.shapes import axis_of
+from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
+from sardonyx._src.ops.support.shapes import axis_of
 
-op = Operator("LayerNormalization", tolerance="rounding")
+op = Operator("LayerNormalization", tolerance="rounding", computes_in_float32=True, stash_type_constraint="U")
 
 
 @op.infer(17)
-def infer(t: Inference) -> Result:
-    found = t.tensor(0)
-    check_fitting(t, (1, 2))
-    shape = None if found is None else found.shape
+def infer(inference: Inference) -> Result:
+    data = inference.tensor(0)
+    check_broadcasts(inference, (1, 2))
+    shape = None if data is None else data.shape
     reduced = None
     if shape is not None:
-        axis = t.axis(t.integer("axis"), len(shape))
+        axis = inference.axis(inference.integer("axis"), len(shape))
         reduced = (*shape[:axis], *(1 for _ in shape[axis:]))
-    stash = STAGE_ONE.get(t.integer("stash_type"))
+    stash = STASH_TYPES.get(inference.integer("stash_type"))
     statistics = None if stash is None else TensorType(stash, reduced)
-    return [found and TensorType(found.dtype, shape), statistics, statistics][: t.outputs]
+    return [data and TensorType(data.dtype, shape), statistics, statistics][: inference.outputs]
 
 
 @op.eval(17)
@@ -48,31 +48,33 @@ def eval_17(
     first = axis_of(axis, x.ndim)
     stash = stage_one_type(stash_type)
     axes = tuple(range(first, x.ndim))
-    normalized, mean, inverse = standardized(working(x, stash), axes, epsilon)
-    y = normalized.astype(stash, copy=False).astype(x.dtype, copy=False) * fitting(scale, "Scale", x)
+    normalized, mean, inverse = standardize(round_and_promote(x, stash), axes, epsilon)
+    y = normalized.astype(stash, copy=False).astype(x.dtype, copy=False) * check_broadcast(scale, "Scale", x)
     if b is not None:
-        y = y + fitting(b, "B", x)
+        y = y + check_broadcast(b, "B", x)
     return y, mean.astype(stash, copy=False), inverse.astype(stash, copy=False)
 
 
 @op.body(17, opset=13)
-def body(t: Inference) -> str:
-    stash = t.integer("stash_type")
-    axes = f"<axes = [{', '.join(map(str, inner_axes(t)))}]>"
+def body(inference: Inference) -> str:
+    stash = inference.integer("stash_type")
+    axes = f"<axes = [{', '.join(map(str, inner_axes(inference)))}]>"
     scaling = (
-        "scaled = Mul(normalized, scale)  y = Add(scaled, bias)" if t.has(2) else "y = Mul(normalized, scale)"
+        "scaled = Mul(normalized, scale)  y = Add(scaled, bias)"
+        if inference.has(2)
+        else "y = Mul(normalized, scale)"
     )
-    return f"""(x, scale, bias) => ({", ".join(("y", "mean", "inverse")[: t.outputs])}) {{
+    return f"""(x, scale, bias) => ({", ".join(("y", "mean", "inverse")[: inference.outputs])}) {{
       wide = Cast <to = {stash}> (x)
       mean = ReduceMean {axes} (wide)
       deviation = Sub(wide, mean)
       square = Mul(deviation, deviation)
       variance = ReduceMean {axes} (square)
-      epsilon = {scalar(real(t, "epsilon"), stage_one(t))}
+      epsilon = {scalar(float_attribute(inference, "epsilon"), stage_one(inference))}
       positive = Add(variance, epsilon)
       root = Sqrt(positive)
       inverse = Reciprocal(root)
       standard = Mul(deviation, inverse)
-      normalized = Cast <to = {int(element_type(t))}> (standard)
+      normalized = Cast <to = {int(element_type(inference))}> (standard)
       {scaling}
     }}"""

@@ -1,4 +1,4 @@
-"""LpNormalization: elements divided by the norm of their line along an axis.
+"""LpNormalization: elements divided by the p-norm along an axis.
 
 Spec: ai.onnx LpNormalization-1, -22, which differ in element types.  A line whose norm is 0 stays 0.
 """
@@ -10,32 +10,32 @@ import numpy as np
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import in_float32
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import axis_of, same_tensor
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.support.arithmetic import compute_in_float32
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.support.shapes import axis_of, same_tensor
 
 op = Operator("LpNormalization", tolerance="rounding")
-op.convert((22, 1))(widening(NARROW_FLOATS))
+op.convert((22, 1))(promote_input(NARROW_FLOATS))
 
 
 @op.infer(1, 22)
-def infer(t: Inference) -> Result:
-    rank = t.rank(0)
+def infer(inference: Inference) -> Result:
+    rank = inference.rank(0)
     if rank is not None:
-        t.axis(t.integer("axis"), rank)
-    if t.integer("p") not in (1, 2):
-        t.fail(f"p is {t.integer('p')}, where 1 or 2 is wanted")
-    return same_tensor(t)
+        inference.axis(inference.integer("axis"), rank)
+    if inference.integer("p") not in (1, 2):
+        inference.fail(f"p must be 1 or 2; got {inference.integer('p')}")
+    return same_tensor(inference)
 
 
 @op.eval(1, 22)
-@in_float32
+@compute_in_float32
 def evaluate(input: Array, *, axis: int, p: int) -> Array:
     """input, result: [..., n, ...] float; the p-norm of every line that is not 0 becomes 1."""
     axis = axis_of(axis, input.ndim)
     if p not in (1, 2):
-        raise EvaluationError(f"p is {p}, where 1 or 2 is wanted")
+        raise EvaluationError(f"p must be 1 or 2; got {p}")
     magnitudes = np.abs(input)
     top = magnitudes.max(axis=axis, keepdims=True, initial=0)
     top = np.where(np.isfinite(top) & (top > 0), top, 1).astype(input.dtype)  # keeps squares within range

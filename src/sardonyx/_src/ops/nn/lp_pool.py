@@ -1,4 +1,4 @@
-"""LpPool: the Lp norm of the elements below each window, the p-th root of the sum of |x|^p.
+"""LpPool: the Lp norm of each window, the p-th root of the sum of |x|^p.
 
 Spec: ai.onnx LpPool-1, -2, -11, -18, -22.  Version 1 has p as a float and no default for kernel_shape, 18 adds
 dilations and ceil_mode, 22 bfloat16 and the rule that no window starts in the padding at the end.
@@ -12,48 +12,56 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator
-from sardonyx._src.ops.arithmetic import in_float32
-from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn import pooling_steps as steps
-from sardonyx._src.ops.nn.pooling import pooling_rounding, pooling_shape, pooling_windows, reduced
-from sardonyx._src.ops.nn.windows import padded
+from sardonyx._src.ops.nn.pooling import pooling_rounding, pooling_shape, pooling_windows, reduce_windows
+from sardonyx._src.ops.nn.windows import AUTO_PADS, pad_input
+from sardonyx._src.ops.support.arithmetic import compute_in_float32
+from sardonyx._src.ops.traits import enum_values
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("LpPool", tolerance="rounding")
+op = Operator(
+    "LpPool",
+    tolerance="rounding",
+    computes_in_float32=True,
+    enum_attributes={"auto_pad": enum_values(*AUTO_PADS)},
+)
 
-INSIDE = {22}  # versions in which no window starts in the padding at the end
+LP_STARTS_INSIDE = {22}  # versions in which no window starts in the padding at the end
 
 
 @op.infer(1, 2, 11, 18, 22)
-def infer(t: Inference) -> Result:
-    found, p = t.tensor(0), t.attributes.get("p", 2)
+def infer(inference: Inference) -> Result:
+    data, p = inference.tensor(0), inference.attributes.get("p", 2)
     if isinstance(p, int | float) and p <= 0:
-        t.fail(f"p is {p}, a positive number is wanted")
-    if t.integers("kernel_shape") is None:
-        t.fail("kernel_shape is missing, and nothing else tells the size of the windows")
-    return found and TensorType(found.dtype, pooling_shape(t, inside=t.version in INSIDE))
+        inference.fail(f"p must be > 0; got {p}")
+    if inference.integers("kernel_shape") is None:
+        inference.fail("kernel_shape must be given: it alone defines the window size")
+    return data and TensorType(
+        data.dtype, pooling_shape(inference, inside=inference.version in LP_STARTS_INSIDE)
+    )
 
 
-op.convert((1, 2))(steps.whole_p)
-op.convert((2, 1))(steps.real_p)
-op.convert((2, 11), (11, 2), (11, 18))(lambda c: c.same())
-op.convert((18, 11))(steps.without_ceil_mode)
-op.convert((18, 22))(steps.counting_anew)
+op.convert((1, 2))(steps.convert_p_to_int)
+op.convert((2, 1))(steps.convert_p_to_float)
+op.convert((2, 11), (11, 2), (11, 18))(lambda adapter: adapter.same())
+op.convert((18, 11))(steps.remove_ceil_mode)
+op.convert((18, 22))(steps.upgrade_window_count)
 
 
 @op.convert((22, 18))
-def to_18(c: Change) -> Converted:
-    is_new = c.t.dtype(0) is DataType.BFLOAT16
-    return steps.in_wider_floats(c) if is_new else steps.counting_as_before(c)
+def to_18(adapter: Adapter) -> AdaptedNode:
+    is_new = adapter.inference.dtype(0) is DataType.BFLOAT16
+    return steps.convert_through_float(adapter) if is_new else steps.downgrade_window_count(adapter)
 
 
 @op.eval(1, 2, 11, 18, 22)
-@in_float32
+@compute_in_float32
 def eval_22(
     x: Array,
     *,
-    call: Call,
+    context: RunContext,
     auto_pad: str,
     p: float,
     kernel_shape: tuple[int, ...] | None = None,
@@ -62,9 +70,9 @@ def eval_22(
     dilations: tuple[int, ...] | None = None,
     ceil_mode: int = 0,
 ) -> Array:
-    """x: [N, C, *spatial], result: [N, C, *out]; padding adds nothing."""
+    """x: [N, C, *spatial], result: [N, C, *out]; padding contributes nothing."""
     if kernel_shape is None:
-        raise EvaluationError("kernel_shape is missing, and nothing else tells the size of the windows")
+        raise EvaluationError("kernel_shape must be given: it alone defines the window size")
     windows = pooling_windows(
         x,
         kernel_shape,
@@ -72,15 +80,15 @@ def eval_22(
         pads=pads,
         auto_pad=auto_pad,
         dilations=dilations,
-        rounding=pooling_rounding(ceil_mode, inside=call.version in INSIDE),
+        rounding=pooling_rounding(ceil_mode, inside=context.version in LP_STARTS_INSIDE),
     )
-    return root(reduced(padded(power(x, p), windows, 0, call), windows, np.add), p)
+    return root(reduce_windows(pad_input(power(x, p), windows, 0, context), windows, np.add), p)
 
 
 def power(x: Array, p: float) -> Array:
     """|x|^p; raises EvaluationError unless p is positive."""
     if not p > 0:
-        raise EvaluationError(f"p is {p}, a positive number is wanted")
+        raise EvaluationError(f"p must be > 0; got {p}")
     if p == 1:
         return np.abs(x)
     return np.square(x) if p == 2 else np.power(np.abs(x), x.dtype.type(p))

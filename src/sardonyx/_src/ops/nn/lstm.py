@@ -1,7 +1,8 @@
-"""LSTM: a layer of long short-term memory.
+"""LSTM: a long short-term memory layer.
 
-Spec: ai.onnx LSTM-1, -7, -14, -22.  Version 7 dropped output_sequence, which only said whether Y is wanted; 14 added
-layout, 22 bfloat16.  Version 1 prints R untransposed; like files that use it, it is read as the later versions are.
+Spec: ai.onnx LSTM-1, -7, -14, -22.  Version 7 dropped output_sequence, which only said whether Y is an output; 14 added
+layout, 22 bfloat16.  The formulas of version 1 omit the transpose of R; models of that
+version and this implementation follow the later versions.
 """
 
 from __future__ import annotations
@@ -13,30 +14,50 @@ import numpy as np
 
 from sardonyx._src.ir.dims import dim_mul
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import Call, Operator
-from sardonyx._src.ops.arithmetic import widen
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.recurrence import (
+    BACKWARD,
     Results,
     States,
-    convert_recurrent,
+    check_shape,
     dims_of,
-    fitting,
     infer_recurrent,
-    layer,
+    prepare_layer,
+    register_recurrent_adapters,
 )
-from sardonyx._src.ops.nn.recurrent_activations import Function, activation_functions, per_direction
-from sardonyx._src.ops.shapes import merge_dims
+from sardonyx._src.ops.nn.recurrent_activations import (
+    ACTIVATION_NAMES,
+    Function,
+    activation_functions,
+    per_direction,
+)
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
+from sardonyx._src.ops.support.shapes import merge_dims
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("LSTM", tolerance="rounding")
-convert_recurrent(op, oldest=1)
+op = Operator(
+    "LSTM",
+    tolerance="rounding",
+    computes_in_float32=True,
+    size_rule="initial_states",
+    enum_attributes={
+        "activations": enum_values(*ACTIVATION_NAMES, ignores_case=True),
+        "direction": enum_values(*BACKWARD),
+    },
+)
+register_recurrent_adapters(op, oldest=1)
 
 
 @op.infer(1, 7, 14, 22)
-def infer(t: Inference) -> Result:
-    found = infer_recurrent(t, gates=4, functions=("Sigmoid", "Tanh", "Tanh"))
-    merge_dims(t, [dim_mul(dims_of(t, 2, 3)[2], 3), dims_of(t, 7, 2)[1]], "three times the hidden size and P")
-    return found
+def infer(inference: Inference) -> Result:
+    types = infer_recurrent(inference, gates=4, functions=("Sigmoid", "Tanh", "Tanh"))
+    merge_dims(
+        inference,
+        [dim_mul(dims_of(inference, 2, 3)[2], 3), dims_of(inference, 7, 2)[1]],
+        "three times the hidden size and P",
+    )
+    return types
 
 
 @op.eval(1, ignores=("output_sequence",))
@@ -59,13 +80,13 @@ def evaluate(
     hidden_size: int | None = None,
     input_forget: int,
     layout: int = 0,
-    call: Call,
+    context: RunContext,
 ) -> Results:
     """Y, Y_h, Y_c.  Gates follow each other as input, output, forget, cell; P: [directions, 3 * hidden] has no cell's.
 
-    The state of the cell is clipped where the activation h reads it, and not where it is kept.
+    The cell state is clipped as the input of the activation h, but stored unclipped.
     """
-    net = layer(
+    net = prepare_layer(
         X,
         W,
         R,
@@ -75,14 +96,14 @@ def evaluate(
         direction=direction,
         layout=layout,
         hidden_size=hidden_size,
-        call=call,
+        context=context,
     )
     names = per_direction(activations, ("Sigmoid", "Tanh", "Tanh"), len(net.backward))
     functions = activation_functions(names, activation_alpha, activation_beta, clip)
     shape = (len(net.backward), 3 * net.hidden)
-    peepholes = np.zeros(shape, net.x.dtype) if P is None else fitting(widen(P), shape, "P")
+    peepholes = np.zeros(shape, net.x.dtype) if P is None else check_shape(promote_to_float32(P), shape, "P")
     cells = [
-        Cell(R, p, functions[3 * d : 3 * d + 3], bool(input_forget))
+        LstmCell(R, p, functions[3 * d : 3 * d + 3], bool(input_forget))
         for d, (R, p) in enumerate(zip(net.R, peepholes, strict=True))
     ]
     h, c = net.states(initial_h, "initial_h"), net.states(initial_c, "initial_c")
@@ -90,17 +111,17 @@ def evaluate(
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One direction's weights, R: [4 * hidden, hidden] and P: [3 * hidden], and its functions."""
+class LstmCell:
+    """The weights of one direction, R: [4 * hidden, hidden] and P: [3 * hidden], and its activations."""
 
     R: Array
     P: Array
     functions: Sequence[Function]  # f, g, h
-    coupled: bool  # the forget gate lets through what the input gate does not
+    coupled: bool  # the forget gate is 1 minus the input gate
 
-    def step(self, given: Array, states: States) -> States:
+    def step(self, projected: Array, states: States) -> States:
         (H, C), (f, g, h) = states, self.functions
-        to_i, to_o, to_f, to_c = np.split(given + H @ self.R.T, 4, axis=1)
+        to_i, to_o, to_f, to_c = np.split(projected + H @ self.R.T, 4, axis=1)
         Pi, Po, Pf = np.split(self.P, 3)
         i = f(to_i + Pi * C)
         forget = 1 - i if self.coupled else f(to_f + Pf * C)

@@ -1,4 +1,4 @@
-"""NegativeLogLikelihoodLoss: minus the log-probability of the target class.
+"""NegativeLogLikelihoodLoss: the negative log-probability of the target class.
 
 Spec: ai.onnx NegativeLogLikelihoodLoss-12, -13, -22.  Version 22 added bfloat16.
 """
@@ -8,19 +8,24 @@ from __future__ import annotations
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import narrow, widen
-from sardonyx._src.ops.body_text import element_type, wide_float
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.nn.losses import class_loss, loss_shape, loss_text
-from sardonyx._src.ops.widening import NARROW_FLOATS, widening
+from sardonyx._src.ops.nn.losses import LOSS_REDUCTIONS, class_loss, loss_shape, loss_text
+from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
+from sardonyx._src.ops.support.body_text import element_type, promoted_type
+from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("NegativeLogLikelihoodLoss", tolerance="rounding")
-op.convert((22, 13))(widening(NARROW_FLOATS))
+op = Operator(
+    "NegativeLogLikelihoodLoss",
+    tolerance="rounding",
+    enum_attributes={"reduction": enum_values(*LOSS_REDUCTIONS)},
+)
+op.convert((22, 13))(promote_input(NARROW_FLOATS))
 
 
 @op.infer(12, 13, 22)
-def infer(t: Inference) -> Result:
-    shape, dtype = loss_shape(t), t.dtype(0)
+def infer(inference: Inference) -> Result:
+    shape, dtype = loss_shape(inference), inference.dtype(0)
     return None if dtype is None else TensorType(dtype, shape)
 
 
@@ -34,13 +39,15 @@ def evaluate(
     reduction: str,
 ) -> Array:
     """input: [N, C, d1, ..., dk] log-probabilities; target: [N, d1, ..., dk] classes; weight: [C]."""
-    return narrow(class_loss(widen(input), target, weight, ignore_index, reduction), input.dtype)
+    return round_to_type(
+        class_loss(promote_to_float32(input), target, weight, ignore_index, reduction), input.dtype
+    )
 
 
 @op.body(13, 22, opset=13)
 @op.body(12, opset=11)
-def body(t: Inference) -> str:
+def body(inference: Inference) -> str:
     return f"""(x, target, weight) => (loss) {{
-      log_prob = Cast <to = {int(wide_float(element_type(t)))}> (x)
-      {loss_text(t)}
+      log_prob = Cast <to = {int(promoted_type(element_type(inference)))}> (x)
+      {loss_text(inference)}
     }}"""

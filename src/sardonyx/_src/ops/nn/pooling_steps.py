@@ -1,7 +1,7 @@
-"""Conversions of the pooling operators: rules for the number of windows, and padding that is counted.
+"""Version adapters of the pooling operators: window counting rules and padding included in averages.
 
-Windows that `ceil_mode` lets reach over the end are those of a longer padding that is not counted.  What has to count
-as zeros is padded before.
+A window that `ceil_mode` lets extend past the end becomes a window over longer padding that is not counted; padding
+that is counted becomes a Pad node before the operator.
 """
 
 from __future__ import annotations
@@ -14,131 +14,145 @@ from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import known_equal
 from sardonyx._src.ir.graph import Attribute, Value
 from sardonyx._src.ir.types import Shape
-from sardonyx._src.ops.change import Change, Converted
-from sardonyx._src.ops.nn.windows import automatic, per_axis, window_count
-from sardonyx._src.ops.widening import cast, through
+from sardonyx._src.ops.nn.windows import auto_pad_amounts, values_per_axis, window_count
+from sardonyx._src.ops.support.promotion import cast, compute_in
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 Sizes = tuple[int, ...]
 
 
-def counting_anew(c: Change) -> Converted:
-    """Up to the version that lets no window start in the padding at the end."""
-    return c.same() if counts_agree(c) else with_floor(c, end=[s - 1 for s in strides(c)])
+def upgrade_window_count(adapter: Adapter) -> AdaptedNode:
+    """Upgrade to the first version in which no window starts in the padding at the end."""
+    return (
+        adapter.same()
+        if counts_agree(adapter)
+        else replace_ceil_mode(adapter, end=[s - 1 for s in strides(adapter)])
+    )
 
 
-def counting_as_before(c: Change, drop: tuple[str, ...] = ()) -> Converted:
-    """Down from the version that lets no window start in the padding at the end."""
-    return c.same(drop=drop) if counts_agree(c) else with_floor(c, end=ends_inside(c), drop=drop)
+def downgrade_window_count(adapter: Adapter, drop: tuple[str, ...] = ()) -> AdaptedNode:
+    """Downgrade from the first version in which no window starts in the padding at the end."""
+    return (
+        adapter.same(drop=drop)
+        if counts_agree(adapter)
+        else replace_ceil_mode(adapter, end=ends_inside(adapter), drop=drop)
+    )
 
 
-def without_ceil_mode(c: Change) -> Converted:
-    """Down to a version before `ceil_mode`, from one that lets windows start anywhere."""
-    drop = ("ceil_mode", *undilated(c))
-    if not rounds_up(c):
-        return c.same(drop=drop)
-    return with_floor(c, end=[s - 1 for s in strides(c)], drop=drop)
+def remove_ceil_mode(adapter: Adapter) -> AdaptedNode:
+    """Downgrade to a version without `ceil_mode`, from one that lets windows start anywhere."""
+    drop = ("ceil_mode", *reject_dilations(adapter))
+    if not rounds_up(adapter):
+        return adapter.same(drop=drop)
+    return replace_ceil_mode(adapter, end=[s - 1 for s in strides(adapter)], drop=drop)
 
 
-def undilated(c: Change) -> tuple[str, ...]:
-    """The name of an attribute that says nothing; refused where elements are left out between those of a window."""
-    if any(d != 1 for d in c.t.integers("dilations") or ()):
-        c.refuse("windows have no dilations there")
+def reject_dilations(adapter: Adapter) -> tuple[str, ...]:
+    """`dilations` as an attribute to drop; refuses the conversion where a dilation is not 1."""
+    if any(d != 1 for d in adapter.inference.integers("dilations") or ()):
+        adapter.refuse("dilations must be 1 for the target version, which has no such attribute")
     return ("dilations",)
 
 
-def in_wider_floats(c: Change) -> Converted:
-    """Between Casts, with as many windows there as here."""
-    if not counts_agree(c):
-        c.refuse("windows are counted in another way there, and elements are of another type")
-    dtype = c.dtype(0)
+def convert_through_float(adapter: Adapter) -> AdaptedNode:
+    """Wrap the operator in Casts to and from float; refuses where the target version counts windows differently."""
+    if not counts_agree(adapter):
+        adapter.refuse("the target version lacks the element type and counts windows differently")
+    dtype = adapter.dtype(0)
     if dtype not in (DataType.INT8, DataType.UINT8):
-        return through(c, DataType.FLOAT)
-    least = -128 if dtype is DataType.INT8 else 0  # of a window of nothing but padding
-    return through(c, DataType.FLOAT, lambda c, top: c.Max(top, c.constant(least, DataType.FLOAT)))
+        return compute_in(adapter, DataType.FLOAT)
+    minimum = -128 if dtype is DataType.INT8 else 0  # the result of a window with only padding
+    return compute_in(
+        adapter,
+        DataType.FLOAT,
+        lambda adapter, top: adapter.Max(top, adapter.constant(minimum, DataType.FLOAT)),
+    )
 
 
-def whole_p(c: Change) -> Converted:
-    """Up to version 2 of a norm, whose p is an integer: elements to another power are summed with a p of 1."""
-    p = c.t.attributes["p"]
-    assert isinstance(p, float), f"p of {c.node.op_type}-1 is {p!r}"
+def convert_p_to_int(adapter: Adapter) -> AdaptedNode:
+    """Upgrade a norm to version 2, whose p is an integer: for a fractional p, sum powers with p=1 and take the root."""
+    p = adapter.inference.attributes["p"]
+    assert isinstance(p, float), f"p of {adapter.node.op_type}-1 is {p!r}"
     if p.is_integer():
-        return c.same(p=int(p))
-    own = c.dtype(0)
+        return adapter.same(p=int(p))
+    own = adapter.dtype(0)
     wide = DataType.DOUBLE if own is DataType.DOUBLE else DataType.FLOAT
-    x = c.Abs(cast(c, c.input(0), wide))
-    kept = c.same([c.Pow(x, c.constant(p, wide), broadcast=1)], p=1)
-    (sums,) = c.add(kept.op_type, kept.inputs, dict(kept.attributes), 1)
-    return cast(c, c.Pow(sums, c.constant(1 / p, wide), broadcast=1), own)
+    x = adapter.Abs(cast(adapter, adapter.input(0), wide))
+    replacement = adapter.same([adapter.Pow(x, adapter.constant(p, wide), broadcast=1)], p=1)
+    (sums,) = adapter.add(replacement.op_type, replacement.inputs, dict(replacement.attributes), 1)
+    return cast(adapter, adapter.Pow(sums, adapter.constant(1 / p, wide), broadcast=1), own)
 
 
-def real_p(c: Change) -> Converted:
-    """Down to version 1 of a norm, whose p is a float."""
-    return c.same(p=float(c.t.integer("p")))
+def convert_p_to_float(adapter: Adapter) -> AdaptedNode:
+    """Downgrade a norm to version 1, whose p is a float."""
+    return adapter.same(p=float(adapter.inference.integer("p")))
 
 
 # --- what the node says ----------------------------------------------------------------------
 
 
-def kernel(c: Change) -> Sizes:
-    found = c.t.integers("kernel_shape")
-    if found is None:
-        c.refuse("kernel_shape is missing, and nothing else tells the size of the windows")
-    return per_axis_of(c, "kernel_shape", len(found), least=1)
+def kernel_of(adapter: Adapter) -> Sizes:
+    kernel_shape = adapter.inference.integers("kernel_shape")
+    if kernel_shape is None:
+        adapter.refuse("kernel_shape must be given: it alone defines the window size")
+    return per_axis_of(adapter, "kernel_shape", len(kernel_shape), minimum=1)
 
 
-def strides(c: Change) -> Sizes:
-    return per_axis_of(c, "strides", len(kernel(c)), least=1)
+def strides(adapter: Adapter) -> Sizes:
+    return per_axis_of(adapter, "strides", len(kernel_of(adapter)), minimum=1)
 
 
-def spans(c: Change) -> Sizes:
-    dilations = per_axis_of(c, "dilations", len(kernel(c)), least=1)
-    return tuple(d * (k - 1) + 1 for k, d in zip(kernel(c), dilations, strict=True))
+def spans(adapter: Adapter) -> Sizes:
+    dilations = per_axis_of(adapter, "dilations", len(kernel_of(adapter)), minimum=1)
+    return tuple(d * (k - 1) + 1 for k, d in zip(kernel_of(adapter), dilations, strict=True))
 
 
-def pads(c: Change) -> tuple[Sizes, Sizes]:
-    """The padding before and behind, where it is written out."""
-    rank = len(kernel(c))
-    both = per_axis_of(c, "pads", 2 * rank, least=0)
+def pads(adapter: Adapter) -> tuple[Sizes, Sizes]:
+    """The explicit padding before and after each spatial axis."""
+    rank = len(kernel_of(adapter))
+    both = per_axis_of(adapter, "pads", 2 * rank, minimum=0)
     return both[:rank], both[rank:]
 
 
-def per_axis_of(c: Change, name: str, count: int, *, least: int) -> Sizes:
-    """An attribute with `count` entries; refused where it has others."""
+def per_axis_of(adapter: Adapter, name: str, count: int, *, minimum: int) -> Sizes:
+    """An attribute with `count` entries; refuses the conversion for any other count."""
     try:
-        return per_axis(name, c.t.integers(name), count, least=least)
+        return values_per_axis(name, adapter.inference.integers(name), count, minimum=minimum)
     except EvaluationError as error:
-        c.refuse(error.why)
+        adapter.refuse(error.why)
 
 
-def spatial(c: Change) -> Shape:
-    """The spatial dims of input 0, None for what is not known."""
-    rank, shape = len(kernel(c)), c.t.shape(0)
+def spatial(adapter: Adapter) -> Shape:
+    """The spatial dims of input 0; None for unknown ones."""
+    rank, shape = len(kernel_of(adapter)), adapter.inference.shape(0)
     if shape is None:
         return (None,) * rank
     if len(shape) != rank + 2:
-        c.refuse(f"the kernel has {rank} spatial axes, the input is of rank {len(shape)}")
+        adapter.refuse(
+            f"the input must have rank {rank + 2} for {rank} entries of kernel_shape; got rank {len(shape)}"
+        )
     return shape[2:]
 
 
-def known(c: Change) -> Sizes:
-    """The spatial sizes of input 0, which have to be known."""
-    shape = c.shape(0)
-    return shape[len(shape) - len(spatial(c)) :]
+def known_spatial(adapter: Adapter) -> Sizes:
+    """The spatial sizes of input 0; refuses the conversion where they are unknown."""
+    shape = adapter.shape(0)
+    return shape[len(shape) - len(spatial(adapter)) :]
 
 
-def auto_pad(c: Change) -> str:
-    return str(c.t.attributes.get("auto_pad", "NOTSET"))
+def auto_pad(adapter: Adapter) -> str:
+    return str(adapter.inference.attributes.get("auto_pad", "NOTSET"))
 
 
-def rounds_up(c: Change) -> bool:
-    return bool(c.t.integer("ceil_mode", 0)) and auto_pad(c) == "NOTSET"
+def rounds_up(adapter: Adapter) -> bool:
+    return bool(adapter.inference.integer("ceil_mode", 0)) and auto_pad(adapter) == "NOTSET"
 
 
-def counts_agree(c: Change) -> bool:
-    """Whether no window would start in the padding at the end, or all sizes tell that they are as many without."""
-    if not rounds_up(c):
+def counts_agree(adapter: Adapter) -> bool:
+    """Whether both counting rules provably give the same number of windows."""
+    if not rounds_up(adapter):
         return True
-    axes = zip(spatial(c), spans(c), strides(c), *pads(c), strict=True)
+    axes = zip(spatial(adapter), spans(adapter), strides(adapter), *pads(adapter), strict=True)
     return all(
         after + stride <= span
         or known_equal(
@@ -149,12 +163,14 @@ def counts_agree(c: Change) -> bool:
     )
 
 
-def ends_inside(c: Change) -> list[int]:
-    """How far the windows that start inside reach beyond the padding at the end; less than 0 where they end in it."""
+def ends_inside(adapter: Adapter) -> list[int]:
+    """How far the windows that start inside extend past the padding at the end; negative where they end in it."""
     result: list[int] = []
-    for n, span, stride, before, after in zip(known(c), spans(c), strides(c), *pads(c), strict=True):
+    for n, span, stride, before, after in zip(
+        known_spatial(adapter), spans(adapter), strides(adapter), *pads(adapter), strict=True
+    ):
         count = window_count(n, span, stride, before, after, "ceil-inside")
-        assert isinstance(count, int), "numbers have a number of windows"
+        assert isinstance(count, int), "integer sizes give an integer window count"
         result.append((count - 1) * stride + span - n - before - after)
     return result
 
@@ -162,43 +178,45 @@ def ends_inside(c: Change) -> list[int]:
 # --- what is said instead --------------------------------------------------------------------
 
 
-def with_floor(c: Change, end: list[int], drop: tuple[str, ...] = ()) -> Converted:
-    """The node without ceil_mode, and with `end` more elements of padding behind (fewer where it is negative)."""
-    before, after = pads(c)
-    if c.t.integer("count_include_pad", 0):
+def replace_ceil_mode(adapter: Adapter, end: list[int], drop: tuple[str, ...] = ()) -> AdaptedNode:
+    """The node without ceil_mode and with `end` more elements of padding after each axis (fewer if negative)."""
+    before, after = pads(adapter)
+    if adapter.inference.integer("count_include_pad", 0):
         cut = [max(a + min(e, 0), 0) for a, e in zip(after, end, strict=True)]
-        x = padded(c, before, tuple(cut))
+        x = insert_padding(adapter, before, tuple(cut))
         more = [0] * len(end) + [max(e, 0) for e in end]
-        return c.same([x], drop=(*drop, "ceil_mode", "count_include_pad"), pads=integers("pads", more))
+        return adapter.same([x], drop=(*drop, "ceil_mode", "count_include_pad"), pads=integers("pads", more))
     longer = [*before, *(max(a + e, 0) for a, e in zip(after, end, strict=True))]
-    return c.same(drop=(*drop, "ceil_mode"), pads=integers("pads", longer))
+    return adapter.same(drop=(*drop, "ceil_mode"), pads=integers("pads", longer))
 
 
 def integers(name: str, values: Sequence[int]) -> Attribute:
-    """An attribute of integers, of which there may be none."""
+    """An attribute of integers, possibly empty."""
     return Attribute(name, AttributeType.INTS, tuple(values))
 
 
-def without_counted_pads(c: Change) -> Converted:
-    """Down to a version before `count_include_pad`."""
-    if not c.t.integer("count_include_pad"):
-        return c.same(drop=("count_include_pad",))
-    before, after = pads(c)
-    if auto_pad(c) != "NOTSET":
-        axes = zip(known(c), kernel(c), strides(c), strict=True)
-        both = [automatic(n, k, s, 1, auto_pad(c)) for n, k, s in axes]
+def remove_counted_pads(adapter: Adapter) -> AdaptedNode:
+    """Downgrade to a version without `count_include_pad`."""
+    if not adapter.inference.integer("count_include_pad"):
+        return adapter.same(drop=("count_include_pad",))
+    before, after = pads(adapter)
+    if auto_pad(adapter) != "NOTSET":
+        axes = zip(known_spatial(adapter), kernel_of(adapter), strides(adapter), strict=True)
+        both = [auto_pad_amounts(n, k, s, 1, auto_pad(adapter)) for n, k, s in axes]
         before, after = tuple(b for b, _ in both), tuple(a for _, a in both)
-    return c.same([padded(c, before, after)], drop=("count_include_pad", "auto_pad", "pads"))
+    return adapter.same(
+        [insert_padding(adapter, before, after)], drop=("count_include_pad", "auto_pad", "pads")
+    )
 
 
-def padded(c: Change, before: Sizes, after: Sizes) -> Value:
+def insert_padding(adapter: Adapter, before: Sizes, after: Sizes) -> Value:
     """Input 0 with zeros around its spatial axes."""
-    x = c.input(0)
+    x = adapter.input(0)
     if not any((*before, *after)):
         return x
     widths = [0, 0, *before, 0, 0, *after]
-    if c.imports.get("", 0) >= 11:
-        zero = c.constant(0, c.dtype(0))
-        return c.Pad(x, c.integers(widths), zero)
-    name = "pads" if c.imports.get("", 0) >= 2 else "paddings"
-    return c.Pad(x, **{name: widths})
+    if adapter.imports.get("", 0) >= 11:
+        zero = adapter.constant(0, adapter.dtype(0))
+        return adapter.Pad(x, adapter.integers(widths), zero)
+    name = "pads" if adapter.imports.get("", 0) >= 2 else "paddings"
+    return adapter.Pad(x, **{name: widths})

@@ -1,7 +1,7 @@
-"""QLinearConv: Conv on quantized data, kernels and result; the sums are exact and rounded once.
+"""QLinearConv: Conv on quantized data and weights with a quantized result; sums are exact and rounded once.
 
-Spec: ai.onnx QLinearConv-10.  What the quantized numbers stand for is scale * (number - zero point); the bias has scale
-x_scale * w_scale and zero point 0.
+Spec: ai.onnx QLinearConv-10.  A quantized q represents scale * (q - zero point); the bias has scale x_scale * w_scale
+and zero point 0.
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ import numpy as np
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.nn.conv_integer import by_output_channel, shifted
-from sardonyx._src.ops.nn.convolution import biased, convolution_shape, convolution_windows, convolve
-from sardonyx._src.ops.shapes import check_single
+from sardonyx._src.ops.nn.conv_integer import by_output_channel, subtract_zero_point
+from sardonyx._src.ops.nn.convolution import add_bias, convolution_shape, convolution_windows, convolve
+from sardonyx._src.ops.nn.windows import AUTO_PADS
+from sardonyx._src.ops.support.shapes import check_one_element
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("QLinearConv", tolerance="rounding")
+op = Operator("QLinearConv", tolerance="rounding", enum_attributes={"auto_pad": enum_values(*AUTO_PADS)})
 
 
 @op.infer(10)
-def infer(t: Inference) -> Result:
-    zero_point = t.tensor(7)
-    shape = convolution_shape(t, 0, 3, 8)
+def infer(inference: Inference) -> Result:
+    zero_point = inference.tensor(7)
+    shape = convolution_shape(inference, 0, 3, 8)
     for i, name in ((1, "x_scale"), (2, "x_zero_point"), (6, "y_scale"), (7, "y_zero_point")):
-        check_single(t, i, name)
+        check_one_element(inference, i, name)
     for i, name in ((4, "w_scale"), (5, "w_zero_point")):
-        check_single(t, i, name, None if shape is None else shape[1])
+        check_one_element(inference, i, name, None if shape is None else shape[1])
     return None if zero_point is None else TensorType(zero_point.dtype, shape)
 
 
@@ -43,7 +45,7 @@ def eval_10(
     y_zero_point: Array,
     b: Array | None = None,
     *,
-    call: Call,
+    context: RunContext,
     group: int,
     auto_pad: str,
     kernel_shape: tuple[int, ...] | None = None,
@@ -53,7 +55,7 @@ def eval_10(
 ) -> Array:
     """x: [N, C, *spatial], w: [M, C/group, *kernel], b: [M] int32, result: [N, M, *out], saturated.
 
-    Scales and zero points are scalars; those of w may be [M].  Halves round to even.
+    Scales and zero points are scalars; those of w may be [M].  Ties round to even.
     """
     windows = convolution_windows(
         x,
@@ -73,14 +75,16 @@ def eval_10(
     )
     for name, value in scalars:
         if value.size != 1:
-            raise EvaluationError(f"{name} has shape {list(value.shape)}, a scalar is wanted")
-    sums = convolve(shifted(x, x_zero_point), shifted(w, w_zero_point), windows, group, call)
-    sums = biased(sums, None if b is None else b.astype(np.float64))
+            raise EvaluationError(f"{name} must be a scalar; got shape {list(value.shape)}")
+    sums = convolve(
+        subtract_zero_point(x, x_zero_point), subtract_zero_point(w, w_zero_point), windows, group, context
+    )
+    sums = add_bias(sums, None if b is None else b.astype(np.float64))
     factor = by_output_channel(w_scale, "w_scale", w.shape[0], w.ndim - 2).astype(np.float64)
-    return quantized(sums * (factor * x_scale.item() / y_scale.item()), y_zero_point.reshape(()))
+    return requantize(sums * (factor * x_scale.item() / y_scale.item()), y_zero_point.reshape(()))
 
 
-def quantized(values: Array, zero_point: Array) -> Array:
+def requantize(values: Array, zero_point: Array) -> Array:
     """float64 values rounded to the nearest number of the zero point's type, shifted by it and saturated."""
     limits = np.iinfo(zero_point.dtype)
     return np.clip(np.rint(values) + zero_point, limits.min, limits.max).astype(zero_point.dtype)

@@ -1,7 +1,8 @@
-"""RNN: a layer of recurrent neurons without gates.
+"""RNN: a recurrent layer without gates.
 
-Spec: ai.onnx RNN-1, -7, -14, -22.  Version 7 dropped output_sequence, which only said whether Y is wanted; 14 added
-layout, 22 bfloat16.  Version 1 prints R untransposed; like files that use it, it is read as the later versions are.
+Spec: ai.onnx RNN-1, -7, -14, -22.  Version 7 dropped output_sequence, which only said whether Y is an output; 14 added
+layout, 22 bfloat16.  The formulas of version 1 omit the transpose of R; models of that
+version and this implementation follow the later versions.
 """
 
 from __future__ import annotations
@@ -10,18 +11,40 @@ from collections.abc import Sequence
 from functools import partial
 
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import Call, Operator
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.nn.recurrence import Results, States, convert_recurrent, infer_recurrent, layer
-from sardonyx._src.ops.nn.recurrent_activations import Function, activation_functions, per_direction
+from sardonyx._src.ops.nn.recurrence import (
+    BACKWARD,
+    Results,
+    States,
+    infer_recurrent,
+    prepare_layer,
+    register_recurrent_adapters,
+)
+from sardonyx._src.ops.nn.recurrent_activations import (
+    ACTIVATION_NAMES,
+    Function,
+    activation_functions,
+    per_direction,
+)
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("RNN", tolerance="rounding")
-convert_recurrent(op, oldest=1)
+op = Operator(
+    "RNN",
+    tolerance="rounding",
+    computes_in_float32=True,
+    size_rule="initial_states",
+    enum_attributes={
+        "activations": enum_values(*ACTIVATION_NAMES, ignores_case=True),
+        "direction": enum_values(*BACKWARD),
+    },
+)
+register_recurrent_adapters(op, oldest=1)
 
 
 @op.infer(1, 7, 14, 22)
-def infer(t: Inference) -> Result:
-    return infer_recurrent(t, gates=1, functions=("Tanh",))
+def infer(inference: Inference) -> Result:
+    return infer_recurrent(inference, gates=1, functions=("Tanh",))
 
 
 @op.eval(1, ignores=("output_sequence",))
@@ -41,10 +64,10 @@ def evaluate(
     direction: str,
     hidden_size: int | None = None,
     layout: int = 0,
-    call: Call,
+    context: RunContext,
 ) -> Results:
-    """Y, Y_h.  H = f(X W^T + H' R^T + Wb + Rb), where H' is the output of the step before."""
-    net = layer(
+    """Y, Y_h.  H = f(X W^T + H' R^T + Wb + Rb), where H' is the previous output."""
+    net = prepare_layer(
         X,
         W,
         R,
@@ -54,7 +77,7 @@ def evaluate(
         direction=direction,
         layout=layout,
         hidden_size=hidden_size,
-        call=call,
+        context=context,
     )
     names = per_direction(activations, ("Tanh",), len(net.backward))
     functions = activation_functions(names, activation_alpha, activation_beta, clip)
@@ -62,5 +85,5 @@ def evaluate(
     return net.run(steps, net.bias, net.states(initial_h, "initial_h"))
 
 
-def step(R: Array, f: Function, given: Array, states: States) -> States:
-    return (f(given + states[0] @ R.T),)
+def step(R: Array, f: Function, projected: Array, states: States) -> States:
+    return (f(projected + states[0] @ R.T),)

@@ -1,4 +1,4 @@
-"""SoftmaxCrossEntropyLoss: minus the logarithm of the softmax of the target class's score.
+"""SoftmaxCrossEntropyLoss: the negative logarithm of the softmax of the target class's score.
 
 Spec: ai.onnx SoftmaxCrossEntropyLoss-12, -13.  Version 13 added bfloat16.
 """
@@ -10,20 +10,25 @@ import numpy as np
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import narrow, widen
-from sardonyx._src.ops.body_text import element_type, wide_float
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.nn.losses import check_shapes, class_loss, loss_shape, loss_text
+from sardonyx._src.ops.nn.losses import LOSS_REDUCTIONS, check_shapes, class_loss, loss_shape, loss_text
+from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
+from sardonyx._src.ops.support.body_text import element_type, promoted_type
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("SoftmaxCrossEntropyLoss", tolerance="rounding")
+op = Operator(
+    "SoftmaxCrossEntropyLoss",
+    tolerance="rounding",
+    enum_attributes={"reduction": enum_values(*LOSS_REDUCTIONS)},
+)
 
 
 @op.infer(12, 13)
-def infer(t: Inference) -> Result:
-    shape, scores = loss_shape(t), t.tensor(0)
+def infer(inference: Inference) -> Result:
+    shape, scores = loss_shape(inference), inference.tensor(0)
     if scores is None:
         return None
-    return [TensorType(scores.dtype, shape), TensorType(scores.dtype, scores.shape)][: t.outputs]
+    return [TensorType(scores.dtype, shape), TensorType(scores.dtype, scores.shape)][: inference.outputs]
 
 
 @op.eval(12, 13)
@@ -39,24 +44,24 @@ def evaluate(
     log-probabilities, shaped like `scores`.
     """
     check_shapes(scores, labels, weights)
-    wide = widen(scores)
-    below = wide - wide.max(axis=1, keepdims=True, initial=-np.inf)  # keeps exp below overflow
-    log_prob = below - np.log(np.exp(below).sum(axis=1, keepdims=True))
+    wide = promote_to_float32(scores)
+    shifted = wide - wide.max(axis=1, keepdims=True, initial=-np.inf)  # keeps exp below overflow
+    log_prob = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     loss = class_loss(log_prob, labels, weights, ignore_index, reduction)
-    return narrow(loss, scores.dtype), narrow(log_prob, scores.dtype)
+    return round_to_type(loss, scores.dtype), round_to_type(log_prob, scores.dtype)
 
 
 @op.body(13, opset=13)
 @op.body(12, opset=11)
-def body(t: Inference) -> str:
-    dtype = element_type(t)
-    given = f"given = Cast <to = {int(dtype)}> (log_prob)" if t.outputs > 1 else ""
-    return f"""(x, target, weight) => ({"loss, given" if t.outputs > 1 else "loss"}) {{
-      wide = Cast <to = {int(wide_float(dtype))}> (x)
+def body(inference: Inference) -> str:
+    dtype = element_type(inference)
+    log_prob_text = f"given = Cast <to = {int(dtype)}> (log_prob)" if inference.outputs > 1 else ""
+    return f"""(x, target, weight) => ({"loss, given" if inference.outputs > 1 else "loss"}) {{
+      wide = Cast <to = {int(promoted_type(dtype))}> (x)
       top = ReduceMax <axes = [1]> (wide)
       below = Sub(wide, top)
       log_total = ReduceLogSumExp <axes = [1]> (below)
       log_prob = Sub(below, log_total)
-      {given}
-      {loss_text(t)}
+      {log_prob_text}
+      {loss_text(inference)}
     }}"""

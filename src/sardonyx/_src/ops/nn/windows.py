@@ -1,7 +1,7 @@
-"""Windows that slide over the spatial axes of a tensor: where they lie, how many fit, and the elements below them.
+"""Sliding windows over the spatial axes of a tensor: padding, window counts, and the elements in each window.
 
 Spec: the attributes kernel_shape, strides, dilations, pads, auto_pad and ceil_mode, which convolution and pooling
-share.  A window that `kernel` taps `dilation` apart make spans `dilation * (kernel - 1) + 1` elements.
+share.  A window of `kernel` taps `dilation` apart spans `dilation * (kernel - 1) + 1` elements.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from numpy.lib.stride_tricks import sliding_window_view
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import Dim, ceil_div, dim_min
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import Call, claim
+from sardonyx._src.ops.api import RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference
 
 # floor: whole windows alone; ceil: one more where elements are left over; ceil-inside: the same, but no window starts
-# behind the last element of the input, in the padding at the end.
+# after the last element of the input, in the padding at the end.
 Rounding = Literal["floor", "ceil", "ceil-inside"]
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
-    """Windows over `size` elements; every field has one entry for each spatial axis."""
+class WindowGeometry:
+    """Sliding windows over `size` elements; every field has one entry for each spatial axis."""
 
     size: tuple[int, ...]
     kernel: tuple[int, ...]
@@ -36,7 +36,7 @@ class Windows:
     dilations: tuple[int, ...]
     before: tuple[int, ...]  # padding
     after: tuple[int, ...]
-    out: tuple[int, ...]  # how many windows there are
+    out: tuple[int, ...]  # number of windows
 
     @property
     def spans(self) -> tuple[int, ...]:
@@ -44,12 +44,12 @@ class Windows:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """How many elements, padding included, the windows reach over; at least one window's."""
+        """Number of elements, padding included, that the windows cover; at least the span of one window."""
         counts = zip(self.out, self.strides, self.spans, strict=True)
         return tuple((max(n, 1) - 1) * s + span for n, s, span in counts)
 
 
-def place(
+def compute_windows(
     size: Sequence[int],
     kernel: Sequence[int],
     *,
@@ -58,62 +58,64 @@ def place(
     dilations: Sequence[int] | None = None,
     auto_pad: str = "NOTSET",
     rounding: Rounding = "floor",
-) -> Windows:
-    """The windows of an operator over spatial axes of `size`; `auto_pad`, where it is set, goes before `pads`.
+) -> WindowGeometry:
+    """The windows of an operator over spatial axes of `size`; `auto_pad`, unless NOTSET, overrides `pads`.
 
-    Raises EvaluationError for attributes of the wrong length or sign, and for a window larger than what it slides over.
+    Raises EvaluationError for attributes of the wrong length or sign, and for a window larger than the padded input.
     """
     rank = len(size)
-    kernel = per_axis("kernel_shape", kernel, rank, least=1)
-    strides = per_axis("strides", strides, rank, least=1)
-    dilations = per_axis("dilations", dilations, rank, least=1)
+    kernel = values_per_axis("kernel_shape", kernel, rank, minimum=1)
+    strides = values_per_axis("strides", strides, rank, minimum=1)
+    dilations = values_per_axis("dilations", dilations, rank, minimum=1)
     if auto_pad_of(auto_pad) == "NOTSET":
-        both = per_axis("pads", pads, 2 * rank, least=0)
+        both = values_per_axis("pads", pads, 2 * rank, minimum=0)
         before, after = both[:rank], both[rank:]
     else:
-        sides = [automatic(*axis, auto_pad) for axis in zip(size, kernel, strides, dilations, strict=True)]
+        sides = [
+            auto_pad_amounts(*axis, auto_pad) for axis in zip(size, kernel, strides, dilations, strict=True)
+        ]
         before, after = tuple(b for b, _ in sides), tuple(a for _, a in sides)
         rounding = "floor"
     out: list[int] = []
     for n, k, s, d, b, a in zip(size, kernel, strides, dilations, before, after, strict=True):
         count = window_count(n, d * (k - 1) + 1, s, b, a, rounding)
-        assert isinstance(count, int), "numbers have a number of windows"
+        assert isinstance(count, int), "integer sizes give an integer window count"
         if count < 0:
             raise EvaluationError(
-                f"a window of {d * (k - 1) + 1} does not fit into {n} elements with {b} + {a} of padding"
+                f"a window of {d * (k - 1) + 1} must fit the padded input; got {n} elements + {b} + {a} padding"
             )
         out.append(count)
-    return Windows(tuple(size), kernel, strides, dilations, before, after, tuple(out))
+    return WindowGeometry(tuple(size), kernel, strides, dilations, before, after, tuple(out))
 
 
-def per_axis(name: str, values: Sequence[int] | None, count: int, *, least: int) -> tuple[int, ...]:
-    """An attribute with `count` entries, each `least` where the attribute is absent; raises EvaluationError."""
+def values_per_axis(name: str, values: Sequence[int] | None, count: int, *, minimum: int) -> tuple[int, ...]:
+    """An attribute of `count` entries >= `minimum`, which is also the default; raises EvaluationError for others."""
     if values is None:
-        return (least,) * count
+        return (minimum,) * count
     if len(values) != count:
-        raise EvaluationError(f"{name} {list(values)} has {len(values)} entries, {count} are wanted")
-    if count and min(values) < least:
-        raise EvaluationError(f"{name} {list(values)} has an entry below {least}")
+        raise EvaluationError(f"{name} must have {count} entries; got {len(values)}: {list(values)}")
+    if count and min(values) < minimum:
+        raise EvaluationError(f"entries of {name} must be >= {minimum}; got {list(values)}")
     return tuple(values)
 
 
 def auto_pad_of(auto_pad: str) -> str:
     if auto_pad not in AUTO_PADS:
-        raise EvaluationError(f"auto_pad is {auto_pad!r}, not one of {', '.join(AUTO_PADS)}")
+        raise EvaluationError(f"auto_pad must be one of {', '.join(AUTO_PADS)}; got {auto_pad!r}")
     return auto_pad
 
 
-def automatic(size: int, kernel: int, stride: int, dilation: int, auto_pad: str) -> tuple[int, int]:
-    """The padding on both sides for which SAME gives ceil(size / stride) windows; none for VALID."""
+def auto_pad_amounts(size: int, kernel: int, stride: int, dilation: int, auto_pad: str) -> tuple[int, int]:
+    """The padding before and after for which SAME gives ceil(size / stride) windows; none for VALID."""
     if auto_pad == "VALID":
         return 0, 0
     total = max((-(-size // stride) - 1) * stride + dilation * (kernel - 1) + 1 - size, 0)
-    less, more = total // 2, total - total // 2
-    return (less, more) if auto_pad == "SAME_UPPER" else (more, less)
+    smaller, larger = total // 2, total - total // 2
+    return (smaller, larger) if auto_pad == "SAME_UPPER" else (larger, smaller)
 
 
 def window_count(size: Dim, span: Dim, stride: int, before: int, after: int, rounding: Rounding) -> Dim:
-    """How many windows there are along one axis; negative when not even one fits, None when it cannot be told."""
+    """Number of windows along one axis; negative when not even one fits, None when it is unknown."""
     if size is None or span is None:
         return None
     room = size + (before + after) - span
@@ -127,23 +129,27 @@ def window_count(size: Dim, span: Dim, stride: int, before: int, after: int, rou
 
 
 def window_dims(
-    t: Inference, size: Sequence[Dim], kernel: Sequence[Dim], rounding: Rounding = "floor"
+    inference: Inference, size: Sequence[Dim], kernel: Sequence[Dim], rounding: Rounding = "floor"
 ) -> tuple[Dim, ...]:
-    """The spatial dims of the output, by the node's own attributes; raises InferenceError where `place` would raise."""
+    """The spatial dims of the output; raises InferenceError where `compute_windows` would raise EvaluationError."""
     rank = len(size)
     try:
-        strides = per_axis("strides", t.integers("strides"), rank, least=1)
-        dilations = per_axis("dilations", t.integers("dilations"), rank, least=1)
-        auto_pad = auto_pad_of(str(t.attributes.get("auto_pad", "NOTSET")))
-        pads = per_axis("pads", t.integers("pads") if auto_pad == "NOTSET" else None, 2 * rank, least=0)
+        strides = values_per_axis("strides", inference.integers("strides"), rank, minimum=1)
+        dilations = values_per_axis("dilations", inference.integers("dilations"), rank, minimum=1)
+        auto_pad = auto_pad_of(str(inference.attributes.get("auto_pad", "NOTSET")))
+        pads = values_per_axis(
+            "pads", inference.integers("pads") if auto_pad == "NOTSET" else None, 2 * rank, minimum=0
+        )
     except EvaluationError as error:
-        t.fail(error.why)
+        inference.fail(error.why)
     if len(kernel) != rank:
-        t.fail(f"the kernel has {len(kernel)} spatial axes, the input has {rank}")
+        inference.fail(
+            f"kernel and input must have the same number of spatial axes; got {len(kernel)} and {rank}"
+        )
     result: list[Dim] = []
     for i, (n, k, s, d) in enumerate(zip(size, kernel, strides, dilations, strict=True)):
         if isinstance(k, int) and k < 1:
-            t.fail(f"the kernel has size {k} along an axis, at least 1 is wanted")
+            inference.fail(f"kernel sizes must be >= 1; got {k} for spatial axis {i}")
         span = None if k is None else d * (k - 1) + 1
         if auto_pad.startswith("SAME"):
             result.append(ceil_div(n, s))
@@ -152,8 +158,8 @@ def window_dims(
             n, span, s, pads[i], pads[rank + i], "floor" if auto_pad == "VALID" else rounding
         )
         if isinstance(count, int) and count < 0:
-            t.fail(
-                f"a window of {span} does not fit into {n} elements with {pads[i]} + {pads[rank + i]} of padding"
+            inference.fail(
+                f"a window of {span} must fit the padded input; got {n} elements + {pads[i]} + {pads[rank + i]} padding"
             )
         result.append(count)
     return tuple(result)
@@ -162,86 +168,86 @@ def window_dims(
 # --- elements --------------------------------------------------------------------------------
 
 
-def whole(count: int) -> tuple[slice, ...]:
-    """An index of `count` whole axes."""
+def full_slices(count: int) -> tuple[slice, ...]:
+    """An index that selects all of `count` axes."""
     return (slice(None),) * count
 
 
-def padded(x: Array, windows: Windows, fill: object, call: Call) -> Array:
-    """x [..., *size] with `fill` around it, cut or filled to just what the windows reach over [..., *extents]."""
+def pad_input(x: Array, windows: WindowGeometry, fill: object, context: RunContext) -> Array:
+    """x [..., *size] cropped or padded with `fill` to exactly what the windows cover: [..., *extents]."""
     lead = x.ndim - len(windows.size)
     extents = windows.extents
     inside = tuple(
         min(n, e - b) for n, e, b in zip(windows.size, extents, windows.before, strict=True)
-    )  # elements that a window reaches
-    x = x[whole(lead) + tuple(slice(max(n, 0)) for n in inside)]
+    )  # elements that some window covers
+    x = x[full_slices(lead) + tuple(slice(max(n, 0)) for n in inside)]
     if x.shape[lead:] == extents:
         return x
     shape = (*x.shape[:lead], *extents)
-    claim(call, shape, x.dtype, "the padded input")
+    check_result_bytes(context, shape, x.dtype, "the padded input")
     result = np.full(shape, fill, x.dtype)
     if min(inside, default=1) > 0:
         middle = tuple(slice(b, b + n) for b, n in zip(windows.before, inside, strict=True))
-        result[whole(lead) + middle] = x
+        result[full_slices(lead) + middle] = x
     return result
 
 
-def gathered(x: Array, windows: Windows) -> Array:
-    """A view of x [..., *extents], padded, as [..., *kernel, *out]."""
+def unfold_windows(x: Array, windows: WindowGeometry) -> Array:
+    """The im2col view of padded x [..., *extents]: [..., *kernel, *out]."""
     rank = len(windows.size)
     lead = x.ndim - rank
     axes = tuple(range(lead, x.ndim))
     view = sliding_window_view(x, windows.spans, axes, writeable=x.flags.writeable)
     starts = tuple(slice(0, n * s, s) for n, s in zip(windows.out, windows.strides, strict=True))
-    taps = tuple(slice(None, None, d) for d in windows.dilations)
-    view = view[whole(lead) + starts + taps]
+    tap_steps = tuple(slice(None, None, d) for d in windows.dilations)
+    view = view[full_slices(lead) + starts + tap_steps]
     return view.transpose(*range(lead), *(a + rank for a in axes), *axes)
 
 
-def taps(x: Array, windows: Windows) -> Iterator[tuple[tuple[int, ...], Array]]:
-    """Each place in the kernel, in row-major order, with the element there of every window: [..., *out]."""
-    view = gathered(x, windows)
+def iterate_taps(x: Array, windows: WindowGeometry) -> Iterator[tuple[tuple[int, ...], Array]]:
+    """Each kernel position, in row-major order, with the element of every window there: [..., *out]."""
+    view = unfold_windows(x, windows)
     lead = x.ndim - len(windows.size)
     for tap in np.ndindex(*windows.kernel):
-        yield tap, view[whole(lead) + tap]
+        yield tap, view[full_slices(lead) + tap]
 
 
-def summed(columns: Array, windows: Windows) -> Array:
-    """columns [..., *kernel, *out] put back below their windows, added up where those overlap: [..., *extents].
+def fold_windows(columns: Array, windows: WindowGeometry) -> Array:
+    """The col2im sum of columns [..., *kernel, *out], overlapping windows added up: [..., *extents].
 
-    The transpose of `gathered`.
+    The adjoint of `unfold_windows`.
     """
     rank = len(windows.size)
     lead = columns.ndim - 2 * rank
     result = np.zeros((*columns.shape[:lead], *windows.extents), columns.dtype)
-    below = gathered(result, windows)
+    below = unfold_windows(result, windows)
     for tap in np.ndindex(*windows.kernel):
-        below[whole(lead) + tap] += columns[whole(lead) + tap]
+        below[full_slices(lead) + tap] += columns[full_slices(lead) + tap]
     return result
 
 
-def unpadded(x: Array, windows: Windows) -> Array:
-    """x [..., *extents] without its padding, and with zeros behind what no window reaches: [..., *size]."""
+def crop_padding(x: Array, windows: WindowGeometry) -> Array:
+    """x [..., *extents] without its padding, and zeros after the last element that a window covers: [..., *size]."""
     lead = x.ndim - len(windows.size)
     inside = tuple(slice(b, b + n) for b, n in zip(windows.before, windows.size, strict=True))
-    x = x[whole(lead) + inside]
+    x = x[full_slices(lead) + inside]
     missing = [(0, n - m) for n, m in zip(windows.size, x.shape[lead:], strict=True)]
     return np.pad(x, [(0, 0)] * lead + missing) if any(m for _, m in missing) else x
 
 
-def along_axis(x: Array, windows: Windows, i: int) -> Iterator[Array]:
-    """The elements of x [..., *extents], padded, below each tap of spatial axis i, strided to that axis' windows."""
+def iterate_taps_along_axis(x: Array, windows: WindowGeometry, i: int) -> Iterator[Array]:
+    """The elements of padded x [..., *extents] at each tap of spatial axis i, strided to the windows of that axis."""
     axis = x.ndim - len(windows.size) + i
     n, s = windows.out[i], windows.strides[i]
     for tap in range(windows.kernel[i]):
         start = tap * windows.dilations[i]
-        yield x[(*whole(axis), slice(start, start + n * s, s))]
+        yield x[(*full_slices(axis), slice(start, start + n * s, s))]
 
 
-def covered(windows: Windows, i: int, *, with_pads: bool) -> Array:
-    """How many taps of each window of axis i lie on the input, or on the input and its padding: [out] int64."""
+def count_taps(windows: WindowGeometry, i: int, *, with_pads: bool) -> Array:
+    """Number of taps of each window of axis i on the input, or on the input and its padding: [out] int64."""
     first = np.arange(windows.out[i])[:, None] * windows.strides[i] - windows.before[i]
-    at = first + np.arange(windows.kernel[i]) * windows.dilations[i]
+    position = first + np.arange(windows.kernel[i]) * windows.dilations[i]
     low = -windows.before[i] if with_pads else 0
     high = windows.size[i] + (windows.after[i] if with_pads else 0)
-    return ((at >= low) & (at < high)).sum(1)
+    return ((position >= low) & (position < high)).sum(1)

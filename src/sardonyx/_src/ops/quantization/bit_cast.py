@@ -19,39 +19,37 @@ op = Operator("BitCast", elementwise=True)
 
 
 def target(to: int, source: DataType | None) -> DataType:
-    """The type that `to` numbers; raises EvaluationError where it is none, or not as wide as the source."""
+    """The type that `to` numbers; raises EvaluationError unless it is as wide as the source."""
     try:
-        found = DataType.numbered(to)
-        widths = found.bits, found.bits if source is None else source.bits
+        dtype = DataType.from_number(to)
+        widths = dtype.bits, dtype.bits if source is None else source.bits
     except ValueError as error:
         raise EvaluationError(f"BitCast to {to}: {error}") from error
     if source is not None and widths[0] != widths[1]:
-        what = (
-            f"{source.name} has {widths[1]} bits and {found.name} {widths[0]}, where the same width is wanted"
-        )
-        raise EvaluationError(what)
-    return found
+        what = f"the target of {source.name} must have {widths[1]} bits"
+        raise EvaluationError(f"{what}; got {dtype.name}, which has {widths[0]}")
+    return dtype
 
 
 @op.eval(26)
 def evaluate(input: Array, *, to: int) -> Array:
     """input, result: of the same shape."""
     source = DataType.of(input.dtype)
-    found = target(to, source)
+    dtype = target(to, source)
     contiguous = np.ascontiguousarray(input).reshape(input.shape)
-    if found.bits < 8:  # only the low bits of a byte count, and signed elements may fill the others
-        return (contiguous.view(np.uint8) & np.uint8((1 << found.bits) - 1)).view(found.numpy)
-    if found is DataType.BOOL:
+    if dtype.bits < 8:  # only the low bits of a byte count, and signed elements may fill the others
+        return (contiguous.view(np.uint8) & np.uint8((1 << dtype.bits) - 1)).view(dtype.numpy)
+    if dtype is DataType.BOOL:
         return truth(contiguous.view(np.uint8))
-    if source.is_complex != found.is_complex:  # the real part stands in the low bytes, on any machine
+    if source.is_complex != dtype.is_complex:  # the real part is in the low bytes, on any machine
         little = contiguous.astype(input.dtype.newbyteorder("<"), copy=False)
-        return little.view(found.numpy.newbyteorder("<")).astype(found.numpy, copy=False)
-    return contiguous.view(found.numpy)
+        return little.view(dtype.numpy.newbyteorder("<")).astype(dtype.numpy, copy=False)
+    return contiguous.view(dtype.numpy)
 
 
 @op.infer(26)
-def infer(t: Inference) -> Result:
+def infer(inference: Inference) -> Result:
     try:
-        return TensorType(target(t.integer("to"), t.dtype(0)), t.shape(0))
+        return TensorType(target(inference.integer("to"), inference.dtype(0)), inference.shape(0))
     except EvaluationError as error:
-        t.fail(str(error))
+        inference.fail(str(error))

@@ -15,123 +15,134 @@ from sardonyx._src.ir.dims import Dim, Expr, known_ge
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator
-from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Known, Result
-from sardonyx._src.ops.quantization.conversion import Rule, convert, rule_of
-from sardonyx._src.ops.quantization.literals import read, written
+from sardonyx._src.ops.quantization.conversion import FNUZ_TYPES, ROUND_MODES, CastRule, convert, rule_of
+from sardonyx._src.ops.quantization.literals import format_numbers, parse_numbers
+from sardonyx._src.ops.traits import enum_values
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Cast", elementwise=True)
-FNUZ = (DataType.FLOAT8E4M3FNUZ, DataType.FLOAT8E5M2FNUZ)
+op = Operator("Cast", elementwise=True, casts=True, enum_attributes={"round_mode": enum_values(*ROUND_MODES)})
 
 
 @op.eval(1)
-def eval_1(input: Array, *, to: str, call: Call) -> Array:
-    return cast(input, target(to), rule_of(call.version))
+def eval_1(input: Array, *, to: str, context: RunContext) -> Array:
+    return cast(input, target(to), rule_of(context.version))
 
 
 @op.eval(6, 9, 13)
-def eval_6(input: Array, *, to: int, call: Call) -> Array:
-    return cast(input, target(to), rule_of(call.version))
+def eval_6(input: Array, *, to: int, context: RunContext) -> Array:
+    return cast(input, target(to), rule_of(context.version))
 
 
 @op.eval(19, 21, 23)
-def eval_19(input: Array, *, to: int, saturate: int, call: Call) -> Array:
-    return cast(input, target(to), rule_of(call.version, saturate))
+def eval_19(input: Array, *, to: int, saturate: int, context: RunContext) -> Array:
+    return cast(input, target(to), rule_of(context.version, saturate))
 
 
 @op.eval(24, 25, 28)
-def evaluate(input: Array, *, to: int, saturate: int, round_mode: str, call: Call) -> Array:
+def evaluate(input: Array, *, to: int, saturate: int, round_mode: str, context: RunContext) -> Array:
     """input, result: of the same shape."""
-    return cast(input, target(to), rule_of(call.version, saturate, round_mode))
+    return cast(input, target(to), rule_of(context.version, saturate, round_mode))
 
 
 def target(to: int | str) -> DataType:
-    """The type that `to` names or numbers; raises EvaluationError where it is none that can be cast to."""
+    """The type that `to` names or numbers; raises EvaluationError for one without conversions."""
     try:
-        found = DataType.parse(to) if isinstance(to, str) else DataType.numbered(to)
+        dtype = DataType.parse(to) if isinstance(to, str) else DataType.from_number(to)
     except ValueError as error:
         raise EvaluationError(f"to: {error}") from error
-    if found is DataType.UNDEFINED or found.is_complex:
-        raise EvaluationError(f"to is {found.name}, which nothing can be cast to")
-    return found
+    if dtype is DataType.UNDEFINED or dtype.is_complex:
+        raise EvaluationError(f"to must be a type with a conversion; got {dtype.name}")
+    return dtype
 
 
-def cast(x: Array, to: DataType, rule: Rule) -> Array:
+def cast(x: Array, to: DataType, rule: CastRule) -> Array:
     """x as elements of `to`: numbers, bool or strings."""
     source = DataType.of(x.dtype)
     if source is DataType.STRING:
-        return x if to is DataType.STRING else convert(read(x, to), to, rule)
+        return x if to is DataType.STRING else convert(parse_numbers(x, to), to, rule)
     if source.is_complex:
-        raise EvaluationError(f"{source.name} can be cast to no other type")
-    return written(x) if to is DataType.STRING else convert(x, to, rule)
+        raise EvaluationError(f"input must have a type with a conversion; got {source.name}")
+    return format_numbers(x) if to is DataType.STRING else convert(x, to, rule)
 
 
 # --- conversion ------------------------------------------------------------------------------
 
 
 @op.convert((1, 6))
-def to_6(c: Change) -> Converted:
-    return c.same(to=known_target(c.t))
+def to_6(adapter: Adapter) -> AdaptedNode:
+    return adapter.same(to=known_target(adapter.inference))
 
 
 @op.convert((6, 1))
-def to_1(c: Change) -> Converted:
-    return c.same(to=known_target(c.t).name)
+def to_1(adapter: Adapter) -> AdaptedNode:
+    return adapter.same(to=known_target(adapter.inference).name)
 
 
-PLAIN = ((6, 9), (9, 13), (19, 21), (21, 23), (24, 25), (25, 28))  # element types alone are new
-op.convert(*PLAIN, *((new, old) for old, new in PLAIN), (13, 19))(lambda c: c.same())
-op.convert((19, 13))(lambda c: c.same(drop=("saturate",)))  # it concerns types alone that 13 lacks
+CAST_TYPE_STEPS = (
+    (6, 9),
+    (9, 13),
+    (19, 21),
+    (21, 23),
+    (24, 25),
+    (25, 28),
+)  # steps that only add element types
+op.convert(*CAST_TYPE_STEPS, *((new, old) for old, new in CAST_TYPE_STEPS), (13, 19))(
+    lambda adapter: adapter.same()
+)
+op.convert((19, 13))(
+    lambda adapter: adapter.same(drop=("saturate",))
+)  # it concerns types alone that 13 lacks
 
 
 @op.convert((23, 24))
-def to_24(c: Change) -> Converted:
+def to_24(adapter: Adapter) -> AdaptedNode:
     """Infinities become NaN in the FNUZ types up to 23."""
-    if known_target(c.t) not in FNUZ or not c.t.integer("saturate"):
-        return c.same()
-    return c.same([without_infinities(c), *c.node.inputs[1:]])
+    if known_target(adapter.inference) not in FNUZ_TYPES or not adapter.inference.integer("saturate"):
+        return adapter.same()
+    return adapter.same([without_infinities(adapter), *adapter.node.inputs[1:]])
 
 
 @op.convert((24, 23))
-def to_23(c: Change) -> Converted:
+def to_23(adapter: Adapter) -> AdaptedNode:
     """Infinities become the largest number in the FNUZ types from 24 on."""
     drop = ("round_mode",)  # it concerns a type alone that 23 lacks
-    if known_target(c.t) not in FNUZ or not c.t.integer("saturate"):
-        return c.same(drop=drop)
-    return c.same([c.Clip(c.input(0)), *c.node.inputs[1:]], drop=drop)
+    if known_target(adapter.inference) not in FNUZ_TYPES or not adapter.inference.integer("saturate"):
+        return adapter.same(drop=drop)
+    return adapter.same([adapter.Clip(adapter.input(0)), *adapter.node.inputs[1:]], drop=drop)
 
 
-def without_infinities(c: Change) -> Value:
+def without_infinities(adapter: Adapter) -> Value:
     """Input 0 with NaN for each infinity."""
-    x, source = c.input(0), c.dtype(0)
+    x, source = adapter.input(0), adapter.dtype(0)
     if source is DataType.FLOAT8E5M2:
-        x, source = c.Cast(x, to=DataType.FLOAT), DataType.FLOAT
+        x, source = adapter.Cast(x, to=DataType.FLOAT), DataType.FLOAT
     if source is DataType.STRING:
-        c.refuse("strings may say infinities, which do not become the same there")
+        adapter.refuse("strings may hold infinities, which the target version converts in another way")
     if source.is_integer or source is DataType.BOOL or source.bits <= 8:
         return x  # no other of these types has infinities
-    return c.Where(c.IsInf(x), c.constant(float("nan"), source), x)
+    return adapter.Where(adapter.IsInf(x), adapter.constant(float("nan"), source), x)
 
 
 # --- inference -------------------------------------------------------------------------------
 
 
 @op.infer(1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
-def infer(t: Inference) -> Result:
-    return TensorType(known_target(t), t.shape(0))
+def infer(inference: Inference) -> Result:
+    return TensorType(known_target(inference), inference.shape(0))
 
 
-def known_target(t: Inference) -> DataType:
-    to = t.attributes["to"]
+def known_target(inference: Inference) -> DataType:
+    to = inference.attributes["to"]
     assert isinstance(to, int | str), f"to of Cast is {to!r}"
     try:
         return target(to)
     except EvaluationError as error:
-        t.fail(str(error))
+        inference.fail(str(error))
 
 
-# The types that models calculate sizes in, and where their whole numbers end.
+# The types that models compute sizes in, and the bound of the integers that they hold exactly.
 HOLD_SIZES = {
     DataType.INT64: 1 << 63,
     DataType.INT32: 1 << 31,
@@ -141,24 +152,24 @@ HOLD_SIZES = {
 
 
 @op.value(1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
-def value(t: Inference) -> Known | None:
-    return known_as(t, known_target(t))
+def value(inference: Inference) -> Known | None:
+    return known_as(inference, known_target(inference))
 
 
-def known_as(t: Inference, to: DataType) -> Known | None:
-    """The elements of input 0 as `to`, a type that models calculate sizes in."""
-    found = t.value(0)
-    if found is None or found.dtype != object or t.dtype(0) not in (*HOLD_SIZES, DataType.BOOL):
+def known_as(inference: Inference, to: DataType) -> Known | None:
+    """The known elements of input 0 as `to`, a type that models compute sizes in."""
+    values = inference.value(0)
+    if values is None or values.dtype != object or inference.dtype(0) not in (*HOLD_SIZES, DataType.BOOL):
         return None  # strings are objects, too
     if to is not DataType.BOOL and to not in HOLD_SIZES:
         return None
-    result = np.empty(found.size, np.object_)
-    result[:] = [truth(e) if to is DataType.BOOL else size(e, to) for e in found.reshape(-1).tolist()]
-    return result.reshape(found.shape)
+    result = np.empty(values.size, np.object_)
+    result[:] = [truth(e) if to is DataType.BOOL else size(e, to) for e in values.reshape(-1).tolist()]
+    return result.reshape(values.shape)
 
 
 def size(element: Dim, to: DataType) -> Dim:
-    """The element, as whole number or expression; None for a number that the type need not hold."""
+    """The element as integer or expression; None for a number that the type may not hold."""
     if not isinstance(element, int):
         return element
     return int(element) if abs(element) < HOLD_SIZES[to] else None

@@ -1,9 +1,9 @@
-"""Elements of one type as another: rounded once, wrapped around or saturated.
+"""Conversion between element types: rounded once, wrapped around or saturated.
 
 Spec: the lists and tables of Cast-13 to Cast-28, which QuantizeLinear and CastLike refer to.  What they leave undefined
 is defined here, the same on every machine:
-- a float that leaves an integer type loses its fraction and its high bits; types of up to 32 bits go by way of int32,
-  uint32 and the larger ones by way of int64, and what these cannot hold becomes their lowest number, as on x86;
+- a float that leaves an integer type loses its fraction and its high bits; types of up to 32 bits are converted
+  through int32, uint32 and the larger ones through int64; overflow there gives the lowest number, as on x86;
 - in types without NaN (float4, float6) NaN becomes -0;
 - negative numbers become NaN in float8e8m0, and -0 becomes what 0 does.
 """
@@ -18,50 +18,52 @@ from numpy.typing import NDArray
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.arithmetic import widen
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
 
-LARGEST = {  # finite numbers of the types that `saturate` is about
+MAX_FINITE = {  # of the types that `saturate` applies to
     DataType.FLOAT8E4M3FN: 448.0,
     DataType.FLOAT8E4M3FNUZ: 240.0,
     DataType.FLOAT8E5M2: 57344.0,
     DataType.FLOAT8E5M2FNUZ: 57344.0,
 }
-FNUZ = (DataType.FLOAT8E4M3FNUZ, DataType.FLOAT8E5M2FNUZ)
+FNUZ_TYPES = (DataType.FLOAT8E4M3FNUZ, DataType.FLOAT8E5M2FNUZ)
 WITHOUT_NAN = (DataType.FLOAT4E2M1, DataType.FLOAT6E2M3, DataType.FLOAT6E3M2)
+# Rounding to powers of two (float8e8m0): the least fraction that rounds up.
+ROUND_MODES = {"up": np.nextafter(0.5, 1), "nearest": 0.75, "down": 1.0}
 IEEE = (DataType.DOUBLE, DataType.FLOAT, DataType.FLOAT16)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """What an operator says of numbers that a float8 type cannot hold."""
+class CastRule:
+    """How numbers out of range are converted to float8 types."""
 
     saturate: bool = True
     round_mode: str = "up"  # of float8e8m0
-    infinity_saturates: bool = True  # in the FNUZ types, which versions 19 to 23 except from saturation
+    infinity_saturates: bool = True  # in the FNUZ types; not in versions 19 to 23
 
 
-def rule_of(version: int, saturate: int = 1, round_mode: str = "up") -> Rule:
+def rule_of(version: int, saturate: int = 1, round_mode: str = "up") -> CastRule:
     """The rule of the operators of that operator set."""
-    return Rule(bool(saturate), round_mode, infinity_saturates=version >= 24)
+    return CastRule(bool(saturate), round_mode, infinity_saturates=version >= 24)
 
 
-def convert(x: Array, to: DataType, rule: Rule) -> Array:
-    """x, numbers or bool, as elements of `to`, any type but STRING and the complex ones; x itself where it has it."""
+def convert(x: Array, to: DataType, rule: CastRule) -> Array:
+    """x, numbers or bool, as elements of `to` (not STRING or complex); x itself if it has that type."""
     if x.dtype == to.numpy:
         return x
     with np.errstate(all="ignore"):
-        x = plain(x)
+        x = to_numpy_type(x)
         if to is DataType.BOOL:
             return x != 0
         return to_integer(x, to) if to.is_integer else to_float(x, to, rule)
 
 
-def plain(x: Array) -> Array:
+def to_numpy_type(x: Array) -> Array:
     """x in a type that NumPy itself has: narrow floats as float32, integers of fewer than 8 bits as int8 or uint8."""
     source = DataType.of(x.dtype)
     if source.is_integer and source.bits < 8:
         return x.astype(np.int8 if source.is_signed else np.uint8)
-    return widen(x)
+    return promote_to_float32(x)
 
 
 # --- integers --------------------------------------------------------------------------------
@@ -81,14 +83,14 @@ def to_integer(x: Array, to: DataType) -> Array:
 
 
 def to_int64(x: Array) -> NDArray[np.int64]:
-    return cut(x, np.int64, 63)
+    return truncate_float(x, np.int64, 63)
 
 
 def to_int32(x: Array) -> NDArray[np.int32]:
-    return cut(x, np.int32, 31)
+    return truncate_float(x, np.int32, 31)
 
 
-def cut(x: Array, dtype: type[np.int32] | type[np.int64], bits: int) -> Array:
+def truncate_float(x: Array, dtype: type[np.int32] | type[np.int64], bits: int) -> Array:
     """x without fraction; the lowest number for what is outside of [-2**bits, 2**bits)."""
     whole = np.trunc(x)
     inside = (whole >= -(2.0**bits)) & (whole < 2.0**bits)
@@ -98,7 +100,7 @@ def cut(x: Array, dtype: type[np.int32] | type[np.int64], bits: int) -> Array:
 # --- floats ----------------------------------------------------------------------------------
 
 
-def to_float(x: Array, to: DataType, rule: Rule) -> Array:
+def to_float(x: Array, to: DataType, rule: CastRule) -> Array:
     """x rounded once to the nearest element, ties to even."""
     if to in IEEE:
         return x.astype(to.numpy)
@@ -106,15 +108,15 @@ def to_float(x: Array, to: DataType, rule: Rule) -> Array:
     if to is DataType.FLOAT8E8M0:
         return to_power(once, rule)
     result = once.astype(to.numpy)
-    if to in LARGEST and rule.saturate:
-        return saturated(once, result, to, rule)
+    if to in MAX_FINITE and rule.saturate:
+        return saturate_overflow(once, result, to, rule)
     if to in WITHOUT_NAN and (missing := np.isnan(once)).any():
         return np.where(missing, np.float32(-0.0), result.astype(np.float32)).astype(to.numpy)
     return result
 
 
 def odd_float32(x: Array) -> NDArray[np.float32]:
-    """x as float32, rounded to odd: what is rounded again to fewer bits is as if it had been rounded once."""
+    """x as float32, rounded to odd, so that rounding again to fewer bits gives the correctly rounded result."""
     if x.dtype == np.float32:
         return x
     if x.dtype.kind in "iu" and x.dtype.itemsize == 8:
@@ -139,24 +141,24 @@ def odd_float64(x: Array) -> NDArray[np.float64]:
     return np.where(negative, -rounded, rounded)
 
 
-def saturated(x: Array, result: Array, to: DataType, rule: Rule) -> Array:
-    """result with the largest finite number, and the sign of x, in the place of what is too large for the type."""
+def saturate_overflow(x: Array, result: Array, to: DataType, rule: CastRule) -> Array:
+    """The result with overflows replaced by the largest finite number, with the sign of x."""
     wide = result.astype(np.float32)
     large = ~np.isfinite(wide) & ~np.isnan(x)
-    if to in FNUZ and not rule.infinity_saturates:
+    if to in FNUZ_TYPES and not rule.infinity_saturates:
         large &= np.isfinite(x)
     if not large.any():
         return result
-    return np.where(large, np.copysign(np.float32(LARGEST[to]), x), wide).astype(to.numpy)
+    return np.where(large, np.copysign(np.float32(MAX_FINITE[to]), x), wide).astype(to.numpy)
 
 
-def to_power(x: NDArray[np.float32], rule: Rule) -> Array:
+def to_power(x: NDArray[np.float32], rule: CastRule) -> Array:
     """x as float8e8m0: powers of two from 2 ** -127 to 2 ** 127, whose codes go from 0 to 254; 255 is NaN."""
     fraction, power = np.frexp(x.astype(np.float64))  # x = fraction * 2 ** power, 0.5 <= fraction < 1
-    least = {"up": np.nextafter(0.5, 1), "nearest": 0.75, "down": 1.0}.get(rule.round_mode)
-    if least is None:
-        raise EvaluationError(f"round_mode is {rule.round_mode!r}, where up, down and nearest are known")
-    code = power + 126 + (fraction >= least)
+    threshold = ROUND_MODES.get(rule.round_mode)
+    if threshold is None:
+        raise EvaluationError(f"round_mode must be up, down or nearest; got {rule.round_mode!r}")
+    code = power + 126 + (fraction >= threshold)
     code = np.where(x < 2.0**-127, 0 if rule.saturate else 255, code)
     code = np.where(x > 2.0**127, 254 if rule.saturate else 255, code)
     return np.where(x >= 0, code, 255).astype(np.uint8).view(DataType.FLOAT8E8M0.numpy)

@@ -15,21 +15,25 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import widen
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.quantization.conversion import Rule, convert, plain
-from sardonyx._src.ops.quantization.granularity import check_alike, check_granularity, spread
-from sardonyx._src.ops.quantization.quantize_linear import laid_along, scalar_of
-from sardonyx._src.ops.shapes import check_single
+from sardonyx._src.ops.quantization.conversion import CastRule, convert, to_numpy_type
+from sardonyx._src.ops.quantization.granularity import (
+    broadcast_parameter,
+    check_granularity,
+    check_same_count,
+)
+from sardonyx._src.ops.quantization.quantize_linear import broadcast_along_axis, scalar_of
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
+from sardonyx._src.ops.support.shapes import check_one_element
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("DequantizeLinear", tolerance="rounding")
+op = Operator("DequantizeLinear", tolerance="rounding", under_permutation="per_tensor_quantization")
 
 
 @op.eval(10)
 def eval_10(x: Array, x_scale: Array, x_zero_point: Array | None = None) -> Array:
     if x_scale.size != 1:
-        raise EvaluationError(f"x_scale has shape {list(x_scale.shape)}, where a scalar is wanted before 13")
+        raise EvaluationError(f"x_scale must be a scalar before version 13; got shape {list(x_scale.shape)}")
     return eval_21(x, x_scale, x_zero_point, axis=0, block_size=0)
 
 
@@ -43,7 +47,7 @@ def eval_21(
     x: Array, x_scale: Array, x_zero_point: Array | None = None, *, axis: int, block_size: int
 ) -> Array:
     difference, scale = factors(x, x_scale, x_zero_point, axis, block_size)
-    return product(difference, widen(scale), DataType.of(x_scale.dtype))
+    return product(difference, promote_to_float32(scale), DataType.of(x_scale.dtype))
 
 
 @op.eval(23, 24, 25, 28)
@@ -59,34 +63,36 @@ def evaluate(
     """x, result: of the same shape; x_scale, x_zero_point: one element, [size of axis], or one for each block."""
     to = output_type(output_dtype, DataType.of(x_scale.dtype))
     difference, scale = factors(x, x_scale, x_zero_point, axis, block_size)
-    return product(widen(convert(difference, to, Rule())), widen(convert(scale, to, Rule())), to)
+    return product(
+        promote_to_float32(convert(difference, to, CastRule())),
+        promote_to_float32(convert(scale, to, CastRule())),
+        to,
+    )
 
 
 def output_type(output_dtype: int, scale: DataType) -> DataType:
-    """The type of y; raises EvaluationError where it can be none."""
-    to = scale if output_dtype == 0 else DataType.numbered(output_dtype)
+    """The type of y; raises EvaluationError unless it is a supported float type."""
+    to = scale if output_dtype == 0 else DataType.from_number(output_dtype)
     if to not in (DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16):
-        what = "x_scale is" if output_dtype == 0 else "output_dtype is"
-        raise EvaluationError(
-            f"{what} {to.name}, where an output_dtype of FLOAT, FLOAT16 or BFLOAT16 is wanted"
-        )
+        what = "the type of x_scale" if output_dtype == 0 else "output_dtype"
+        raise EvaluationError(f"{what} must be FLOAT, FLOAT16 or BFLOAT16; got {to.name}")
     return to
 
 
 def factors(
     x: Array, scale: Array, zero_point: Array | None, axis: int, block_size: int
 ) -> tuple[Array, Array]:
-    """x - x_zero_point, exact (as integers or float32), and the scales, laid along it."""
+    """x - x_zero_point, exact (as integers or float32), and the scales, broadcast against it."""
     if block_size < 0:
-        raise EvaluationError(f"block_size is {block_size}, where a positive number or none is wanted")
-    factor = spread(scale, x.shape, axis, block_size, "x_scale")
+        raise EvaluationError(f"block_size must be positive or 0 for none; got {block_size}")
+    factor = broadcast_parameter(scale, x.shape, axis, block_size, "x_scale")
     if zero_point is None:
-        return plain(x), factor
+        return to_numpy_type(x), factor
     if zero_point.size != scale.size:
-        what = f"x_zero_point has shape {list(zero_point.shape)} and x_scale {list(scale.shape)}"
-        raise EvaluationError(f"{what}, where the same is wanted")
-    shift = plain(spread(zero_point, x.shape, axis, block_size, "x_zero_point"))
-    wide = plain(x)
+        what = f"x_zero_point must have the shape of x_scale, {list(scale.shape)}"
+        raise EvaluationError(f"{what}; got {list(zero_point.shape)}")
+    shift = to_numpy_type(broadcast_parameter(zero_point, x.shape, axis, block_size, "x_zero_point"))
+    wide = to_numpy_type(x)
     if wide.dtype.kind in "iu":
         wide, shift = wide.astype(np.int64), shift.astype(np.int64)
     with np.errstate(all="ignore"):
@@ -96,82 +102,88 @@ def factors(
 def product(difference: Array, scale: Array, to: DataType) -> Array:
     """difference * scale, both taken as float32, rounded to `to`."""
     with np.errstate(all="ignore"):
-        return convert(difference.astype(np.float32) * scale, to, Rule())
+        return convert(difference.astype(np.float32) * scale, to, CastRule())
 
 
 # --- conversion ------------------------------------------------------------------------------
 
 
 @op.convert((10, 13))
-def to_13(c: Change) -> Converted:
-    return c.same([c.input(0), *(scalar_of(c, i) for i in (1, 2))])
+def to_13(adapter: Adapter) -> AdaptedNode:
+    return adapter.same([adapter.input(0), *(scalar_of(adapter, i) for i in (1, 2))])
 
 
 @op.convert((13, 10))
-def to_10(c: Change) -> Converted:
-    """One scale, or the operator spelt out for one along an axis."""
-    if c.t.shape(1) in ((), (1,)):
-        return c.same([c.input(0), *(scalar_of(c, i) for i in (1, 2))], drop=("axis",))
-    return spelt_out(c)
+def to_10(adapter: Adapter) -> AdaptedNode:
+    """One scale, or the operator decomposed for scales along an axis."""
+    if adapter.inference.shape(1) in ((), (1,)):
+        return adapter.same([adapter.input(0), *(scalar_of(adapter, i) for i in (1, 2))], drop=("axis",))
+    return decompose(adapter)
 
 
 @op.convert((10, 0))
-def spelt_out(c: Change) -> Converted:
+def decompose(adapter: Adapter) -> AdaptedNode:
     """Differences of 8-bit integers are exact in float."""
-    if c.dtype(1) is not DataType.FLOAT or (c.optional(2) is not None and c.dtype(0).bits > 8):
-        c.refuse("only 8-bit integers with a scale of float can be spelt out")
-    x = c.Cast(c.input(0), to=DataType.FLOAT)
-    if c.optional(2) is not None:
-        x = c.Sub(x, c.Cast(laid_along(c, 2), to=DataType.FLOAT))
-    return c.Mul(x, laid_along(c, 1))
+    if adapter.dtype(1) is not DataType.FLOAT or (
+        adapter.optional(2) is not None and adapter.dtype(0).bits > 8
+    ):
+        adapter.refuse("only 8-bit integers with a scale of float can be decomposed")
+    x = adapter.Cast(adapter.input(0), to=DataType.FLOAT)
+    if adapter.optional(2) is not None:
+        x = adapter.Sub(x, adapter.Cast(broadcast_along_axis(adapter, 2), to=DataType.FLOAT))
+    return adapter.Mul(x, broadcast_along_axis(adapter, 1))
 
 
-op.convert((19, 21))(lambda c: c.same())
+op.convert((19, 21))(lambda adapter: adapter.same())
 
 
 @op.convert((21, 19))
-def to_19(c: Change) -> Converted:
-    if c.t.integer("block_size"):
-        c.refuse("there are no blocks there")
-    return c.same(drop=("block_size",))
+def to_19(adapter: Adapter) -> AdaptedNode:
+    if adapter.inference.integer("block_size"):
+        adapter.refuse("the target version has no blocks")
+    return adapter.same(drop=("block_size",))
 
 
 @op.convert((21, 23))
-def to_23(c: Change) -> Converted:
+def to_23(adapter: Adapter) -> AdaptedNode:
     """Factors are not rounded to the type of the scale up to 21, which matters for wide integers alone."""
-    scale = c.dtype(1)
-    if scale is DataType.FLOAT or c.dtype(0).bits <= 8:
-        return c.same()
-    axis, size = c.t.integer("axis"), c.t.integer("block_size")
-    wide = c.op("DequantizeLinear", *c.node.inputs, output_dtype=DataType.FLOAT, axis=axis, block_size=size)
-    return c.Cast(wide, to=scale)
+    scale = adapter.dtype(1)
+    if scale is DataType.FLOAT or adapter.dtype(0).bits <= 8:
+        return adapter.same()
+    axis, size = adapter.inference.integer("axis"), adapter.inference.integer("block_size")
+    wide = adapter.op(
+        "DequantizeLinear", *adapter.node.inputs, output_dtype=DataType.FLOAT, axis=axis, block_size=size
+    )
+    return adapter.Cast(wide, to=scale)
 
 
 @op.convert((23, 21))
-def to_21(c: Change) -> Converted:
-    scale, to = c.dtype(1), DataType.numbered(c.t.integer("output_dtype"))
-    wanted = scale if to is DataType.UNDEFINED else to
-    if wanted is not DataType.FLOAT and c.dtype(0).bits > 8:
-        c.refuse(f"differences of {c.dtype(0).text} are not rounded to {wanted.text} there")
-    factor = c.input(1) if wanted is scale else c.Cast(c.input(1), to=wanted)
-    return c.same([c.input(0), factor, c.optional(2)], drop=("output_dtype",))
+def to_21(adapter: Adapter) -> AdaptedNode:
+    scale, to = adapter.dtype(1), DataType.from_number(adapter.inference.integer("output_dtype"))
+    result_type = scale if to is DataType.UNDEFINED else to
+    if result_type is not DataType.FLOAT and adapter.dtype(0).bits > 8:
+        adapter.refuse(
+            f"the target version does not round differences of {adapter.dtype(0).text} to {result_type.text}"
+        )
+    factor = adapter.input(1) if result_type is scale else adapter.Cast(adapter.input(1), to=result_type)
+    return adapter.same([adapter.input(0), factor, adapter.optional(2)], drop=("output_dtype",))
 
 
 # --- inference -------------------------------------------------------------------------------
 
 
 @op.infer(10, 13, 19, 21, 23, 24, 25, 28)
-def infer(t: Inference) -> Result:
-    if t.version < 13:
-        check_single(t, 1, "x_scale")
-        check_single(t, 2, "x_zero_point")
-    check_granularity(t, 1)
-    check_granularity(t, 2)
-    check_alike(t)
-    scale, output_dtype = t.dtype(1), t.integer("output_dtype", 0)
+def infer(inference: Inference) -> Result:
+    if inference.version < 13:
+        check_one_element(inference, 1, "x_scale")
+        check_one_element(inference, 2, "x_zero_point")
+    check_granularity(inference, 1)
+    check_granularity(inference, 2)
+    check_same_count(inference)
+    scale, output_dtype = inference.dtype(1), inference.integer("output_dtype", 0)
     if scale is None and output_dtype == 0:
         return None
     try:
-        return TensorType(output_type(output_dtype, scale or DataType.FLOAT), t.shape(0))
+        return TensorType(output_type(output_dtype, scale or DataType.FLOAT), inference.shape(0))
     except (EvaluationError, ValueError) as error:
-        t.fail(str(error))
+        inference.fail(str(error))

@@ -1,6 +1,6 @@
-"""DynamicQuantizeLinear: x as uint8, with the scale and zero point that its own range asks for.
+"""DynamicQuantizeLinear: x as uint8, with scale and zero point from its own range.
 
-Spec: ai.onnx DynamicQuantizeLinear-11.  The range is stretched to include 0; that of a tensor of zeros is empty, its
+Spec: ai.onnx DynamicQuantizeLinear-11.  The range is extended to include 0; that of a tensor of zeros is empty, its
 scale 0, as the formula says.
 """
 
@@ -13,15 +13,15 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.quantization.conversion import Rule
-from sardonyx._src.ops.quantization.quantize_linear import quantized
+from sardonyx._src.ops.quantization.conversion import CastRule
+from sardonyx._src.ops.quantization.quantize_linear import round_to_quantized
 
 op = Operator("DynamicQuantizeLinear", tolerance="rounding")
 
 
 @op.infer(11)
-def infer(t: Inference) -> Result:
-    shape = t.shape(0)
+def infer(inference: Inference) -> Result:
+    shape = inference.shape(0)
     return [TensorType(DataType.UINT8, shape), TensorType(DataType.FLOAT, ()), TensorType(DataType.UINT8, ())]
 
 
@@ -31,13 +31,13 @@ def evaluate(x: Array) -> tuple[Array, Array, Array]:
     low = x.min(initial=0)
     with np.errstate(all="ignore"):
         scale = np.asarray((x.max(initial=0) - low) / np.float32(255))
-        zero_point = quantized(-low / scale, None, DataType.UINT8, Rule())
-        y = quantized(x / scale, zero_point, DataType.UINT8, Rule())
+        zero_point = round_to_quantized(-low / scale, None, DataType.UINT8, CastRule())
+        y = round_to_quantized(x / scale, zero_point, DataType.UINT8, CastRule())
     return y, scale, zero_point
 
 
 @op.body(11, opset=11)
-def body(t: Inference) -> str:
+def body(inference: Inference) -> str:
     return """(x) => (y, scale, zero_point) {
       zero = Constant <value = float {0.0}> ()
       most = Constant <value = float {255.0}> ()

@@ -1,4 +1,4 @@
-"""MatMulInteger: the matrix product of 8-bit integers less their zero points, summed up in 32 bits.
+"""MatMulInteger: the matrix product of 8-bit integers minus their zero points, accumulated in 32 bits.
 
 Spec: ai.onnx MatMulInteger-10.  Sums wrap around.
 """
@@ -20,16 +20,17 @@ from sardonyx._src.ops.quantization.matrix_products import (
     check_rows,
     product,
 )
+from sardonyx._src.ops.support.equal_dims import contracted_dims
 
-op = Operator("MatMulInteger")
-NONE = np.zeros((), np.int8)
+op = Operator("MatMulInteger", equal_dims=contracted_dims(0, 1))
+NO_ZERO_POINT = np.zeros((), np.int8)
 
 
 @op.infer(10)
-def infer(t: Inference) -> Result:
-    check_rows(t, 2, 0, "a_zero_point")
-    check_columns(t, 3, 1, "b_zero_point")
-    return TensorType(DataType.INT32, matmul_shape(t, t.shape(0), t.shape(1)))
+def infer(inference: Inference) -> Result:
+    check_rows(inference, 2, 0, "a_zero_point")
+    check_columns(inference, 3, 1, "b_zero_point")
+    return TensorType(DataType.INT32, matmul_shape(inference, inference.shape(0), inference.shape(1)))
 
 
 @op.eval(10)
@@ -37,6 +38,6 @@ def evaluate(
     A: Array, B: Array, a_zero_point: Array | None = None, b_zero_point: Array | None = None
 ) -> Array:
     """A: [..., M, K], B: [..., K, N], result: [..., M, N] int32; zero points: one, [M] or [N], or with all axes."""
-    rows = NONE if a_zero_point is None else by_row(a_zero_point, A.shape, "a_zero_point")
-    columns = NONE if b_zero_point is None else by_column(b_zero_point, B.shape, "b_zero_point")
+    rows = NO_ZERO_POINT if a_zero_point is None else by_row(a_zero_point, A.shape, "a_zero_point")
+    columns = NO_ZERO_POINT if b_zero_point is None else by_column(b_zero_point, B.shape, "b_zero_point")
     return np.asarray(product(A, rows, B, columns)).astype(np.int64).astype(np.int32)

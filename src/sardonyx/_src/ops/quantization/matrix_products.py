@@ -1,4 +1,4 @@
-"""Matrix products of quantized numbers less their zero points, exact before anything is rounded."""
+"""Matrix products of quantized numbers minus their zero points, computed exactly."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sardonyx._src.ops.inference import Inference
 
 
 def product(a: Array, a_zero_point: Array, b: Array, b_zero_point: Array) -> NDArray[np.float64]:
-    """(a - a_zero_point) @ (b - b_zero_point) as numpy.matmul has it; zero points as `by_row` and `by_column` give them.
+    """(a - a_zero_point) @ (b - b_zero_point) as by numpy.matmul; zero points as by `by_row` and `by_column`.
 
     Differences of 8-bit integers have 9 bits, their products 18, and float64 adds up 2 ** 35 of those exactly; what
     float8 needs is of the same kind.
     """
     if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
         raise EvaluationError(
-            f"a of shape {list(a.shape)} and b of shape {list(b.shape)} have no matrix product"
+            f"a and b must agree in the reduced dimension; got shapes {list(a.shape)} and {list(b.shape)}"
         )
     left = a.astype(np.float64) - a_zero_point.astype(np.float64)
     right = b.astype(np.float64) - b_zero_point.astype(np.float64)
@@ -35,7 +35,7 @@ def by_row(parameter: Array, shape: tuple[int, ...], name: str) -> Array:
     rows = shape[-2:-1]
     if rows and parameter.shape == rows:
         return parameter.reshape(-1, 1)
-    return checked(parameter, (*shape[:-1], 1), name, rows)
+    return check_shape(parameter, (*shape[:-1], 1), name, rows)
 
 
 def by_column(parameter: Array, shape: tuple[int, ...], name: str) -> Array:
@@ -45,42 +45,44 @@ def by_column(parameter: Array, shape: tuple[int, ...], name: str) -> Array:
     columns = shape[-1:] if len(shape) > 1 else ()
     if columns and parameter.shape == columns:
         return parameter
-    return checked(parameter, (*shape[:-2], 1, *columns), name, columns)
+    return check_shape(parameter, (*shape[:-2], 1, *columns), name, columns)
 
 
-def check_rows(t: Inference, i: int, matrix: int, name: str) -> None:
-    """Raises InferenceError where input i is known not to be what `by_row` takes for the left matrix."""
-    shape = t.shape(matrix)
+def check_rows(inference: Inference, i: int, matrix: int, name: str) -> None:
+    """Raises InferenceError if `by_row` cannot take input i for the left matrix."""
+    shape = inference.shape(matrix)
     if shape is not None:
-        check_fits(t, i, [shape[-2:-1], (*shape[:-1], 1)] if len(shape) > 1 else [], name)
+        check_fits(inference, i, [shape[-2:-1], (*shape[:-1], 1)] if len(shape) > 1 else [], name)
 
 
-def check_columns(t: Inference, i: int, matrix: int, name: str) -> None:
-    """Raises InferenceError where input i is known not to be what `by_column` takes for the right matrix."""
-    shape = t.shape(matrix)
+def check_columns(inference: Inference, i: int, matrix: int, name: str) -> None:
+    """Raises InferenceError if `by_column` cannot take input i for the right matrix."""
+    shape = inference.shape(matrix)
     if shape is not None:
-        check_fits(t, i, [shape[-1:], (*shape[:-2], 1, *shape[-1:])] if len(shape) > 1 else [], name)
+        check_fits(inference, i, [shape[-1:], (*shape[:-2], 1, *shape[-1:])] if len(shape) > 1 else [], name)
 
 
-def check_fits(t: Inference, i: int, wanted: list[Shape], name: str) -> None:
-    shape = t.shape(i)
+def check_fits(inference: Inference, i: int, expected: list[Shape], name: str) -> None:
+    shape = inference.shape(i)
     if shape is None or all(n == 1 or not isinstance(n, int) for n in shape):
         return
-    if not any(may_be(shape, one) for one in wanted):
-        shapes = " or ".join(["one element", *(str(TensorType(DataType.FLOAT, one))[5:] for one in wanted)])
-        t.fail(f"{name} is {t.type(i)}, where {shapes} is wanted")
+    if not any(may_be(shape, candidate) for candidate in expected):
+        shapes = " or ".join(
+            ["one element", *(str(TensorType(DataType.FLOAT, candidate))[5:] for candidate in expected)]
+        )
+        inference.fail(f"{name} must have {shapes}; got {inference.type(i)}")
 
 
-def may_be(shape: Shape, wanted: Shape) -> bool:
-    """Whether the two may be the same, for all that is known."""
-    pairs = zip(shape, wanted, strict=False)
-    return len(shape) == len(wanted) and all(
+def may_be(shape: Shape, expected: Shape) -> bool:
+    """Whether the two shapes may be equal, as far as they are known."""
+    pairs = zip(shape, expected, strict=False)
+    return len(shape) == len(expected) and all(
         n == m for n, m in pairs if isinstance(n, int) and isinstance(m, int)
     )
 
 
-def checked(parameter: Array, whole: tuple[int, ...], name: str, line: tuple[int, ...]) -> Array:
+def check_shape(parameter: Array, whole: tuple[int, ...], name: str, line: tuple[int, ...]) -> Array:
     if parameter.shape != whole or not line:
-        wanted = f"a scalar, {list(line)} or {list(whole)} is" if line else "a scalar is"
-        raise EvaluationError(f"{name} has shape {list(parameter.shape)}, where {wanted} wanted")
+        expected = f"a scalar or have shape {list(line)} or {list(whole)}" if line else "a scalar"
+        raise EvaluationError(f"{name} must be {expected}; got shape {list(parameter.shape)}")
     return parameter

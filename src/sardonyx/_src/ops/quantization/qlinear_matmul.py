@@ -1,6 +1,6 @@
 """QLinearMatMul: the matrix product of quantized tensors, quantized; the sums are exact and rounded once.
 
-Spec: ai.onnx QLinearMatMul-10, -21.  21 adds float8 and scales of narrow floats.  What the quantized numbers stand for is
+Spec: ai.onnx QLinearMatMul-10, -21.  21 adds float8 and scales of narrow floats.  A quantized number represents
 scale * (number - zero point).
 """
 
@@ -15,7 +15,7 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.math.matmul import matmul_shape
-from sardonyx._src.ops.quantization.conversion import Rule
+from sardonyx._src.ops.quantization.conversion import CastRule
 from sardonyx._src.ops.quantization.matrix_products import (
     by_column,
     by_row,
@@ -23,22 +23,23 @@ from sardonyx._src.ops.quantization.matrix_products import (
     check_rows,
     product,
 )
-from sardonyx._src.ops.quantization.quantize_linear import quantized
-from sardonyx._src.ops.shapes import check_single
+from sardonyx._src.ops.quantization.quantize_linear import round_to_quantized
+from sardonyx._src.ops.support.equal_dims import contracted_dims
+from sardonyx._src.ops.support.shapes import check_one_element
 
-op = Operator("QLinearMatMul", tolerance="rounding")
+op = Operator("QLinearMatMul", tolerance="rounding", equal_dims=contracted_dims(0, 3))
 
 
 @op.infer(10, 21)
-def infer(t: Inference) -> Result:
-    zero_point = t.dtype(7)
+def infer(inference: Inference) -> Result:
+    zero_point = inference.dtype(7)
     for i, name in ((1, "a_scale"), (2, "a_zero_point")):
-        check_rows(t, i, 0, name)
+        check_rows(inference, i, 0, name)
     for i, name in ((4, "b_scale"), (5, "b_zero_point")):
-        check_columns(t, i, 3, name)
+        check_columns(inference, i, 3, name)
     for i, name in ((6, "y_scale"), (7, "y_zero_point")):
-        check_single(t, i, name)
-    shape = matmul_shape(t, t.shape(0), t.shape(3))
+        check_one_element(inference, i, name)
+    shape = matmul_shape(inference, inference.shape(0), inference.shape(3))
     return None if zero_point is None else TensorType(zero_point, shape)
 
 
@@ -59,7 +60,7 @@ def evaluate(
     """
     for name, parameter in (("y_scale", y_scale), ("y_zero_point", y_zero_point)):
         if parameter.size != 1:
-            raise EvaluationError(f"{name} has shape {list(parameter.shape)}, where a scalar is wanted")
+            raise EvaluationError(f"{name} must be a scalar; got shape {list(parameter.shape)}")
     sums = product(
         a,
         by_row(a_zero_point, a.shape, "a_zero_point"),
@@ -70,4 +71,6 @@ def evaluate(
     columns = by_column(b_scale, b.shape, "b_scale").astype(np.float64)
     with np.errstate(all="ignore"):
         values = sums * (rows * columns / y_scale.astype(np.float64).reshape(()))
-    return quantized(np.asarray(values), y_zero_point.reshape(()), DataType.of(y_zero_point.dtype), Rule())
+    return round_to_quantized(
+        np.asarray(values), y_zero_point.reshape(()), DataType.of(y_zero_point.dtype), CastRule()
+    )

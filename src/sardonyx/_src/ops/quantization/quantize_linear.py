@@ -2,10 +2,9 @@
 
 Spec: ai.onnx QuantizeLinear-10, -13, -19, -21, -23, -24, -25, -28.  13 adds scales along `axis`, 19 float8 and
 `saturate`, 21 blocks and `output_dtype`, 23 `precision`; the others add element types.
-The quotient is that of the numbers as they are, in float32, or in float64 where int32 takes part or more than float32
-is asked for.  Up to 21 it becomes the nearest integer at once, from 23 on it is first rounded to `precision`, which is
-the type of y_scale by default (of float8e8m0 and int32 there is none, and nothing is rounded).  NaN becomes the lowest
-integer.
+The quotient is computed in float32, or in float64 for int32 operands or a precision beyond float32.  Up to 21 it is
+rounded to the nearest integer at once, from 23 on first to `precision`, by default the type of y_scale (not at all for
+float8e8m0 and int32).  NaN becomes the lowest integer.
 """
 
 from __future__ import annotations
@@ -17,36 +16,45 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator
-from sardonyx._src.ops.arithmetic import widen
-from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.quantization.cast import FNUZ
-from sardonyx._src.ops.quantization.conversion import Rule, convert, rule_of
-from sardonyx._src.ops.quantization.granularity import check_alike, check_granularity, spread
-from sardonyx._src.ops.shapes import check_single
+from sardonyx._src.ops.quantization.conversion import FNUZ_TYPES, CastRule, convert, rule_of
+from sardonyx._src.ops.quantization.granularity import (
+    broadcast_parameter,
+    check_granularity,
+    check_same_count,
+)
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
+from sardonyx._src.ops.support.shapes import check_one_element
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("QuantizeLinear", tolerance="rounding")
-PRECISIONS = (DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16, DataType.DOUBLE)
+op = Operator("QuantizeLinear", tolerance="rounding", under_permutation="per_tensor_quantization")
+QUOTIENT_TYPES = (DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16, DataType.DOUBLE)
 
 
 @op.eval(10)
 def eval_10(x: Array, y_scale: Array, y_zero_point: Array | None = None) -> Array:
     if y_scale.size != 1:
-        raise EvaluationError(f"y_scale has shape {list(y_scale.shape)}, where a scalar is wanted before 13")
-    return quantize(x, y_scale, y_zero_point, 0, 0, type_of(y_zero_point), None, Rule())
+        raise EvaluationError(f"y_scale must be a scalar before version 13; got shape {list(y_scale.shape)}")
+    return quantize(x, y_scale, y_zero_point, 0, 0, type_of(y_zero_point), None, CastRule())
 
 
 @op.eval(13)
 def eval_13(x: Array, y_scale: Array, y_zero_point: Array | None = None, *, axis: int) -> Array:
-    return quantize(x, y_scale, y_zero_point, axis, 0, type_of(y_zero_point), None, Rule())
+    return quantize(x, y_scale, y_zero_point, axis, 0, type_of(y_zero_point), None, CastRule())
 
 
 @op.eval(19)
 def eval_19(
-    x: Array, y_scale: Array, y_zero_point: Array | None = None, *, axis: int, saturate: int, call: Call
+    x: Array,
+    y_scale: Array,
+    y_zero_point: Array | None = None,
+    *,
+    axis: int,
+    saturate: int,
+    context: RunContext,
 ) -> Array:
-    rule = rule_of(call.version, saturate)
+    rule = rule_of(context.version, saturate)
     return quantize(x, y_scale, y_zero_point, axis, 0, type_of(y_zero_point), None, rule)
 
 
@@ -60,10 +68,10 @@ def eval_21(
     block_size: int,
     output_dtype: int,
     saturate: int,
-    call: Call,
+    context: RunContext,
 ) -> Array:
     to = type_of(y_zero_point, output_dtype)
-    return quantize(x, y_scale, y_zero_point, axis, block_size, to, None, rule_of(call.version, saturate))
+    return quantize(x, y_scale, y_zero_point, axis, block_size, to, None, rule_of(context.version, saturate))
 
 
 @op.eval(23, 24, 25, 28)
@@ -77,11 +85,11 @@ def evaluate(
     output_dtype: int,
     precision: int,
     saturate: int,
-    call: Call,
+    context: RunContext,
 ) -> Array:
     """x, result: of the same shape; y_scale, y_zero_point: one element, [size of axis], or one for each block."""
     to = type_of(y_zero_point, output_dtype)
-    rule = rule_of(call.version, saturate)
+    rule = rule_of(context.version, saturate)
     rounding = precision_of(precision, DataType.of(y_scale.dtype))
     return quantize(x, y_scale, y_zero_point, axis, block_size, to, rounding, rule)
 
@@ -91,25 +99,25 @@ def type_of(zero_point: Array | None, output_dtype: int = 0) -> DataType:
 
 
 def output_type(output_dtype: int, zero_point: DataType | None) -> DataType:
-    """The type of y; raises EvaluationError where the two that say it disagree."""
+    """The type of y; raises EvaluationError if output_dtype and y_zero_point disagree."""
     if output_dtype == 0:
         return DataType.UINT8 if zero_point is None else zero_point
-    named = DataType.numbered(output_dtype)
+    named = DataType.from_number(output_dtype)
     if zero_point not in (None, named):
         raise EvaluationError(
-            f"output_dtype is {named.name}, y_zero_point {zero_point.name}; they have to agree"
+            f"output_dtype must be the type of y_zero_point, {zero_point.name}; got {named.name}"
         )
     return named
 
 
 def precision_of(precision: int, scale: DataType) -> DataType | None:
-    """The type that quotients are rounded to; None where they are not."""
+    """The type that quotients are rounded to; None if they are not rounded."""
     if precision == 0:
-        return scale if scale in PRECISIONS else None
-    named = DataType.numbered(precision)
-    if named not in PRECISIONS:
+        return scale if scale in QUOTIENT_TYPES else None
+    named = DataType.from_number(precision)
+    if named not in QUOTIENT_TYPES:
         raise EvaluationError(
-            f"precision is {named.name}, where one of {', '.join(p.name for p in PRECISIONS)} is wanted"
+            f"precision must be one of {', '.join(p.name for p in QUOTIENT_TYPES)}; got {named.name}"
         )
     return named
 
@@ -122,33 +130,33 @@ def quantize(
     block_size: int,
     to: DataType,
     precision: DataType | None,
-    rule: Rule,
+    rule: CastRule,
 ) -> Array:
     if block_size < 0:
-        raise EvaluationError(f"block_size is {block_size}, where a positive number or none is wanted")
-    divisor = spread(scale, x.shape, axis, block_size, "y_scale")
+        raise EvaluationError(f"block_size must be positive or 0 for none; got {block_size}")
+    divisor = broadcast_parameter(scale, x.shape, axis, block_size, "y_scale")
     shift = None
     if zero_point is not None:
         if zero_point.size != scale.size:
-            what = f"y_zero_point has shape {list(zero_point.shape)} and y_scale {list(scale.shape)}"
-            raise EvaluationError(f"{what}, where the same is wanted")
-        shift = spread(zero_point, x.shape, axis, block_size, "y_zero_point")
-    return quantized(quotient(x, divisor, precision), shift, to, rule)
+            what = f"y_zero_point must have the shape of y_scale, {list(scale.shape)}"
+            raise EvaluationError(f"{what}; got {list(zero_point.shape)}")
+        shift = broadcast_parameter(zero_point, x.shape, axis, block_size, "y_zero_point")
+    return round_to_quantized(quotient(x, divisor, precision), shift, to, rule)
 
 
 def quotient(x: Array, divisor: Array, precision: DataType | None) -> Array:
     """x / divisor as float32 or float64, rounded once to `precision` where it is given."""
-    x, divisor = widen(x), widen(divisor)
+    x, divisor = promote_to_float32(x), promote_to_float32(divisor)
     with np.errstate(all="ignore"):
         if x.dtype == divisor.dtype == np.float32 and precision in (None, DataType.FLOAT):
             return x / divisor
         # float64 holds int32 and has more than twice the bits of float32: rounding its quotients again is harmless
         exact = x.astype(np.float64) / divisor.astype(np.float64)
-    return exact if precision is None else widen(convert(exact, precision, Rule()))
+    return exact if precision is None else promote_to_float32(convert(exact, precision, CastRule()))
 
 
-def quantized(values: Array, shift: Array | None, to: DataType, rule: Rule) -> Array:
-    """float32 or float64 values as the nearest of the quantized numbers whose zero is at `shift`, saturated."""
+def round_to_quantized(values: Array, shift: Array | None, to: DataType, rule: CastRule) -> Array:
+    """float32 or float64 values rounded to the quantized type with zero point `shift`, saturated."""
     with np.errstate(all="ignore"):
         if not to.is_integer:
             return convert(values if shift is None else values + shift.astype(values.dtype), to, rule)
@@ -169,160 +177,180 @@ def limits(to: DataType) -> tuple[float, float]:
 
 
 @op.convert((10, 13))
-def to_13(c: Change) -> Converted:
-    return c.same([c.input(0), *(scalar_of(c, i) for i in (1, 2))])
+def to_13(adapter: Adapter) -> AdaptedNode:
+    return adapter.same([adapter.input(0), *(scalar_of(adapter, i) for i in (1, 2))])
 
 
 @op.convert((13, 10))
-def to_10(c: Change) -> Converted:
-    """One scale, or the operator spelt out for one along an axis."""
-    if c.t.shape(1) in ((), (1,)):
-        return c.same([c.input(0), *(scalar_of(c, i) for i in (1, 2))], drop=("axis",))
-    if c.dtype(0) is not DataType.FLOAT:
-        c.refuse("there is one scale for the whole tensor there")
-    to = DataType.UINT8 if c.optional(2) is None else c.dtype(2)
-    whole = c.Round(c.Div(c.input(0), laid_along(c, 1)))
-    if c.optional(2) is not None:
-        whole = c.Add(whole, c.Cast(laid_along(c, 2), to=DataType.FLOAT))
+def to_10(adapter: Adapter) -> AdaptedNode:
+    """One scale, or the operator decomposed for scales along an axis."""
+    if adapter.inference.shape(1) in ((), (1,)):
+        return adapter.same([adapter.input(0), *(scalar_of(adapter, i) for i in (1, 2))], drop=("axis",))
+    if adapter.dtype(0) is not DataType.FLOAT:
+        adapter.refuse("the target version has one scale for the whole tensor")
+    to = DataType.UINT8 if adapter.optional(2) is None else adapter.dtype(2)
+    whole = adapter.Round(adapter.Div(adapter.input(0), broadcast_along_axis(adapter, 1)))
+    if adapter.optional(2) is not None:
+        whole = adapter.Add(whole, adapter.Cast(broadcast_along_axis(adapter, 2), to=DataType.FLOAT))
     low, high = limits(to)
-    finite = c.Where(c.IsNaN(whole), c.constant(low, DataType.FLOAT), whole)
-    clipped = c.Clip(finite, c.constant(low, DataType.FLOAT), c.constant(high, DataType.FLOAT))
-    return c.Cast(clipped, to=to)
+    finite = adapter.Where(adapter.IsNaN(whole), adapter.constant(low, DataType.FLOAT), whole)
+    clipped = adapter.Clip(
+        finite, adapter.constant(low, DataType.FLOAT), adapter.constant(high, DataType.FLOAT)
+    )
+    return adapter.Cast(clipped, to=to)
 
 
-op.convert((19, 21), (24, 25), (25, 24), (25, 28), (28, 25))(lambda c: c.same())
+op.convert((19, 21), (24, 25), (25, 24), (25, 28), (28, 25))(lambda adapter: adapter.same())
 
 
 @op.convert((13, 19))
-def to_19_of_one_type(c: Change) -> Converted:
+def to_19_of_one_type(adapter: Adapter) -> AdaptedNode:
     """Data and scale are of one type from 19 to 21."""
-    return c.same(quotients_of_int32(c)) if c.t.dtype(0) is DataType.INT32 else c.same()
+    return (
+        adapter.same(quotients_of_int32(adapter))
+        if adapter.inference.dtype(0) is DataType.INT32
+        else adapter.same()
+    )
 
 
-op.convert((19, 13))(lambda c: c.same(drop=("saturate",)))  # it concerns types alone that 13 lacks
+op.convert((19, 13))(
+    lambda adapter: adapter.same(drop=("saturate",))
+)  # it concerns types alone that 13 lacks
 
 
 @op.convert((21, 19))
-def to_19(c: Change) -> Converted:
-    """A zero point of zeros says the type of the result."""
-    if c.t.integer("block_size"):
-        c.refuse("there are no blocks there")
-    inputs = [c.input(0), c.input(1), c.optional(2)]
-    if c.optional(2) is None and (to := c.t.integer("output_dtype")):
-        inputs[2] = c.constant(np.zeros(c.shape(1)), DataType.numbered(to))
-    return c.same(inputs, drop=("block_size", "output_dtype"))
+def to_19(adapter: Adapter) -> AdaptedNode:
+    """The type of the result is expressed by a zero point of zeros."""
+    if adapter.inference.integer("block_size"):
+        adapter.refuse("the target version has no blocks")
+    inputs = [adapter.input(0), adapter.input(1), adapter.optional(2)]
+    if adapter.optional(2) is None and (to := adapter.inference.integer("output_dtype")):
+        inputs[2] = adapter.constant(np.zeros(adapter.shape(1)), DataType.from_number(to))
+    return adapter.same(inputs, drop=("block_size", "output_dtype"))
 
 
 @op.convert((21, 23))
-def to_23_rounded(c: Change) -> Converted:
+def up_to_23(adapter: Adapter) -> AdaptedNode:
     """Quotients are not rounded to the type of the scale up to 21."""
-    if c.dtype(0) is DataType.INT32:
-        return c.same(precision=DataType.DOUBLE)
-    return c.same() if c.dtype(1) is DataType.FLOAT else c.same(precision=DataType.FLOAT)
+    if adapter.dtype(0) is DataType.INT32:
+        return adapter.same(precision=DataType.DOUBLE)
+    return adapter.same() if adapter.dtype(1) is DataType.FLOAT else adapter.same(precision=DataType.FLOAT)
 
 
 @op.convert((23, 21))
-def to_21(c: Change) -> Converted:
-    """Data and scale are of one type; quotients that are rounded are worked out beforehand, and divided by 1."""
-    drop, x, scale = ("precision",), c.dtype(0), c.dtype(1)
-    rounded = precision_of(c.t.integer("precision"), scale)
+def to_21(adapter: Adapter) -> AdaptedNode:
+    """Data and scale are of one type; rounded quotients are computed separately and quantized with scale 1."""
+    drop, x, scale = ("precision",), adapter.dtype(0), adapter.dtype(1)
+    rounded = precision_of(adapter.inference.integer("precision"), scale)
     if rounded is None:
-        return c.same(drop=drop)
+        return adapter.same(drop=drop)
     if rounded is DataType.FLOAT and x is not DataType.INT32:
         if x is scale:
-            return c.same(drop=drop)
-        return c.same([*(c.Cast(c.input(i), to=rounded) for i in (0, 1)), c.optional(2)], drop=drop)
+            return adapter.same(drop=drop)
+        return adapter.same(
+            [*(adapter.Cast(adapter.input(i), to=rounded) for i in (0, 1)), adapter.optional(2)], drop=drop
+        )
     if rounded is DataType.DOUBLE and x is DataType.INT32:
-        return c.same(quotients_of_int32(c), drop=drop)
+        return adapter.same(quotients_of_int32(adapter), drop=drop)
     if rounded is DataType.DOUBLE:
-        c.refuse(f"quotients are rounded to {rounded.name}, which is not so there")
-    found = c.Cast(c.Cast(wide_quotients(c), to=rounded), to=DataType.FLOAT)
-    return c.same(divided_by_one(c, found), drop=drop)
+        adapter.refuse(f"the target version does not round quotients to {rounded.name}")
+    quotients = adapter.Cast(adapter.Cast(wide_quotients(adapter), to=rounded), to=DataType.FLOAT)
+    return adapter.same(with_unit_scale(adapter, quotients), drop=drop)
 
 
-def quotients_of_int32(c: Change) -> list[Value | None]:
-    """The inputs with whole quotients for int32 and a scale of float, as far as any quantized number reaches."""
-    if c.dtype(1) is DataType.INT32:
-        return list(c.node.inputs)
-    low, high = (c.constant(n, DataType.DOUBLE) for n in (-(1 << 17), 1 << 17))
-    whole = c.Clip(c.Round(wide_quotients(c)), low, high)
-    return divided_by_one(c, c.Cast(whole, to=DataType.FLOAT))
+def quotients_of_int32(adapter: Adapter) -> list[Value | None]:
+    """The inputs with rounded quotients for int32 and a scale of float, clipped beyond every quantized type."""
+    if adapter.dtype(1) is DataType.INT32:
+        return list(adapter.node.inputs)
+    low, high = (adapter.constant(n, DataType.DOUBLE) for n in (-(1 << 17), 1 << 17))
+    whole = adapter.Clip(adapter.Round(wide_quotients(adapter)), low, high)
+    return with_unit_scale(adapter, adapter.Cast(whole, to=DataType.FLOAT))
 
 
-def wide_quotients(c: Change) -> Value:
-    return c.Div(c.Cast(c.input(0), to=DataType.DOUBLE), c.Cast(laid_along(c, 1), to=DataType.DOUBLE))
+def wide_quotients(adapter: Adapter) -> Value:
+    return adapter.Div(
+        adapter.Cast(adapter.input(0), to=DataType.DOUBLE),
+        adapter.Cast(broadcast_along_axis(adapter, 1), to=DataType.DOUBLE),
+    )
 
 
-def divided_by_one(c: Change, quotients: Value) -> list[Value | None]:
-    return [quotients, c.constant(np.ones(c.shape(1)), DataType.FLOAT), c.optional(2)]
+def with_unit_scale(adapter: Adapter, quotients: Value) -> list[Value | None]:
+    return [quotients, adapter.constant(np.ones(adapter.shape(1)), DataType.FLOAT), adapter.optional(2)]
 
 
 @op.convert((23, 24))
-def to_24(c: Change) -> Converted:
+def to_24(adapter: Adapter) -> AdaptedNode:
     """Infinite quotients become NaN in the FNUZ types up to 23, the largest number from 24 on."""
-    if not saturates_infinities(c):
-        return c.same()
-    quotients = c.Div(c.Cast(c.input(0), to=DataType.FLOAT), c.Cast(laid_along(c, 1), to=DataType.FLOAT))
-    rounded = precision_of(c.t.integer("precision"), c.dtype(1))
-    is_infinite = c.IsInf(quotients if rounded is None else c.Cast(quotients, to=rounded))
-    x = c.Where(is_infinite, c.constant(float("nan"), c.dtype(0)), c.input(0))
-    return c.same([x, *c.node.inputs[1:]])
+    if not saturates_infinities(adapter):
+        return adapter.same()
+    quotients = adapter.Div(
+        adapter.Cast(adapter.input(0), to=DataType.FLOAT),
+        adapter.Cast(broadcast_along_axis(adapter, 1), to=DataType.FLOAT),
+    )
+    rounded = precision_of(adapter.inference.integer("precision"), adapter.dtype(1))
+    is_infinite = adapter.IsInf(quotients if rounded is None else adapter.Cast(quotients, to=rounded))
+    x = adapter.Where(is_infinite, adapter.constant(float("nan"), adapter.dtype(0)), adapter.input(0))
+    return adapter.same([x, *adapter.node.inputs[1:]])
 
 
 @op.convert((24, 23))
-def to_23(c: Change) -> Converted:
-    if saturates_infinities(c):
-        c.refuse("infinite quotients become NaN there, and not the largest number")
-    return c.same()
+def to_23(adapter: Adapter) -> AdaptedNode:
+    if saturates_infinities(adapter):
+        adapter.refuse("infinite quotients become NaN in the target version, not the largest number")
+    return adapter.same()
 
 
-def saturates_infinities(c: Change) -> bool:
+def saturates_infinities(adapter: Adapter) -> bool:
     """Whether the result is of an FNUZ type and saturated."""
-    found = c.node.outputs[0].type
-    if not isinstance(found, TensorType):
-        c.refuse("the element type of the result is not known")
-    return found.dtype in FNUZ and bool(c.t.integer("saturate"))
+    type = adapter.node.outputs[0].type
+    if not isinstance(type, TensorType):
+        adapter.refuse("the element type of the result must be known")
+    return type.dtype in FNUZ_TYPES and bool(adapter.inference.integer("saturate"))
 
 
-def scalar_of(c: Change, i: int) -> Value | None:
+def scalar_of(adapter: Adapter, i: int) -> Value | None:
     """Input i, of one element, as a scalar."""
-    value = c.optional(i)
-    if c.t.shape(i) not in (None, (), (1,)):
-        c.refuse(f"input {i} has shape {c.t.shape(i)}, where one element is wanted")
-    if value is None or c.t.shape(i) == ():
+    value = adapter.optional(i)
+    if adapter.inference.shape(i) not in (None, (), (1,)):
+        adapter.refuse(f"input {i} must have one element; got shape {adapter.inference.shape(i)}")
+    if value is None or adapter.inference.shape(i) == ():
         return value
-    known = c.t.constant(i)
-    return c.Reshape(value, c.integers([])) if known is None else c.constant(known.reshape(()))
+    known = adapter.inference.constant(i)
+    return (
+        adapter.Reshape(value, adapter.integers([])) if known is None else adapter.constant(known.reshape(()))
+    )
 
 
-def laid_along(c: Change, i: int) -> Value:
+def broadcast_along_axis(adapter: Adapter, i: int) -> Value:
     """Input i, a vector along `axis`, as it broadcasts against input 0."""
-    if c.t.shape(i) in ((), (1,)):
-        return c.Reshape(c.input(i), c.integers([]))
-    if c.t.integer("block_size", 0):
-        c.refuse("scales of blocks cannot be laid along the data")
-    if "axis" not in c.t.attributes:
-        return c.Reshape(c.input(i), c.integers([]))  # version 10, which knows one scale alone
-    behind = c.rank(0) - c.axis() - 1
-    return c.Reshape(c.input(i), c.integers([-1] + [1] * behind))
+    if adapter.inference.shape(i) in ((), (1,)):
+        return adapter.Reshape(adapter.input(i), adapter.integers([]))
+    if adapter.inference.integer("block_size", 0):
+        adapter.refuse("scales of blocks cannot be broadcast along the data")
+    if "axis" not in adapter.inference.attributes:
+        return adapter.Reshape(
+            adapter.input(i), adapter.integers([])
+        )  # version 10, which knows one scale alone
+    trailing = adapter.rank(0) - adapter.axis() - 1
+    return adapter.Reshape(adapter.input(i), adapter.integers([-1] + [1] * trailing))
 
 
 # --- inference -------------------------------------------------------------------------------
 
 
 @op.infer(10, 13, 19, 21, 23, 24, 25, 28)
-def infer(t: Inference) -> Result:
-    if t.version < 13:
-        check_single(t, 1, "y_scale")
-        check_single(t, 2, "y_zero_point")
-    check_granularity(t, 1)
-    check_granularity(t, 2)
-    check_alike(t)
-    zero_point = t.dtype(2) if t.has(2) else None
-    output_dtype = t.integer("output_dtype", 0)
-    if t.has(2) and zero_point is None and output_dtype == 0:
+def infer(inference: Inference) -> Result:
+    if inference.version < 13:
+        check_one_element(inference, 1, "y_scale")
+        check_one_element(inference, 2, "y_zero_point")
+    check_granularity(inference, 1)
+    check_granularity(inference, 2)
+    check_same_count(inference)
+    zero_point = inference.dtype(2) if inference.has(2) else None
+    output_dtype = inference.integer("output_dtype", 0)
+    if inference.has(2) and zero_point is None and output_dtype == 0:
         return None
     try:
-        return TensorType(output_type(output_dtype, zero_point), t.shape(0))
+        return TensorType(output_type(output_dtype, zero_point), inference.shape(0))
     except (EvaluationError, ValueError) as error:
-        t.fail(str(error))
+        inference.fail(str(error))

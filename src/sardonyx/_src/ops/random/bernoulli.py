@@ -10,14 +10,14 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import Call, Operator
-from sardonyx._src.ops.body_text import element_type, real, wide_float
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.random.drawing import drawn_type, floats, told
+from sardonyx._src.ops.random.drawing import float_types, infer_result, sample_type
+from sardonyx._src.ops.support.body_text import element_type, float_attribute, promoted_type
 
 op = Operator("Bernoulli", tolerance="random")
-ALLOWED = (
-    *floats(22),
+BERNOULLI_TYPES = (
+    *float_types(22),
     *(DataType.INT8, DataType.INT16, DataType.INT32, DataType.INT64),
     *(DataType.UINT8, DataType.UINT16, DataType.UINT32, DataType.UINT64),
     DataType.BOOL,
@@ -25,28 +25,30 @@ ALLOWED = (
 
 
 @op.infer(15, 22)
-def infer(t: Inference) -> Result:
-    return told(t, t.tensor(0), ALLOWED)
+def infer(inference: Inference) -> Result:
+    return infer_result(inference, inference.tensor(0), BERNOULLI_TYPES)
 
 
 @op.eval(15, 22)
-def evaluate(input: Array, *, dtype: int | None = None, seed: float | None = None, call: Call) -> Array:
+def evaluate(
+    input: Array, *, dtype: int | None = None, seed: float | None = None, context: RunContext
+) -> Array:
     """input: float in [0, 1], of any shape, which is that of the result, too."""
     chances = input.astype(np.float64)
     if not ((chances >= 0) & (chances <= 1)).all():
-        raise EvaluationError("the input has a probability outside of 0 to 1")
-    drawn = call.generator(seed).random(input.shape) < chances
-    return np.asarray(drawn).astype(drawn_type(dtype, DataType.of(input.dtype), ALLOWED).numpy)
+        raise EvaluationError("probabilities must be in [0, 1]; got others")
+    drawn = context.generator(seed).random(input.shape) < chances
+    return np.asarray(drawn).astype(sample_type(dtype, DataType.of(input.dtype), BERNOULLI_TYPES).numpy)
 
 
 @op.body(15, 22, opset=13)
-def body(t: Inference) -> str:
-    """What is drawn is below 1, so that a probability of 1 always gives 1; in a narrow float it could be rounded to 1."""
-    drawn = int(wide_float(element_type(t)))
-    seed = f", seed = {real(t, 'seed')!r}" if "seed" in t.attributes else ""
+def body(inference: Inference) -> str:
+    """Samples are below 1, so that probability 1 always gives 1; in a narrow float they could be rounded up to 1."""
+    drawn = int(promoted_type(element_type(inference)))
+    seed = f", seed = {float_attribute(inference, 'seed')!r}" if "seed" in inference.attributes else ""
     return f"""(x) => (y) {{
       chance = Cast <to = {drawn}> (x)
       number = RandomUniformLike <dtype = {drawn}{seed}> (chance)
       is_hit = Less(number, chance)
-      y = Cast <to = {t.attributes.get("dtype", int(element_type(t)))}> (is_hit)
+      y = Cast <to = {inference.attributes.get("dtype", int(element_type(inference)))}> (is_hit)
     }}"""

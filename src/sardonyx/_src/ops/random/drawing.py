@@ -1,4 +1,4 @@
-"""What the random operators share: the element type and the shape of what is drawn."""
+"""Support for random operators: element type and shape of the samples."""
 
 from __future__ import annotations
 
@@ -7,63 +7,63 @@ from collections.abc import Sequence
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, claim
+from sardonyx._src.ops.api import RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 
 
-def floats(version: int) -> tuple[DataType, ...]:
-    """The types that real numbers are drawn in."""
+def float_types(version: int) -> tuple[DataType, ...]:
+    """The element types of real samples."""
     types = (DataType.FLOAT16, DataType.FLOAT, DataType.DOUBLE)
     return (*types, DataType.BFLOAT16) if version >= 22 else types
 
 
-def drawn_type(dtype: int | None, like: DataType | None, allowed: Sequence[DataType]) -> DataType:
-    """The type that the attribute `dtype` numbers, or that of the input; raises EvaluationError unless it is allowed."""
+def sample_type(dtype: int | None, like: DataType | None, allowed: Sequence[DataType]) -> DataType:
+    """The type that `dtype` numbers, or that of the input; raises EvaluationError unless it is allowed."""
     names = ", ".join(f"{d.value} ({d.text})" for d in sorted(allowed))
     if dtype is None:
         if like is None or like not in allowed:
             raise EvaluationError(
-                f"the input is of {like.text if like else 'no type'}: dtype is wanted, one of {names}"
+                f"the type of the input must be one of {names}; got {like.text if like else 'no type'}; set dtype"
             )
         return like
     if dtype not in allowed:
-        raise EvaluationError(f"dtype is {dtype}, where one of {names} is wanted")
-    return DataType.numbered(dtype)
+        raise EvaluationError(f"dtype must be one of {names}; got {dtype}")
+    return DataType.from_number(dtype)
 
 
-def room(shape: Sequence[int], dtype: DataType, call: Call) -> tuple[int, ...]:
-    """The shape, which is known to be one and to be within the limits."""
+def check_shape(shape: Sequence[int], dtype: DataType, context: RunContext) -> tuple[int, ...]:
+    """The shape, checked to be valid and within the limits."""
     if min(shape, default=0) < 0:
-        raise EvaluationError(f"shape is {list(shape)}, where no size may be negative")
-    claim(call, shape, dtype.numpy, "the random tensor")
+        raise EvaluationError(f"the sizes of shape must not be negative; got {list(shape)}")
+    check_result_bytes(context, shape, dtype.numpy, "the random tensor")
     return tuple(shape)
 
 
 # --- inference -------------------------------------------------------------------------------
 
 
-def infer_drawn(t: Inference) -> Result:
-    """The shape that is an attribute, of the type that is one."""
-    shape = t.integers("shape")
-    assert shape is not None, f"{t.op_type} has no attribute shape"
+def infer_from_shape(inference: Inference) -> Result:
+    """Shape and element type from the attributes `shape` and `dtype`."""
+    shape = inference.integers("shape")
+    assert shape is not None, f"{inference.op_type} has no attribute shape"
     if min(shape, default=0) < 0:
-        t.fail(f"shape is {list(shape)}, where no size may be negative")
-    return told(t, TensorType(DataType.UNDEFINED, shape), floats(t.version))
+        inference.fail(f"the sizes of shape must not be negative; got {list(shape)}")
+    return infer_result(inference, TensorType(DataType.UNDEFINED, shape), float_types(inference.version))
 
 
-def infer_like(t: Inference) -> Result:
-    """The shape of the input, of the type that is an attribute, or else of the input's."""
-    return told(t, t.tensor(0), floats(t.version))
+def infer_like(inference: Inference) -> Result:
+    """The shape of the input; the element type from the attribute `dtype`, else from the input."""
+    return infer_result(inference, inference.tensor(0), float_types(inference.version))
 
 
-def told(t: Inference, like: TensorType | None, allowed: Sequence[DataType]) -> Result:
-    """The shape of `like`, in the type that `drawn_type` finds."""
-    dtype = t.attributes.get("dtype")
+def infer_result(inference: Inference, like: TensorType | None, allowed: Sequence[DataType]) -> Result:
+    """The shape of `like` with the element type by `sample_type`."""
+    dtype = inference.attributes.get("dtype")
     assert dtype is None or isinstance(dtype, int), "dtype is a number"
     if dtype is None and like is None:
         return None
     try:
-        found = drawn_type(dtype, None if like is None else like.dtype, allowed)
+        result_type = sample_type(dtype, None if like is None else like.dtype, allowed)
     except EvaluationError as error:
-        t.fail(error.why)
-    return TensorType(found, None if like is None else like.shape)
+        inference.fail(error.why)
+    return TensorType(result_type, None if like is None else like.shape)

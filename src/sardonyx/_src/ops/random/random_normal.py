@@ -10,9 +10,15 @@ from collections.abc import Sequence
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import Call, Operator
-from sardonyx._src.ops.arithmetic import narrow
-from sardonyx._src.ops.random.drawing import drawn_type, floats, infer_drawn, infer_like, room
+from sardonyx._src.ops.api import Operator, RunContext
+from sardonyx._src.ops.random.drawing import (
+    check_shape,
+    float_types,
+    infer_from_shape,
+    infer_like,
+    sample_type,
+)
+from sardonyx._src.ops.support.arithmetic import round_to_type
 
 random_normal = Operator(
     "RandomNormal", tolerance="random", about="numbers drawn from a normal distribution."
@@ -22,20 +28,26 @@ random_normal_like = Operator(
     tolerance="random",
     about="numbers drawn from a normal distribution, in the shape of another tensor.",
 )
-random_normal.infer(1, 22)(infer_drawn)
+random_normal.infer(1, 22)(infer_from_shape)
 random_normal_like.infer(1, 22)(infer_like)
 
 
-for one in (random_normal, random_normal_like):
-    one.convert((1, 22), (22, 1))(lambda c: c.same())
+for op in (random_normal, random_normal_like):
+    op.convert((1, 22), (22, 1))(lambda adapter: adapter.same())
 
 
 @random_normal.eval(1, 22)
 def evaluate(
-    *, shape: tuple[int, ...], dtype: int, seed: float | None = None, scale: float, mean: float, call: Call
+    *,
+    shape: tuple[int, ...],
+    dtype: int,
+    seed: float | None = None,
+    scale: float,
+    mean: float,
+    context: RunContext,
 ) -> Array:
     """result: [*shape] of the float type that `dtype` numbers."""
-    return normal(shape, drawn_type(dtype, None, floats(call.version)), seed, scale, mean, call)
+    return normal(shape, sample_type(dtype, None, float_types(context.version)), seed, scale, mean, context)
 
 
 @random_normal_like.eval(1, 22)
@@ -46,15 +58,15 @@ def evaluate_like(
     seed: float | None = None,
     scale: float,
     mean: float,
-    call: Call,
+    context: RunContext,
 ) -> Array:
     """result: of the shape of the input, which may be of any type."""
-    found = drawn_type(dtype, DataType.of(input.dtype), floats(call.version))
-    return normal(input.shape, found, seed, scale, mean, call)
+    result_type = sample_type(dtype, DataType.of(input.dtype), float_types(context.version))
+    return normal(input.shape, result_type, seed, scale, mean, context)
 
 
 def normal(
-    shape: Sequence[int], dtype: DataType, seed: float | None, scale: float, mean: float, call: Call
+    shape: Sequence[int], dtype: DataType, seed: float | None, scale: float, mean: float, context: RunContext
 ) -> Array:
-    drawn = call.generator(seed).standard_normal(room(shape, dtype, call))
-    return narrow(mean + scale * drawn, dtype.numpy)
+    drawn = context.generator(seed).standard_normal(check_shape(shape, dtype, context))
+    return round_to_type(mean + scale * drawn, dtype.numpy)

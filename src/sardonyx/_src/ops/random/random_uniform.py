@@ -10,9 +10,15 @@ from collections.abc import Sequence
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import Call, Operator
-from sardonyx._src.ops.arithmetic import narrow
-from sardonyx._src.ops.random.drawing import drawn_type, floats, infer_drawn, infer_like, room
+from sardonyx._src.ops.api import Operator, RunContext
+from sardonyx._src.ops.random.drawing import (
+    check_shape,
+    float_types,
+    infer_from_shape,
+    infer_like,
+    sample_type,
+)
+from sardonyx._src.ops.support.arithmetic import round_to_type
 
 random_uniform = Operator("RandomUniform", tolerance="random", about="numbers drawn evenly between two ends.")
 random_uniform_like = Operator(
@@ -20,34 +26,46 @@ random_uniform_like = Operator(
     tolerance="random",
     about="numbers drawn evenly between two ends, in the shape of another tensor.",
 )
-random_uniform.infer(1, 22)(infer_drawn)
+random_uniform.infer(1, 22)(infer_from_shape)
 random_uniform_like.infer(1, 22)(infer_like)
 
 
-for one in (random_uniform, random_uniform_like):
-    one.convert((1, 22), (22, 1))(lambda c: c.same())
+for op in (random_uniform, random_uniform_like):
+    op.convert((1, 22), (22, 1))(lambda adapter: adapter.same())
 
 
 @random_uniform.eval(1, 22)
 def evaluate(
-    *, shape: tuple[int, ...], dtype: int, seed: float | None = None, high: float, low: float, call: Call
+    *,
+    shape: tuple[int, ...],
+    dtype: int,
+    seed: float | None = None,
+    high: float,
+    low: float,
+    context: RunContext,
 ) -> Array:
     """result: [*shape] of the float type that `dtype` numbers."""
-    return uniform(shape, drawn_type(dtype, None, floats(call.version)), seed, high, low, call)
+    return uniform(shape, sample_type(dtype, None, float_types(context.version)), seed, high, low, context)
 
 
 @random_uniform_like.eval(1, 22)
 def evaluate_like(
-    input: Array, *, dtype: int | None = None, seed: float | None = None, high: float, low: float, call: Call
+    input: Array,
+    *,
+    dtype: int | None = None,
+    seed: float | None = None,
+    high: float,
+    low: float,
+    context: RunContext,
 ) -> Array:
     """result: of the shape of the input, which may be of any type."""
-    found = drawn_type(dtype, DataType.of(input.dtype), floats(call.version))
-    return uniform(input.shape, found, seed, high, low, call)
+    result_type = sample_type(dtype, DataType.of(input.dtype), float_types(context.version))
+    return uniform(input.shape, result_type, seed, high, low, context)
 
 
 def uniform(
-    shape: Sequence[int], dtype: DataType, seed: float | None, high: float, low: float, call: Call
+    shape: Sequence[int], dtype: DataType, seed: float | None, high: float, low: float, context: RunContext
 ) -> Array:
     """Numbers from `low` up to `high`, which rounding to a narrow type may reach."""
-    drawn = call.generator(seed).random(room(shape, dtype, call))
-    return narrow(low + (high - low) * drawn, dtype.numpy)
+    drawn = context.generator(seed).random(check_shape(shape, dtype, context))
+    return round_to_type(low + (high - low) * drawn, dtype.numpy)

@@ -1,4 +1,4 @@
-"""Sequences: what their operators share."""
+"""Support for sequence operators: positions and element types."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from sardonyx._src.ops.inference import Inference
 
 
 def position_of(position: Array, count: int, what: str = "position") -> int:
-    """A position counted from the front; raises EvaluationError when it is none of `count` ones."""
+    """A position counted from the front; raises EvaluationError if it is out of range for `count` elements."""
     if position.size != 1:
-        raise EvaluationError(f"{what} is of shape {list(position.shape)}; one element is wanted")
-    found = int(position.item())
-    if not -count <= found < count:
-        raise EvaluationError(f"{what} {found} lies outside of {-count} to {count - 1}")
-    return found % count
+        raise EvaluationError(f"{what} must have one element; got shape {list(position.shape)}")
+    index = int(position.item())
+    if not -count <= index < count:
+        raise EvaluationError(f"{what} {index} lies outside of {-count} to {count - 1}")
+    return index % count
 
 
-def same_elements(tensors: Sequence[Array]) -> None:
-    """Raises EvaluationError when the tensors of one sequence are not of one element type."""
+def check_same_element_type(tensors: Sequence[Array]) -> None:
+    """Raises EvaluationError if the tensors of a sequence have different element types."""
     kinds = {DataType.of(x.dtype).text for x in tensors}
     if len(kinds) > 1:
         raise EvaluationError(
-            f"the tensors of a sequence are of element types {', '.join(sorted(kinds))}; one is wanted"
+            f"the tensors of a sequence must have one element type; got {', '.join(sorted(kinds))}"
         )
 
 
-def sequence_element(t: Inference, i: int) -> Type | None:
-    """The element type of input i; raises InferenceError when the input is no sequence."""
-    found = t.type(i)
-    if found is not None and not isinstance(found, SequenceType):
-        t.fail(f"input {i} is {found}, not a sequence")
-    return None if found is None else found.elem
+def sequence_element(inference: Inference, i: int) -> Type | None:
+    """The element type of input i; raises InferenceError if the input is not a sequence."""
+    type = inference.type(i)
+    if type is not None and not isinstance(type, SequenceType):
+        inference.fail(f"input {i} must be a sequence; got {type}")
+    return None if type is None else type.elem

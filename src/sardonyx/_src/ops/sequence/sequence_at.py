@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.control.joins import named_dims
+from sardonyx._src.ops.control.joins import name_dims
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.sequence.positions import position_of, sequence_element
 
@@ -15,8 +15,8 @@ op = Operator("SequenceAt")
 
 
 @op.infer(11)
-def infer(t: Inference) -> Result:
-    return named_dims(t, sequence_element(t, 0))
+def infer(inference: Inference) -> Result:
+    return name_dims(inference, sequence_element(inference, 0))
 
 
 @op.eval(11)

@@ -10,20 +10,20 @@ from sardonyx._src.ir.types import SequenceType, Type
 from sardonyx._src.ops.api import Operator, RuntimeValue
 from sardonyx._src.ops.control.joins import join
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.sequence.positions import same_elements
+from sardonyx._src.ops.sequence.positions import check_same_element_type
 
 op = Operator("SequenceConstruct")
 
 
 @op.infer(11)
-def infer(t: Inference) -> Result:
-    elem: Type | None = t.tensor(0)
-    for i in range(1, len(t.inputs)):
-        elem = join(t, elem, t.tensor(i), "the inputs' type")
+def infer(inference: Inference) -> Result:
+    elem: Type | None = inference.tensor(0)
+    for i in range(1, len(inference.inputs)):
+        elem = join(inference, elem, inference.tensor(i), "the inputs' type")
     return SequenceType(elem)
 
 
 @op.eval(11)
 def evaluate(*inputs: Array) -> list[RuntimeValue]:
-    same_elements(inputs)
+    check_same_element_type(inputs)
     return list(inputs)

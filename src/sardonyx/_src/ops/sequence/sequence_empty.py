@@ -12,20 +12,20 @@ from sardonyx._src.ops.api import Operator, RuntimeValue
 from sardonyx._src.ops.inference import Inference, Result
 
 op = Operator("SequenceEmpty")
-DTYPES = {int(d) for d in DataType} - {int(DataType.UNDEFINED)}
+ELEMENT_TYPE_NUMBERS = {int(d) for d in DataType} - {int(DataType.UNDEFINED)}
 
 
 @op.infer(11)
-def infer(t: Inference) -> Result:
-    dtype = t.integer("dtype", DataType.FLOAT)
-    if dtype not in DTYPES:
-        t.fail(f"{dtype} is not the number of an element type")
-    return SequenceType(TensorType(DataType.numbered(dtype)))
+def infer(inference: Inference) -> Result:
+    dtype = inference.integer("dtype", DataType.FLOAT)
+    if dtype not in ELEMENT_TYPE_NUMBERS:
+        inference.fail(f"dtype must be the number of an element type; got {dtype}")
+    return SequenceType(TensorType(DataType.from_number(dtype)))
 
 
 @op.eval(11)
 def evaluate(*, dtype: int = DataType.FLOAT) -> list[RuntimeValue]:
     """An empty list, whatever `dtype`, which is the number of the element type of the sequence's tensors."""
-    if dtype not in DTYPES:
-        raise EvaluationError(f"dtype {dtype} is not the number of an element type")
+    if dtype not in ELEMENT_TYPE_NUMBERS:
+        raise EvaluationError(f"dtype must be the number of an element type; got {dtype}")
     return []

@@ -1,4 +1,4 @@
-"""SequenceErase: a sequence with one element less.
+"""SequenceErase: a sequence with one element removed.
 
 Spec: ai.onnx SequenceErase-11.
 """
@@ -17,12 +17,12 @@ op = Operator("SequenceErase")
 
 
 @op.infer(11)
-def infer(t: Inference) -> Result:
-    return SequenceType(sequence_element(t, 0))
+def infer(inference: Inference) -> Result:
+    return SequenceType(sequence_element(inference, 0))
 
 
 @op.eval(11)
 def evaluate(input_sequence: list[Array], position: Array | None = None) -> list[RuntimeValue]:
-    """position: one integer, which counts from the back when negative; the last element where it is left out."""
-    at = position_of(np.array(-1) if position is None else position, len(input_sequence))
-    return [*input_sequence[:at], *input_sequence[at + 1 :]]
+    """position: one integer, which counts from the back when negative; the last element by default."""
+    index = position_of(np.array(-1) if position is None else position, len(input_sequence))
+    return [*input_sequence[:index], *input_sequence[index + 1 :]]

@@ -18,8 +18,8 @@ op = Operator("SequenceLength")
 
 
 @op.infer(11)
-def infer(t: Inference) -> Result:
-    sequence_element(t, 0)
+def infer(inference: Inference) -> Result:
+    sequence_element(inference, 0)
     return TensorType(DataType.INT64, ())
 
 

@@ -10,59 +10,59 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import SequenceType, TensorType, Type
-from sardonyx._src.ops.api import Call, Operator, RuntimeValue
-from sardonyx._src.ops.body_text import scalar, vector
+from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue
 from sardonyx._src.ops.control.bodies import run_body
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.sequence.positions import sequence_element
+from sardonyx._src.ops.support.body_text import scalar, vector
 
 op = Operator("SequenceMap")
 
 
 @op.infer(17)
-def infer(t: Inference) -> Result:
-    sequence_element(t, 0)
-    graph = t.attributes.get("body")
-    if isinstance(graph, Graph) and len(graph.inputs) != len(t.inputs):
-        t.fail(f"the body has {len(graph.inputs)} inputs, {len(t.inputs)} are given")
-    samples = [x.elem if isinstance(x, SequenceType) else x for x in t.inputs]
-    results = t.subgraph("body", samples)
+def infer(inference: Inference) -> Result:
+    sequence_element(inference, 0)
+    graph = inference.attributes.get("body")
+    if isinstance(graph, Graph) and len(graph.inputs) != len(inference.inputs):
+        inference.fail(f"the body must have {len(inference.inputs)} inputs; got {len(graph.inputs)}")
+    samples = [x.elem if isinstance(x, SequenceType) else x for x in inference.inputs]
+    results = inference.subgraph("body", samples)
     if results is None:
-        return [SequenceType(None)] * t.outputs
-    if len(results) < t.outputs:
-        t.fail(f"the body has {len(results)} outputs, {t.outputs} are wanted")
+        return [SequenceType(None)] * inference.outputs
+    if len(results) < inference.outputs:
+        inference.fail(f"the body must have {inference.outputs} outputs; got {len(results)}")
     return [SequenceType(x) for x in results]
 
 
 @op.eval(17)
 def evaluate(
-    input_sequence: list[Array], *additional_inputs: Array | list[Array], body: Graph, call: Call
+    input_sequence: list[Array], *additional_inputs: Array | list[Array], body: Graph, context: RunContext
 ) -> tuple[RuntimeValue, ...]:
     """Results: one sequence for each output of the body; a tensor among the inputs is the same for every element."""
     inputs = [input_sequence, *additional_inputs]
     count = len(input_sequence)
     for i, x in enumerate(inputs):
         if isinstance(x, list) and len(x) != count:
-            raise EvaluationError(
-                f"input {i} has {len(x)} elements, input 0 has {count}; the same number is wanted"
-            )
-    outputs = len(call.wanted)
+            raise EvaluationError(f"input {i} must have {count} elements, as input 0 has; got {len(x)}")
+    outputs = len(context.requested_outputs)
     rows = [
-        run_body(call, body, [x[i] if isinstance(x, list) else x for x in inputs], outputs)
+        run_body(context, body, [x[i] if isinstance(x, list) else x for x in inputs], outputs)
         for i in range(count)
     ]
     return tuple([row[k] for row in rows] for k in range(outputs))
 
 
 @op.body(17, opset=17)
-def body(t: Inference) -> str:
-    """A Loop over the elements.  The subgraph is called by a Scan of one step, as nothing else calls one just once."""
-    kinds = element_types(t)
-    inputs = [f"x{i}" for i in range(len(t.inputs))]
+def body(inference: Inference) -> str:
+    """A Loop over the elements; a Scan of one iteration calls the subgraph, as no operator just calls a graph."""
+    kinds = element_types(inference)
+    inputs = [f"x{i}" for i in range(len(inference.inputs))]
     outputs = range(len(kinds))
     before = [f"seq({kind.text}[]) before{k}" for k, kind in enumerate(kinds)]
     after = [f"seq({kind.text}[]) after{k}" for k, kind in enumerate(kinds)]
-    called = "".join(element_text(name, isinstance(t.type(i), SequenceType)) for i, name in enumerate(inputs))
+    called = "".join(
+        element_text(name, isinstance(inference.type(i), SequenceType)) for i, name in enumerate(inputs)
+    )
     grown = "".join(
         f"""
           result{k} = Squeeze(results{k}, front)
@@ -86,7 +86,7 @@ def body(t: Inference) -> str:
 
 
 def element_text(name: str, is_sequence: bool) -> str:
-    """The nodes that make what the subgraph is given of an input into a scan of one step."""
+    """The nodes that turn an input of the subgraph into a scan input of length 1."""
     if not is_sequence:
         return f"""
           one_{name} = Unsqueeze({name}, front)"""
@@ -95,13 +95,16 @@ def element_text(name: str, is_sequence: bool) -> str:
           one_{name} = Unsqueeze(element_{name}, front)"""
 
 
-def element_types(t: Inference) -> list[DataType]:
-    """The element types of the subgraph's results; raises InferenceError where one is not known."""
-    graph = t.attributes["body"]
+def element_types(inference: Inference) -> list[DataType]:
+    """The element types of the subgraph's results; raises InferenceError if one is not known."""
+    graph = inference.attributes["body"]
     assert isinstance(graph, Graph), "body is no graph"
     declared: list[Type | None] = [v.type for v in graph.outputs]
-    results = t.subgraph("body", [x.elem if isinstance(x, SequenceType) else x for x in t.inputs]) or declared
-    found = [x.dtype for x in results[: t.outputs] if isinstance(x, TensorType)]
-    if len(found) < t.outputs:
-        t.fail("the element types of the subgraph's results have to be known")
-    return found
+    results = (
+        inference.subgraph("body", [x.elem if isinstance(x, SequenceType) else x for x in inference.inputs])
+        or declared
+    )
+    dtypes = [x.dtype for x in results[: inference.outputs] if isinstance(x, TensorType)]
+    if len(dtypes) < inference.outputs:
+        inference.fail("the element types of the subgraph's results must be known")
+    return dtypes

@@ -1,4 +1,4 @@
-"""SplitToSequence: a tensor cut along one axis into a sequence of tensors.
+"""SplitToSequence: a tensor split along one axis into a sequence of tensors.
 
 Spec: ai.onnx SplitToSequence-11, -24.  Version 24 added an element type.
 """
@@ -13,35 +13,39 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import SequenceType, TensorType
 from sardonyx._src.ops.api import Operator, RuntimeValue
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import axis_of
+from sardonyx._src.ops.support.shapes import axis_of
 
 op = Operator("SplitToSequence")
 
 
 @op.infer(11, 24)
-def infer(t: Inference) -> Result:
-    x = t.tensor(0)
+def infer(inference: Inference) -> Result:
+    x = inference.tensor(0)
     if x is None or x.shape is None:
         return None if x is None else SequenceType(x)
-    axis = t.axis(t.integer("axis"), len(x.shape))
-    size = [] if not t.has(1) and not t.integer("keepdims") else [part_size(t, x.shape[axis])]
+    axis = inference.axis(inference.integer("axis"), len(x.shape))
+    size = (
+        []
+        if not inference.has(1) and not inference.integer("keepdims")
+        else [part_size(inference, x.shape[axis])]
+    )
     return SequenceType(TensorType(x.dtype, (*x.shape[:axis], *size, *x.shape[axis + 1 :])))
 
 
-def part_size(t: Inference, whole: Dim) -> Dim:
-    """The size that all parts have along the axis, None where they differ or it is not known."""
-    if not t.has(1):
+def part_size(inference: Inference, whole: Dim) -> Dim:
+    """The size of all parts along the axis; None if they differ or it is not known."""
+    if not inference.has(1):
         return 1
-    parts, rank = t.dims(1), t.rank(1)
+    parts, rank = inference.dims(1), inference.rank(1)
     if parts is None:
         return None
     if any(isinstance(part, int) and part < (rank == 0) for part in parts):
-        t.fail(f"split is {', '.join(map(str, parts))}; positive sizes are wanted")
+        inference.fail(f"split must be positive; got {', '.join(map(str, parts))}")
     if rank == 0:
         part = parts[0]
         return part if part is not None and part != 0 and dim_mod(whole, part) == 0 else None
     if isinstance(whole, int) and all(isinstance(p, int) for p in parts) and dim_add(*parts) != whole:
-        t.fail(f"split is {', '.join(map(str, parts))}; sizes that add up to {whole} are wanted")
+        inference.fail(f"split must add up to {whole}; got {', '.join(map(str, parts))}")
     return parts[0] if parts and all(p == parts[0] for p in parts) else None
 
 
@@ -51,23 +55,23 @@ def evaluate(input: Array, split: Array | None = None, *, axis: int, keepdims: i
 
     Without `split` every part has size 1, and no axis of that size where `keepdims` is 0.
     """
-    at = axis_of(axis, input.ndim)
-    whole = input.shape[at]
+    along = axis_of(axis, input.ndim)
+    whole = input.shape[along]
     if split is None and not keepdims:
-        return list(np.moveaxis(input, at, 0))
-    ends = cuts(np.array(1) if split is None else split, whole)
-    front = (slice(None),) * at
+        return list(np.moveaxis(input, along, 0))
+    ends = part_ends(np.array(1) if split is None else split, whole)
+    front = (slice(None),) * along
     return [input[(*front, slice(a, b))] for a, b in zip([0, *ends], ends, strict=False)]
 
 
-def cuts(split: Array, whole: int) -> list[int]:
-    """Where the parts end."""
+def part_ends(split: Array, whole: int) -> list[int]:
+    """The end index of each part."""
     if split.ndim == 0:
         part = int(split)
         if part <= 0:
-            raise EvaluationError(f"split is {part}; a positive size is wanted")
+            raise EvaluationError(f"split must be positive; got {part}")
         return [*range(part, whole, part), *([whole] if whole else [])]
     sizes = [int(n) for n in split.reshape(-1)]
     if split.ndim > 1 or any(n < 0 for n in sizes) or sum(sizes) != whole:
-        raise EvaluationError(f"split is {split.tolist()}; sizes that add up to {whole} are wanted")
+        raise EvaluationError(f"split must add up to {whole}; got {split.tolist()}")
     return np.cumsum(sizes).tolist()

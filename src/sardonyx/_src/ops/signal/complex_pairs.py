@@ -1,6 +1,6 @@
-"""Complex numbers as the operators have them: pairs of real numbers along the last axis.
+"""Complex numbers as pairs of real numbers along the last axis.
 
-Doubles are computed as such, all other floats as float32, and rounded once.
+Doubles are computed in complex128, all other floats in complex64, and rounded once.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import numpy as np
 
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.arithmetic import narrow, widen
+from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
 
 
 def as_complex(x: Array) -> Array:
     """x [..., 1] real or [..., 2] complex as complex64 or complex128 [...]; EvaluationError for another last axis."""
     if x.ndim < 2 or x.shape[-1] not in (1, 2):
         raise EvaluationError(
-            f"the input has shape {list(x.shape)}, where a last axis of 1 or 2 behind another one is wanted"
+            f"the input must have rank >= 2 and a last axis of size 1 or 2; got shape {list(x.shape)}"
         )
-    wide = widen(x)
+    wide = promote_to_float32(x)
     result = np.zeros(x.shape[:-1], np.result_type(wide.dtype, np.complex64))
     result.real = wide[..., 0]
     if x.shape[-1] == 2:
@@ -28,4 +28,4 @@ def as_complex(x: Array) -> Array:
 
 def as_pairs(z: Array, dtype: np.dtype[np.generic]) -> Array:
     """z [...] complex as [..., 2] of the float type `dtype`."""
-    return narrow(np.stack([z.real, z.imag], -1), dtype)
+    return round_to_type(np.stack([z.real, z.imag], -1), dtype)

@@ -1,8 +1,8 @@
-"""MelWeightMatrix: triangles that gather the bins of a spectrum into bands of equal width on the mel scale.
+"""MelWeightMatrix: triangular filters that map the bins of a spectrum to bands of equal width on the mel scale.
 
-Spec: ai.onnx MelWeightMatrix-17, with mel(f) = 2595 * log10(1 + f / 700).  The text leaves open where the edges of the
-bands lie; they are the first num_mel_bins + 2 of as many steps from the lower to the upper edge in mel, each cut
-down to a bin of a transform of dft_length + 1, which is how the official case has them.
+Spec: ai.onnx MelWeightMatrix-17, with mel(f) = 2595 * log10(1 + f / 700).  The text leaves the edges of the bands
+open; as in the official test case, they are the first num_mel_bins + 2 of that many equal steps from the lower to the
+upper edge in mel, each rounded down to a bin of a transform of length dft_length + 1.
 """
 
 from __future__ import annotations
@@ -13,18 +13,25 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import dim_add, dim_floordiv
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.signal.output_type import converted, output_type, scalar, told_type, told_whole, whole
+from sardonyx._src.ops.signal.output_type import (
+    convert_output,
+    inferred_output_type,
+    known_integer,
+    output_type,
+    read_integer,
+    read_scalar,
+)
 
 op = Operator("MelWeightMatrix", tolerance="rounding")
 
 
 @op.infer(17)
-def infer(t: Inference) -> Result:
-    bands = told_whole(t, 0, "num_mel_bins", least=0)
-    length = told_whole(t, 1, "dft_length", least=0)
-    return TensorType(told_type(t), (dim_add(dim_floordiv(length, 2), 1), bands))
+def infer(inference: Inference) -> Result:
+    bands = known_integer(inference, 0, "num_mel_bins", minimum=0)
+    length = known_integer(inference, 1, "dft_length", minimum=0)
+    return TensorType(inferred_output_type(inference), (dim_add(dim_floordiv(length, 2), 1), bands))
 
 
 @op.eval(17)
@@ -36,21 +43,24 @@ def evaluate(
     upper_edge_hertz: Array,
     *,
     output_datatype: int,
-    call: Call,
+    context: RunContext,
 ) -> Array:
     """All inputs are scalars; result: [dft_length // 2 + 1, num_mel_bins]."""
-    bands = whole(num_mel_bins, "num_mel_bins", least=0)
-    length = whole(dft_length, "dft_length", least=0)
-    rate = whole(sample_rate, "sample_rate", least=1)
-    low, high = float(scalar(lower_edge_hertz, "lower edge")), float(scalar(upper_edge_hertz, "upper edge"))
+    bands = read_integer(num_mel_bins, "num_mel_bins", minimum=0)
+    length = read_integer(dft_length, "dft_length", minimum=0)
+    rate = read_integer(sample_rate, "sample_rate", minimum=1)
+    low, high = (
+        float(read_scalar(lower_edge_hertz, "lower edge")),
+        float(read_scalar(upper_edge_hertz, "upper edge")),
+    )
     if not 0 <= low <= high < np.inf:
         raise EvaluationError(
-            f"edges of {low} and {high} hertz are given, where 0 <= lower <= upper is wanted"
+            f"edges must satisfy 0 <= lower_edge_hertz <= upper_edge_hertz; got {low} and {high}"
         )
     dtype = output_type(output_datatype)
-    claim(call, [length // 2 + 1, bands], np.float64, "MelWeightMatrix result")
+    check_result_bytes(context, [length // 2 + 1, bands], np.float64, "MelWeightMatrix result")
     edges = bin_edges(bands, length, rate, low, high)
-    return converted(triangles(np.arange(length // 2 + 1), edges), dtype)
+    return convert_output(triangles(np.arange(length // 2 + 1), edges), dtype)
 
 
 def bin_edges(bands: int, length: int, rate: int, low: float, high: float) -> Array:
@@ -66,9 +76,9 @@ def mel(hertz: float) -> float:
 
 
 def triangles(bins: Array, edges: Array) -> Array:
-    """[bins, bands]: from 0 at the begin of a band up to 1 at its peak and down to 0 at its end."""
-    at = bins[:, None]
+    """[bins, bands]: rising from 0 at the start of a band to 1 at its peak, and falling to 0 at its end."""
+    bin_ = bins[:, None]
     begin, peak, end = edges[:-2], edges[1:-1], edges[2:]
-    rising = (at - begin) / np.maximum(peak - begin, 1)
-    falling = (end - at) / np.maximum(end - peak, 1)
-    return np.where(at == peak, 1.0, np.minimum(rising, falling).clip(0))
+    rising = (bin_ - begin) / np.maximum(peak - begin, 1)
+    falling = (end - bin_) / np.maximum(end - peak, 1)
+    return np.where(bin_ == peak, 1.0, np.minimum(rising, falling).clip(0))

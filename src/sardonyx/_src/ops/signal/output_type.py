@@ -1,4 +1,4 @@
-"""The attribute `output_datatype` of operators that make tables of numbers, and scalar inputs that set their size."""
+"""The attribute `output_datatype` of operators that generate tables, and the scalar inputs that set their size."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.arithmetic import narrow
 from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.support.arithmetic import round_to_type
 
-ALLOWED = (
+OUTPUT_DATATYPES = (
     *(DataType.FLOAT, DataType.FLOAT16, DataType.DOUBLE, DataType.BFLOAT16),
     *(DataType.INT8, DataType.INT16, DataType.INT32, DataType.INT64),
     *(DataType.UINT8, DataType.UINT16, DataType.UINT32, DataType.UINT64),
@@ -19,50 +19,50 @@ ALLOWED = (
 
 
 def output_type(number: int) -> DataType:
-    """Raises EvaluationError for a number that is not that of a float or integer type of 8 bits or more."""
-    if number not in ALLOWED:
-        names = ", ".join(f"{d.value} ({d.text})" for d in sorted(ALLOWED))
-        raise EvaluationError(f"output_datatype is {number}, where one of {names} is wanted")
-    return DataType.numbered(number)
+    """The type of an `output_datatype`; raises EvaluationError unless it is a float or integer of at least 8 bits."""
+    if number not in OUTPUT_DATATYPES:
+        names = ", ".join(f"{d.value} ({d.text})" for d in sorted(OUTPUT_DATATYPES))
+        raise EvaluationError(f"output_datatype must be one of {names}; got {number}")
+    return DataType.from_number(number)
 
 
-def told_type(t: Inference) -> DataType:
+def inferred_output_type(inference: Inference) -> DataType:
     try:
-        return output_type(t.integer("output_datatype"))
+        return output_type(inference.integer("output_datatype"))
     except EvaluationError as error:
-        t.fail(error.why)
+        inference.fail(error.why)
 
 
-def converted(x: Array, dtype: DataType) -> Array:
-    """float64 values in `dtype`; an integer is what is left of a float32 when its digits are cut off."""
+def convert_output(x: Array, dtype: DataType) -> Array:
+    """float64 values converted to `dtype`, for integers by truncating the float32 value."""
     if dtype.is_integer:
         x = x.astype(np.float32)  # the peak of a window, a sum of cosines, is 1 only when it is rounded
-    return narrow(x, dtype.numpy)
+    return round_to_type(x, dtype.numpy)
 
 
-def scalar(x: Array, name: str) -> Array:
+def read_scalar(x: Array, name: str) -> Array:
     """The one element of an input; raises EvaluationError when there are more or none."""
     if x.size != 1:
-        raise EvaluationError(f"{name} has {x.size} elements, where a scalar is wanted")
+        raise EvaluationError(f"{name} must be a scalar; got {x.size} elements")
     return x.reshape(())
 
 
-def whole(x: Array, name: str, *, least: int) -> int:
-    """The one element of an input of integers; raises EvaluationError when it is below `least`."""
-    found = int(scalar(x, name))
-    if found < least:
-        raise EvaluationError(f"{name} is {found}, where {least} or more is wanted")
-    return found
+def read_integer(x: Array, name: str, *, minimum: int) -> int:
+    """The one element of an integer input; raises EvaluationError when it is below `minimum`."""
+    value = int(read_scalar(x, name))
+    if value < minimum:
+        raise EvaluationError(f"{name} must be >= {minimum}; got {value}")
+    return value
 
 
-def told_whole(t: Inference, i: int, name: str, *, least: int) -> Dim:
-    """The one element of input i as far as it is known."""
-    dims = t.dims(i)
+def known_integer(inference: Inference, i: int, name: str, *, minimum: int) -> Dim:
+    """The one element of input i, None if unknown; raises InferenceError when it is below `minimum`."""
+    dims = inference.dims(i)
     if dims is None:
         return None
     if len(dims) != 1:
-        t.fail(f"{name} has {len(dims)} elements, where a scalar is wanted")
-    found = dims[0]
-    if isinstance(found, int) and found < least:
-        t.fail(f"{name} is {found}, where {least} or more is wanted")
-    return found
+        inference.fail(f"{name} must be a scalar; got {len(dims)} elements")
+    value = dims[0]
+    if isinstance(value, int) and value < minimum:
+        inference.fail(f"{name} must be >= {minimum}; got {value}")
+    return value

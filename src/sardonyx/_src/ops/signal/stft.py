@@ -1,7 +1,7 @@
-"""STFT: the discrete Fourier transforms of frames that step over a signal.
+"""STFT: the short-time Fourier transform, that is the DFT of each of the frames of a signal.
 
-Spec: ai.onnx STFT-17.  A frame is as long as `frame_length` or the window, or else as the signal; it is weighted by the
-window.  With `onesided`, which wants a real signal, each transform is only the half that tells the other one.
+Spec: ai.onnx STFT-17.  A frame has the length `frame_length`, else that of the window, else that of the signal; it is
+multiplied by the window.  With `onesided`, for real signals only, each transform is the non-redundant half.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import Dim, dim_add, dim_floordiv, dim_sub
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
-from sardonyx._src.ops.arithmetic import widen
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import merge_dims
 from sardonyx._src.ops.signal.complex_pairs import as_complex, as_pairs
-from sardonyx._src.ops.signal.output_type import told_whole, whole
+from sardonyx._src.ops.signal.output_type import known_integer, read_integer
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
+from sardonyx._src.ops.support.shapes import merge_dims
 
 op = Operator("STFT", tolerance="rounding")
 
@@ -31,34 +31,38 @@ def evaluate(
     frame_length: Array | None = None,
     *,
     onesided: int,
-    call: Call,
+    context: RunContext,
 ) -> Array:
     """signal: [batch, n, 1] real or [batch, n, 2] complex; window: [length] of the same type; frame_step,
     frame_length: one integer each; result: [batch, frames, length or its onesided half, 2]."""
     if signal.ndim != 3:
-        raise EvaluationError(f"the signal has rank {signal.ndim}, where [batch, n, 1 or 2] is wanted")
+        raise EvaluationError(f"the signal must be [batch, n, 1 or 2]; got rank {signal.ndim}")
     z = as_complex(signal)
-    step = whole(frame_step, "frame_step", least=1)
+    step = read_integer(frame_step, "frame_step", minimum=1)
     length = length_of(z.shape[1], window, frame_length)
     if onesided and signal.shape[-1] == 2:
-        raise EvaluationError("onesided is set, which a complex signal does not allow")
-    claim(call, [z.shape[0], (z.shape[1] - length) // step + 1, length], np.complex128, "STFT result")
+        raise EvaluationError("onesided must be 0 for a complex signal")
+    check_result_bytes(
+        context, [z.shape[0], (z.shape[1] - length) // step + 1, length], np.complex128, "STFT result"
+    )
     frames = sliding_window_view(z, length, axis=1)[:, ::step]
     if window is not None:
-        frames = frames * widen(window)
+        frames = frames * promote_to_float32(window)
     return as_pairs(np.fft.rfft(frames.real) if onesided else np.fft.fft(frames), signal.dtype)
 
 
 def length_of(size: int, window: Array | None, frame_length: Array | None) -> int:
     """The length of a frame of a signal of that size."""
-    length = size if frame_length is None else whole(frame_length, "frame_length", least=1)
+    length = size if frame_length is None else read_integer(frame_length, "frame_length", minimum=1)
     if window is not None:
         if window.ndim != 1 or (frame_length is not None and window.shape[0] != length):
-            wanted = "a vector" if frame_length is None else f"[{length}]"
-            raise EvaluationError(f"the window has shape {list(window.shape)}, where {wanted} is wanted")
+            expected = "a vector" if frame_length is None else f"[{length}]"
+            raise EvaluationError(f"the window must be {expected}; got shape {list(window.shape)}")
         length = window.shape[0]
     if not 0 < length <= size:
-        raise EvaluationError(f"a frame of {length} elements does not fit into a signal of {size}")
+        raise EvaluationError(
+            f"the frame length must be in [1, {size}], the length of the signal; got {length}"
+        )
     return length
 
 
@@ -66,38 +70,38 @@ def length_of(size: int, window: Array | None, frame_length: Array | None) -> in
 
 
 @op.infer(17)
-def infer(t: Inference) -> Result:
-    signal = t.tensor(0)
+def infer(inference: Inference) -> Result:
+    signal = inference.tensor(0)
     if signal is None:
         return None
-    batch, size, parts = (None, None, None) if signal.shape is None else triple(t, signal.shape)
-    onesided = t.integer("onesided")
+    batch, size, parts = (None, None, None) if signal.shape is None else signal_dims(inference, signal.shape)
+    onesided = inference.integer("onesided")
     if onesided and parts == 2:
-        t.fail("onesided is set, which a complex signal does not allow")
-    length = told_length(t, size)
+        inference.fail("onesided must be 0 for a complex signal")
+    length = known_length(inference, size)
     if isinstance(length, int) and isinstance(size, int) and not 0 < length <= size:
-        t.fail(f"a frame of {length} elements does not fit into a signal of {size}")
-    step = told_whole(t, 1, "frame_step", least=1)
+        inference.fail(f"the frame length must be in [1, {size}], the length of the signal; got {length}")
+    step = known_integer(inference, 1, "frame_step", minimum=1)
     frames = dim_add(dim_floordiv(dim_sub(size, length), step), 1)
     bins = dim_add(dim_floordiv(length, 2), 1) if onesided else length
     return TensorType(signal.dtype, (batch, frames, bins, 2))
 
 
-def triple(t: Inference, shape: tuple[Dim, ...]) -> tuple[Dim, Dim, Dim]:
+def signal_dims(inference: Inference, shape: tuple[Dim, ...]) -> tuple[Dim, Dim, Dim]:
     if len(shape) != 3:
-        t.fail(f"the signal has rank {len(shape)}, where [batch, n, 1 or 2] is wanted")
+        inference.fail(f"the signal must be [batch, n, 1 or 2]; got rank {len(shape)}")
     if isinstance(shape[2], int) and shape[2] not in (1, 2):
-        t.fail(f"the last axis of the signal has {shape[2]}, where 1 or 2 is wanted")
+        inference.fail(f"the last axis of the signal must have size 1 or 2; got {shape[2]}")
     return shape[0], shape[1], shape[2]
 
 
-def told_length(t: Inference, size: Dim) -> Dim:
-    length = told_whole(t, 3, "frame_length", least=1) if t.has(3) else None
-    if not t.has(2):
-        return length if t.has(3) else size
-    window = t.shape(2)
+def known_length(inference: Inference, size: Dim) -> Dim:
+    length = known_integer(inference, 3, "frame_length", minimum=1) if inference.has(3) else None
+    if not inference.has(2):
+        return length if inference.has(3) else size
+    window = inference.shape(2)
     if window is None:
         return length
     if len(window) != 1:
-        t.fail(f"the window has rank {len(window)}, where a vector is wanted")
-    return merge_dims(t, (length, window[0]), "frame_length and the window")
+        inference.fail(f"the window must be a vector; got rank {len(window)}")
+    return merge_dims(inference, (length, window[0]), "frame_length and the window")

@@ -1,8 +1,8 @@
 """HannWindow, HammingWindow, BlackmanWindow: windows that are sums of a few cosines.
 
-Spec: ai.onnx HannWindow-17, HammingWindow-17, BlackmanWindow-17; the coefficients are those of the paper that they
-name and of their function bodies.  A periodic window is the symmetric one of one element more without its last.
-The symmetric window of one element, for which the formula divides by zero, is its peak.
+Spec: ai.onnx HannWindow-17, HammingWindow-17, BlackmanWindow-17; the coefficients are those of the cited paper
+and of the function bodies.  A periodic window is the symmetric one with one more element, without its last element.
+The symmetric window of one element, for which the formula divides by zero, is the peak.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import BodyFacet, Call, Operator, claim
-from sardonyx._src.ops.body_text import scalar
+from sardonyx._src.ops.api import BodyFacet, Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.signal.output_type import converted, output_type, told_type, told_whole, whole
+from sardonyx._src.ops.signal.output_type import (
+    convert_output,
+    inferred_output_type,
+    known_integer,
+    output_type,
+    read_integer,
+)
+from sardonyx._src.ops.support.body_text import scalar
 
 # Factors of cos(0), -cos(x), cos(2x).
 COEFFICIENTS = {
@@ -28,27 +34,27 @@ COEFFICIENTS = {
 }
 
 
-def infer(t: Inference) -> Result:
-    return TensorType(told_type(t), (told_whole(t, 0, "size", least=0),))
+def infer(inference: Inference) -> Result:
+    return TensorType(inferred_output_type(inference), (known_integer(inference, 0, "size", minimum=0),))
 
 
 def window(coefficients: Sequence[float]) -> Callable[..., Array]:
-    def evaluate(size: Array, *, periodic: int, output_datatype: int, call: Call) -> Array:
+    def evaluate(size: Array, *, periodic: int, output_datatype: int, context: RunContext) -> Array:
         """size: one int32 or int64; result: [size]."""
-        count, dtype = whole(size, "size", least=0), output_type(output_datatype)
-        claim(call, [count], np.float64, "the window")
+        count, dtype = read_integer(size, "size", minimum=0), output_type(output_datatype)
+        check_result_bytes(context, [count], np.float64, "the window")
         steps = count if periodic else count - 1
         angles = 2 * np.pi * np.arange(count) / steps if steps > 0 else np.full(count, np.pi)
         terms = [(-1) ** k * factor * np.cos(k * angles) for k, factor in enumerate(coefficients)]
-        return converted(sum(terms, np.zeros(count)), dtype)
+        return convert_output(sum(terms, np.zeros(count)), dtype)
 
     return evaluate
 
 
 def body(coefficients: Sequence[float]) -> BodyFacet:
-    def text(t: Inference) -> str:
-        """Angles count from the peak, where every term is positive; integers are cut off from what is float32 first."""
-        dtype = told_type(t)
+    def text(inference: Inference) -> str:
+        """Angles are relative to the peak, where every term is positive; integers are truncated from float32."""
+        dtype = inferred_output_type(inference)
         count = len(coefficients)
         terms = [cosine(k, coefficients[k]) for k in reversed(range(1, count))]
         real = DataType.FLOAT if dtype.is_integer else dtype
@@ -57,7 +63,7 @@ def body(coefficients: Sequence[float]) -> BodyFacet:
       two = {scalar(2, DataType.INT64)}
       pi = {scalar(math.pi, DataType.DOUBLE)}
       count = Cast <to = {int(DataType.INT64)}> (size)
-      steps = {"Identity(count)" if t.integer("periodic") else "Sub(count, one)"}
+      steps = {"Identity(count)" if inference.integer("periodic") else "Sub(count, one)"}
       first = Neg(steps)
       twice = Mul(two, count)
       last = Add(first, twice)
@@ -76,7 +82,7 @@ def body(coefficients: Sequence[float]) -> BodyFacet:
 
 
 def cosine(k: int, factor: float) -> str:
-    """The nodes that add factor * cos(k * angles); from the last k on, by which the peak is 1 to the last bit."""
+    """The nodes that add factor * cos(k * angles); from the last k on, so that the peak is exactly 1."""
     return f"""
       times_{k} = {scalar(k, DataType.DOUBLE)}
       angles_{k} = Mul(times_{k}, angles)
@@ -86,13 +92,13 @@ def cosine(k: int, factor: float) -> str:
       sum_{k} = Add(sum_{k + 1}, term_{k})"""
 
 
-ABOUT = {
+WINDOW_DESCRIPTIONS = {
     "HannWindow": "half of 1 - cos(x) from one end to the other, which falls to 0 at both.",
     "HammingWindow": "a raised cosine whose ends are at 4 / 46, where the nearest side lobe is least.",
     "BlackmanWindow": "a sum of two cosines, which falls to 0 at both ends more smoothly than one does.",
 }
 for name, coefficients in COEFFICIENTS.items():
-    op = Operator(name, tolerance="rounding", about=ABOUT[name])
+    op = Operator(name, tolerance="rounding", about=WINDOW_DESCRIPTIONS[name])
     op.infer(17)(infer)
     op.eval(17)(window(coefficients))
     op.body(17, opset=13)(body(coefficients))

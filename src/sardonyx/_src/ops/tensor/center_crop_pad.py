@@ -1,6 +1,6 @@
-"""CenterCropPad: axes cut or filled up with zeros on both sides, to sizes that are given.
+"""CenterCropPad: crops or zero-pads axes symmetrically to given sizes.
 
-Spec: ai.onnx CenterCropPad-18.  Of an odd difference the smaller half is taken from, or added at, the beginning.
+Spec: ai.onnx CenterCropPad-18.  For an odd difference the smaller half is removed or added at the start.
 """
 
 from __future__ import annotations
@@ -13,39 +13,43 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
-from sardonyx._src.ops.body_text import scalar, vector
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import axes_of
+from sardonyx._src.ops.support.body_text import scalar, vector
+from sardonyx._src.ops.support.shapes import axes_of
 from sardonyx._src.ops.tensor.zeros import zero
 
 op = Operator("CenterCropPad")
 
 
 @op.infer(18)
-def infer(t: Inference) -> Result:
-    data, sizes, axes = t.tensor(0), t.dims(1), t.integers("axes")
+def infer(inference: Inference) -> Result:
+    data, sizes, axes = inference.tensor(0), inference.dims(1), inference.integers("axes")
     if data is None or data.shape is None:
         return data
-    chosen = [t.axis(axis, len(data.shape)) for axis in (range(len(data.shape)) if axes is None else axes)]
+    chosen = [
+        inference.axis(axis, len(data.shape)) for axis in (range(len(data.shape)) if axes is None else axes)
+    ]
     sizes = (None,) * len(chosen) if sizes is None else sizes
     if len(sizes) != len(chosen):
-        t.fail(f"{len(sizes)} sizes are given for {len(chosen)} axes")
-    found = dict(zip(chosen, sizes, strict=True))
-    return TensorType(data.dtype, tuple(found.get(i, n) for i, n in enumerate(data.shape)))
+        inference.fail(f"shape must have {len(chosen)} entries, one per axis; got {len(sizes)}")
+    new_sizes = dict(zip(chosen, sizes, strict=True))
+    return TensorType(data.dtype, tuple(new_sizes.get(i, n) for i, n in enumerate(data.shape)))
 
 
 @op.eval(18)
-def evaluate(input_data: Array, shape: Array, *, axes: tuple[int, ...] | None = None, call: Call) -> Array:
+def evaluate(
+    input_data: Array, shape: Array, *, axes: tuple[int, ...] | None = None, context: RunContext
+) -> Array:
     """shape: [n] int32 or int64, the sizes of `axes` or of all axes."""
     sizes = [int(n) for n in shape.reshape(-1)]
     chosen: Sequence[int] = axes_of(range(input_data.ndim) if axes is None else axes, input_data.ndim)
     if len(sizes) != len(chosen) or min(sizes, default=0) < 0:
-        raise EvaluationError(f"shape is {sizes}, where a size for each of {len(chosen)} axes is wanted")
+        raise EvaluationError(f"shape must have {len(chosen)} sizes >= 0, one per axis; got {sizes}")
     new = list(input_data.shape)
     for axis, size in zip(chosen, sizes, strict=True):
         new[axis] = size
-    claim(call, new, input_data.dtype, "CenterCropPad result")
+    check_result_bytes(context, new, input_data.dtype, "CenterCropPad result")
     result = np.full(new, zero(input_data.dtype), input_data.dtype)
     parts = [overlap(n, m) for n, m in zip(input_data.shape, new, strict=True)]
     result[tuple(target for _, target in parts)] = input_data[tuple(source for source, _ in parts)]
@@ -53,16 +57,16 @@ def evaluate(input_data: Array, shape: Array, *, axes: tuple[int, ...] | None = 
 
 
 def overlap(old: int, new: int) -> tuple[slice, slice]:
-    """What stays of an axis, and where it comes to be, when it gets another size."""
-    cut, added = max(old - new, 0) // 2, max(new - old, 0) // 2
-    kept = min(old, new)
-    return slice(cut, cut + kept), slice(added, added + kept)
+    """The source and target slices of an axis resized from `old` to `new`."""
+    cropped, added = max(old - new, 0) // 2, max(new - old, 0) // 2
+    common = min(old, new)
+    return slice(cropped, cropped + common), slice(added, added + common)
 
 
 @op.body(18, opset=18)
-def body(t: Inference) -> str:
-    """Without `axes` the sizes are those of all axes, in Slice and Pad as here."""
-    axes = t.integers("axes")
+def body(inference: Inference) -> str:
+    """Without `axes` the sizes are those of all axes, as for Slice and Pad."""
+    axes = inference.integers("axes")
     names = "" if axes is None else f"axes = {vector(axes)}"
     return f"""(x, shape) => (y) {{
       {names}

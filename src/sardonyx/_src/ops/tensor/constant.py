@@ -1,7 +1,7 @@
-"""Constant: a tensor that the node itself holds.
+"""Constant: a tensor given by the attributes of the node.
 
 Spec: ai.onnx Constant-1, -9, -11, -12, -13, -19, -21, -23, -24, -25.  Up to 9 only `value`; 11 adds `sparse_value`,
-which comes out as a dense tensor, 12 the `value_*` attributes; from 13 on the element types grow.
+whose result is dense, 12 the `value_*` attributes; versions from 13 on add element types.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
-from sardonyx._src.ops.change import FIRST_CONSTANTS, Change, Converted
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Known, Result
-from sardonyx._src.ops.tensor.elements import LIMIT
+from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS
+from sardonyx._src.ops.version_adapter import FIRST_CONSTANTS, AdaptedNode, Adapter
 
 op = Operator("Constant")
-VERSIONS = (1, 9, 11, 12, 13, 19, 21, 23, 24, 25)
-PLAIN = {
+CONSTANT_VERSIONS = (1, 9, 11, 12, 13, 19, 21, 23, 24, 25)
+LITERAL_TYPES = {
     "value_float": DataType.FLOAT,
     "value_floats": DataType.FLOAT,
     "value_int": DataType.INT64,
@@ -30,74 +30,86 @@ PLAIN = {
     "value_string": DataType.STRING,
     "value_strings": DataType.STRING,
 }
-FORMS = ("value", "sparse_value", *PLAIN)
+VALUE_ATTRIBUTES = ("value", "sparse_value", *LITERAL_TYPES)
 
 
-@op.infer(*VERSIONS)
-def infer(t: Inference) -> Result:
-    name, form = only_form(t)
-    if isinstance(form, SparseTensor):
-        return TensorType(form.dtype, form.shape)
-    if isinstance(form, np.ndarray):
-        return TensorType(DataType.of(form.dtype), form.shape)
-    return TensorType(PLAIN[name], (len(form),) if isinstance(form, tuple) else ())
+@op.infer(*CONSTANT_VERSIONS)
+def infer(inference: Inference) -> Result:
+    name, literal = only_value(inference)
+    if isinstance(literal, SparseTensor):
+        return TensorType(literal.dtype, literal.shape)
+    if isinstance(literal, np.ndarray):
+        return TensorType(DataType.of(literal.dtype), literal.shape)
+    return TensorType(LITERAL_TYPES[name], (len(literal),) if isinstance(literal, tuple) else ())
 
 
-@op.value(*VERSIONS)
-def value(t: Inference) -> Known | None:
-    name, form = only_form(t)
-    if isinstance(form, SparseTensor):
+@op.value(*CONSTANT_VERSIONS)
+def value(inference: Inference) -> Known | None:
+    name, literal = only_value(inference)
+    if isinstance(literal, SparseTensor):
         return None
-    found = form if isinstance(form, np.ndarray) else np.array(form, PLAIN[name].numpy)
-    return found if found.size <= LIMIT and found.dtype != object else None
+    values = literal if isinstance(literal, np.ndarray) else np.array(literal, LITERAL_TYPES[name].numpy)
+    return values if values.size <= MAX_KNOWN_ELEMENTS and values.dtype != object else None
 
 
-def only_form(t: Inference) -> tuple[str, object]:
-    """The one attribute that says the value; raises InferenceError when there is none or a second one."""
-    found = given(t.attributes)
-    if len(found) != 1:
-        t.fail(one_wanted(found))
-    return next(iter(found.items()))
+def only_value(inference: Inference) -> tuple[str, object]:
+    """The name and value of the one value attribute; raises InferenceError unless there is exactly one."""
+    values = given_values(inference.attributes)
+    if len(values) != 1:
+        inference.fail(value_count_message(values))
+    return next(iter(values.items()))
 
 
-def given(attributes: Mapping[str, object]) -> dict[str, object]:
-    return {name: attributes[name] for name in FORMS if attributes.get(name) is not None}
+def given_values(attributes: Mapping[str, object]) -> dict[str, object]:
+    return {name: attributes[name] for name in VALUE_ATTRIBUTES if attributes.get(name) is not None}
 
 
-def one_wanted(found: Mapping[str, object]) -> str:
-    return f"{' and '.join(found) or 'no value'} given, where exactly one of {', '.join(FORMS)} is wanted"
+def value_count_message(values: Mapping[str, object]) -> str:
+    return f"exactly one of {', '.join(VALUE_ATTRIBUTES)} must be given; got {' and '.join(values) or 'none'}"
 
 
 @op.convert((12, 11))
-def to_11(c: Change) -> Converted:
-    """Every value is a tensor."""
-    if any(a.ref for a in c.node.attributes.values()):
-        c.refuse("its value is decided by the calls of the function; inline it first")
-    name, form = only_form(c.t)
-    return c.same() if name not in PLAIN else c.same(drop=(name,), value=Tensor.of(form, PLAIN[name]))
+def to_11(adapter: Adapter) -> AdaptedNode:
+    """Replace a `value_*` attribute by a tensor."""
+    if any(a.ref for a in adapter.node.attributes.values()):
+        adapter.refuse(
+            "the value must not be an attribute parameter of the function; inline the function first"
+        )
+    name, literal = only_value(adapter.inference)
+    return (
+        adapter.same()
+        if name not in LITERAL_TYPES
+        else adapter.same(drop=(name,), value=Tensor.of(literal, LITERAL_TYPES[name]))
+    )
 
 
 @op.convert((11, 9))
-def to_9(c: Change) -> Converted:
-    """Every value is a dense tensor."""
-    form = c.node.attributes.get("sparse_value")
-    if form is None:
-        return c.same()
-    assert isinstance(form.value, SparseTensor), "the value of sparse_value is sparse"
-    if math.prod(form.value.shape) > 1 << 24:
-        c.refuse(f"it is sparse, and would take {math.prod(form.value.shape)} elements")
-    return c.same(drop=("sparse_value",), value=Tensor.of(form.value.numpy(), form.value.dtype))
+def to_9(adapter: Adapter) -> AdaptedNode:
+    """Replace a sparse value by a dense tensor."""
+    literal = adapter.node.attributes.get("sparse_value")
+    if literal is None:
+        return adapter.same()
+    assert isinstance(literal.value, SparseTensor), "the value of sparse_value is sparse"
+    if math.prod(literal.value.shape) > 1 << 24:
+        adapter.refuse(
+            f"a sparse value must have at most {1 << 24} elements to become dense; got {math.prod(literal.value.shape)}"
+        )
+    return adapter.same(drop=("sparse_value",), value=Tensor.of(literal.value.numpy(), literal.value.dtype))
 
 
 @op.convert((9, 1))
-def to_1(c: Change) -> Converted:
-    """Floats alone; others are initializers."""
-    value = c.node.attributes["value"].value
+def to_1(adapter: Adapter) -> AdaptedNode:
+    """Turn types that Constant-1 lacks into initializers."""
+    value = adapter.node.attributes["value"].value
     assert isinstance(value, Tensor), "the value of a Constant is a tensor"
-    return c.same() if value.dtype in FIRST_CONSTANTS else c.place.initializer(value, c)
+    return (
+        adapter.same()
+        if value.dtype in FIRST_CONSTANTS
+        else adapter.insertion_point.initializer(value, adapter)
+    )
 
 
-@op.eval(*VERSIONS)
+@op.eval(*CONSTANT_VERSIONS)
 def evaluate(
     *,
     value: Array | None = None,
@@ -108,10 +120,10 @@ def evaluate(
     value_ints: tuple[int, ...] | None = None,
     value_string: str | None = None,
     value_strings: tuple[str, ...] | None = None,
-    call: Call,
+    context: RunContext,
 ) -> Array:
     """Exactly one attribute is given; plural ones give rank 1, the others a scalar."""
-    forms = (
+    literals = (
         value,
         sparse_value,
         value_float,
@@ -121,11 +133,11 @@ def evaluate(
         value_string,
         value_strings,
     )
-    found = given(dict(zip(FORMS, forms, strict=True)))
-    if len(found) != 1:
-        raise EvaluationError(one_wanted(found))
-    ((name, form),) = found.items()
-    if isinstance(form, SparseTensor):
-        claim(call, form.shape, form.dtype.numpy, "Constant result")
-        return form.numpy(call.limits.bytes)
-    return form if isinstance(form, np.ndarray) else np.array(form, PLAIN[name].numpy)
+    values = given_values(dict(zip(VALUE_ATTRIBUTES, literals, strict=True)))
+    if len(values) != 1:
+        raise EvaluationError(value_count_message(values))
+    ((name, literal),) = values.items()
+    if isinstance(literal, SparseTensor):
+        check_result_bytes(context, literal.shape, literal.dtype.numpy, "Constant result")
+        return literal.numpy(context.limits.bytes)
+    return literal if isinstance(literal, np.ndarray) else np.array(literal, LITERAL_TYPES[name].numpy)

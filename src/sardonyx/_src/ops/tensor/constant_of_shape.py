@@ -1,4 +1,4 @@
-"""ConstantOfShape: a tensor of a given shape, all of one value.
+"""ConstantOfShape: a tensor of a given shape filled with one value.
 
 Spec: ai.onnx ConstantOfShape-9, -20, -21, -23, -24, -25, which differ in element types.  The value and the element type
 are those of `value`, a tensor of one element; without it they are 0 and float32.
@@ -14,56 +14,56 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
-from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Known, Result
-from sardonyx._src.ops.tensor.elements import LIMIT, numbers
+from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, numbers
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("ConstantOfShape")
-VERSIONS = (9, 20, 21, 23, 24, 25)
+op = Operator("ConstantOfShape", sizes_input=0)
+CONSTANT_OF_SHAPE_VERSIONS = (9, 20, 21, 23, 24, 25)
 ZERO = np.zeros(1, np.float32)
 
 
 @op.convert((9, 0))
-def by_expand(c: Change) -> Converted:
-    """One element expanded."""
-    value = c.t.attributes.get("value")
+def by_expand(adapter: Adapter) -> AdaptedNode:
+    """Expand a constant of one element."""
+    value = adapter.inference.attributes.get("value")
     element = np.zeros((), np.float32) if value is None else np.asarray(value).reshape(())
-    return c.Expand(c.constant(element), c.input(0))
+    return adapter.Expand(adapter.constant(element), adapter.input(0))
 
 
-@op.infer(*VERSIONS)
-def infer(t: Inference) -> Result:
-    shape = t.dims(0)
-    if fill(t).size != 1:
-        t.fail(f"value has {fill(t).size} elements, where one is wanted")
+@op.infer(*CONSTANT_OF_SHAPE_VERSIONS)
+def infer(inference: Inference) -> Result:
+    shape = inference.dims(0)
+    if fill(inference).size != 1:
+        inference.fail(f"value must have one element; got {fill(inference).size}")
     if shape is not None and any(isinstance(n, int) and n < 0 for n in shape):
-        t.fail("the shape has a negative size")
-    return TensorType(DataType.of(fill(t).dtype), shape)
+        inference.fail(f"sizes of the shape must be >= 0; got {shape}")
+    return TensorType(DataType.of(fill(inference).dtype), shape)
 
 
-@op.value(*VERSIONS)
-def value(t: Inference) -> Known | None:
-    shape = t.dims(0)
+@op.value(*CONSTANT_OF_SHAPE_VERSIONS)
+def value(inference: Inference) -> Known | None:
+    shape = inference.dims(0)
     sizes = None if shape is None else numbers(shape)
-    if sizes is None or math.prod(sizes) > LIMIT or fill(t).size != 1:
+    if sizes is None or math.prod(sizes) > MAX_KNOWN_ELEMENTS or fill(inference).size != 1:
         return None
-    return np.full(sizes, fill(t).reshape(()))
+    return np.full(sizes, fill(inference).reshape(()))
 
 
-def fill(t: Inference) -> Array:
-    found = t.attributes.get("value", ZERO)
-    assert isinstance(found, np.ndarray), "a tensor attribute is an array"
-    return found
+def fill(inference: Inference) -> Array:
+    array = inference.attributes.get("value", ZERO)
+    assert isinstance(array, np.ndarray), "a tensor attribute is an array"
+    return array
 
 
-@op.eval(*VERSIONS)
-def evaluate(input: Array, *, value: Array = ZERO, call: Call) -> Array:
+@op.eval(*CONSTANT_OF_SHAPE_VERSIONS)
+def evaluate(input: Array, *, value: Array = ZERO, context: RunContext) -> Array:
     """input: [rank of the result] int64."""
     sizes = [int(n) for n in input.reshape(-1)]
     if min(sizes, default=0) < 0:
-        raise EvaluationError(f"shape is {sizes}, where no size may be negative")
+        raise EvaluationError(f"sizes of the shape must be >= 0; got {sizes}")
     if value.size != 1:
-        raise EvaluationError(f"value has {value.size} elements, where one is wanted")
-    claim(call, sizes, value.dtype, "ConstantOfShape result")
+        raise EvaluationError(f"value must have one element; got {value.size}")
+    check_result_bytes(context, sizes, value.dtype, "ConstantOfShape result")
     return np.full(sizes, value.reshape(()), value.dtype)

@@ -1,8 +1,8 @@
-"""Crop: images without their borders, or a window of them.
+"""Crop: crops borders from images, or cuts out a window.
 
-Spec: ai.onnx Crop-1, an experiment of the first releases that later ones dropped.  `border` is (left, top, right,
-bottom); with `scale`, (height, width), the window of that size begins behind the left and the top border, and right
-and bottom say nothing.
+Spec: ai.onnx Crop-1, experimental in the first releases, removed later.  `border` is (left, top, right, bottom);
+with `scale`, (height, width), a window of that size starts after the left and top border, and right and bottom are
+ignored.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ op = Operator("Crop")
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    data, border, scale = t.tensor(0), t.integers("border"), t.integers("scale")
+def infer(inference: Inference) -> Result:
+    data, border, scale = inference.tensor(0), inference.integers("border"), inference.integers("scale")
     if data is None or data.shape is None or len(data.shape) != 4:
         return None if data is None else TensorType(data.dtype, (None,) * 4)
     n, c, h, w = data.shape
@@ -35,17 +35,17 @@ def infer(t: Inference) -> Result:
 def evaluate(
     input: Array, *, border: tuple[int, ...] | None = None, scale: tuple[int, ...] | None = None
 ) -> Array:
-    """input: [N, C, H, W]; without `border` the window begins in the corner."""
+    """input: [N, C, H, W]; without `border` the window starts at the top left."""
     if input.ndim != 4 or (border is None and scale is None):
         raise EvaluationError(
-            f"input of rank {input.ndim}, where [N, C, H, W] and border or scale are wanted"
+            f"the input must be [N, C, H, W] with border or scale given; got rank {input.ndim}, {border} and {scale}"
         )
     if len(border or (0,) * 4) != 4 or len(scale or (0,) * 2) != 2:
-        raise EvaluationError(f"border is {border} and scale {scale}, where four and two numbers are wanted")
+        raise EvaluationError(f"border must have 4 and scale 2 numbers; got {border} and {scale}")
     left, top, right, bottom = border or (0,) * 4
     height, width = scale or (input.shape[2] - top - bottom, input.shape[3] - left - right)
     if min(left, top, height, width) < 0 or top + height > input.shape[2] or left + width > input.shape[3]:
         raise EvaluationError(
-            f"border {border} and scale {scale} reach out of an image of {list(input.shape[2:])}"
+            f"border and scale must fit an image of {list(input.shape[2:])}; got {border} and {scale}"
         )
     return input[:, :, top : top + height, left : left + width]

@@ -1,7 +1,7 @@
-"""DynamicSlice: a part of a tensor between starts and ends that are inputs; Slice does this from version 10 on.
+"""DynamicSlice: the part of a tensor between starts and ends that are inputs, as in Slice from version 10 on.
 
-Spec: ai.onnx DynamicSlice-1, an experiment of the first releases that later ones dropped.  There are no steps;
-without `axes` the first ones are cut.
+Spec: ai.onnx DynamicSlice-1, experimental in the first releases, removed later.  There are no steps; without
+`axes` the first ones are sliced.
 """
 
 from __future__ import annotations

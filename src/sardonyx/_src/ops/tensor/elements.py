@@ -1,4 +1,4 @@
-"""Known elements of shape arithmetic: small tensors of numbers, expressions and unknowns, moved like data."""
+"""Known elements for shape arithmetic: small tensors of numbers, expressions and unknowns, propagated like data."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import InferFacet, ValueFacet
 from sardonyx._src.ops.inference import Inference, Known
 
-LIMIT = 4096  # elements; shapes have tens, and larger constants are better computed than followed
+MAX_KNOWN_ELEMENTS = 4096  # shapes have tens; larger constants are cheaper to compute than to propagate
 
 
-def elements(t: Inference, i: int) -> Known | None:
+def elements(inference: Inference, i: int) -> Known | None:
     """What is known of the elements of input i, at most LIMIT of them.
 
-    Where only the shape of an integer tensor is known, its elements are so many unknowns.
+    If only the shape of an integer tensor is known, every element is an unknown (None).
     """
-    found = t.value(i)
-    if found is not None:
-        return found if found.size <= LIMIT else None
-    shape, dtype = t.shape(i), t.dtype(i)
+    known = inference.value(i)
+    if known is not None:
+        return known if known.size <= MAX_KNOWN_ELEMENTS else None
+    shape, dtype = inference.shape(i), inference.dtype(i)
     if shape is None or dtype not in (DataType.INT64, DataType.INT32):
         return None
     sizes = numbers(shape)
-    return None if sizes is None or math.prod(sizes) > LIMIT else np.full(sizes, None, np.object_)
+    return (
+        None if sizes is None or math.prod(sizes) > MAX_KNOWN_ELEMENTS else np.full(sizes, None, np.object_)
+    )
 
 
 def numbers(dims: Sequence[Dim]) -> tuple[int, ...] | None:
-    """The dims, where every one is a number."""
-    found = tuple(dim for dim in dims if isinstance(dim, int))
-    return found if len(found) == len(dims) else None
+    """The dims as numbers; None unless every one is known."""
+    known = tuple(dim for dim in dims if isinstance(dim, int))
+    return known if len(known) == len(dims) else None
 
 
 def vector(dims: Sequence[Dim]) -> Known:
@@ -48,33 +50,33 @@ def vector(dims: Sequence[Dim]) -> Known:
     return result
 
 
-def settled(facet: ValueFacet) -> ValueFacet:
-    """Wraps a value facet that moves elements of input 0: where only numbers are left, they have its type again."""
+def restore_element_type(facet: ValueFacet) -> ValueFacet:
+    """Wraps a value facet that moves elements of input 0: results of numbers only get the element type of input 0."""
 
     @wraps(facet)
-    def value(t: Inference) -> Known | None:
-        found = facet(t)
+    def value(inference: Inference) -> Known | None:
+        known = facet(inference)
         if (
-            found is None
-            or found.dtype.kind != "O"
-            or not all(isinstance(e, int) for e in found.reshape(-1).tolist())
+            known is None
+            or known.dtype.kind != "O"
+            or not all(isinstance(e, int) for e in known.reshape(-1).tolist())
         ):
-            return found
-        dtype = t.dtype(0)
-        return found.astype(np.int64 if dtype is None else dtype.numpy)
+            return known
+        dtype = inference.dtype(0)
+        return known.astype(np.int64 if dtype is None else dtype.numpy)
 
     return value
 
 
-def reshaping(infer: InferFacet) -> ValueFacet:
-    """The value facet of an operator that keeps the elements of input 0 in order, in the shape that `infer` finds."""
+def reshape_value_facet(infer: InferFacet) -> ValueFacet:
+    """The value facet of an operator that only reshapes input 0, to the shape that `infer` returns."""
 
-    def value(t: Inference) -> Known | None:
-        found = elements(t, 0)
-        answer = None if found is None else infer(t)
-        if found is None or not isinstance(answer, TensorType) or answer.shape is None:
+    def value(inference: Inference) -> Known | None:
+        known = elements(inference, 0)
+        answer = None if known is None else infer(inference)
+        if known is None or not isinstance(answer, TensorType) or answer.shape is None:
             return None
         sizes = numbers(answer.shape)
-        return None if sizes is None or math.prod(sizes) != found.size else found.reshape(sizes)
+        return None if sizes is None or math.prod(sizes) != known.size else known.reshape(sizes)
 
     return value

@@ -1,6 +1,6 @@
-"""EyeLike: ones on one diagonal of a matrix of zeros.
+"""EyeLike: a matrix of zeros with ones on one diagonal.
 
-Spec: ai.onnx EyeLike-9, -22, which differ in element types.  The elements are of type `dtype`, or else of the input's.
+Spec: ai.onnx EyeLike-9, -22, which differ in element types.  The element type is `dtype`, by default that of the input.
 """
 
 from __future__ import annotations
@@ -12,34 +12,36 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator("EyeLike")
 
 
 @op.convert((9, 0))
-def by_constant(c: Change) -> Converted:
-    """A constant, where all sizes are known."""
-    if c.rank(0) != 2:
-        c.refuse(f"the input has rank {c.rank(0)}, where a matrix is wanted")
-    rows, columns = c.shape(0)
+def by_constant(adapter: Adapter) -> AdaptedNode:
+    """Replace by a constant; all sizes must be known."""
+    if adapter.rank(0) != 2:
+        adapter.refuse(f"the input must be a matrix; got rank {adapter.rank(0)}")
+    rows, columns = adapter.shape(0)
     if rows * columns > 1 << 20:
-        c.refuse(f"a constant of {rows} x {columns} elements would be needed")
-    dtype = c.t.attributes.get("dtype")
+        adapter.refuse(
+            f"the matrix must have at most {1 << 20} elements to become a constant; got {rows} x {columns}"
+        )
+    dtype = adapter.inference.attributes.get("dtype")
     try:
-        to = c.dtype(0) if not isinstance(dtype, int) else DataType.numbered(dtype)
+        to = adapter.dtype(0) if not isinstance(dtype, int) else DataType.from_number(dtype)
     except ValueError as error:
-        c.refuse(f"dtype: {error}")
-    return c.constant(np.eye(rows, columns, c.t.integer("k")), to)
+        adapter.refuse(f"dtype: {error}")
+    return adapter.constant(np.eye(rows, columns, adapter.inference.integer("k")), to)
 
 
 @op.infer(9, 22)
-def infer(t: Inference) -> Result:
-    shape, number = t.shape(0), t.attributes.get("dtype")
-    dtype = DataType.numbered(number) if isinstance(number, int) else t.dtype(0)
+def infer(inference: Inference) -> Result:
+    shape, number = inference.shape(0), inference.attributes.get("dtype")
+    dtype = DataType.from_number(number) if isinstance(number, int) else inference.dtype(0)
     if shape is not None and len(shape) != 2:
-        t.fail(f"the input has rank {len(shape)}, where a matrix is wanted")
+        inference.fail(f"the input must be a matrix; got rank {len(shape)}")
     return None if dtype is None else TensorType(dtype, shape or (None, None))
 
 
@@ -47,7 +49,7 @@ def infer(t: Inference) -> Result:
 def evaluate(input: Array, *, dtype: int | None = None, k: int) -> Array:
     """input, result: [n, m]; ones at [i, i + k]."""
     if input.ndim != 2:
-        raise EvaluationError(f"the input has rank {input.ndim}, where a matrix is wanted")
+        raise EvaluationError(f"the input must be a matrix; got rank {input.ndim}")
     rows, columns = input.shape
     ones = np.arange(columns) == np.arange(rows)[:, None] + max(min(k, columns), -rows)
-    return ones.astype(input.dtype if dtype is None else DataType.numbered(dtype).numpy)
+    return ones.astype(input.dtype if dtype is None else DataType.from_number(dtype).numpy)

@@ -1,8 +1,8 @@
-"""ConstantFill and GivenTensorFill: tensors of one value, or of listed values.
+"""ConstantFill and GivenTensorFill: tensors filled with one value, or with listed values.
 
-Spec: ai.onnx ConstantFill-1, GivenTensorFill-1, experiments of the first releases that later ones dropped.  The
+Spec: ai.onnx ConstantFill-1, GivenTensorFill-1, experimental in the first releases, removed later.  The
 shape is the attribute `shape`; or that of the input; or the elements of the input when `input_as_shape` is set.
-`extra_shape` goes behind what comes from the input.
+`extra_shape` is appended to a shape from the input.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape, TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 
 constant_fill = Operator(
     "ConstantFill", about="a tensor of one value, by the shape of a tensor, its elements or an attribute."
 )
 given_tensor_fill = Operator("GivenTensorFill", about="a tensor of the values that an attribute lists.")
-CONSTANTS = (DataType.FLOAT, DataType.INT32, DataType.INT64, DataType.BOOL)
+CONSTANT_FILL_TYPES = (DataType.FLOAT, DataType.INT32, DataType.INT64, DataType.BOOL)
 
 
 @constant_fill.eval(1)
@@ -35,19 +35,19 @@ def eval_constant(
     shape: tuple[int, ...] | None = None,
     extra_shape: tuple[int, ...] = (),
     input_as_shape: int = 0,
-    call: Call,
+    context: RunContext,
 ) -> Array:
-    if dtype not in CONSTANTS:
-        names = ", ".join(t.name for t in CONSTANTS)
-        raise EvaluationError(f"dtype is {dtype}, where one of {names} is wanted")
-    sizes = filled_shape(input, shape, extra_shape, bool(input_as_shape))
-    elements = DataType.numbered(dtype).numpy
-    claim(call, sizes, elements, "ConstantFill result")
+    if dtype not in CONSTANT_FILL_TYPES:
+        names = ", ".join(t.name for t in CONSTANT_FILL_TYPES)
+        raise EvaluationError(f"dtype must be one of {names}; got {dtype}")
+    sizes = fill_shape(input, shape, extra_shape, bool(input_as_shape))
+    elements = DataType.from_number(dtype).numpy
+    check_result_bytes(context, sizes, elements, "ConstantFill result")
     return np.full(sizes, value).astype(elements)
 
 
 @given_tensor_fill.eval(1)
-def eval_given(
+def eval_given_tensor(
     input: Array | None = None,
     *,
     values: tuple[float, ...] = (),
@@ -55,27 +55,27 @@ def eval_given(
     extra_shape: tuple[int, ...] = (),
     input_as_shape: int = 0,
 ) -> Array:
-    """The elements are of the type of the input, float32 without one."""
-    sizes = filled_shape(input, shape, extra_shape, bool(input_as_shape))
+    """The elements have the type of the input, float32 without one."""
+    sizes = fill_shape(input, shape, extra_shape, bool(input_as_shape))
     if math.prod(sizes) != len(values):
-        raise EvaluationError(f"{len(values)} values do not fill shape {sizes}")
+        raise EvaluationError(f"values must have the number of elements of shape {sizes}; got {len(values)}")
     return np.array(values, np.float32 if input is None else input.dtype).reshape(sizes)
 
 
-def filled_shape(
+def fill_shape(
     input: Array | None, shape: tuple[int, ...] | None, extra: Sequence[int], input_as_shape: bool
 ) -> list[int]:
-    """The shape of the result; raises EvaluationError when it is not given, twice, or negative."""
+    """The shape of the result; raises EvaluationError unless it is given exactly once and not negative."""
     if (input is None) == (shape is None) or (input is None and (extra or input_as_shape)):
         raise EvaluationError(
-            "attribute shape, or an input and its extra_shape and input_as_shape, are wanted"
+            "exactly one of attribute shape and the input must be given; extra_shape and input_as_shape require the input"
         )
     if input is None:
         sizes = list(shape or ())
     else:
         sizes = [*(map(int, input.reshape(-1)) if input_as_shape else input.shape), *extra]
     if min(sizes, default=0) < 0:
-        raise EvaluationError(f"shape is {sizes}, where no size may be negative")
+        raise EvaluationError(f"sizes of the shape must be >= 0; got {sizes}")
     return sizes
 
 
@@ -83,18 +83,18 @@ def filled_shape(
 
 
 @constant_fill.infer(1)
-def infer_constant(t: Inference) -> Result:
-    return TensorType(DataType.numbered(t.integer("dtype")), filled_dims(t))
+def infer_constant(inference: Inference) -> Result:
+    return TensorType(DataType.from_number(inference.integer("dtype")), fill_dims(inference))
 
 
 @given_tensor_fill.infer(1)
-def infer_given(t: Inference) -> Result:
-    dtype = t.dtype(0) if t.has(0) else DataType.FLOAT
-    return None if dtype is None else TensorType(dtype, filled_dims(t))
+def infer_given_tensor(inference: Inference) -> Result:
+    dtype = inference.dtype(0) if inference.has(0) else DataType.FLOAT
+    return None if dtype is None else TensorType(dtype, fill_dims(inference))
 
 
-def filled_dims(t: Inference) -> Shape | None:
-    if not t.has(0):
-        return t.integers("shape")
-    dims = t.dims(0) if t.attributes.get("input_as_shape") else t.shape(0)
-    return None if dims is None else (*dims, *(t.integers("extra_shape") or ()))
+def fill_dims(inference: Inference) -> Shape | None:
+    if not inference.has(0):
+        return inference.integers("shape")
+    dims = inference.dims(0) if inference.attributes.get("input_as_shape") else inference.shape(0)
+    return None if dims is None else (*dims, *(inference.integers("extra_shape") or ()))

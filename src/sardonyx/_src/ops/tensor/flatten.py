@@ -1,7 +1,7 @@
-"""Flatten: two dimensions, what lies before an axis and the rest.
+"""Flatten: reshapes to two dimensions, the axes before `axis` and the rest.
 
-Spec: ai.onnx Flatten-1, -9, -11, -13, -21, -23, -24, -25.  11 says that a negative axis counts from the back, which
-it does here in all versions; the others add element types.
+Spec: ai.onnx Flatten-1, -9, -11, -13, -21, -23, -24, -25.  11 specifies a negative axis, which is supported here in
+all versions; the others add element types.
 """
 
 from __future__ import annotations
@@ -9,35 +9,35 @@ from __future__ import annotations
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.axes import from_the_front
-from sardonyx._src.ops.flattened import flattened
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import product
-from sardonyx._src.ops.tensor.elements import reshaping
+from sardonyx._src.ops.support.axes import normalize_axis
+from sardonyx._src.ops.support.flatten_2d import flatten_to_2d
+from sardonyx._src.ops.support.shapes import element_count
+from sardonyx._src.ops.tensor.elements import reshape_value_facet
 
-op = Operator("Flatten")
-op.convert((11, 9))(from_the_front)
-VERSIONS = (1, 9, 11, 13, 21, 23, 24, 25)
+op = Operator("Flatten", moves_data=True, keeps_order="always")
+op.convert((11, 9))(normalize_axis)
+FLATTEN_VERSIONS = (1, 9, 11, 13, 21, 23, 24, 25)
 
 
-@op.infer(*VERSIONS)
-def infer(t: Inference) -> Result:
-    data = t.tensor(0)
+@op.infer(*FLATTEN_VERSIONS)
+def infer(inference: Inference) -> Result:
+    data = inference.tensor(0)
     if data is None:
         return None
     if data.shape is None:
         return TensorType(data.dtype, (None, None))
-    axis, rank = t.integer("axis"), len(data.shape)
+    axis, rank = inference.integer("axis"), len(data.shape)
     if not -rank <= axis <= rank:
-        t.fail(f"axis {axis} lies outside of -{rank} to {rank}", about="axis")
+        inference.fail(f"axis must be in [{-rank}, {rank}]; got {axis}", about="axis")
     axis = axis + rank if axis < 0 else axis
-    return TensorType(data.dtype, (product(data.shape[:axis]), product(data.shape[axis:])))
+    return TensorType(data.dtype, (element_count(data.shape[:axis]), element_count(data.shape[axis:])))
 
 
-op.value(*VERSIONS)(reshaping(infer))
+op.value(*FLATTEN_VERSIONS)(reshape_value_facet(infer))
 
 
-@op.eval(*VERSIONS)
+@op.eval(*FLATTEN_VERSIONS)
 def evaluate(input: Array, *, axis: int) -> Array:
     """input: [d0, ..., dk]; result: [d0*...*d(axis-1), d(axis)*...*dk]; `axis` may be the rank."""
-    return flattened(input, axis)
+    return flatten_to_2d(input, axis)

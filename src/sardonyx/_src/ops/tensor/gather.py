@@ -1,7 +1,7 @@
-"""Gather: entries of one axis, picked by indices.
+"""Gather: entries of one axis, selected by indices.
 
-Spec: ai.onnx Gather-1, -11, -13.  11 says that negative indices count from the back, which they do here in all
-versions; 13 adds an element type.
+Spec: ai.onnx Gather-1, -11, -13.  11 specifies negative indices, which are supported here in all versions; 13 adds
+an element type.
 """
 
 from __future__ import annotations
@@ -11,66 +11,66 @@ import math
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
-from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Known, Result
-from sardonyx._src.ops.shapes import axis_of
-from sardonyx._src.ops.tensor.elements import LIMIT, elements, settled
+from sardonyx._src.ops.support.shapes import axis_of
+from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, elements, restore_element_type
 from sardonyx._src.ops.tensor.indexing import check_bounds, from_front, non_negative
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Gather")
+op = Operator("Gather", moves_data=True, under_permutation="gather", keeps_order="gather")
 
 
 @op.infer(1, 11, 13)
-def infer(t: Inference) -> Result:
-    data, places = t.tensor(0), t.shape(1)
+def infer(inference: Inference) -> Result:
+    data, indices = inference.tensor(0), inference.shape(1)
     if data is None:
         return None
     if data.shape is None:
         return TensorType(data.dtype)
-    axis = t.axis(t.integer("axis"), len(data.shape))
-    check_bounds(t, t.constant(1), data.shape[axis])
+    axis = inference.axis(inference.integer("axis"), len(data.shape))
+    check_bounds(inference, inference.constant(1), data.shape[axis])
     return TensorType(
-        data.dtype, None if places is None else data.shape[:axis] + places + data.shape[axis + 1 :]
+        data.dtype, None if indices is None else data.shape[:axis] + indices + data.shape[axis + 1 :]
     )
 
 
 @op.value(1, 11, 13)
-@settled
-def value(t: Inference) -> Known | None:
-    data, indices = elements(t, 0), t.constant(1)
+@restore_element_type
+def value(inference: Inference) -> Known | None:
+    data, indices = elements(inference, 0), inference.constant(1)
     if data is None or indices is None:
         return None
-    axis = t.axis(t.integer("axis"), data.ndim)
-    shape = picked_shape(data, indices, axis)
-    if math.prod(shape) > LIMIT:
+    axis = inference.axis(inference.integer("axis"), data.ndim)
+    shape = gathered_shape(data, indices, axis)
+    if math.prod(shape) > MAX_KNOWN_ELEMENTS:
         return None
     try:
-        return picked(data, indices, axis).reshape(shape)
+        return take_entries(data, indices, axis).reshape(shape)
     except EvaluationError as error:
-        t.fail(error.why)
+        inference.fail(error.why)
 
 
 @op.convert((11, 1))
-def to_1(c: Change) -> Converted:
-    """Indices counted from the front."""
-    return c.same([c.input(0), non_negative(c, 1, c.axis())])
+def to_1(adapter: Adapter) -> AdaptedNode:
+    """Make indices non-negative."""
+    return adapter.same([adapter.input(0), non_negative(adapter, 1, adapter.axis())])
 
 
 @op.eval(1, 11, 13)
-def evaluate(data: Array, indices: Array, *, axis: int, call: Call) -> Array:
+def evaluate(data: Array, indices: Array, *, axis: int, context: RunContext) -> Array:
     """data: [before, n, after], indices: any shape of integers in [-n, n); result: [before, shape of indices, after]."""
     if data.ndim == 0:
-        raise EvaluationError("data is a scalar, which has no axis to pick from")
+        raise EvaluationError("data must have rank >= 1; got a scalar")
     axis = axis_of(axis, data.ndim)
-    shape = picked_shape(data, indices, axis)
-    claim(call, shape, data.dtype, "Gather result")
-    return picked(data, indices, axis).reshape(shape)
+    shape = gathered_shape(data, indices, axis)
+    check_result_bytes(context, shape, data.dtype, "Gather result")
+    return take_entries(data, indices, axis).reshape(shape)
 
 
-def picked_shape(data: Array, indices: Array, axis: int) -> tuple[int, ...]:
+def gathered_shape(data: Array, indices: Array, axis: int) -> tuple[int, ...]:
     return data.shape[:axis] + indices.shape + data.shape[axis + 1 :]
 
 
-def picked(data: Array, indices: Array, axis: int) -> Array:
+def take_entries(data: Array, indices: Array, axis: int) -> Array:
     return data.take(from_front(indices, data.shape[axis]).reshape(-1), axis)

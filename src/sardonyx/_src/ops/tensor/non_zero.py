@@ -1,6 +1,6 @@
-"""NonZero: where a tensor is not zero.
+"""NonZero: the indices of the nonzero elements of a tensor.
 
-Spec: ai.onnx NonZero-9, -13, which differ in element types.  A string counts as zero when it is empty.
+Spec: ai.onnx NonZero-9, -13, which differ in element types.  The empty string counts as zero.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ op = Operator("NonZero")
 
 
 @op.infer(9, 13)
-def infer(t: Inference) -> Result:
-    found = value(t)
-    count: Dim = t.new_dim() if found is None else found.shape[1]
-    return TensorType(DataType.INT64, (t.rank(0), count))
+def infer(inference: Inference) -> Result:
+    known = value(inference)
+    count: Dim = inference.new_dim() if known is None else known.shape[1]
+    return TensorType(DataType.INT64, (inference.rank(0), count))
 
 
 @op.value(9, 13)
-def value(t: Inference) -> Known | None:
-    found = elements(t, 0)
-    if found is None or found.dtype != object:
-        return None if found is None else evaluate(found)
-    flags = [is_nonzero(dim) for dim in found.reshape(-1).tolist()]
-    known = [flag for flag in flags if flag is not None]
-    if len(known) < len(flags):
+def value(inference: Inference) -> Known | None:
+    known = elements(inference, 0)
+    if known is None or known.dtype != object:
+        return None if known is None else evaluate(known)
+    flags = [is_nonzero(dim) for dim in known.reshape(-1).tolist()]
+    decided = [flag for flag in flags if flag is not None]
+    if len(decided) < len(flags):
         return None
-    return evaluate(np.array(known, np.bool_).reshape(found.shape))
+    return evaluate(np.array(decided, np.bool_).reshape(known.shape))
 
 
 def is_nonzero(element: Dim | str) -> bool | None:
-    """Whether an element is not zero, where that is known."""
+    """Whether an element is not zero; None if unknown."""
     if not isinstance(element, Expr):
         return None if element is None else element not in (0, "")
     low, high = bounds(element)

@@ -1,7 +1,7 @@
-"""ScatterElements, and Scatter, its first name: one entry of an axis replaced for each update.
+"""ScatterElements, first named Scatter: replaces one entry of an axis for each update.
 
-Spec: ai.onnx Scatter-9, -11 (deprecated); ScatterElements-11, -13, -16, -18.  An update goes to the entry that its index
-names along `axis`, at its own place in the other axes.  16 adds `reduction` with add and mul, 18 max and min; 13 and 16
+Spec: ai.onnx Scatter-9, -11 (deprecated); ScatterElements-11, -13, -16, -18.  An update is written to the position of its
+index along `axis` and its own position in the other axes.  16 adds `reduction` with add and mul, 18 max and min; 13 and 16
 add element types.  Without a reduction equal indices are forbidden; the last update wins.
 """
 
@@ -11,101 +11,129 @@ import numpy as np
 
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import Call, Operator
-from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Known, Result
-from sardonyx._src.ops.shapes import axis_of, merge_shapes
-from sardonyx._src.ops.tensor.elements import elements, settled
+from sardonyx._src.ops.support.shapes import axis_of, merge_shapes
+from sardonyx._src.ops.tensor.elements import elements, restore_element_type
 from sardonyx._src.ops.tensor.indexing import along, check_bounds, from_front, non_negative
-from sardonyx._src.ops.tensor.scattering import scattered
+from sardonyx._src.ops.tensor.scattering import SCATTER_REDUCTIONS, scatter_updates
+from sardonyx._src.ops.traits import enum_values_by_version
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator(
     "ScatterElements",
     tolerance="rounding",
-    about="entries of one axis replaced or combined with others, each by an index at its own place.",
+    about="replaces entries of one axis, or combines them with updates, each by an index at its own position.",
+    moves_data="without_reduction",
+    computes_in_float32=True,
+    enum_attributes={"reduction": enum_values_by_version(SCATTER_REDUCTIONS)},
 )
 scatter = Operator(
-    "Scatter", about="entries of one axis replaced, each by an index; replaced by ScatterElements."
+    "Scatter", about="replaces entries of one axis, each by an index; superseded by ScatterElements."
 )
 
 
 @scatter.infer(9, 11)
 @op.infer(11, 13, 16, 18)
-def infer(t: Inference) -> Result:
-    data, updates = t.shape(0), merge_shapes(t, [t.shape(1), t.shape(2)], "indices and updates")
+def infer(inference: Inference) -> Result:
+    data, updates = (
+        inference.shape(0),
+        merge_shapes(inference, [inference.shape(1), inference.shape(2)], "indices and updates"),
+    )
     if data is not None and updates is not None and len(data) != len(updates):
-        t.fail(f"data has rank {len(data)} and updates rank {len(updates)}")
+        inference.fail(f"data and updates must have the same rank; got {len(data)} and {len(updates)}")
     if data is not None:
-        axis = t.axis(t.integer("axis"), len(data))
-        check_bounds(t, t.constant(1), data[axis])
+        axis = inference.axis(inference.integer("axis"), len(data))
+        check_bounds(inference, inference.constant(1), data[axis])
         for i, (size, count) in enumerate(zip(data, updates or (None,) * len(data), strict=True)):
             if i != axis and isinstance(size, int) and isinstance(count, int) and count > size:
-                t.fail(f"indices have {count} entries along axis {i}, where the data have {size}")
-    return t.tensor(0)
+                inference.fail(f"indices must have at most {size} entries along axis {i}; got {count}")
+    return inference.tensor(0)
 
 
 @scatter.value(9, 11)
 @op.value(11, 13, 16, 18)
-@settled
-def value(t: Inference) -> Known | None:
-    data, indices, updates = elements(t, 0), t.constant(1), elements(t, 2)
-    if data is None or indices is None or updates is None or t.attributes.get("reduction", "none") != "none":
+@restore_element_type
+def value(inference: Inference) -> Known | None:
+    data, indices, updates = elements(inference, 0), inference.constant(1), elements(inference, 2)
+    if (
+        data is None
+        or indices is None
+        or updates is None
+        or inference.attributes.get("reduction", "none") != "none"
+    ):
         return None
     try:
-        return eval_11(data.astype(np.result_type(data, updates)), indices, updates, axis=t.integer("axis"))
+        return eval_11(
+            data.astype(np.result_type(data, updates)), indices, updates, axis=inference.integer("axis")
+        )
     except EvaluationError as error:
-        t.fail(error.why)
+        inference.fail(error.why)
 
 
 @scatter.eval(9, 11)
 @op.eval(11, 13)
 def eval_11(data: Array, indices: Array, updates: Array, *, axis: int) -> Array:
     """data, result: [..., n, ...]; indices, updates: of one shape and the rank of data."""
-    return scattered(data, target(data, indices, updates, axis), updates)
+    return scatter_updates(data, update_positions(data, indices, updates, axis), updates)
 
 
 @op.eval(16, 18)
-def eval_16(data: Array, indices: Array, updates: Array, *, axis: int, reduction: str, call: Call) -> Array:
-    return scattered(data, target(data, indices, updates, axis), updates, reduction, call.version)
+def eval_16(
+    data: Array, indices: Array, updates: Array, *, axis: int, reduction: str, context: RunContext
+) -> Array:
+    return scatter_updates(
+        data, update_positions(data, indices, updates, axis), updates, reduction, context.version
+    )
 
 
 @scatter.convert((9, 11))
-def to_its_new_name(c: Change) -> Converted:
-    return c.same(op_type="ScatterElements")
+def to_its_new_name(adapter: Adapter) -> AdaptedNode:
+    return adapter.same(op_type="ScatterElements")
 
 
 @op.convert((11, 0))
-def to_its_first_name(c: Change) -> Converted:
+def to_its_first_name(adapter: Adapter) -> AdaptedNode:
     """Scatter, whose axis counts from the front and whose indices are not negative."""
-    return c.same([c.input(0), non_negative(c, 1, c.axis()), c.input(2)], op_type="Scatter", axis=c.axis())
+    return adapter.same(
+        [adapter.input(0), non_negative(adapter, 1, adapter.axis()), adapter.input(2)],
+        op_type="Scatter",
+        axis=adapter.axis(),
+    )
 
 
-op.convert((13, 16), (16, 18))(lambda c: c.same())
+op.convert((13, 16), (16, 18))(lambda adapter: adapter.same())
 
 
 @op.convert((18, 16))
-def to_16(c: Change) -> Converted:
-    if c.t.attributes["reduction"] not in ("none", "add", "mul"):
-        c.refuse(f"reductions there are add and mul, and the node has {c.t.attributes['reduction']!r}")
-    return c.same()
+def to_16(adapter: Adapter) -> AdaptedNode:
+    if adapter.inference.attributes["reduction"] not in ("none", "add", "mul"):
+        adapter.refuse(
+            f"reduction must be none, add or mul for version 16; got {adapter.inference.attributes['reduction']!r}"
+        )
+    return adapter.same()
 
 
 @op.convert((16, 13))
-def to_13(c: Change) -> Converted:
-    """Without a reduction updates replace."""
-    if c.t.attributes["reduction"] != "none":
-        c.refuse(f"there is no reduction there, and the node has {c.t.attributes['reduction']!r}")
-    return c.same(drop=("reduction",))
+def to_13(adapter: Adapter) -> AdaptedNode:
+    """Drop `reduction`, which must be none."""
+    if adapter.inference.attributes["reduction"] != "none":
+        adapter.refuse(
+            f"reduction must be none for version 13; got {adapter.inference.attributes['reduction']!r}"
+        )
+    return adapter.same(drop=("reduction",))
 
 
-def target(data: Array, indices: Array, updates: Array, axis: int) -> tuple[Array, ...]:
-    """Where the updates go; raises EvaluationError for shapes and indices that do not fit."""
+def update_positions(data: Array, indices: Array, updates: Array, axis: int) -> tuple[Array, ...]:
+    """The positions of the updates; raises EvaluationError for inconsistent shapes or indices out of bounds."""
     if indices.shape != updates.shape or indices.ndim != data.ndim:
-        shapes = f"data {list(data.shape)}, indices {list(indices.shape)}, updates {list(updates.shape)}"
-        raise EvaluationError(f"{shapes}: one rank, and one shape of indices and updates are wanted")
+        shapes = f"{list(data.shape)}, {list(indices.shape)} and {list(updates.shape)}"
+        raise EvaluationError(
+            f"indices and updates must have one shape, of the rank of data; got data, indices, updates {shapes}"
+        )
     axis = axis_of(axis, data.ndim)
     if any(n > size for i, (n, size) in enumerate(zip(indices.shape, data.shape, strict=True)) if i != axis):
         raise EvaluationError(
-            f"indices of shape {list(indices.shape)} reach out of data of shape {list(data.shape)} beside axis {axis}"
+            f"indices must not exceed data {list(data.shape)} except along axis {axis}; got {list(indices.shape)}"
         )
     return along(from_front(indices, data.shape[axis]), axis)

@@ -1,4 +1,4 @@
-"""ScatterND: entries or whole parts of a tensor replaced, each at a tuple of indices.
+"""ScatterND: replaces entries or slices of a tensor, each at a tuple of indices.
 
 Spec: ai.onnx ScatterND-11, -13, -16, -18.  16 adds `reduction` with add and mul, 18 max and min; 13 and 16 add element
 types.  Without a reduction equal tuples are forbidden; the last update wins.
@@ -12,83 +12,103 @@ import numpy as np
 
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import Call, Operator
-from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Known, Result
-from sardonyx._src.ops.shapes import merge_shapes
-from sardonyx._src.ops.tensor.elements import elements, settled
+from sardonyx._src.ops.support.shapes import merge_shapes
+from sardonyx._src.ops.tensor.elements import elements, restore_element_type
 from sardonyx._src.ops.tensor.indexing import check_tuples, row_major
-from sardonyx._src.ops.tensor.scattering import scattered
+from sardonyx._src.ops.tensor.scattering import SCATTER_REDUCTIONS, scatter_updates
+from sardonyx._src.ops.traits import enum_values_by_version
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("ScatterND", tolerance="rounding")
+op = Operator(
+    "ScatterND",
+    tolerance="rounding",
+    moves_data="without_reduction",
+    computes_in_float32=True,
+    enum_attributes={"reduction": enum_values_by_version(SCATTER_REDUCTIONS)},
+)
 
 
 @op.infer(11, 13, 16, 18)
-def infer(t: Inference) -> Result:
-    data, indices, updates = t.shape(0), t.shape(1), t.shape(2)
+def infer(inference: Inference) -> Result:
+    data, indices, updates = inference.shape(0), inference.shape(1), inference.shape(2)
     if data is None or indices is None:
-        return t.tensor(0)
+        return inference.tensor(0)
     if not indices:
-        t.fail("indices are a scalar, where tuples along a last axis are wanted")
+        inference.fail("indices must have rank >= 1 ([..., k]); got a scalar")
     depth = indices[-1]
     if isinstance(depth, int):
         if depth > len(data):
-            t.fail(f"tuples of {depth} indices, where data has rank {len(data)}")
-        merge_shapes(t, [updates, (*indices[:-1], *data[depth:])], "updates and what they replace")
-        check_tuples(t, t.constant(1), data[:depth])
-    return t.tensor(0)
+            inference.fail(
+                f"index tuples must have at most {len(data)} entries, the rank of data; got {depth}"
+            )
+        merge_shapes(
+            inference, [updates, (*indices[:-1], *data[depth:])], "updates and the slices that they replace"
+        )
+        check_tuples(inference, inference.constant(1), data[:depth])
+    return inference.tensor(0)
 
 
 @op.value(11, 13, 16, 18)
-@settled
-def value(t: Inference) -> Known | None:
-    data, indices, updates = elements(t, 0), t.constant(1), elements(t, 2)
-    if data is None or indices is None or updates is None or t.attributes.get("reduction", "none") != "none":
+@restore_element_type
+def value(inference: Inference) -> Known | None:
+    data, indices, updates = elements(inference, 0), inference.constant(1), elements(inference, 2)
+    if (
+        data is None
+        or indices is None
+        or updates is None
+        or inference.attributes.get("reduction", "none") != "none"
+    ):
         return None
     try:
         return eval_11(data.astype(np.result_type(data, updates)), indices, updates)
     except EvaluationError as error:
-        t.fail(error.why)
+        inference.fail(error.why)
 
 
 @op.eval(11, 13)
 def eval_11(data: Array, indices: Array, updates: Array) -> Array:
-    return written(data, indices, updates, "none", 16)
+    return scatter_tuples(data, indices, updates, "none", 16)
 
 
 @op.eval(16, 18)
-def eval_16(data: Array, indices: Array, updates: Array, *, reduction: str, call: Call) -> Array:
-    return written(data, indices, updates, reduction, call.version)
+def eval_16(data: Array, indices: Array, updates: Array, *, reduction: str, context: RunContext) -> Array:
+    return scatter_tuples(data, indices, updates, reduction, context.version)
 
 
-op.convert((13, 16), (16, 18))(lambda c: c.same())
+op.convert((13, 16), (16, 18))(lambda adapter: adapter.same())
 
 
 @op.convert((16, 13))
-def to_13(c: Change) -> Converted:
-    """Without a reduction updates replace."""
-    if c.t.attributes["reduction"] != "none":
-        c.refuse(f"there is no reduction there, and the node has {c.t.attributes['reduction']!r}")
-    return c.same(drop=("reduction",))
+def to_13(adapter: Adapter) -> AdaptedNode:
+    """Drop `reduction`, which must be none."""
+    if adapter.inference.attributes["reduction"] != "none":
+        adapter.refuse(
+            f"reduction must be none for version 13; got {adapter.inference.attributes['reduction']!r}"
+        )
+    return adapter.same(drop=("reduction",))
 
 
 @op.convert((18, 16))
-def to_16(c: Change) -> Converted:
-    if c.t.attributes["reduction"] not in ("none", "add", "mul"):
-        c.refuse(f"reductions there are add and mul, and the node has {c.t.attributes['reduction']!r}")
-    return c.same()
+def to_16(adapter: Adapter) -> AdaptedNode:
+    if adapter.inference.attributes["reduction"] not in ("none", "add", "mul"):
+        adapter.refuse(
+            f"reduction must be none, add or mul for version 16; got {adapter.inference.attributes['reduction']!r}"
+        )
+    return adapter.same()
 
 
-def written(data: Array, indices: Array, updates: Array, reduction: str, version: int) -> Array:
+def scatter_tuples(data: Array, indices: Array, updates: Array, reduction: str, version: int) -> Array:
     """data, result: [d1...dk, rest]; indices: [..., k] int64; updates: [..., rest]."""
     if indices.ndim == 0 or indices.shape[-1] > data.ndim:
-        what = f"indices of shape {list(indices.shape)}, where tuples of at most {data.ndim} along the last axis are wanted"
+        what = f"indices must be [..., k] with k <= {data.ndim}, the rank of data; got {list(indices.shape)}"
         raise EvaluationError(what)
-    picking, rest = data.shape[: indices.shape[-1]], data.shape[indices.shape[-1] :]
+    indexed, rest = data.shape[: indices.shape[-1]], data.shape[indices.shape[-1] :]
     if updates.shape != indices.shape[:-1] + rest:
-        wanted = list(indices.shape[:-1] + rest)
-        raise EvaluationError(f"updates have shape {list(updates.shape)}, where {wanted} is wanted")
-    places = row_major(indices, picking).reshape(-1)
-    flat = data.reshape(math.prod(picking), *rest)
-    result = scattered(flat, (places,), updates.reshape(places.size, *rest), reduction, version)
+        expected = list(indices.shape[:-1] + rest)
+        raise EvaluationError(f"updates must have shape {expected}; got {list(updates.shape)}")
+    positions = row_major(indices, indexed).reshape(-1)
+    flat = data.reshape(math.prod(indexed), *rest)
+    result = scatter_updates(flat, (positions,), updates.reshape(positions.size, *rest), reduction, version)
     return result.reshape(data.shape)

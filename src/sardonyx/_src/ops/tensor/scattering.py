@@ -1,4 +1,4 @@
-"""Writing updates into a copy of a tensor, or combining them with what is there."""
+"""Scatter: updates written into a copy of a tensor, or combined with its elements."""
 
 from __future__ import annotations
 
@@ -6,34 +6,35 @@ import numpy as np
 
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.arithmetic import narrow, widen
+from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
 
-REDUCTIONS: dict[int, dict[str, np.ufunc]] = {
+REDUCTION_UFUNCS: dict[int, dict[str, np.ufunc]] = {
     16: {"add": np.add, "mul": np.multiply},
     18: {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum},
 }
+SCATTER_REDUCTIONS = {version: ("none", *ufuncs) for version, ufuncs in REDUCTION_UFUNCS.items()}
 
 
-def scattered(
-    data: Array, where: tuple[Array, ...], updates: Array, reduction: str = "none", version: int = 16
+def scatter_updates(
+    data: Array, positions: tuple[Array, ...], updates: Array, reduction: str = "none", version: int = 16
 ) -> Array:
-    """A copy of data in which `where` is replaced by, or combined with, updates; the last of equal places wins.
+    """A copy of data with updates written to, or combined with, `positions`; of equal positions the last wins.
 
-    Narrow floats are combined in float32 and rounded once.  Raises EvaluationError for a reduction that the version
-    lacks, or that the element type cannot do.
+    Half precision is combined in float32 and rounded once.  Raises EvaluationError for a reduction that the version
+    or the element type does not support.
     """
     if reduction == "none":
         result = data.copy()
-        result[where] = updates
+        result[positions] = updates
         return result
-    combine = REDUCTIONS[version].get(reduction)
+    combine = REDUCTION_UFUNCS[version].get(reduction)
     if combine is None:
         raise EvaluationError(
-            f"reduction is {reduction!r}, where none or {', '.join(REDUCTIONS[version])} is wanted"
+            f"reduction must be none or {', '.join(REDUCTION_UFUNCS[version])}; got {reduction!r}"
         )
     unordered = data.dtype.kind == "c" and reduction in ("max", "min")
     if data.dtype.kind == "O" or unordered:
-        raise EvaluationError(f"reduction {reduction!r} is not defined for elements of {data.dtype}")
-    wide = widen(data).copy()
-    combine.at(wide, where, widen(updates))
-    return narrow(wide, data.dtype)
+        raise EvaluationError(f"reduction must be none for elements of {data.dtype}; got {reduction!r}")
+    wide = promote_to_float32(data).copy()
+    combine.at(wide, positions, promote_to_float32(updates))
+    return round_to_type(wide, data.dtype)

@@ -12,44 +12,47 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.tensor.elements import vector
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Shape")
-VERSIONS = (1, 13, 15, 19, 21, 23, 24, 25)
+op = Operator("Shape", reads_shape=True)
+SHAPE_VERSIONS = (1, 13, 15, 19, 21, 23, 24, 25)
 
 
-def part(t: Inference) -> Shape | None:
-    """The sizes that the node asks for."""
-    shape = t.shape(0)
+def requested_sizes(inference: Inference) -> Shape | None:
+    """The sizes from `start` to `end`."""
+    shape = inference.shape(0)
     if shape is None:
         return None
-    return shape[t.integer("start", 0) : t.integer("end", len(shape))]
+    return shape[inference.integer("start", 0) : inference.integer("end", len(shape))]
 
 
-@op.infer(*VERSIONS)
-def infer(t: Inference) -> Result:
-    found = part(t)
-    return TensorType(DataType.INT64, (None if found is None else len(found),))
+@op.infer(*SHAPE_VERSIONS)
+def infer(inference: Inference) -> Result:
+    sizes = requested_sizes(inference)
+    return TensorType(DataType.INT64, (None if sizes is None else len(sizes),))
 
 
-@op.value(*VERSIONS)
-def value(t: Inference) -> Known | None:
-    found = part(t)
-    return None if found is None else vector(found)
+@op.value(*SHAPE_VERSIONS)
+def value(inference: Inference) -> Known | None:
+    sizes = requested_sizes(inference)
+    return None if sizes is None else vector(sizes)
 
 
 @op.convert((15, 13))
-def to_13(c: Change) -> Converted:
-    """A slice of all sizes."""
-    if not (c.t.integer("start") or c.has("end")):
-        return c.same(drop=("start",))
-    ends = [c.integers([n]) for n in (c.t.integer("start"), c.t.integer("end", (1 << 63) - 1))]
-    return c.Slice(c.Shape(c.input(0)), *ends)
+def to_13(adapter: Adapter) -> AdaptedNode:
+    """Slice the full shape."""
+    if not (adapter.inference.integer("start") or adapter.has("end")):
+        return adapter.same(drop=("start",))
+    ends = [
+        adapter.integers([n])
+        for n in (adapter.inference.integer("start"), adapter.inference.integer("end", (1 << 63) - 1))
+    ]
+    return adapter.Slice(adapter.Shape(adapter.input(0)), *ends)
 
 
-@op.eval(*VERSIONS)
+@op.eval(*SHAPE_VERSIONS)
 def evaluate(data: Array, *, start: int = 0, end: int | None = None) -> Array:
     """result: [end - start] int64."""
     return np.array(data.shape[start:end], np.int64)

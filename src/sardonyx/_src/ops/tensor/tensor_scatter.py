@@ -1,4 +1,4 @@
-"""TensorScatter: an update written into a cache of keys or values, at its own place in each sample of the batch.
+"""TensorScatter: writes an update into a key or value cache, at a separate position for each sample of the batch.
 
 Spec: ai.onnx TensorScatter-24.
 """
@@ -12,48 +12,55 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import axis_of, merge_dims, merge_shapes
+from sardonyx._src.ops.support.shapes import axis_of, merge_dims, merge_shapes
+from sardonyx._src.ops.traits import enum_values
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("TensorScatter")
+op = Operator("TensorScatter", moves_data=True, enum_attributes={"mode": enum_values("linear", "circular")})
 
 
 @op.infer(24)
-def infer(t: Inference) -> Result:
-    cache, update = t.tensor(0), t.shape(1)
+def infer(inference: Inference) -> Result:
+    cache, update = inference.tensor(0), inference.shape(1)
     if cache is None or cache.shape is None or update is None:
         return cache
     if len(cache.shape) != len(update):
-        t.fail(f"past_cache has rank {len(cache.shape)} and update rank {len(update)}")
-    axis = t.axis(t.integer("axis"), len(update))
+        inference.fail(
+            f"past_cache and update must have the same rank; got {len(cache.shape)} and {len(update)}"
+        )
+    axis = inference.axis(inference.integer("axis"), len(update))
     if axis == 0:
-        t.fail("axis 0 is the batch, not a sequence")
-    size, length, starts = cache.shape[axis], update[axis], t.shape(2)
+        inference.fail("axis must not be 0, the batch")
+    size, length, starts = cache.shape[axis], update[axis], inference.shape(2)
     if isinstance(size, int) and isinstance(length, int) and length > size:
-        t.fail(f"update has {length} entries along axis {axis}, where the cache has {size}")
+        inference.fail(
+            f"update must have at most {size} entries along axis {axis}, as the cache; got {length}"
+        )
     if starts is not None:
-        merge_shapes(t, [starts, cache.shape[:1]], "write_indices and the batch")
+        merge_shapes(inference, [starts, cache.shape[:1]], "write_indices and the batch")
     pairs = enumerate(zip(cache.shape, update, strict=True))
     return TensorType(
-        cache.dtype, tuple(n if i == axis else merge_dims(t, [n, m], "sizes") for i, (n, m) in pairs)
+        cache.dtype, tuple(n if i == axis else merge_dims(inference, [n, m], "sizes") for i, (n, m) in pairs)
     )
 
 
 @op.convert((24, 0))
-def by_scatter_elements(c: Change) -> Converted:
-    """An index for every entry of the update."""
-    rank, axis, update = c.rank(0), c.axis(), c.input(1)
-    sizes = c.Shape(update)
-    length = c.Gather(sizes, c.integers(axis))
-    steps = c.Range(c.integers(0), length, c.integers(1))
-    places = c.Reshape(steps, c.integers([-1] + [1] * (rank - axis - 1)))
-    if c.optional(2) is not None:
-        starts = c.Cast(c.input(2), to=DataType.INT64)
-        places = c.Add(places, c.Reshape(starts, c.integers([-1] + [1] * (rank - 1))))
-    if c.t.attributes["mode"] == "circular":
-        places = c.Mod(places, c.Gather(c.Shape(c.input(0)), c.integers(axis)))
-    return c.ScatterElements(c.input(0), c.Expand(places, sizes), update, axis=axis)
+def by_scatter_elements(adapter: Adapter) -> AdaptedNode:
+    """Compute an index for every entry of the update."""
+    rank, axis, update = adapter.rank(0), adapter.axis(), adapter.input(1)
+    sizes = adapter.Shape(update)
+    length = adapter.Gather(sizes, adapter.integers(axis))
+    steps = adapter.Range(adapter.integers(0), length, adapter.integers(1))
+    positions = adapter.Reshape(steps, adapter.integers([-1] + [1] * (rank - axis - 1)))
+    if adapter.optional(2) is not None:
+        starts = adapter.Cast(adapter.input(2), to=DataType.INT64)
+        positions = adapter.Add(positions, adapter.Reshape(starts, adapter.integers([-1] + [1] * (rank - 1))))
+    if adapter.inference.attributes["mode"] == "circular":
+        positions = adapter.Mod(
+            positions, adapter.Gather(adapter.Shape(adapter.input(0)), adapter.integers(axis))
+        )
+    return adapter.ScatterElements(adapter.input(0), adapter.Expand(positions, sizes), update, axis=axis)
 
 
 @op.eval(24)
@@ -62,35 +69,35 @@ def evaluate(
 ) -> Array:
     """past_cache, result: [B, ..., n, ...]; update: [B, ..., m, ...] with m <= n; write_indices: [B] int64, 0 by default.
 
-    Mode linear writes from each index on, circular goes on at 0 behind the end.
+    Mode linear writes from each index on, circular wraps around at the end.
     """
     axis = axis_of(axis, past_cache.ndim)
-    places = written(past_cache.shape, update.shape, write_indices, axis, mode)
+    positions = write_positions(past_cache.shape, update.shape, write_indices, axis, mode)
     result = past_cache.copy()
-    np.moveaxis(result, axis, 1)[np.arange(len(places))[:, None], places] = np.moveaxis(update, axis, 1)
+    np.moveaxis(result, axis, 1)[np.arange(len(positions))[:, None], positions] = np.moveaxis(update, axis, 1)
     return result
 
 
-def written(
+def write_positions(
     cache: tuple[int, ...], update: tuple[int, ...], write_indices: Array | None, axis: int, mode: str
 ) -> Array:
-    """[B, m]: where in the sequence each entry of the update goes; raises EvaluationError where it cannot."""
+    """[B, m]: the sequence position of each entry of the update; raises EvaluationError for inconsistent shapes."""
     if axis == 0 or cache[:axis] + cache[axis + 1 :] != update[:axis] + update[axis + 1 :]:
-        what = f"update of shape {list(update)} and past_cache of shape {list(cache)} may differ in axis {axis} alone"
-        raise EvaluationError(f"{what}, which may not be 0")
+        what = f"update and past_cache must agree except in axis {axis}, not 0; got {list(update)} and {list(cache)}"
+        raise EvaluationError(what)
     size, length = cache[axis], update[axis]
     starts = np.zeros(cache[0], np.int64) if write_indices is None else write_indices
     if starts.shape != cache[:1] or length > size:
         raise EvaluationError(
-            f"{starts.size} write_indices and {length} entries, where the batch has {cache[0]} and the cache {size}"
+            f"write_indices must have {cache[0]} entries and update at most {size}; got {starts.size} and {length}"
         )
-    places = starts[:, None] + np.arange(length)
+    positions = starts[:, None] + np.arange(length)
     if mode == "circular":
-        return places % max(size, 1)
+        return positions % max(size, 1)
     if mode != "linear":
-        raise EvaluationError(f"mode is {mode!r}, where linear or circular is wanted")
-    if ((places < 0) | (places >= size)).any():
+        raise EvaluationError(f"mode must be linear or circular; got {mode!r}")
+    if ((positions < 0) | (positions >= size)).any():
         raise EvaluationError(
-            f"write_indices {starts.tolist()} and {length} entries reach out of a cache of {size}"
+            f"write_indices plus {length} entries must fit a cache of {size}; got {starts.tolist()}"
         )
-    return places
+    return positions

@@ -1,4 +1,4 @@
-"""Tile: a tensor repeated whole.
+"""Tile: repeats a tensor along its axes.
 
 Spec: ai.onnx Tile-1, -6, -13.  Version 1 repeats `tiles` times along `axis`, both scalars of the type of the data; 6
 has a number of repeats for each axis; 13 adds an element type.
@@ -16,70 +16,79 @@ from sardonyx._src.ir.dims import Dim, dim_mul
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
-from sardonyx._src.ops.change import Change, Converted
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Known, Result
-from sardonyx._src.ops.shapes import axis_of, product
-from sardonyx._src.ops.tensor.elements import LIMIT, elements, numbers, settled
+from sardonyx._src.ops.support.shapes import axis_of, element_count
+from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, elements, numbers, restore_element_type
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Tile")
+op = Operator("Tile", moves_data=True, sizes_input=1)
 
 
 @op.eval(1)
-def eval_1(input: Array, tiles: Array, axis: Array, *, call: Call) -> Array:
+def eval_1(input: Array, tiles: Array, axis: Array, *, context: RunContext) -> Array:
     """tiles, axis: one element each."""
     repeats = [1] * input.ndim
     repeats[axis_of(int(axis.reshape(())), input.ndim)] = int(tiles.reshape(()))
-    return tiled(input, repeats, call)
+    return repeat_axes(input, repeats, context)
 
 
 @op.eval(6, 13)
-def evaluate(input: Array, repeats: Array, *, call: Call) -> Array:
+def evaluate(input: Array, repeats: Array, *, context: RunContext) -> Array:
     """repeats: [rank of input] int64; result: of the size input.shape[i] * repeats[i] along axis i."""
     if repeats.shape != (input.ndim,):
-        what = f"repeats has shape {list(repeats.shape)}, where one number for each axis of {list(input.shape)} is wanted"
+        what = f"repeats must have shape [{input.ndim}], one number per axis; got {list(repeats.shape)}"
         raise EvaluationError(what)
-    return tiled(input, [int(n) for n in repeats], call)
+    return repeat_axes(input, [int(n) for n in repeats], context)
 
 
-def tiled(input: Array, repeats: Sequence[int], call: Call) -> Array:
+def repeat_axes(input: Array, repeats: Sequence[int], context: RunContext) -> Array:
     if min(repeats, default=0) < 0:
-        raise EvaluationError(f"repeats are {list(repeats)}, where none may be negative")
-    claim(call, [n * k for n, k in zip(input.shape, repeats, strict=True)], input.dtype, "Tile result")
+        raise EvaluationError(f"repeats must be >= 0; got {list(repeats)}")
+    check_result_bytes(
+        context, [n * k for n, k in zip(input.shape, repeats, strict=True)], input.dtype, "Tile result"
+    )
     return np.tile(input, repeats)
 
 
 @op.convert((1, 6))
-def to_6(c: Change) -> Converted:
-    """One axis repeated is every other repeated once: 1 + (tiles - 1) where a place is the axis."""
-    rank, axis, tiles = c.rank(0), c.t.constant(2), c.t.constant(1)
+def to_6(adapter: Adapter) -> AdaptedNode:
+    """Compute repeats for all axes: tiles for the axis, 1 for the others."""
+    rank, axis, tiles = adapter.rank(0), adapter.inference.constant(2), adapter.inference.constant(1)
     if axis is not None and tiles is not None:
-        along, count = c.t.axis(int(axis.reshape(())), rank), int(tiles.reshape(()))
-        return c.same([c.input(0), c.integers([count if i == along else 1 for i in range(rank)])])
-    repeated, place = (c.Reshape(c.Cast(c.input(i), to=DataType.INT64), c.integers([1])) for i in (1, 2))
-    is_axis = c.Equal(c.integers(range(rank)), place, broadcast=1)
-    more = c.Sub(repeated, c.integers([1]))
-    repeats = c.Add(
-        c.Mul(c.Cast(is_axis, to=DataType.INT64), more, broadcast=1), c.integers([1]), broadcast=1
+        along, count = adapter.inference.axis(int(axis.reshape(())), rank), int(tiles.reshape(()))
+        return adapter.same(
+            [adapter.input(0), adapter.integers([count if i == along else 1 for i in range(rank)])]
+        )
+    tile_count, repeated_axis = (
+        adapter.Reshape(adapter.Cast(adapter.input(i), to=DataType.INT64), adapter.integers([1]))
+        for i in (1, 2)
     )
-    return c.same([c.input(0), repeats])
+    is_axis = adapter.Equal(adapter.integers(range(rank)), repeated_axis, broadcast=1)
+    extra = adapter.Sub(tile_count, adapter.integers([1]))
+    repeats = adapter.Add(
+        adapter.Mul(adapter.Cast(is_axis, to=DataType.INT64), extra, broadcast=1),
+        adapter.integers([1]),
+        broadcast=1,
+    )
+    return adapter.same([adapter.input(0), repeats])
 
 
 @op.convert((6, 1))
-def to_1(c: Change) -> Converted:
-    """One node for each axis that is repeated."""
-    repeats = c.t.constant(1)
+def to_1(adapter: Adapter) -> AdaptedNode:
+    """Use one node for each repeated axis."""
+    repeats = adapter.inference.constant(1)
     if repeats is None:
-        c.refuse("how often each axis is repeated is not constant")
-    dtype = c.dtype(0)
-    result: Value = c.input(0)
+        adapter.refuse("repeats must be constant for Tile-1")
+    dtype = adapter.dtype(0)
+    result: Value = adapter.input(0)
     for axis, count in enumerate(repeats.reshape(-1).tolist()):
         with np.errstate(over="ignore"):
-            held = float(np.float64(count).astype(dtype.numpy))
-        if held != count:
-            c.refuse(f"axis {axis} is repeated {count} times, which {dtype.text} cannot hold")
+            converted = float(np.float64(count).astype(dtype.numpy))
+        if converted != count:
+            adapter.refuse(f"repeats must be representable as {dtype.text} for Tile-1; got {count}")
         if count != 1:
-            result = c.Tile(result, c.constant(count, dtype), c.constant(axis, dtype))
+            result = adapter.Tile(result, adapter.constant(count, dtype), adapter.constant(axis, dtype))
     return result
 
 
@@ -87,36 +96,36 @@ def to_1(c: Change) -> Converted:
 
 
 @op.infer(1, 6, 13)
-def infer(t: Inference) -> Result:
-    data = t.tensor(0)
+def infer(inference: Inference) -> Result:
+    data = inference.tensor(0)
     if data is None:
         return None
-    repeats = repeats_1(t) if t.version == 1 else t.dims(1)
+    repeats = repeats_1(inference) if inference.version == 1 else inference.dims(1)
     if data.shape is None:
         return TensorType(data.dtype, None if repeats is None else (None,) * len(repeats))
     if repeats is None:
         return TensorType(data.dtype, (None,) * len(data.shape))
     if len(repeats) != len(data.shape):
-        t.fail(f"{len(repeats)} repeats are given for rank {len(data.shape)}")
+        inference.fail(f"repeats must have {len(data.shape)} entries, one per axis; got {len(repeats)}")
     return TensorType(data.dtype, tuple(dim_mul(n, k) for n, k in zip(data.shape, repeats, strict=True)))
 
 
-def repeats_1(t: Inference) -> Sequence[Dim] | None:
-    rank, tiles, axis = t.rank(0), t.constant(1), t.constant(2)
+def repeats_1(inference: Inference) -> Sequence[Dim] | None:
+    rank, tiles, axis = inference.rank(0), inference.constant(1), inference.constant(2)
     if rank is None or axis is None:
         return None
-    along = t.axis(int(axis.reshape(())), rank)
+    along = inference.axis(int(axis.reshape(())), rank)
     count = None if tiles is None else int(tiles.reshape(()))
     return [count if i == along else 1 for i in range(rank)]
 
 
 @op.value(1, 6, 13)
-@settled
-def value(t: Inference) -> Known | None:
-    found = elements(t, 0)
-    repeats = repeats_1(t) if t.version == 1 else t.dims(1)
+@restore_element_type
+def value(inference: Inference) -> Known | None:
+    known = elements(inference, 0)
+    repeats = repeats_1(inference) if inference.version == 1 else inference.dims(1)
     counts = None if repeats is None else numbers(repeats)
-    if found is None or counts is None or len(counts) != found.ndim or min(counts, default=0) < 0:
+    if known is None or counts is None or len(counts) != known.ndim or min(counts, default=0) < 0:
         return None
-    total = product([found.size, *counts])
-    return np.tile(found, counts) if isinstance(total, int) and total <= LIMIT else None
+    total = element_count([known.size, *counts])
+    return np.tile(known, counts) if isinstance(total, int) and total <= MAX_KNOWN_ELEMENTS else None

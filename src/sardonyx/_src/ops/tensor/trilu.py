@@ -1,4 +1,4 @@
-"""Trilu: the upper or the lower triangle of matrices, with zeros for the rest.
+"""Trilu: the upper or lower triangle of matrices, with zeros elsewhere.
 
 Spec: ai.onnx Trilu-14.
 """
@@ -11,52 +11,59 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.change import Change, Converted
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import same_tensor
+from sardonyx._src.ops.support.shapes import same_tensor
 from sardonyx._src.ops.tensor.zeros import zero
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Trilu")
+op = Operator("Trilu", moves_data=True)
 
 
 @op.convert((14, 0))
-def by_where(c: Change) -> Converted:
-    """Zeros where row and column say so."""
-    rank, x = c.rank(0), c.input(0)
-    sizes = c.Shape(x)
+def by_where(adapter: Adapter) -> AdaptedNode:
+    """Replace by Where with a comparison of row and column."""
+    rank, x = adapter.rank(0), adapter.input(0)
+    sizes = adapter.Shape(x)
     rows, columns = (
-        c.Range(c.integers(0), c.Gather(sizes, c.integers(rank - i)), c.integers(1)) for i in (2, 1)
+        adapter.Range(
+            adapter.integers(0), adapter.Gather(sizes, adapter.integers(rank - i)), adapter.integers(1)
+        )
+        for i in (2, 1)
     )
-    diagonal = c.Add(c.Unsqueeze(rows, c.integers([1])), offset(c))
-    is_zero = c.Less(columns, diagonal) if c.t.integer("upper") else c.Less(diagonal, columns)
-    return c.Where(is_zero, c.constant(zero(c.dtype(0).numpy)), x)
+    diagonal = adapter.Add(adapter.Unsqueeze(rows, adapter.integers([1])), offset(adapter))
+    is_zero = (
+        adapter.Less(columns, diagonal)
+        if adapter.inference.integer("upper")
+        else adapter.Less(diagonal, columns)
+    )
+    return adapter.Where(is_zero, adapter.constant(zero(adapter.dtype(0).numpy)), x)
 
 
-def offset(c: Change) -> Value:
-    """k, no further than any matrix reaches, so that sums with it do not overflow."""
-    far = 1 << 62
-    if c.optional(1) is None:
-        return c.integers(0)
-    known = c.t.constant(1)
+def offset(adapter: Adapter) -> Value:
+    """k, clamped so that sums with it do not overflow."""
+    max_offset = 1 << 62
+    if adapter.optional(1) is None:
+        return adapter.integers(0)
+    known = adapter.inference.constant(1)
     if known is not None:
-        return c.integers(min(max(int(known.reshape(())), -far), far))
-    k = c.Reshape(c.input(1), c.integers([]))
-    return c.Min(c.Max(k, c.integers(-far)), c.integers(far))
+        return adapter.integers(min(max(int(known.reshape(())), -max_offset), max_offset))
+    k = adapter.Reshape(adapter.input(1), adapter.integers([]))
+    return adapter.Min(adapter.Max(k, adapter.integers(-max_offset)), adapter.integers(max_offset))
 
 
 @op.infer(14)
-def infer(t: Inference) -> Result:
-    rank = t.rank(0)
+def infer(inference: Inference) -> Result:
+    rank = inference.rank(0)
     if rank is not None and rank < 2:
-        t.fail(f"the input has rank {rank}, where matrices are wanted")
-    return same_tensor(t)
+        inference.fail(f"the input must have rank >= 2 ([..., n, m]); got rank {rank}")
+    return same_tensor(inference)
 
 
 @op.eval(14)
 def evaluate(input: Array, k: Array | None = None, *, upper: int) -> Array:
-    """input, result: [..., n, m]; k: int64 scalar, the diagonal that still belongs to the triangle, 0 by default."""
+    """input, result: [..., n, m]; k: int64 scalar, the outermost diagonal of the triangle, 0 by default."""
     if input.ndim < 2:
-        raise EvaluationError(f"the input has rank {input.ndim}, where matrices are wanted")
+        raise EvaluationError(f"the input must have rank >= 2 ([..., n, m]); got rank {input.ndim}")
     rows, columns = input.shape[-2:]
     diagonal = 0 if k is None else max(min(int(k.reshape(())), columns), -rows)
     above = np.arange(columns) - np.arange(rows)[:, None]

@@ -1,7 +1,7 @@
-"""Unique: the different elements of a tensor, or the different slices of an axis.
+"""Unique: the distinct elements of a tensor, or the distinct slices of an axis.
 
-Spec: ai.onnx Unique-11, -28, which differ in element types.  Slices are ordered by their first element that differs.
-All NaN are one value, which is the last in order; so are 0 and -0.
+Spec: ai.onnx Unique-11, -28, which differ in element types.  Slices are ordered lexicographically.  All NaN
+are one value, the last in order; 0 and -0 are one value, too.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.arithmetic import widen
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import axis_of, product
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
+from sardonyx._src.ops.support.shapes import axis_of, element_count
 
 op = Operator("Unique")
 
 
 @op.infer(11, 28)
-def infer(t: Inference) -> Result:
-    data, axis = t.tensor(0), t.attributes.get("axis")
-    count = t.new_dim()
+def infer(inference: Inference) -> Result:
+    data, axis = inference.tensor(0), inference.attributes.get("axis")
+    count = inference.new_dim()
     counted = TensorType(DataType.INT64, (count,))
     if data is None:
         return None, counted, TensorType(DataType.INT64, (None,)), counted
     size: Dim = None
     shape: tuple[Dim, ...] | None = (count,)
     if not isinstance(axis, int):
-        size = None if data.shape is None else product(data.shape)
+        size = None if data.shape is None else element_count(data.shape)
     elif data.shape is None:
         shape = None
     else:
-        axis = t.axis(axis, len(data.shape))
+        axis = inference.axis(axis, len(data.shape))
         size, shape = data.shape[axis], (*data.shape[:axis], count, *data.shape[axis + 1 :])
     return TensorType(data.dtype, shape), counted, TensorType(DataType.INT64, (size,)), counted
 
@@ -50,20 +50,20 @@ def evaluate(X: Array, *, axis: int | None = None, sorted: int) -> tuple[Array, 
     first, inverse, counts = classes(ranks(lines))
     if not sorted:
         order = np.argsort(first)
-        place = np.empty_like(order)
-        place[order] = np.arange(order.size)
-        first, inverse, counts = first[order], place[inverse], counts[order]
+        rank_of_class = np.empty_like(order)
+        rank_of_class[order] = np.arange(order.size)
+        first, inverse, counts = first[order], rank_of_class[inverse], counts[order]
     return X[(slice(None),) * axis + (first,)], first, inverse, counts
 
 
 def ranks(lines: Array) -> Array:
-    """For each element the number of different elements below it: integers ordered and equal as the elements are."""
-    _, found = np.unique(widen(lines), return_inverse=True)
-    return found.reshape(lines.shape)
+    """Dense ranks: for each element the number of distinct smaller elements."""
+    _, inverse = np.unique(promote_to_float32(lines), return_inverse=True)
+    return inverse.reshape(lines.shape)
 
 
 def classes(lines: Array) -> tuple[Array, Array, Array]:
-    """For each different line in ascending order, its first place; for each line its class; how large each class is."""
+    """Distinct lines in ascending order: index of the first occurrence; class of each line; size of each class."""
     order = np.lexsort(lines.T[::-1]) if lines.shape[1] else np.arange(len(lines))  # stable
     ordered = lines[order]
     new = np.ones(len(lines), np.bool_)

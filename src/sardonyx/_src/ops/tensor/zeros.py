@@ -1,4 +1,4 @@
-"""The element that fills what no data fill."""
+"""The default fill element of each element type."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from sardonyx._src.ir.tensors import Array
 
 
 def zero(dtype: np.dtype[np.generic]) -> Array:
-    """0, False or "" as a scalar of that type; float8e8m0 has no zero and gives its least number."""
+    """0, False or "" as a scalar of that type; for float8e8m0, which has no zero, its smallest number."""
     return np.array("", np.object_) if dtype.kind == "O" else np.zeros((), dtype)

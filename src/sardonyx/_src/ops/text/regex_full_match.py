@@ -1,4 +1,4 @@
-"""RegexFullMatch: whether a regular expression of RE2 matches all of each string.
+"""RegexFullMatch: whether an RE2 regular expression matches each whole string.
 
 Spec: ai.onnx RegexFullMatch-20.  Matching takes time proportional to the length of the string, whatever the pattern.
 """
@@ -10,32 +10,33 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, LimitError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import Call, Operator
+from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import same_shape
-from sardonyx._src.ops.text.re2.automaton import Matcher, compiled
+from sardonyx._src.ops.support.shapes import same_shape
+from sardonyx._src.ops.text.re2.automaton import compile_expression
+from sardonyx._src.ops.text.re2.matching import full_matches
 
 op = Operator("RegexFullMatch", elementwise=True)
 
 
 @op.infer(20)
-def infer(t: Inference) -> Result:
-    pattern = t.attributes.get("pattern")
+def infer(inference: Inference) -> Result:
+    pattern = inference.attributes.get("pattern")
     if not isinstance(pattern, str):
-        t.fail("the attribute pattern is missing")
+        inference.fail("the attribute pattern must be given")
     try:
-        compiled(pattern)
+        compile_expression(pattern)
     except EvaluationError as error:
-        t.fail(str(error))
+        inference.fail(str(error))
     except LimitError:
         pass  # too large for this engine, which contradicts nothing
-    return same_shape(DataType.BOOL)(t)
+    return same_shape(DataType.BOOL)(inference)
 
 
 @op.eval(20)
-def evaluate(X: Array, *, pattern: str | None = None, call: Call) -> Array:
+def evaluate(X: Array, *, pattern: str | None = None, context: RunContext) -> Array:
     """X: strings, result: bool of the same shape."""
     if pattern is None:
-        raise EvaluationError("the attribute pattern is missing")
-    matcher = Matcher(compiled(pattern), call.limits.iterations)
-    return np.array([matcher.matches(text) for text in X.reshape(-1).tolist()], np.bool_).reshape(X.shape)
+        raise EvaluationError("the attribute pattern must be given")
+    matched = full_matches(pattern, X.reshape(-1).tolist(), context.limits.iterations)
+    return np.array(matched, np.bool_).reshape(X.shape)

@@ -1,4 +1,4 @@
-"""Adagrad: a step against the gradient, shorter for elements that have moved much.
+"""Adagrad: a step against the gradient, scaled down by accumulated squared gradients.
 
 Spec: ai.onnx.preview.training Adagrad-1.
 """
@@ -10,14 +10,20 @@ import numpy as np
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.training.optimized import DOMAIN, by_kind, by_tensor, infer_optimizer, single
+from sardonyx._src.ops.training.optimizer_operands import (
+    TRAINING_DOMAIN,
+    by_kind,
+    by_tensor,
+    infer_optimizer,
+    single,
+)
 
-op = Operator("Adagrad", DOMAIN, tolerance="rounding")
+op = Operator("Adagrad", TRAINING_DOMAIN, tolerance="rounding")
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    return infer_optimizer(t, kinds=3)
+def infer(inference: Inference) -> Result:
+    return infer_optimizer(inference, kinds=3)
 
 
 @op.eval(1)

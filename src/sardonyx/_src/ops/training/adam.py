@@ -12,14 +12,20 @@ import numpy as np
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.training.optimized import DOMAIN, by_kind, by_tensor, infer_optimizer, single
+from sardonyx._src.ops.training.optimizer_operands import (
+    TRAINING_DOMAIN,
+    by_kind,
+    by_tensor,
+    infer_optimizer,
+    single,
+)
 
-op = Operator("Adam", DOMAIN, tolerance="rounding")
+op = Operator("Adam", TRAINING_DOMAIN, tolerance="rounding")
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    return infer_optimizer(t, kinds=4)
+def infer(inference: Inference) -> Result:
+    return infer_optimizer(inference, kinds=4)
 
 
 @op.eval(1)

@@ -1,4 +1,4 @@
-"""Momentum: a step along an accumulated gradient, standard or as Nesterov has it.
+"""Momentum: a step along an accumulated gradient, standard or Nesterov.
 
 Spec: ai.onnx.preview.training Momentum-1.
 """
@@ -9,14 +9,24 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.training.optimized import DOMAIN, by_kind, by_tensor, infer_optimizer, single
+from sardonyx._src.ops.training.optimizer_operands import (
+    TRAINING_DOMAIN,
+    by_kind,
+    by_tensor,
+    infer_optimizer,
+    single,
+)
+from sardonyx._src.ops.traits import enum_values
 
-op = Operator("Momentum", DOMAIN, tolerance="rounding")
+MOMENTUM_MODES = ("standard", "nesterov")
+op = Operator(
+    "Momentum", TRAINING_DOMAIN, tolerance="rounding", enum_attributes={"mode": enum_values(*MOMENTUM_MODES)}
+)
 
 
 @op.infer(1)
-def infer(t: Inference) -> Result:
-    return infer_optimizer(t, kinds=3)
+def infer(inference: Inference) -> Result:
+    return infer_optimizer(inference, kinds=3)
 
 
 @op.eval(1)
@@ -24,8 +34,8 @@ def evaluate(
     R: Array, T: Array, *inputs: Array, alpha: float, beta: float, mode: str, norm_coefficient: float
 ) -> tuple[Array, ...]:
     """inputs: tensors, gradients, momenta; results: new tensors, new momenta.  The first step (T = 0) has beta 1."""
-    if mode not in ("standard", "nesterov"):
-        raise EvaluationError(f"mode is {mode!r}; standard or nesterov is wanted")
+    if mode not in MOMENTUM_MODES:
+        raise EvaluationError(f"mode must be 'standard' or 'nesterov'; got {mode!r}")
     rate = single(R, "R")
     share = beta if single(T, "T") > 0 else 1.0
     results = []

@@ -1,11 +1,11 @@
-"""ONNX textual syntax, extended so that reading a text gives the very record that was printed.
+"""ONNX textual syntax, with extensions that make printing lossless: parsing a printed text restores the record.
 
-Official syntax is what onnx 1.23.2 reads; a text without the extensions below is read by both.  What a text does not
-say is absent: where the onnx package sets `""` (a node's domain, the name of a tensor that is an attribute), the
-record has nothing.  (Lists of tensors, graphs and types as attributes are official syntax, which that package reads
-as empty lists.)
+Official syntax is what onnx 1.23.2 parses; both parsers accept a text without the extensions below.  A field that
+the text does not mention is absent, where the onnx package sets `""` (the domain of a node, the name of a tensor
+attribute).  Attributes that are lists of tensors, graphs or types are official syntax, but that package parses
+them as empty lists.
 
-Any record can be written as its fields, `{field: value, …}`, and has no other notation unless this table gives one::
+Any record can be written as its fields, `{field: value, …}`.  These messages also have a notation of their own::
 
     model           <ir_version: 10, opset_import: ["": 18], …> graph functions
     graph           name (float[N] x) => (float[N] y) <float[2] w = {1.0, 2.0}, float[N] v> { nodes }
@@ -21,20 +21,20 @@ Any record can be written as its fields, `{field: value, …}`, and has no other
 
 The extensions:
 
-- `@{field: value, …}` follows a record in its own notation and says the rest: documentation, metadata, denotations.
-  It stands after the name of a graph, and after the type of an attribute, which its value follows.
-- The header `<…>` of a model or function takes every field that has no place of its own.
-- `= raw_data: {1.0, 2.0}` is data in `raw_data`: its elements where these are at most 64 and give the same bytes when
-  read, else its bytes in base64.  Without `raw_data:` the braces hold the entries of the typed field as stored:
-  floats of 16 bits by their bits.
-- Bytes are a string, `base64 "…"` or `hex "…"`.  The escapes of a string are `\\"` and `\\\\`; in a string `b"…"` also
+- `@{field: value, …}` after a record in its own notation sets its other fields: documentation, metadata,
+  denotations.  In a graph it follows the name; in an attribute it follows the type and precedes the value.
+- The header `<…>` of a model or function accepts every field without a notation of its own.
+- `= raw_data: {1.0, 2.0}` is data in `raw_data`: printed as elements if there are at most 64 and they parse back to
+  the same bytes, else as base64.  Without `raw_data:` the braces contain the entries of the typed field as stored;
+  16-bit floats as their bit patterns.
+- Bytes are a string, `base64 "…"` or `hex "…"`.  The escapes of a string are `\\"` and `\\\\`; a string `b"…"` also has
   `\\x9f`, a byte of its UTF-8.
 - `.Op` is an operator whose domain is set to `""`, as in the onnx package; without the dot, its domain is absent.
-  Likewise `18` is an opset without domain.  Every name may be quoted, words of the syntax have to be.
-- `?` is a type that says nothing, `undefined` an element type of 0; enums are names of onnx.proto or numbers.
-- `nan(0x7fc00001)` is a NaN by its bits.
-- `unknown: [hex "9a0601"]` among the fields are fields that the message's table lacks, each with its tag.
-- `...` stands for entries that `to_text` left out on request; such a text cannot be read.
+  Likewise `18` is an opset without domain.  Any name may be quoted; reserved words must be.
+- `?` is an empty type, `undefined` the element type 0; enums are names from onnx.proto or numbers.
+- `nan(0x7fc00001)` is a NaN with that bit pattern.
+- `unknown: [hex "9a0601"]` among the fields lists fields that the message does not declare, each with its tag.
+- `...` replaces entries that `to_text` omitted on request; such a text cannot be parsed.
 """
 
 from sardonyx._src.proto.text.parser import from_text

@@ -1,4 +1,4 @@
-"""Elements of `raw_data` as text, for all element types of fixed width."""
+"""Conversion between `raw_data` and the text of its elements, for all element types of fixed width."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 from sardonyx._src import dtypes
 from sardonyx._src.dtypes import Array, DataType
 from sardonyx._src.proto.record import Payload
-from sardonyx._src.proto.text.numbers import Unfit, float_texts, float_values, whole_numbers
+from sardonyx._src.proto.text.numbers import NumberOutOfRange, float_texts, float_values, parse_integers
 
-PARTS = {DataType.COMPLEX64: DataType.FLOAT, DataType.COMPLEX128: DataType.DOUBLE}
+COMPLEX_PARTS = {DataType.COMPLEX64: DataType.FLOAT, DataType.COMPLEX128: DataType.DOUBLE}
 
 
-def raw_texts(data: Payload, dtype: DataType, dims: Sequence[int], most: int) -> list[str] | None:
-    """The elements of raw data as text, the first `most` of them; None if the data does not fit dtype and dims.
+def raw_texts(data: Payload, dtype: DataType, dims: Sequence[int], max_elements: int) -> list[str] | None:
+    """The elements of raw data as text, at most `max_elements` of them; None if the data do not fit dtype and dims.
 
-    A complex element makes two texts, its real and its imaginary part.
+    A complex element gives two texts: its real and its imaginary part.
     """
     if dtype in (DataType.STRING, DataType.UNDEFINED) or any(dim < 0 for dim in dims):
         return None
     if memoryview(data).nbytes != dtypes.nbytes(dtype, dtypes.element_count(dims)):
         return None
-    return element_texts(dtypes.unpack(data, dtype, dims).reshape(-1)[:most], dtype)
+    return element_texts(dtypes.unpack(data, dtype, dims).reshape(-1)[:max_elements], dtype)
 
 
 def element_texts(flat: Array, dtype: DataType) -> list[str]:
-    if dtype in PARTS:
-        return element_texts(flat.view(PARTS[dtype].numpy), PARTS[dtype])
+    if dtype in COMPLEX_PARTS:
+        return element_texts(flat.view(COMPLEX_PARTS[dtype].numpy), COMPLEX_PARTS[dtype])
     if dtype in (DataType.FLOAT, DataType.DOUBLE):
         return float_texts(flat, dtype.text)
     if dtype.is_float:
@@ -40,36 +40,38 @@ def element_texts(flat: Array, dtype: DataType) -> list[str]:
 
 
 def shortest(value: float, dtype: DataType) -> str:
-    """The float with as few digits as give the same element of `dtype`."""
-    if np.isfinite(value) and dtype.bits >= 8:  # smaller ones have few digits, and round 8 down to 7.5
+    """The shortest decimal that rounds to the same element of `dtype`."""
+    if np.isfinite(value) and dtype.bits >= 8:  # narrower types have few digits, and round 8 to 7.5
         for digits in range(1, 7):
             text = str(float(f"{value:.{digits}g}"))
-            with np.errstate(over="ignore"):  # fewer digits may be more than the type has
-                again = np.array(float(text)).astype(dtype.numpy)
-            if float(again) == value:
+            with np.errstate(over="ignore"):  # fewer digits may be out of range
+                rounded = np.array(float(text)).astype(dtype.numpy)
+            if float(rounded) == value:
                 return text
     return str(value)
 
 
 def raw_data(texts: Sequence[str], dtype: DataType, dims: Sequence[int]) -> bytes:
-    """The raw data of elements that were written as text.
+    """The raw data of elements given as text; floats are rounded.
 
-    Floats are rounded.  ValueError for a wrong number of elements; Unfit for one that `dtype` cannot hold, as a
-    fraction where it has integers.
+    Raises ValueError for a wrong number of elements, and NumberOutOfRange for an element that `dtype` cannot
+    represent.
     """
     if dtype in (DataType.STRING, DataType.UNDEFINED):
         raise ValueError(
-            f'raw data of {dtype.text} has no elements to write; give its bytes, as in `base64 "…"`'
+            f'raw data of {dtype.text} must be written as bytes; got elements; write `base64 "…"`'
         )
-    wanted = dtypes.element_count(dims) * (2 if dtype in PARTS else 1)
-    if len(texts) != wanted:
-        raise ValueError(f"raw data of {dtype.text}{list(dims)} has {wanted} numbers, found {len(texts)}")
+    expected = dtypes.element_count(dims) * (2 if dtype in COMPLEX_PARTS else 1)
+    if len(texts) != expected:
+        raise ValueError(
+            f"raw data of {dtype.text}{list(dims)} must have {expected} numbers; got {len(texts)}"
+        )
     return bytes(dtypes.pack(elements(texts, dtype).reshape(dims), dtype))
 
 
 def elements(texts: Sequence[str], dtype: DataType) -> Array:
-    if dtype in PARTS:
-        return floats(texts, PARTS[dtype]).view(dtype.numpy)
+    if dtype in COMPLEX_PARTS:
+        return floats(texts, COMPLEX_PARTS[dtype]).view(dtype.numpy)
     return floats(texts, dtype) if dtype.is_float else integers(texts, dtype)
 
 
@@ -78,22 +80,22 @@ def floats(texts: Sequence[str], dtype: DataType) -> Array:
         return float_values(texts, dtype.text)
     for index, text in enumerate(texts):
         if text[-1] == ")":
-            raise Unfit(
-                f"{text[:40]} does not fit {dtype.text}; give the bytes of the tensor to keep a NaN's bits",
+            raise NumberOutOfRange(
+                f"an element must fit in {dtype.text}; got {text[:40]}; write the tensor as bytes to preserve NaN bits",
                 index,
             )
     wide = np.array(list(map(float, texts)), np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = wide.astype(dtype.numpy)
-    # float() makes `1e400` infinite; types of 8 bits make a NaN of what is too large, smaller ones their largest number.
+    # float() maps `1e400` to infinity; 8-bit types map out-of-range numbers to NaN, narrower ones saturate.
     named = np.array(["n" in text.lower() for text in texts], bool)
-    back = narrow.astype(np.float64)
-    number = np.isfinite(back) & (
+    widened = narrow.astype(np.float64)
+    number = np.isfinite(widened) & (
         (dtype.bits >= 8) | (np.abs(wide) <= float(ml_dtypes.finfo(dtype.numpy).max))
     )
-    good = np.where(named, equal_or_nan(wide, back), number)
+    good = np.where(named, equal_or_nan(wide, widened), number)
     for index in np.flatnonzero(~good).tolist():
-        raise Unfit(f"{texts[index].strip()[:40]} does not fit {dtype.text}", index)
+        raise NumberOutOfRange(f"an element must fit in {dtype.text}; got {texts[index].strip()[:40]}", index)
     return narrow
 
 
@@ -104,6 +106,6 @@ def equal_or_nan(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.b
 def integers(texts: Sequence[str], dtype: DataType) -> Array:
     bits = 1 if dtype is DataType.BOOL else dtype.bits
     low, high = (-1 << bits - 1, (1 << bits - 1) - 1) if dtype.is_signed else (0, (1 << bits) - 1)
-    values = whole_numbers(texts, low, high, dtype.text)
+    values = parse_integers(texts, low, high, dtype.text)
     wide: np.dtype[Any] = np.dtype(np.uint64 if high >> 63 else np.int64)
     return np.array(values, wide).astype(dtype.numpy)

@@ -1,4 +1,4 @@
-"""Tokens of the textual syntax, one ahead, and the errors that name what was found instead of what was wanted."""
+"""Lexer of ONNX textual syntax, with one token of lookahead and errors of the form "expected X, got Y"."""
 
 from __future__ import annotations
 
@@ -8,38 +8,40 @@ from typing import TypeVar
 
 from sardonyx._src.errors import LimitError, TextError
 from sardonyx._src.proto.record import Numbers
-from sardonyx._src.proto.text.numbers import FORMATS, WHOLE, Unfit, number_values
-from sardonyx._src.proto.text.words import NOT_FINITE, unquoted
+from sardonyx._src.proto.text.numbers import FLOAT_FORMATS, INTEGER_PATTERN, NumberOutOfRange, number_values
+from sardonyx._src.proto.text.words import NOT_FINITE, unquote
 from sardonyx._src.proto.wire import Limits
 
-SPACE = r"[ \t\r\n\f\v]*+(?:\#[^\n]*+[ \t\r\n\f\v]*+)*+"
-NUMBER = r"-?[0-9]++(?:\.[0-9]*+)?+(?:[eE][+-]?[0-9]++)?+"
-TOKEN = re.compile(
-    rf"""{SPACE}(?:
+SPACE_PATTERN = r"[ \t\r\n\f\v]*+(?:\#[^\n]*+[ \t\r\n\f\v]*+)*+"
+NUMBER_PATTERN = r"-?[0-9]++(?:\.[0-9]*+)?+(?:[eE][+-]?[0-9]++)?+"
+TOKEN_PATTERN = re.compile(
+    rf"""{SPACE_PATTERN}(?:
         (?P<string>b?"[^"\\]*+(?:\\.[^"\\]*+)*+")
-      | (?P<number>{NUMBER}|-(?i:inf(?:inity)?|nan)(?![A-Za-z0-9_])|nan\(0x[0-9A-Fa-f]+\))
+      | (?P<number>{NUMBER_PATTERN}|-(?i:inf(?:inity)?|nan)(?![A-Za-z0-9_])|nan\(0x[0-9A-Fa-f]+\))
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*+)
       | (?P<sign>=>|@\{{|\.\.\.|[<>()\[\]{{}}=,:.@?])
       | (?P<end>\Z)
     )""",
     re.VERBOSE | re.DOTALL,
 )
-BLANK = re.compile(SPACE, re.VERBOSE)
-# Lists of numbers are read at one go where no comment stands among them.
-GAP = r"[ \t\r\n\f\v]*+"
-ONE = rf"(?:{NUMBER}|-?(?i:inf(?:inity)?|nan)(?:\(0x[0-9A-Fa-f]++\))?)"
-NUMBERS = re.compile(rf"{ONE}{GAP}(?:,{GAP}{ONE}{GAP})*+")
-WHOLES = re.compile(rf"-?[0-9]++{GAP}(?:,{GAP}-?[0-9]++{GAP})*+")
-T = TypeVar("T")
+BLANK_PATTERN = re.compile(SPACE_PATTERN, re.VERBOSE)
+# A list of numbers without comments is matched by one regular expression, which is fast.
+GAP_PATTERN = r"[ \t\r\n\f\v]*+"
+LIST_NUMBER = rf"(?:{NUMBER_PATTERN}|-?(?i:inf(?:inity)?|nan)(?:\(0x[0-9A-Fa-f]++\))?)"
+NUMBER_LIST = re.compile(rf"{LIST_NUMBER}{GAP_PATTERN}(?:,{GAP_PATTERN}{LIST_NUMBER}{GAP_PATTERN})*+")
+INTEGER_LIST = re.compile(rf"-?[0-9]++{GAP_PATTERN}(?:,{GAP_PATTERN}-?[0-9]++{GAP_PATTERN})*+")
+Converted = TypeVar("Converted")
 
 
 class Lexer:
-    """A text and the token at hand: its kind (number, name, string, sign, end), its text, and where it starts."""
+    """A text and the current token: its kind (number, name, string, sign, end), its text and its position."""
 
     def __init__(self, text: str, source: str = "", limits: Limits | None = None) -> None:
         limits = limits or Limits()
         if len(text) > limits.size:
-            raise LimitError(f"the text has {len(text)} characters, more than {limits.size}", limit="size")
+            raise LimitError(
+                f"the text must have at most {limits.size} characters; got {len(text)}", limit="size"
+            )
         self.text, self.source, self.limits = text, source, limits
         self.depth = limits.nesting
         self.start = self.stop = 0
@@ -47,48 +49,51 @@ class Lexer:
         self.advance()
 
     def advance(self) -> str:
-        """Steps to the next token; returns the text of the one left behind."""
-        left = self.value
-        found = TOKEN.match(self.text, self.stop)
-        if found is None:
+        """Advances to the next token; returns the text of the previous one."""
+        consumed = self.value
+        match = TOKEN_PATTERN.match(self.text, self.stop)
+        if match is None:
             raise self.illegal()
-        kind = found.lastgroup
-        assert kind is not None, "one of the groups of TOKEN takes part in every match"
-        self.kind, self.value = kind, found[kind]
-        self.start, self.stop = found.span(kind)
-        return left
+        kind = match.lastgroup
+        assert kind is not None, "every match of TOKEN_PATTERN has a group"
+        self.kind, self.value = kind, match[kind]
+        self.start, self.stop = match.span(kind)
+        return consumed
 
     def illegal(self) -> TextError:
-        space = BLANK.match(self.text, self.stop)
-        assert space is not None, "BLANK matches nothing, too"
-        at = space.end()
-        if self.text.startswith(('"', 'b"'), at):
-            return self.error("this string has no closing quote", at)
+        space = BLANK_PATTERN.match(self.text, self.stop)
+        assert space is not None, "BLANK_PATTERN matches the empty string"
+        position = space.end()
+        if self.text.startswith(('"', 'b"'), position):
+            return self.error("a string must have a closing quote", position)
         return self.error(
-            f"{self.text[at]!r} begins no name, number, string or sign; quote names that need it", at
+            f"expected a name, number, string or sign, got {self.text[position]!r}; quote names with other characters",
+            position,
         )
 
     # --- errors and limits ---
 
-    def error(self, why: str, at: int | None = None) -> TextError:
-        """The error at a place in the text, by default at the token at hand."""
-        at = self.start if at is None else at
-        line, begin = self.text.count("\n", 0, at) + 1, self.text.rfind("\n", 0, at) + 1
-        return TextError(why, line=line, column=at - begin + 1, source=self.source)
+    def error(self, why: str, position: int | None = None) -> TextError:
+        """An error at a position in the text, by default at the current token."""
+        position = self.start if position is None else position
+        line, begin = self.text.count("\n", 0, position) + 1, self.text.rfind("\n", 0, position) + 1
+        return TextError(why, line=line, column=position - begin + 1, source=self.source)
 
-    def expected(self, wanted: str) -> TextError:
+    def expected_error(self, expectation: str) -> TextError:
         if self.value == "...":
-            return self.error("`...` stands for data that was left out when this text was printed")
-        found = f"`{self.value}`" if len(self.value) < 40 else f"`{self.value[:36]}…`"
+            return self.error(
+                "data must be complete; got `...`, which replaces data that was omitted when this text was printed"
+            )
+        actual = f"`{self.value}`" if len(self.value) < 40 else f"`{self.value[:36]}…`"
         return self.error(
-            f"expected {wanted}, found {'the end of the text' if self.kind == 'end' else found}"
+            f"expected {expectation}, got {'the end of the text' if self.kind == 'end' else actual}"
         )
 
     def enter(self) -> None:
-        """Counts a message that can hold messages of its own kind; `leave` ends it."""
+        """Counts a message that can contain messages of its own kind, up to the matching `leave`."""
         self.depth -= 1
         if self.depth < 0:
-            what = f"{self.error('messages are nested more than')} {self.limits.nesting} levels deep"
+            what = f"{self.error('messages must be nested at most')} {self.limits.nesting} levels deep"
             raise LimitError(what, limit="nesting")
 
     def leave(self) -> None:
@@ -96,7 +101,7 @@ class Lexer:
 
     # --- signs and names ---
 
-    def at(self, sign: str) -> bool:
+    def is_at(self, sign: str) -> bool:
         return self.value == sign and self.kind == "sign"
 
     def take(self, sign: str) -> bool:
@@ -105,19 +110,19 @@ class Lexer:
             return True
         return False
 
-    def before(self, *signs: str) -> bool:
-        """Whether one of the signs follows the token at hand."""
-        space = BLANK.match(self.text, self.stop)
-        assert space is not None, "BLANK matches nothing, too"
+    def is_followed_by(self, *signs: str) -> bool:
+        """Whether one of the signs follows the current token."""
+        space = BLANK_PATTERN.match(self.text, self.stop)
+        assert space is not None, "BLANK_PATTERN matches the empty string"
         return self.text.startswith(signs, space.end())
 
     def expect(self, sign: str, where: str) -> None:
-        """Takes the sign; `where` says after or around what it stands."""
+        """Consumes the sign; `where` describes its position in the error message."""
         if not self.take(sign):
-            raise self.expected(f"`{sign}` {where}")
+            raise self.expected_error(f"`{sign}` {where}")
 
-    def items(self, close: str, where: str) -> Iterator[None]:
-        """Steps through a list separated by commas, up to and including `close`."""
+    def iterate_items(self, close: str, where: str) -> Iterator[None]:
+        """Iterates over a comma-separated list, up to and including `close`; the caller reads each item."""
         if self.take(close):
             return
         while True:
@@ -125,23 +130,23 @@ class Lexer:
             if self.take(close):
                 return
             if not self.take(","):
-                raise self.expected(f"`,` or `{close}` {where}")
+                raise self.expected_error(f"`,` or `{close}` {where}")
 
-    def name(self, what: str) -> str:
+    def read_name(self, what: str) -> str:
         """An identifier."""
         if self.kind != "name":
-            raise self.expected(what)
+            raise self.expected_error(what)
         return self.advance()
 
-    def quotable(self, what: str) -> str:
-        """An identifier, or a name in quotes."""
-        return self.string(what) if self.kind == "string" else self.name(what)
+    def read_quotable_name(self, what: str) -> str:
+        """An identifier or a quoted name."""
+        return self.read_string(what) if self.kind == "string" else self.read_name(what)
 
-    def string(self, what: str) -> str:
+    def read_string(self, what: str) -> str:
         if self.kind != "string":
-            raise self.expected(what)
+            raise self.expected_error(what)
         try:
-            text = unquoted(self.value)
+            text = unquote(self.value)
         except ValueError as error:
             raise self.error(str(error)) from None
         self.advance()
@@ -149,46 +154,46 @@ class Lexer:
 
     # --- numbers ---
 
-    def at_number(self) -> bool:
+    def is_at_number(self) -> bool:
         return self.kind == "number" or (self.kind == "name" and self.value.lower() in NOT_FINITE)
 
-    def at_whole(self) -> bool:
-        """Whether the token is a number without point and exponent."""
-        return self.kind == "number" and WHOLE.fullmatch(self.value) is not None
+    def is_at_integer(self) -> bool:
+        """Whether the token is a number without a decimal point or an exponent."""
+        return self.kind == "number" and INTEGER_PATTERN.fullmatch(self.value) is not None
 
-    def number_text(self, whole: bool, what: str) -> str:
-        if not (self.at_whole() if whole else self.at_number()):
-            raise self.expected(what)
+    def read_number_text(self, integer: bool, what: str) -> str:
+        if not (self.is_at_integer() if integer else self.is_at_number()):
+            raise self.expected_error(what)
         return self.advance()
 
-    def number_texts(self, close: str, whole: bool, what: str) -> list[str]:
+    def read_number_texts(self, close: str, integer: bool, what: str) -> list[str]:
         """The numbers of a list, up to and including `close`."""
-        found = (WHOLES if whole else NUMBERS).match(self.text, self.start)
-        if found and self.text.startswith(close, found.end()):
-            self.stop = found.end() + 1
+        match = (INTEGER_LIST if integer else NUMBER_LIST).match(self.text, self.start)
+        if match and self.text.startswith(close, match.end()):
+            self.stop = match.end() + 1
             self.advance()
-            return "".join(found[0].split()).split(",")
-        return [self.number_text(whole, what) for _ in self.items(close, f"after {what}")]
+            return "".join(match[0].split()).split(",")
+        return [self.read_number_text(integer, what) for _ in self.iterate_items(close, f"after {what}")]
 
-    def number(self, kind: str, what: str) -> int | float:
-        """A number of a field kind, as `int64` or `float`."""
+    def read_number(self, kind: str, what: str) -> int | float:
+        """A number of a field kind such as `int64` or `float`."""
         begin = self.start
-        texts = [self.number_text(kind not in FORMATS, what)]
-        return self.converted(begin, lambda: number_values(texts, kind, False))[0]
+        texts = [self.read_number_text(kind not in FLOAT_FORMATS, what)]
+        return self.convert_numbers(begin, lambda: number_values(texts, kind, False))[0]
 
-    def numbers(
+    def read_numbers(
         self, kind: str, close: str, what: str, packed: bool = False
     ) -> Numbers[int] | Numbers[float]:
-        """The list of numbers of a field kind, up to and including `close`; `what` names one of them."""
+        """A list of numbers of a field kind, up to and including `close`; `what` describes one number in errors."""
         begin = self.start
-        texts = self.number_texts(close, kind not in FORMATS, what)
-        return self.converted(begin, lambda: number_values(texts, kind, packed))
+        texts = self.read_number_texts(close, kind not in FLOAT_FORMATS, what)
+        return self.convert_numbers(begin, lambda: number_values(texts, kind, packed))
 
-    def converted(self, begin: int, convert: Callable[[], T]) -> T:
-        """What `convert` makes of the numbers of a list that begins at `begin`."""
+    def convert_numbers(self, begin: int, convert: Callable[[], Converted]) -> Converted:
+        """The result of `convert` for a list of numbers at `begin`; its errors get the position of the number."""
         try:
             return convert()
-        except Unfit as error:
+        except NumberOutOfRange as error:
             why, index = str(error), error.index
         except ValueError as error:
             raise self.error(str(error), begin) from None

@@ -1,4 +1,4 @@
-"""Numbers as text: the shortest decimals that read back as the same floats, and integers within their range."""
+"""Conversion between numbers and text: shortest round-trip decimals for floats, range-checked integers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from numpy.typing import NDArray
 
 from sardonyx._src.proto.record import RANGES, Numbers
 
-FORMATS: dict[str, tuple[np.dtype[Any], np.dtype[Any], int]] = {  # floats, their bits, the bits of NaN
+FLOAT_FORMATS: dict[
+    str, tuple[np.dtype[Any], np.dtype[Any], int]
+] = {  # dtype, dtype of its bits, bits of the quiet NaN
     "float": (np.dtype("<f4"), np.dtype("<u4"), 0x7FC00000),
     "double": (np.dtype("<f8"), np.dtype("<u8"), 0x7FF8000000000000),
 }
-INTEGERS: dict[str, np.dtype[Any]] = {
+INTEGER_DTYPES: dict[str, np.dtype[Any]] = {
     "int32": np.dtype("<i4"),
     "int64": np.dtype("<i8"),
     "uint64": np.dtype("<u8"),
     "enum": np.dtype("<i4"),
 }
-WHOLE = re.compile(r"-?[0-9]+")
-LONG = 256  # numbers; a packed field at least this long is read as an array
+INTEGER_PATTERN = re.compile(r"-?[0-9]+")
+ARRAY_FROM = 256  # numbers; a packed field at least this long becomes an array
 
 
-class Unfit(ValueError):
-    """The number at `index` of a list cannot be what it should be."""
+class NumberOutOfRange(ValueError):
+    """The number at `index` of a list does not fit its type."""
 
     def __init__(self, why: str, index: int) -> None:
         super().__init__(why)
@@ -34,23 +36,23 @@ class Unfit(ValueError):
 
 
 def float_texts(values: Numbers[float] | Sequence[float], kind: str) -> list[str]:
-    """Each float as text; `nan` and `-nan` are the quiet ones without payload, other NaNs give their bits."""
-    floats, _, _ = FORMATS[kind]
-    with np.errstate(invalid="ignore"):  # a signalling NaN becomes quiet, as in a file
+    """Each float as text: quiet NaNs without payload as `nan` and `-nan`, other NaNs as their bits."""
+    floats, _, _ = FLOAT_FORMATS[kind]
+    with np.errstate(invalid="ignore"):  # a signalling NaN becomes quiet
         array = np.asarray(values, floats)
     texts = list(map(str, array))
     if not texts:
         return texts
-    # Reading goes through 64 bits, which for a few decimals rounds differently than one step would.
-    back = np.fromiter(map(float, texts), np.float64, len(texts)).astype(floats)
-    for index in np.flatnonzero(back != array):
+    # Parsing rounds twice, to double and then to float, which differs from one rounding for a few decimals.
+    parsed = np.fromiter(map(float, texts), np.float64, len(texts)).astype(floats)
+    for index in np.flatnonzero(parsed != array):
         value = array[index]
         texts[index] = nan_text(value, kind) if np.isnan(value) else repr(float(value))
     return texts
 
 
 def nan_text(value: np.floating[Any], kind: str) -> str:
-    _, integers, quiet = FORMATS[kind]
+    _, integers, quiet = FLOAT_FORMATS[kind]
     bits = int(value.view(integers))
     sign = 1 << (8 * integers.itemsize - 1)
     if bits & ~sign == quiet:
@@ -59,8 +61,8 @@ def nan_text(value: np.floating[Any], kind: str) -> str:
 
 
 def float_values(texts: Sequence[str], kind: str) -> NDArray[np.floating[Any]]:
-    """The floats that texts mean, rounded to the kind; Unfit for one that is too large for it."""
-    floats, integers, _ = FORMATS[kind]
+    """The floats that the texts represent, rounded to the kind; raises NumberOutOfRange for one that is too large."""
+    floats, integers, _ = FLOAT_FORMATS[kind]
     marked = [index for index, text in enumerate(texts) if text[-1] == ")"]
     if marked:
         values = float_values(["nan" if text[-1] == ")" else text for text in texts], kind)
@@ -70,42 +72,44 @@ def float_values(texts: Sequence[str], kind: str) -> NDArray[np.floating[Any]]:
         values = np.array(list(map(float, texts)), np.float64).astype(floats)
     for index in np.flatnonzero(np.isinf(values)).tolist():
         if "n" not in texts[index].lower():  # of "inf"
-            raise Unfit(
-                f"{texts[index].strip()} does not fit {kind}: it is larger than {np.finfo(floats).max}", index
+            raise NumberOutOfRange(
+                f"a {kind} must be at most {np.finfo(floats).max}; got {texts[index].strip()}", index
             )
     return values
 
 
 def nan_bits(text: str, index: int, kind: str) -> int:
-    _, integers, quiet = FORMATS[kind]
+    _, integers, quiet = FLOAT_FORMATS[kind]
     bits = int(text[text.index("(") + 1 : -1], 16)
     infinity = quiet & quiet << 1
     if not infinity < bits & ~(1 << (8 * integers.itemsize - 1)) < 2 * quiet - infinity:
-        raise Unfit(f"{text} is not a NaN of {8 * integers.itemsize} bits", index)
+        raise NumberOutOfRange(
+            f"the bits must be those of a {8 * integers.itemsize}-bit NaN; got {text}", index
+        )
     return bits
 
 
 def int_values(texts: Sequence[str], kind: str) -> list[int]:
-    """The integers that texts mean; Unfit for one out of the kind's range."""
-    return whole_numbers(texts, RANGES[kind].start, RANGES[kind].stop - 1, kind)
+    """The integers that the texts represent; raises NumberOutOfRange for one outside the range of the kind."""
+    return parse_integers(texts, RANGES[kind].start, RANGES[kind].stop - 1, kind)
 
 
-def whole_numbers(texts: Sequence[str], low: int, high: int, kind: str) -> list[int]:
+def parse_integers(texts: Sequence[str], low: int, high: int, kind: str) -> list[int]:
     values: list[int] = []
     for index, text in enumerate(texts):
-        value = int(text) if len(text) < 100 else high + 1  # int() balks at thousands of digits
+        value = int(text) if len(text) < 100 else high + 1  # int() rejects thousands of digits
         if not low <= value <= high:
-            raise Unfit(f"{text.strip()[:40]} does not fit {kind}: wanted {low} to {high}", index)
+            raise NumberOutOfRange(f"{kind} must be from {low} to {high}; got {text.strip()[:40]}", index)
         values.append(value)
     return values
 
 
 def number_values(texts: Sequence[str], kind: str, packed: bool) -> Numbers[int] | Numbers[float]:
-    """A repeated field of numbers: a list, or an array where the field is packed and long."""
-    if kind not in FORMATS:
+    """The value of a repeated field of numbers: a list, or an array if the field is packed and long."""
+    if kind not in FLOAT_FORMATS:
         numbers = int_values(texts, kind)
-        return np.array(numbers, INTEGERS[kind]) if packed and len(numbers) >= LONG else numbers
+        return np.array(numbers, INTEGER_DTYPES[kind]) if packed and len(numbers) >= ARRAY_FROM else numbers
     array = float_values(texts, kind)
-    # A list would make a signalling NaN quiet.
+    # A Python float would make a signalling NaN quiet.
     exact = any(text[-1] == ")" for text in texts)
-    return array if packed and (exact or len(array) >= LONG) else cast("list[float]", array.tolist())
+    return array if packed and (exact or len(array) >= ARRAY_FROM) else cast("list[float]", array.tolist())

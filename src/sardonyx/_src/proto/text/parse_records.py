@@ -1,4 +1,4 @@
-"""Reads any record: in the notation of its own that a message may have, or as `{field: value, …}`."""
+"""Parser of any record: in the notation of its message, or as `{field: value, …}`."""
 
 from __future__ import annotations
 
@@ -10,126 +10,132 @@ from typing import TypeAlias, TypeVar, cast
 from sardonyx._src.proto.messages import GraphProto, MapProto, OptionalProto, SequenceProto, TypeProto
 from sardonyx._src.proto.record import Field, Record
 from sardonyx._src.proto.text.lexer import Lexer
-from sardonyx._src.proto.text.words import ENUMS, unquoted_bytes
+from sardonyx._src.proto.text.words import ENUMS, unquote_bytes
 
-R = TypeVar("R", bound=Record)
-Reader: TypeAlias = Callable[[Lexer], R]
-READERS: dict[type[Record], Reader[Record]] = {}  # of the messages that have a notation of their own
+RecordT = TypeVar("RecordT", bound=Record)
+RecordReader: TypeAlias = Callable[[Lexer], RecordT]
+RECORD_READERS: dict[
+    type[Record], RecordReader[Record]
+] = {}  # by message, for those with a notation of their own
 RECURSIVE = (GraphProto, TypeProto, SequenceProto, MapProto, OptionalProto)
 
 
-def reads(message: type[R]) -> Callable[[Reader[R]], Reader[R]]:
-    """Registers the reader of a message's own notation."""
+def register_reader(message: type[RecordT]) -> Callable[[RecordReader[RecordT]], RecordReader[RecordT]]:
+    """Registers the parser of the notation of a message."""
 
-    def register(reader: Reader[R]) -> Reader[R]:
-        READERS[message] = reader
+    def register(reader: RecordReader[RecordT]) -> RecordReader[RecordT]:
+        RECORD_READERS[message] = reader
         return reader
 
     return register
 
 
-def read(p: Lexer, message: type[R]) -> R:
-    reader = READERS.get(message)
-    if reader is not None and not p.at("{"):
-        return cast(R, reader(p))
-    p.expect("{", f"of a {message.__name__}")
-    found = message()
+def read(lexer: Lexer, message: type[RecordT]) -> RecordT:
+    reader = RECORD_READERS.get(message)
+    if reader is not None and not lexer.is_at("{"):
+        return cast(RecordT, reader(lexer))
+    lexer.expect("{", f"of a {message.__name__}")
+    record = message()
     if message not in RECURSIVE:
-        read_fields(p, found, "}")
-        return found
-    p.enter()
-    read_fields(p, found, "}")
-    p.leave()
-    return found
+        read_fields(lexer, record, "}")
+        return record
+    lexer.enter()
+    read_fields(lexer, record, "}")
+    lexer.leave()
+    return record
 
 
-def read_extras(p: Lexer, found: Record, apart: Container[str] = ()) -> None:
-    """`@{field: value, …}` after a record's own notation: what that cannot say."""
-    if p.take("@{"):
-        read_fields(p, found, "}", apart)
+def read_extras(lexer: Lexer, record: Record, excluded: Container[str] = ()) -> None:
+    """`@{field: value, …}` after the notation of a record: the fields that the notation does not cover."""
+    if lexer.take("@{"):
+        read_fields(lexer, record, "}", excluded)
 
 
-def read_fields(p: Lexer, found: Record, close: str, apart: Container[str] = ()) -> None:
-    """`field: value, …` up to and including `close`; the fields `apart` have a place of their own elsewhere."""
-    message = type(found)
-    for _ in p.items(close, f"after a field of {message.__name__}"):
-        at = p.start
-        name = p.name(f"the name of a field of {message.__name__}")
-        p.expect(":", f"after the field's name `{name}`")
+def read_fields(lexer: Lexer, record: Record, close: str, excluded: Container[str] = ()) -> None:
+    """`field: value, …` up to and including `close`; the fields `excluded` are written elsewhere."""
+    message = type(record)
+    for _ in lexer.iterate_items(close, f"after a field of {message.__name__}"):
+        start = lexer.start
+        name = lexer.read_name(f"the name of a field of {message.__name__}")
+        lexer.expect(":", f"after the field's name `{name}`")
         if name == "unknown":
-            read_unknown(p, found)
+            read_unknown(lexer, record)
             continue
-        field = settable(p, found, name, at, apart)
-        value = read_list(p, field, message) if field.repeated else read_value(p, field, message)
-        setattr(found, name, value)
+        field = settable(lexer, record, name, start, excluded)
+        value = read_list(lexer, field, message) if field.repeated else read_value(lexer, field, message)
+        setattr(record, name, value)
 
 
-def settable(p: Lexer, found: Record, name: str, at: int, apart: Container[str]) -> Field:
-    """The field called `name`, which stands at `at`, if it may be set here."""
-    message = type(found)
+def settable(lexer: Lexer, record: Record, name: str, start: int, excluded: Container[str]) -> Field:
+    """The field `name`, whose name is at `start` in the text; raises TextError if it cannot be set here."""
+    message = type(record)
     field = message.BY_NAME.get(name)
     if field is None:
-        raise p.error(f"{message.__name__} has no field `{name}`; it has {', '.join(message.BY_NAME)}", at)
-    if name in apart:
-        raise p.error(f"`{name}` has a place of its own in a {message.__name__}; write it there", at)
+        raise lexer.error(
+            f"a field of {message.__name__} must be one of {', '.join(message.BY_NAME)}; got `{name}`", start
+        )
+    if name in excluded:
+        raise lexer.error(
+            f"`{name}` must be written in the notation of a {message.__name__}; got it as a field", start
+        )
     for other in message.FIELDS:
-        if found.has(other.name) and (other is field or (field.oneof and other.oneof == field.oneof)):
-            beside = "" if other is field else f", which excludes `{name}`"
-            raise p.error(f"`{other.name}` of this {message.__name__} is already set{beside}", at)
+        if record.has(other.name) and (other is field or (field.oneof and other.oneof == field.oneof)):
+            exclusion = "" if other is field else f", which excludes `{name}`"
+            raise lexer.error(f"`{other.name}` of this {message.__name__} is already set{exclusion}", start)
     return field
 
 
-def read_list(p: Lexer, field: Field, message: type[Record]) -> object:
-    p.expect("[", f"of the list `{field.name}`")
+def read_list(lexer: Lexer, field: Field, message: type[Record]) -> object:
+    lexer.expect("[", f"of the list `{field.name}`")
     what = f"a value of `{field.name}`"
     if field.kind not in ("string", "bytes", "message"):
-        return p.numbers(field.kind, "]", what, field.packed)
-    return [read_value(p, field, message) for _ in p.items("]", f"after {what}")]
+        return lexer.read_numbers(field.kind, "]", what, field.packed)
+    return [read_value(lexer, field, message) for _ in lexer.iterate_items("]", f"after {what}")]
 
 
-def read_value(p: Lexer, field: Field, message: type[Record]) -> object:
+def read_value(lexer: Lexer, field: Field, message: type[Record]) -> object:
     if field.message is not None:
-        return read(p, field.message)
+        return read(lexer, field.message)
     what = f"a value of `{field.name}`"
     if field.kind == "string":
-        return p.string(f"a string in quotes as `{field.name}`")
+        return lexer.read_string(f"a string in quotes as `{field.name}`")
     if field.kind == "bytes":
-        return read_bytes(p, what)
+        return read_bytes(lexer, what)
     names = ENUMS.get((message, field.name))
-    if names is not None and p.kind == "name":
-        if p.value not in names:
-            raise p.expected(f"one of {', '.join(names)} as `{field.name}`")
-        return names[p.advance()]
-    return p.number(field.kind, what)
+    if names is not None and lexer.kind == "name":
+        if lexer.value not in names:
+            raise lexer.expected_error(f"one of {', '.join(names)} as `{field.name}`")
+        return names[lexer.advance()]
+    return lexer.read_number(field.kind, what)
 
 
-def read_unknown(p: Lexer, found: Record) -> None:
+def read_unknown(lexer: Lexer, record: Record) -> None:
     """Unknown fields, each with its tag."""
-    p.expect("[", "of the list `unknown`")
-    for _ in p.items("]", "after an unknown field"):
-        found.keep(read_bytes(p, 'the bytes of an unknown field, as in `hex "9a0601"`'))
+    lexer.expect("[", "of the list `unknown`")
+    for _ in lexer.iterate_items("]", "after an unknown field"):
+        record.add_unknown(read_bytes(lexer, 'the bytes of an unknown field, as in `hex "9a0601"`'))
 
 
-def read_bytes(p: Lexer, what: str) -> bytes:
-    """A string literal, or `base64` or `hex` and one."""
-    coding = p.value if p.kind == "name" and p.value in ("base64", "hex") else ""
+def read_bytes(lexer: Lexer, what: str) -> bytes:
+    """A string literal, or `base64` or `hex` followed by one."""
+    coding = lexer.value if lexer.kind == "name" and lexer.value in ("base64", "hex") else ""
     if coding:
-        p.advance()
-    if p.kind != "string":
-        raise p.expected(f"a string after `{coding}`" if coding else what)
+        lexer.advance()
+    if lexer.kind != "string":
+        raise lexer.expected_error(f"a string after `{coding}`" if coding else what)
     try:
-        value = decoded(p.value, coding)
+        value = decode_literal(lexer.value, coding)
     except ValueError as error:
-        raise p.error(str(error)) from None
-    p.advance()
+        raise lexer.error(str(error)) from None
+    lexer.advance()
     return value
 
 
-def decoded(literal: str, coding: str) -> bytes:
-    data = unquoted_bytes(literal)
+def decode_literal(literal: str, coding: str) -> bytes:
+    data = unquote_bytes(literal)
     if not coding:
         return data
     try:
         return base64.b64decode(data, validate=True) if coding == "base64" else binascii.unhexlify(data)
     except binascii.Error as error:
-        raise ValueError(f"this is not {coding}: {error}") from None
+        raise ValueError(f"the string must be {coding}: {error}") from None

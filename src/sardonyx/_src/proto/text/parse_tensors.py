@@ -1,4 +1,4 @@
-"""Reads tensors: a type with numbers as dimensions, a name, and the data in one of four notations."""
+"""Parsers of tensors: a type with constant dimensions, a name, and the data in one of four notations."""
 
 from __future__ import annotations
 
@@ -16,97 +16,105 @@ from sardonyx._src.proto.messages import (
 from sardonyx._src.proto.record import Payload
 from sardonyx._src.proto.text.elements import raw_data
 from sardonyx._src.proto.text.lexer import Lexer
-from sardonyx._src.proto.text.parse_records import read, read_bytes, read_extras, reads
-from sardonyx._src.proto.text.parse_types import at_type, read_type
+from sardonyx._src.proto.text.parse_records import read, read_bytes, read_extras, register_reader
+from sardonyx._src.proto.text.parse_types import is_at_type, read_type
 from sardonyx._src.proto.text.words import DATA_TYPES
 
-DATA = "the tensor's data, as `{…}`"
+DATA_NOTATION = "the tensor's data, as `{…}`"
 
 
-@reads(TensorProto)
-def read_tensor(p: Lexer) -> TensorProto:
-    """`type name = data`; the name and the `=` may be absent."""
-    if not at_type(p):
-        raise p.expected("the type of a tensor")
-    at = p.start
-    return read_constant(p, read_type(p), at)
+@register_reader(TensorProto)
+def read_tensor(lexer: Lexer) -> TensorProto:
+    """`type name = data`; the name and the `=` are optional."""
+    if not is_at_type(lexer):
+        raise lexer.expected_error("the type of a tensor")
+    start = lexer.start
+    return read_constant(lexer, read_type(lexer), start)
 
 
-def at_constant(p: Lexer) -> bool:
-    """Whether, after a type, the name or the data of a tensor follows."""
-    return p.kind in ("name", "string") or p.at("{") or p.at("=")
+def is_at_constant(lexer: Lexer) -> bool:
+    """Whether the name or the data of a tensor follows a type."""
+    return lexer.kind in ("name", "string") or lexer.is_at("{") or lexer.is_at("=")
 
 
-def read_constant(p: Lexer, type_: TypeProto, at: int) -> TensorProto:
-    """The rest of a tensor whose type, which stands at `at`, has been read."""
-    found = typed_tensor(p, type_, at)
-    if p.kind == "string" or (p.kind == "name" and p.value != "raw_data"):
-        found.name = p.quotable("the tensor's name")
-    read_data(p, found, p.take("="))
-    return found
+def read_constant(lexer: Lexer, type_: TypeProto, start: int) -> TensorProto:
+    """The rest of a tensor after its type, which is at `start` in the text."""
+    tensor = typed_tensor(lexer, type_, start)
+    if lexer.kind == "string" or (lexer.kind == "name" and lexer.value != "raw_data"):
+        tensor.name = lexer.read_quotable_name("the tensor's name")
+    read_data(lexer, tensor, lexer.take("="))
+    return tensor
 
 
-def typed_tensor(p: Lexer, type_: TypeProto, at: int) -> TensorProto:
+def typed_tensor(lexer: Lexer, type_: TypeProto, start: int) -> TensorProto:
     """A tensor of the type, without data."""
     if (
         not isinstance(tensor := type_.tensor_type, TypeProtoTensor)
         or type_.has("denotation")
         or type_.unknown
     ):
-        raise p.error("a tensor has a plain tensor type", at)
+        raise lexer.error(
+            "the type of a tensor must be a tensor type without denotation; got another type", start
+        )
     shape = tensor.shape
     if shape is None:
-        raise p.error("a tensor has dimensions; without brackets after its element type it is a scalar", at)
+        raise lexer.error("a tensor must have dimensions; got `[]`; omit the brackets for a scalar", start)
     if any([f.name for f, _ in dim.present()] != ["dim_value"] or dim.unknown for dim in shape.dim):
-        raise p.error("the dimensions of a tensor are numbers", at)
-    found = TensorProto(data_type=tensor.elem_type)
+        raise lexer.error("the dimensions of a tensor must be numbers; got a name or `?`", start)
+    record = TensorProto(data_type=tensor.elem_type)
     if shape.dim:
-        found.dims = [dim.dim_value for dim in shape.dim]
-    return found
+        record.dims = [dim.dim_value for dim in shape.dim]
+    return record
 
 
-def read_data(p: Lexer, found: TensorProto, external: bool = True) -> None:
-    """The data, and what stands behind it; `external` allows for the list of pairs, which needs a `=`."""
-    if p.kind == "name" and p.value == "raw_data":
-        p.advance()
-        p.expect(":", "after `raw_data`")
-        found.raw_data = read_raw(p, DATA_TYPES[found.data_type], found.dims if found.has("dims") else [])
-    elif p.take("{"):
-        read_entries(p, found)
-    elif external and p.take("["):
-        found.external_data = [
-            read(p, StringStringEntryProto) for _ in p.items("]", "after a pair of external data")
+def read_data(lexer: Lexer, tensor: TensorProto, external: bool = True) -> None:
+    """The data and the `@{…}` after them; `external` allows external data, a list of pairs, which requires a `=`."""
+    if lexer.kind == "name" and lexer.value == "raw_data":
+        lexer.advance()
+        lexer.expect(":", "after `raw_data`")
+        tensor.raw_data = read_raw(
+            lexer, DATA_TYPES[tensor.data_type], tensor.dims if tensor.has("dims") else []
+        )
+    elif lexer.take("{"):
+        read_entries(lexer, tensor)
+    elif external and lexer.take("["):
+        tensor.external_data = [
+            read(lexer, StringStringEntryProto)
+            for _ in lexer.iterate_items("]", "after a pair of external data")
         ]
-        found.data_location = TensorProtoDataLocation.EXTERNAL
+        tensor.data_location = TensorProtoDataLocation.EXTERNAL
     else:
-        raise p.expected(DATA)
-    read_extras(p, found)
+        raise lexer.expected_error(DATA_NOTATION)
+    read_extras(lexer, tensor)
 
 
-def read_raw(p: Lexer, dtype: DataType, dims: list[int]) -> Payload:
-    """Bytes, or the elements in braces."""
-    if not p.take("{"):
-        return read_bytes(p, 'the elements in `{…}` or the bytes, as `base64 "…"`, after `raw_data`')
-    begin = p.start
-    whole = not (dtype.is_float or dtype.is_complex)
-    texts = p.number_texts("}", whole, f"{'an integer' if whole else 'a number'} as element of the tensor")
-    return p.converted(begin, lambda: raw_data(texts, dtype, dims))
+def read_raw(lexer: Lexer, dtype: DataType, dims: list[int]) -> Payload:
+    """The value of `raw_data`: bytes, or elements in braces."""
+    if not lexer.take("{"):
+        return read_bytes(lexer, 'the elements in `{…}` or the bytes, as `base64 "…"`, after `raw_data`')
+    begin = lexer.start
+    integer = not (dtype.is_float or dtype.is_complex)
+    texts = lexer.read_number_texts(
+        "}", integer, f"{'an integer' if integer else 'a number'} as element of the tensor"
+    )
+    return lexer.convert_numbers(begin, lambda: raw_data(texts, dtype, dims))
 
 
-def read_entries(p: Lexer, found: TensorProto) -> None:
+def read_entries(lexer: Lexer, tensor: TensorProto) -> None:
     """The entries of the typed field, as the field stores them."""
-    dtype = DATA_TYPES[found.data_type]
+    dtype = DATA_TYPES[tensor.data_type]
     if dtype is DataType.STRING:
         strings = [
-            read_bytes(p, "a string in quotes") for _ in p.items("}", "after an element of the tensor")
+            read_bytes(lexer, "a string in quotes")
+            for _ in lexer.iterate_items("}", "after an element of the tensor")
         ]
         if strings:
-            found.string_data = list(strings)
+            tensor.string_data = list(strings)
     elif dtype is DataType.UNDEFINED:
-        p.expect("}", "at once, as an undefined tensor has no entries")
+        lexer.expect("}", "immediately, as an undefined tensor has no entries")
     else:
         field = TensorProto.BY_NAME[dtypes.field_of(dtype)]
         what = "a number" if field.kind in ("float", "double") else "an integer"
-        values = p.numbers(field.kind, "}", f"{what} as element of the tensor", field.packed)
+        values = lexer.read_numbers(field.kind, "}", f"{what} as element of the tensor", field.packed)
         if isinstance(values, np.ndarray) or values:
-            setattr(found, field.name, values)
+            setattr(tensor, field.name, values)

@@ -1,4 +1,4 @@
-"""Reads types, dimensions, value infos, and the entries of the two kinds of lists of pairs."""
+"""Parsers of types, dimensions, value infos, metadata entries and opset imports."""
 
 from __future__ import annotations
 
@@ -17,129 +17,133 @@ from sardonyx._src.proto.messages import (
     ValueInfoProto,
 )
 from sardonyx._src.proto.text.lexer import Lexer
-from sardonyx._src.proto.text.parse_records import read, read_extras, reads
-from sardonyx._src.proto.text.words import CONTAINERS, ELEMENT_TYPES
+from sardonyx._src.proto.text.parse_records import read, read_extras, register_reader
+from sardonyx._src.proto.text.words import CONTAINERS, ELEMENT_TYPE_CODES
 
 
-def at_type(p: Lexer) -> bool:
-    """Whether the token begins a type: a word that is reserved for them, or `?`."""
-    return p.at("?") or (p.kind == "name" and (p.value in ELEMENT_TYPES or p.value in CONTAINERS))
+def is_at_type(lexer: Lexer) -> bool:
+    """Whether the token starts a type: a reserved type name or `?`."""
+    return lexer.is_at("?") or (
+        lexer.kind == "name" and (lexer.value in ELEMENT_TYPE_CODES or lexer.value in CONTAINERS)
+    )
 
 
-@reads(TypeProto)
-def read_type(p: Lexer) -> TypeProto:
+@register_reader(TypeProto)
+def read_type(lexer: Lexer) -> TypeProto:
     """`float[N, 3]`, `float` (no dimensions), `float[]` (shape absent), `seq(…)`, `map(…, …)`, and so on; `?` for none."""
-    if not at_type(p):
-        raise p.expected("a type")
-    p.enter()
-    word = p.advance()
+    if not is_at_type(lexer):
+        raise lexer.expected_error("a type")
+    lexer.enter()
+    word = lexer.advance()
     if word == "?":
-        found = TypeProto()
-    elif word in ELEMENT_TYPES:
-        found = TypeProto(tensor_type=TypeProtoTensor(elem_type=ELEMENT_TYPES[word]))
-        assert found.tensor_type is not None, "it was just set"
-        read_shape(p, found.tensor_type)
+        type_ = TypeProto()
+    elif word in ELEMENT_TYPE_CODES:
+        type_ = TypeProto(tensor_type=TypeProtoTensor(elem_type=ELEMENT_TYPE_CODES[word]))
+        assert type_.tensor_type is not None, "it was just set"
+        read_shape(lexer, type_.tensor_type)
     else:
-        p.expect("(", f"after `{word}`")
-        found = read_container(p, word)
-        p.expect(")", f"at the end of `{word}(`")
-    p.leave()
-    read_extras(p, found)
-    return found
+        lexer.expect("(", f"after `{word}`")
+        type_ = read_container(lexer, word)
+        lexer.expect(")", f"at the end of `{word}(`")
+    lexer.leave()
+    read_extras(lexer, type_)
+    return type_
 
 
-def read_container(p: Lexer, word: str) -> TypeProto:
+def read_container(lexer: Lexer, word: str) -> TypeProto:
     if word == "seq":
-        return TypeProto(sequence_type=TypeProtoSequence(**read_inner(p, "elem_type", ")")))
+        return TypeProto(sequence_type=TypeProtoSequence(**read_inner(lexer, "elem_type", ")")))
     if word == "optional":
-        return TypeProto(optional_type=TypeProtoOptional(**read_inner(p, "elem_type", ")")))
+        return TypeProto(optional_type=TypeProtoOptional(**read_inner(lexer, "elem_type", ")")))
     if word == "sparse_tensor":
-        sparse = TypeProtoSparseTensor(elem_type=read_element_type(p))
-        read_shape(p, sparse)
+        sparse = TypeProtoSparseTensor(elem_type=read_element_type(lexer))
+        read_shape(lexer, sparse)
         return TypeProto(sparse_tensor_type=sparse)
     if word == "map":
-        key = {} if p.at(",") else {"key_type": read_element_type(p)}
-        p.expect(",", "after the key type of `map(`")
-        return TypeProto(map_type=TypeProtoMap(**key, **read_inner(p, "value_type", ")")))
-    return TypeProto(opaque_type=read_opaque(p))
+        key = {} if lexer.is_at(",") else {"key_type": read_element_type(lexer)}
+        lexer.expect(",", "after the key type of `map(`")
+        return TypeProto(map_type=TypeProtoMap(**key, **read_inner(lexer, "value_type", ")")))
+    return TypeProto(opaque_type=read_opaque(lexer))
 
 
-def read_inner(p: Lexer, field: str, close: str) -> dict[str, TypeProto]:
-    """The type inside a container; what is not written is absent."""
-    return {} if p.at(close) else {field: read(p, TypeProto)}
+def read_inner(lexer: Lexer, field: str, close: str) -> dict[str, TypeProto]:
+    """The element type of a container; empty text means absent."""
+    return {} if lexer.is_at(close) else {field: read(lexer, TypeProto)}
 
 
-def read_element_type(p: Lexer) -> int:
-    if p.kind != "name" or p.value not in ELEMENT_TYPES:
-        raise p.expected("an element type")
-    return ELEMENT_TYPES[p.advance()]
+def read_element_type(lexer: Lexer) -> int:
+    if lexer.kind != "name" or lexer.value not in ELEMENT_TYPE_CODES:
+        raise lexer.expected_error("an element type")
+    return ELEMENT_TYPE_CODES[lexer.advance()]
 
 
-def read_opaque(p: Lexer) -> TypeProtoOpaque:
+def read_opaque(lexer: Lexer) -> TypeProtoOpaque:
     """`()`, `(name)`, `(domain, name)` or `(domain,)`; a single name may have dots."""
-    found = TypeProtoOpaque()
-    if p.at(")"):
-        return found
-    first = p.quotable("the name of an opaque type")
-    while p.take("."):
-        first += "." + p.name("a name after the dot")
-    if not p.take(","):
-        found.name = first
-        return found
-    found.domain = first
-    if not p.at(")"):
-        found.name = p.quotable("the name of an opaque type after its domain")
-    return found
+    opaque = TypeProtoOpaque()
+    if lexer.is_at(")"):
+        return opaque
+    first = lexer.read_quotable_name("the name of an opaque type")
+    while lexer.take("."):
+        first += "." + lexer.read_name("a name after the dot")
+    if not lexer.take(","):
+        opaque.name = first
+        return opaque
+    opaque.domain = first
+    if not lexer.is_at(")"):
+        opaque.name = lexer.read_quotable_name("the name of an opaque type after its domain")
+    return opaque
 
 
-def read_shape(p: Lexer, holder: TypeProtoTensor | TypeProtoSparseTensor) -> None:
-    if not p.take("["):
+def read_shape(lexer: Lexer, holder: TypeProtoTensor | TypeProtoSparseTensor) -> None:
+    if not lexer.take("["):
         holder.shape = TensorShapeProto()
-    elif not p.take("]"):
-        dims = [read(p, TensorShapeProtoDimension) for _ in p.items("]", "after a dimension")]
+    elif not lexer.take("]"):
+        dims = [read(lexer, TensorShapeProtoDimension) for _ in lexer.iterate_items("]", "after a dimension")]
         holder.shape = TensorShapeProto(dim=dims)
 
 
-@reads(TensorShapeProtoDimension)
-def read_dimension(p: Lexer) -> TensorShapeProtoDimension:
-    """A number, a name, or `?` for neither."""
-    found = TensorShapeProtoDimension()
-    if p.kind == "number":
-        found.dim_value = int(p.number("int64", "an integer as dimension"))
-    elif not p.take("?"):
-        found.dim_param = p.quotable("a dimension (a number, a name or `?`)")
-    read_extras(p, found)
-    return found
+@register_reader(TensorShapeProtoDimension)
+def read_dimension(lexer: Lexer) -> TensorShapeProtoDimension:
+    """A number, a name, or `?` for an unknown dimension."""
+    dim = TensorShapeProtoDimension()
+    if lexer.kind == "number":
+        dim.dim_value = int(lexer.read_number("int64", "an integer as dimension"))
+    elif not lexer.take("?"):
+        dim.dim_param = lexer.read_quotable_name("a dimension (a number, a name or `?`)")
+    read_extras(lexer, dim)
+    return dim
 
 
-@reads(ValueInfoProto)
-def read_value_info(p: Lexer) -> ValueInfoProto:
-    """`type name`, or the name alone."""
-    found = ValueInfoProto()
-    if at_type(p):
-        found.type = read_type(p)
-    found.name = p.quotable("the name of a value" if found.has("type") else "a type and the name of a value")
-    read_extras(p, found)
-    return found
+@register_reader(ValueInfoProto)
+def read_value_info(lexer: Lexer) -> ValueInfoProto:
+    """`type name` or `name`."""
+    info = ValueInfoProto()
+    if is_at_type(lexer):
+        info.type = read_type(lexer)
+    info.name = lexer.read_quotable_name(
+        "the name of a value" if info.has("type") else "a type and the name of a value"
+    )
+    read_extras(lexer, info)
+    return info
 
 
-@reads(StringStringEntryProto)
-def read_pair(p: Lexer) -> StringStringEntryProto:
+@register_reader(StringStringEntryProto)
+def read_pair(lexer: Lexer) -> StringStringEntryProto:
     """`"key": "value"`."""
-    key = p.string("a key in quotes")
-    p.expect(":", "after the key")
-    found = StringStringEntryProto(key=key, value=p.string("a value in quotes"))
-    read_extras(p, found)
-    return found
+    key = lexer.read_string("a key in quotes")
+    lexer.expect(":", "after the key")
+    pair = StringStringEntryProto(key=key, value=lexer.read_string("a value in quotes"))
+    read_extras(lexer, pair)
+    return pair
 
 
-@reads(OperatorSetIdProto)
-def read_opset(p: Lexer) -> OperatorSetIdProto:
-    """`"domain": version`, or the version alone where the domain is absent."""
-    found = OperatorSetIdProto()
-    if p.kind == "string":
-        found.domain = p.string("a domain in quotes")
-        p.expect(":", "after the domain")
-    found.version = int(p.number("int64", 'an opset, as in `"": 18`'))
-    read_extras(p, found)
-    return found
+@register_reader(OperatorSetIdProto)
+def read_opset(lexer: Lexer) -> OperatorSetIdProto:
+    """`"domain": version`, or `version` if the domain is absent."""
+    opset = OperatorSetIdProto()
+    if lexer.kind == "string":
+        opset.domain = lexer.read_string("a domain in quotes")
+        lexer.expect(":", "after the domain")
+    opset.version = int(lexer.read_number("int64", 'an opset, as in `"": 18`'))
+    read_extras(lexer, opset)
+    return opset

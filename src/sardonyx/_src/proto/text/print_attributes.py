@@ -1,4 +1,4 @@
-"""Writes attributes and nodes."""
+"""Printers of attributes and nodes."""
 
 from __future__ import annotations
 
@@ -6,47 +6,51 @@ from typing import cast
 
 from sardonyx._src.proto.messages import AttributeProto, AttributeProtoAttributeType, GraphProto, NodeProto
 from sardonyx._src.proto.text.print_records import (
-    WRITERS,
+    RECORD_WRITERS,
     Style,
-    extras,
-    listed,
-    listing,
+    format_extras,
+    format_list,
+    format_value,
+    register_writer,
+    repeated_values,
     write,
-    writes,
-    written_value,
 )
 from sardonyx._src.proto.text.words import (
     ATTRIBUTE_FIELDS,
     NAMES_OF_ATTRIBUTE_TYPES,
-    dotted,
-    plain_name,
-    quotable,
+    quote_dotted_name,
+    quote_name,
+    quote_word,
 )
 
 Type = AttributeProtoAttributeType
 EVIDENT = (Type.FLOAT, Type.INT, Type.STRING, Type.TENSOR, Type.GRAPH, Type.FLOATS, Type.INTS, Type.STRINGS)
-NODE_SAID = ("name", "output", "domain", "op_type", "overload", "attribute", "input")
+NODE_FIELDS = ("name", "output", "domain", "op_type", "overload", "attribute", "input")
 
 
-@writes(AttributeProto)
+@register_writer(AttributeProto)
 def write_attribute(attribute: AttributeProto, style: Style) -> str | None:
-    """`name: type = value`, without the type where the value tells it; None without a name."""
+    """`name: type = value`, without the type if the value implies it; None without a name."""
     if not attribute.has("name"):
         return None
     field = value_field(attribute)
-    value = written_attribute_value(attribute, field, style) if field else ""
-    said = ["name", field]
+    value = format_attribute_value(attribute, field, style) if field else ""
+    printed_fields = ["name", field]
     kind = NAMES_OF_ATTRIBUTE_TYPES.get(attribute.type, "") if attribute.has("type") else ""
     if kind:
-        said.append("type")
+        printed_fields.append("type")
     if attribute.type in EVIDENT and field not in ("", "ref_attr_name") and value != "[]" and value[0] != "{":
         kind = ""
-    text = plain_name(attribute.name) + (f": {kind}" if kind else "") + extras(attribute, said, style)
+    text = (
+        quote_name(attribute.name)
+        + (f": {kind}" if kind else "")
+        + format_extras(attribute, printed_fields, style)
+    )
     return f"{text} = {value}" if field else text
 
 
 def value_field(attribute: AttributeProto) -> str:
-    """The field to write after the `=`: the one of the attribute's type, or the reference."""
+    """The field printed after the `=`: that of the attribute's type, or the reference."""
     field = ATTRIBUTE_FIELDS.get(attribute.type, "") if attribute.has("type") else ""
     repeated = bool(field) and AttributeProto.BY_NAME[field].repeated
     if field and attribute.has(field) and not (repeated and not getattr(attribute, field)):
@@ -58,40 +62,40 @@ def value_field(attribute: AttributeProto) -> str:
     return field if repeated else ""
 
 
-def written_attribute_value(attribute: AttributeProto, field: str, style: Style) -> str:
+def format_attribute_value(attribute: AttributeProto, field: str, style: Style) -> str:
     if field == "ref_attr_name":
-        return "@" + plain_name(attribute.ref_attr_name)
+        return "@" + quote_name(attribute.ref_attr_name)
     value = getattr(attribute, field)
-    # Called without a detour, to spare Python's stack in nested graphs.
+    # A direct call, to save stack frames in nested graphs.
     if isinstance(value, GraphProto):
-        return cast(str, WRITERS[GraphProto](value, style))
-    return written_value(AttributeProto.BY_NAME[field], value, AttributeProto, style)
+        return cast(str, RECORD_WRITERS[GraphProto](value, style))
+    return format_value(AttributeProto.BY_NAME[field], value, AttributeProto, style)
 
 
-@writes(NodeProto)
+@register_writer(NodeProto)
 def write_node(node: NodeProto, style: Style) -> str | None:
-    """`[name] outputs = domain.op_type:overload<attributes>(inputs)`; long attributes come last."""
+    """`[name] outputs = domain.op_type:overload<attributes>(inputs)`; multi-line attributes are printed last."""
     if not node.has("op_type"):
         return None
-    label = f"[{quotable(node.name)}]" if node.has("name") else ""
-    outputs = ", ".join(map(quotable, listed(node, "output", str)))
-    inputs = f"({', '.join(map(quotable, listed(node, 'input', str)))})"
-    attributes = written_attributes(node, style)
+    label = f"[{quote_word(node.name)}]" if node.has("name") else ""
+    outputs = ", ".join(map(quote_word, repeated_values(node, "output", str)))
+    inputs = f"({', '.join(map(quote_word, repeated_values(node, 'input', str)))})"
+    attributes = format_attributes(node, style)
     after = inputs + " " + attributes if "\n" in attributes else attributes + inputs
     left = " ".join(filter(None, (label, outputs, "=")))
-    return f"{left} {operator(node)}{after}{extras(node, NODE_SAID, style)}"
+    return f"{left} {operator(node)}{after}{format_extras(node, NODE_FIELDS, style)}"
 
 
-def written_attributes(node: NodeProto, style: Style) -> str:
+def format_attributes(node: NodeProto, style: Style) -> str:
     deeper = style.deeper()
     texts: list[str] = []
-    for attribute in listed(node, "attribute", AttributeProto):
+    for attribute in repeated_values(node, "attribute", AttributeProto):
         text = write_attribute(attribute, deeper)
         texts.append(write(attribute, deeper) if text is None else text)
-    return listing("<", texts, ">", style) if texts else ""
+    return format_list("<", texts, ">", style) if texts else ""
 
 
 def operator(node: NodeProto) -> str:
-    domain = (f"{dotted(node.domain)}." if node.domain else ".") if node.has("domain") else ""
-    overload = f":{plain_name(node.overload)}" if node.has("overload") else ""
-    return f"{domain}{plain_name(node.op_type)}{overload}"
+    domain = (f"{quote_dotted_name(node.domain)}." if node.domain else ".") if node.has("domain") else ""
+    overload = f":{quote_name(node.overload)}" if node.has("overload") else ""
+    return f"{domain}{quote_name(node.op_type)}{overload}"

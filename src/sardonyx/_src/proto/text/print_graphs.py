@@ -1,4 +1,4 @@
-"""Writes graphs, functions and models."""
+"""Printers of graphs, functions and models."""
 
 from __future__ import annotations
 
@@ -14,41 +14,38 @@ from sardonyx._src.proto.messages import (
 from sardonyx._src.proto.text.print_attributes import write_node
 from sardonyx._src.proto.text.print_records import (
     Style,
-    extras,
-    listed,
-    listing,
-    only,
+    format_extras,
+    format_fields,
+    format_list,
+    has_only,
+    register_writer,
+    repeated_values,
     write,
     write_fields,
-    writes,
-    written_fields,
 )
 from sardonyx._src.proto.text.print_tensors import write_initializer
 from sardonyx._src.proto.text.print_types import write_value_info
-from sardonyx._src.proto.text.words import plain_name, quotable
-
-GRAPH_SAID = ("name", "input", "output", "value_info", "node")
-FUNCTION_SAID = ("name", "input", "output", "attribute", "attribute_proto", "value_info", "node")
+from sardonyx._src.proto.text.words import FUNCTION_FIELDS, GRAPH_FIELDS, quote_name, quote_word
 
 
-@writes(GraphProto)
+@register_writer(GraphProto)
 def write_graph(graph: GraphProto, style: Style) -> str:
     """`name (inputs) => (outputs) <initializers and value infos> { nodes }`."""
-    tensors = written_initializers(graph, style.deeper())
-    said = GRAPH_SAID if tensors is None else (*GRAPH_SAID, "initializer")
-    name = (quotable(graph.name) if graph.has("name") else "") + extras(graph, said, style)
-    inputs = written_infos(listed(graph, "input", ValueInfoProto), "(", ")", style)
-    outputs = written_infos(listed(graph, "output", ValueInfoProto), "(", ")", style)
-    infos = [write(info, style.deeper()) for info in listed(graph, "value_info", ValueInfoProto)]
-    block = listing(" <", [*(tensors or []), *infos], ">", style) if tensors or infos else ""
-    nodes = written_nodes(listed(graph, "node", NodeProto), style)
+    tensors = format_initializers(graph, style.deeper())
+    printed_fields = GRAPH_FIELDS if tensors is None else (*GRAPH_FIELDS, "initializer")
+    name = (quote_word(graph.name) if graph.has("name") else "") + format_extras(graph, printed_fields, style)
+    inputs = format_value_infos(repeated_values(graph, "input", ValueInfoProto), "(", ")", style)
+    outputs = format_value_infos(repeated_values(graph, "output", ValueInfoProto), "(", ")", style)
+    infos = [write(info, style.deeper()) for info in repeated_values(graph, "value_info", ValueInfoProto)]
+    block = format_list(" <", [*(tensors or []), *infos], ">", style) if tensors or infos else ""
+    nodes = format_nodes(repeated_values(graph, "node", NodeProto), style)
     return f"{name} {inputs} => {outputs}{block} {nodes}".lstrip(" ")
 
 
-def written_initializers(graph: GraphProto, style: Style) -> list[str] | None:
-    """None where one of them has no notation of its own; a `{…}` among the initializers would be a value info."""
+def format_initializers(graph: GraphProto, style: Style) -> list[str] | None:
+    """The initializers; None if one has no notation, because the parser takes `{…}` here for a value info."""
     texts: list[str] = []
-    for tensor in listed(graph, "initializer", TensorProto):
+    for tensor in repeated_values(graph, "initializer", TensorProto):
         text = write_initializer(tensor, style)
         if text is None:
             return None
@@ -56,71 +53,73 @@ def written_initializers(graph: GraphProto, style: Style) -> list[str] | None:
     return texts
 
 
-def written_infos(infos: list[ValueInfoProto], opening: str, closing: str, style: Style) -> str:
+def format_value_infos(infos: list[ValueInfoProto], opening: str, closing: str, style: Style) -> str:
     deeper = style.deeper()
-    return listing(opening, [write(info, deeper) for info in infos], closing, style)
+    return format_list(opening, [write(info, deeper) for info in infos], closing, style)
 
 
-def written_nodes(nodes: list[NodeProto], style: Style) -> str:
-    """The nodes in braces, one a line."""
+def format_nodes(nodes: list[NodeProto], style: Style) -> str:
+    """The nodes in braces, one per line."""
     if not nodes:
         return "{}"
     deeper = style.deeper()
     lines: list[str] = []
     for node in nodes:
-        # Called without a detour, to spare Python's stack in nested graphs.
+        # A direct call, to save stack frames in nested graphs.
         text = write_node(node, deeper)
         lines.append(deeper.margin + (write(node, deeper) if text is None else text))
     return "{\n" + "\n".join(lines) + "\n" + style.margin + "}"
 
 
-@writes(FunctionProto)
+@register_writer(FunctionProto)
 def write_function(function: FunctionProto, style: Style) -> str | None:
     """`<fields> name <attributes> (inputs) => (outputs) <value infos> { nodes }`; None without a name."""
     if not function.has("name"):
         return None
-    fields = written_fields(function, style.deeper(), FUNCTION_SAID)
-    header = listing("<", fields, ">\n" + style.margin, style) if fields else ""
-    parameters = written_parameters(function, style)
-    infos = listed(function, "value_info", ValueInfoProto)
-    inputs, infos = written_formals(listed(function, "input", str), infos, style)
-    outputs, infos = written_formals(listed(function, "output", str), infos, style)
-    block = written_infos(infos, " <", ">", style) if infos else ""
-    nodes = written_nodes(listed(function, "node", NodeProto), style)
-    return f"{header}{quotable(function.name)}{parameters} {inputs} => {outputs}{block} {nodes}"
+    fields = format_fields(function, style.deeper(), FUNCTION_FIELDS)
+    header = format_list("<", fields, ">\n" + style.margin, style) if fields else ""
+    parameters = format_parameters(function, style)
+    infos = repeated_values(function, "value_info", ValueInfoProto)
+    inputs, infos = format_formals(repeated_values(function, "input", str), infos, style)
+    outputs, infos = format_formals(repeated_values(function, "output", str), infos, style)
+    block = format_value_infos(infos, " <", ">", style) if infos else ""
+    nodes = format_nodes(repeated_values(function, "node", NodeProto), style)
+    return f"{header}{quote_word(function.name)}{parameters} {inputs} => {outputs}{block} {nodes}"
 
 
-def written_parameters(function: FunctionProto, style: Style) -> str:
+def format_parameters(function: FunctionProto, style: Style) -> str:
     deeper = style.deeper()
-    texts: list[str] = [plain_name(name) for name in listed(function, "attribute", str)]
-    for attribute in listed(function, "attribute_proto", AttributeProto):
-        # A name alone would be read as the name of an attribute without default.
-        texts.append(write_fields(attribute, deeper) if only(attribute, "name") else write(attribute, deeper))
-    return listing(" <", texts, ">", style) if texts else ""
+    texts: list[str] = [quote_name(name) for name in repeated_values(function, "attribute", str)]
+    for attribute in repeated_values(function, "attribute_proto", AttributeProto):
+        # A name alone would be parsed as an attribute parameter without default.
+        texts.append(
+            write_fields(attribute, deeper) if has_only(attribute, "name") else write(attribute, deeper)
+        )
+    return format_list(" <", texts, ">", style) if texts else ""
 
 
-def written_formals(
+def format_formals(
     names: list[str], infos: list[ValueInfoProto], style: Style
 ) -> tuple[str, list[ValueInfoProto]]:
-    """Inputs or outputs, with type where the next value info is theirs; and the value infos that are left."""
+    """Inputs or outputs, with their type if the next value info describes them; and the remaining value infos."""
     deeper = style.deeper()
     texts: list[str] = []
     for name in names:
         text = None
         if infos and infos[0].type is not None and infos[0].has("name") and infos[0].name == name:
             text = write_value_info(infos[0], deeper)
-        texts.append(quotable(name) if text is None else text)
+        texts.append(quote_word(name) if text is None else text)
         infos = infos if text is None else infos[1:]
-    return listing("(", texts, ")", style), infos
+    return format_list("(", texts, ")", style), infos
 
 
-@writes(ModelProto)
+@register_writer(ModelProto)
 def write_model(model: ModelProto, style: Style) -> str | None:
     """`<fields> graph functions`; None without a graph."""
     if model.graph is None:
         return None
-    fields = written_fields(model, style.deeper(), ("graph", "functions"))
-    parts = [listing("<", fields, ">", style)] if fields else []
+    fields = format_fields(model, style.deeper(), ("graph", "functions"))
+    parts = [format_list("<", fields, ">", style)] if fields else []
     parts.append(write(model.graph, style))
-    parts += [write(function, style) for function in listed(model, "functions", FunctionProto)]
+    parts += [write(function, style) for function in repeated_values(model, "functions", FunctionProto)]
     return ("\n" + style.margin).join(parts)

@@ -1,4 +1,4 @@
-"""Writes any record: in the notation of its own where that can say it, else as `{field: value, …}`."""
+"""Printer of any record: in the notation of its message if that can represent it, else as `{field: value, …}`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, cast
 
 from sardonyx._src.proto.record import Field, Numbers, Payload, Record
-from sardonyx._src.proto.text.numbers import FORMATS, float_texts
-from sardonyx._src.proto.text.words import ENUM_NAMES, bytes_literal, quoted
+from sardonyx._src.proto.text.numbers import FLOAT_FORMATS, float_texts
+from sardonyx._src.proto.text.words import ENUM_NAMES, bytes_literal, quote
 
-WIDTH = 100  # characters; a list that would be longer has each item on a line of its own
+WIDTH = 100  # characters; a longer list is printed with one item per line
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How to write: how many entries of a list of numbers or strings at most, and behind what margin."""
+    """Print options: the maximum number of printed entries of a list of scalars, and the margin of new lines."""
 
     max_elements: int | None = None
     margin: str = ""
@@ -24,50 +24,52 @@ class Style:
         return replace(self, margin=self.margin + "  ")
 
 
-R = TypeVar("R", bound=Record)
-T = TypeVar("T")
-Writer: TypeAlias = Callable[[R, Style], str | None]
-WRITERS: dict[type[Record], Writer[Record]] = {}  # of the messages that have a notation of their own
+RecordT = TypeVar("RecordT", bound=Record)
+Item = TypeVar("Item")
+RecordWriter: TypeAlias = Callable[[RecordT, Style], str | None]
+RECORD_WRITERS: dict[
+    type[Record], RecordWriter[Record]
+] = {}  # by message, for those with a notation of their own
 
 
-def writes(message: type[R]) -> Callable[[Writer[R]], Writer[R]]:
-    """Registers the writer of a message's own notation, which returns None for a record it cannot say."""
+def register_writer(message: type[RecordT]) -> Callable[[RecordWriter[RecordT]], RecordWriter[RecordT]]:
+    """Registers the printer of the notation of a message; it returns None for a record it cannot represent."""
 
-    def register(writer: Writer[R]) -> Writer[R]:
-        WRITERS[message] = cast("Writer[Record]", writer)
+    def register(writer: RecordWriter[RecordT]) -> RecordWriter[RecordT]:
+        RECORD_WRITERS[message] = cast("RecordWriter[Record]", writer)
         return writer
 
     return register
 
 
 def write(record: Record, style: Style) -> str:
-    writer = WRITERS.get(type(record))
+    writer = RECORD_WRITERS.get(type(record))
     text = writer(record, style) if writer is not None else None
     return write_fields(record, style) if text is None else text
 
 
 def write_fields(record: Record, style: Style) -> str:
-    return listing("{", written_fields(record, style.deeper()), "}", style)
+    return format_list("{", format_fields(record, style.deeper()), "}", style)
 
 
-def extras(record: Record, said: Collection[str], style: Style) -> str:
-    """` @{field: value, …}` with all that a record's own notation has not said, or nothing."""
-    fields = written_fields(record, style.deeper(), said)
-    return " " + listing("@{", fields, "}", style) if fields else ""
+def format_extras(record: Record, printed_fields: Collection[str], style: Style) -> str:
+    """` @{field: value, …}` with the fields that the notation did not print, or ""."""
+    fields = format_fields(record, style.deeper(), printed_fields)
+    return " " + format_list("@{", fields, "}", style) if fields else ""
 
 
-def only(record: Record, *fields: str) -> bool:
+def has_only(record: Record, *fields: str) -> bool:
     """Whether no other field is set."""
     return not record.unknown and all(field.name in fields for field, _ in record.present())
 
 
-def listed(record: Record, name: str, of: type[T]) -> list[T]:
-    """A repeated field, which stays absent where it is."""
-    return cast("list[T]", getattr(record, name)) if record.has(name) else []
+def repeated_values(record: Record, name: str, of: type[Item]) -> list[Item]:
+    """The value of a repeated field; reading it this way does not set an absent field."""
+    return cast("list[Item]", getattr(record, name)) if record.has(name) else []
 
 
-def listing(opening: str, items: Sequence[str], closing: str, style: Style) -> str:
-    """The items, which were written behind a deeper margin, in one line if they fit."""
+def format_list(opening: str, items: Sequence[str], closing: str, style: Style) -> str:
+    """The items, printed with a deeper margin, on one line if they fit."""
     long = sum(map(len, items)) + 2 * len(items) > WIDTH or any("\n" in item for item in items)
     if not long or not items:
         return opening + ", ".join(items) + closing
@@ -75,54 +77,56 @@ def listing(opening: str, items: Sequence[str], closing: str, style: Style) -> s
     return opening + "\n" + ",\n".join(inner + item for item in items) + "\n" + style.margin + closing
 
 
-def written_fields(record: Record, style: Style, said: Collection[str] = ()) -> list[str]:
-    """`field: value` for each field that is set and not yet said."""
+def format_fields(record: Record, style: Style, printed_fields: Collection[str] = ()) -> list[str]:
+    """`field: value` for each field that is set and not in `printed_fields`."""
     fields = [
-        f"{field.name}: {written_value(field, value, type(record), style)}"
+        f"{field.name}: {format_value(field, value, type(record), style)}"
         for field, value in record.present()
-        if field.name not in said
+        if field.name not in printed_fields
     ]
     if record.unknown:
         fields.append("unknown: [" + ", ".join(f'hex "{bytes(x).hex()}"' for x in record.unknown) + "]")
     return fields
 
 
-def written_value(field: Field, value: object, message: type[Record], style: Style) -> str:
+def format_value(field: Field, value: object, message: type[Record], style: Style) -> str:
     if not field.repeated:
-        return written_one(field, value, message, style)
+        return format_scalar(field, value, message, style)
     if field.kind == "message":
         deeper = style.deeper()
-        return listing("[", [write(one, deeper) for one in cast("list[Record]", value)], "]", style)
+        return format_list("[", [write(item, deeper) for item in cast("list[Record]", value)], "]", style)
     if field.kind in ("string", "bytes"):
-        return f"[{written_strings(cast('list[str | Payload]', value), style)}]"
-    return f"[{written_numbers(cast('Numbers[int]', value), field.kind, style)}]"
+        return f"[{format_strings(cast('list[str | Payload]', value), style)}]"
+    return f"[{format_numbers(cast('Numbers[int]', value), field.kind, style)}]"
 
 
-def written_one(field: Field, value: object, message: type[Record], style: Style) -> str:
+def format_scalar(field: Field, value: object, message: type[Record], style: Style) -> str:
     if isinstance(value, Record):
         return write(value, style)
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if isinstance(value, bytes | memoryview):
         return bytes_literal(value)
-    if field.kind in FORMATS:
+    if field.kind in FLOAT_FORMATS:
         return float_texts([cast(float, value)], field.kind)[0]
     number = cast(int, value)
     return ENUM_NAMES.get((message, field.name), {}).get(number) or str(int(number))
 
 
-def written_strings(values: Sequence[str | Payload], style: Style) -> str:
+def format_strings(values: Sequence[str | Payload], style: Style) -> str:
     some = values[: style.max_elements]
-    return elided([quoted(x) if isinstance(x, str) else bytes_literal(x) for x in some], len(values))
+    return join_with_ellipsis(
+        [quote(x) if isinstance(x, str) else bytes_literal(x) for x in some], len(values)
+    )
 
 
-def written_numbers(values: Numbers[int] | Numbers[float], kind: str, style: Style) -> str:
+def format_numbers(values: Numbers[int] | Numbers[float], kind: str, style: Style) -> str:
     some = values[: style.max_elements]
-    if kind in FORMATS:
-        return elided(float_texts(cast("Numbers[float]", some), kind), len(values))
-    return elided([str(int(x)) for x in some], len(values))
+    if kind in FLOAT_FORMATS:
+        return join_with_ellipsis(float_texts(cast("Numbers[float]", some), kind), len(values))
+    return join_with_ellipsis([str(int(x)) for x in some], len(values))
 
 
-def elided(shown: list[str], count: int) -> str:
-    """The texts shown, and three dots where there are more."""
+def join_with_ellipsis(shown: list[str], count: int) -> str:
+    """The texts, followed by `...` if there are more entries."""
     return ", ".join(shown if len(shown) == count else [*shown, "..."])

@@ -1,4 +1,4 @@
-"""Writes types, dimensions, value infos, and the entries of the two kinds of lists of pairs."""
+"""Printers of types, dimensions, value infos, metadata entries and opset imports."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from sardonyx._src.proto.messages import (
     ValueInfoProto,
 )
 from sardonyx._src.proto.record import Record
-from sardonyx._src.proto.text.print_records import Style, extras, only, write, writes
-from sardonyx._src.proto.text.words import DATA_TYPES, dotted, quotable, quoted
+from sardonyx._src.proto.text.print_records import Style, format_extras, has_only, register_writer, write
+from sardonyx._src.proto.text.words import DATA_TYPES, quote, quote_dotted_name, quote_word
 
 
-@writes(TypeProto)
+@register_writer(TypeProto)
 def write_type(type_: TypeProto, style: Style) -> str | None:
     kind = type_.which("value")
     text = "?" if kind is None else write_kind(getattr(type_, kind), style)
-    return None if text is None else text + extras(type_, (kind or "",), style)
+    return None if text is None else text + format_extras(type_, (kind or "",), style)
 
 
 def write_kind(kind: object, style: Style) -> str | None:
     match kind:
         case TypeProtoTensor():
             return write_tensor_type(kind, style)
-        case TypeProtoSequence() if only(kind, "elem_type"):
+        case TypeProtoSequence() if has_only(kind, "elem_type"):
             return f"seq({write_inner(kind.elem_type, style)})"
-        case TypeProtoOptional() if only(kind, "elem_type"):
+        case TypeProtoOptional() if has_only(kind, "elem_type"):
             return f"optional({write_inner(kind.elem_type, style)})"
         case TypeProtoSparseTensor():
             text = write_tensor_type(kind, style)
             return None if text is None else f"sparse_tensor({text})"
-        case TypeProtoMap() if only(kind, "key_type", "value_type"):
+        case TypeProtoMap() if has_only(kind, "key_type", "value_type"):
             key = element_type(kind, "key_type") if kind.has("key_type") else ""
             return None if key is None else f"map({key}, {write_inner(kind.value_type, style)})"
-        case TypeProtoOpaque() if only(kind, "domain", "name"):
+        case TypeProtoOpaque() if has_only(kind, "domain", "name"):
             return f"opaque({write_opaque(kind)})"
     return None
 
@@ -51,59 +51,61 @@ def write_inner(type_: TypeProto | None, style: Style) -> str:
 
 
 def write_opaque(kind: TypeProtoOpaque) -> str:
-    name = dotted(kind.name) if kind.has("name") else ""
+    name = quote_dotted_name(kind.name) if kind.has("name") else ""
     if not kind.has("domain"):
         return name
     if kind.has("name"):
-        name = quotable(kind.name)
-    return f"{dotted(kind.domain)}, {name}" if name else f"{dotted(kind.domain)},"
+        name = quote_word(kind.name)
+    return f"{quote_dotted_name(kind.domain)}, {name}" if name else f"{quote_dotted_name(kind.domain)},"
 
 
 def element_type(kind: Record, field: str) -> str | None:
-    """The name of the element type that a field has, if it has one and that has a name."""
+    """The name of the element type in a field; None if the field is absent or its value has no name."""
     dtype = DATA_TYPES.get(getattr(kind, field)) if kind.has(field) else None
     return None if dtype is None else dtype.text
 
 
 def write_tensor_type(kind: TypeProtoTensor | TypeProtoSparseTensor, style: Style) -> str | None:
-    """`float[N, 3]`; None where the element type has no name."""
+    """`float[N, 3]`; None if the element type has no name."""
     name = element_type(kind, "elem_type")
-    if name is None or not only(kind, "elem_type", "shape"):
+    if name is None or not has_only(kind, "elem_type", "shape"):
         return None
     if kind.shape is None:
         return f"{name}[]"
-    if not only(kind.shape, "dim"):
+    if not has_only(kind.shape, "dim"):
         return None
     dims = kind.shape.dim if kind.shape.has("dim") else []
     return f"{name}[{', '.join([write(dim, style) for dim in dims])}]" if dims else name
 
 
-@writes(TensorShapeProtoDimension)
+@register_writer(TensorShapeProtoDimension)
 def write_dimension(dim: TensorShapeProtoDimension, style: Style) -> str:
     if dim.has("dim_value"):
-        return f"{dim.dim_value}{extras(dim, ('dim_value',), style)}"
-    text = quotable(dim.dim_param) if dim.has("dim_param") else "?"
-    return text + extras(dim, ("dim_param",), style)
+        return f"{dim.dim_value}{format_extras(dim, ('dim_value',), style)}"
+    text = quote_word(dim.dim_param) if dim.has("dim_param") else "?"
+    return text + format_extras(dim, ("dim_param",), style)
 
 
-@writes(ValueInfoProto)
+@register_writer(ValueInfoProto)
 def write_value_info(info: ValueInfoProto, style: Style) -> str | None:
     type_ = write_type(info.type, style) if info.type is not None else ""
     if type_ is None or not info.has("name"):
         return None
-    return " ".join(filter(None, (type_, quotable(info.name)))) + extras(info, ("type", "name"), style)
+    return " ".join(filter(None, (type_, quote_word(info.name)))) + format_extras(
+        info, ("type", "name"), style
+    )
 
 
-@writes(StringStringEntryProto)
+@register_writer(StringStringEntryProto)
 def write_pair(pair: StringStringEntryProto, style: Style) -> str | None:
     if not pair.has("key") or not pair.has("value"):
         return None
-    return f"{quoted(pair.key)}: {quoted(pair.value)}{extras(pair, ('key', 'value'), style)}"
+    return f"{quote(pair.key)}: {quote(pair.value)}{format_extras(pair, ('key', 'value'), style)}"
 
 
-@writes(OperatorSetIdProto)
+@register_writer(OperatorSetIdProto)
 def write_opset(opset: OperatorSetIdProto, style: Style) -> str | None:
     if not opset.has("version"):
         return None
-    domain = f"{quoted(opset.domain)}: " if opset.has("domain") else ""
-    return f"{domain}{opset.version}{extras(opset, ('domain', 'version'), style)}"
+    domain = f"{quote(opset.domain)}: " if opset.has("domain") else ""
+    return f"{domain}{opset.version}{format_extras(opset, ('domain', 'version'), style)}"

@@ -1,4 +1,4 @@
-"""Writing text: from a record to a string."""
+"""Entry point of the printer: a record to text in ONNX textual syntax."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sardonyx._src.proto.text.print_records import Style, write
 
 
 def to_text(record: Record, *, max_elements: int | None = None) -> str:
-    """The record in ONNX textual syntax with the extensions of this package; `from_text` gives the same record back.
+    """The record in ONNX textual syntax with the extensions of this package; `from_text` restores the record.
 
-    With `max_elements`, lists of numbers and strings that have more entries end in `...`: a text for human readers,
-    which `from_text` refuses.  Raises LimitError for records nested deeper than Python's stack allows.
+    With `max_elements`, longer lists of numbers and strings are truncated with `...`: a text for human readers,
+    which `from_text` rejects.  Raises LimitError for records nested deeper than Python's stack allows.
     """
     try:
         return write(record, Style(max_elements))

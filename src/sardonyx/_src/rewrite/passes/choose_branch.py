@@ -1,11 +1,11 @@
-"""choose-branch: an If whose condition is known is replaced by the branch that it takes.
+"""choose-branch: replace an If by the branch it takes, if the condition is known.
 
 Spec:    If-1 -11 -13 -16 -19 -21 -23 -24 -25
 Before:  g (float[2] x) => (float[] y) <bool c = {1}> {
            y = If<then_branch = t () => (float[2] a) { a = Neg(x) }, else_branch = e () => (float[2] b) { b = Abs(x) }>(c)
          }
 After:   g (float[2] x) => (float[] y) { y = Neg(x) }
-Keeps:   names of the outputs; every bit.
+Keeps:   names of the outputs; results exactly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit
 
 
 @rewrite(root="If", phase="expand")

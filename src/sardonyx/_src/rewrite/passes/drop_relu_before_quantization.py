@@ -1,9 +1,9 @@
-"""drop-relu-before-quantization: a Relu goes where quantisation cuts off what is below zero anyway.
+"""drop-relu-before-quantization: remove Relu, if the quantisation after it saturates at zero anyway.
 
 Spec:    Relu-6 -13 -14, QuantizeLinear-10 -13 -19 -21 -23 -24 -25 -28
 Before:  g (float[2] x) => (uint8[] y) <float s = {0.5}, uint8 z = {0}> { a = Relu(x)  y = QuantizeLinear(a, s, z) }
 After:   g (float[2] x) => (uint8[] y) <float s = {0.5}, uint8 z = {0}> { y = QuantizeLinear(x, s, z) }
-Keeps:   zero points above the lowest number of their type; scales that are not positive; NaN's fate, which no version defines.
+Keeps:   zero points above the lowest value of their type; scales that are not positive.  How NaN is quantised is undefined.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit
 
 
 @rewrite(root="QuantizeLinear", phase="simplify")
@@ -21,23 +21,23 @@ def drop_relu_before_quantization(node: Node, edit: Edit) -> bool:
         return False
     relu = edit.producer(node.inputs[0], "Relu")
     source = None if relu is None else relu.inputs[0]
-    if source is None or not cuts_below_zero(node, edit):
+    if source is None or not saturates_at_zero(node, edit):
         return False
     edit.update(node, inputs=[source, *node.inputs[1:]])
     return True
 
 
-def cuts_below_zero(node: Node, edit: Edit) -> bool:
-    """Whether zero is quantised to the lowest number there is: in uint8, which is meant without a zero point, to 0."""
-    scale, found = edit.constant(node.inputs[1]), edit.type(node.outputs[0])
+def saturates_at_zero(node: Node, edit: Edit) -> bool:
+    """Whether zero is quantised to the lowest value of the type, which is 0 for uint8, the default."""
+    scale, result_type = edit.constant(node.inputs[1]), edit.type(node.outputs[0])
     if (
         scale is None
-        or found is None
-        or not found.dtype.is_integer
+        or result_type is None
+        or not result_type.dtype.is_integer
         or not (scale.astype(np.float64) > 0).all()
     ):
         return False
-    lowest = -(1 << (found.dtype.bits - 1)) if found.dtype.is_signed else 0
+    lowest = -(1 << (result_type.dtype.bits - 1)) if result_type.dtype.is_signed else 0
     if len(node.inputs) < 3 or node.inputs[2] is None:
         return lowest == 0
     zero = edit.constant(node.inputs[2])

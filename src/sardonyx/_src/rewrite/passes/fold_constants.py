@@ -1,8 +1,8 @@
-"""fold-constants: what is computed from constants alone is computed once, and becomes a constant.
+"""fold-constants: evaluate nodes whose inputs are all constant.
 
 Before:  g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { a = Neg(w)  y = Add(x, a) }
 After:   g (float[2] x) => (float[2] y) <float[2] a = {-1, -2}> { y = Add(x, a) }
-Keeps:   random draws; quantised weights as they are; results that would make the file much larger; nodes that fail.
+Keeps:   random operators; quantised weights; results that would enlarge the file much; nodes that raise an error.
 """
 
 from __future__ import annotations
@@ -16,53 +16,59 @@ from sardonyx._src.dtypes import DataType, nbytes
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.evaluate import evaluated
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.support.evaluate import evaluate_node
 
-SHARE = 64  # of what may be added in all, one result may take the 64th part more than the constants that it replaces
-STRING = 16  # bytes that a string is taken to have
-WIDENS = "DequantizeLinear"  # weights stand narrow in front of it on purpose; engines look for it
+GROWTH_SHARE = 64  # one result may use 1/64 of the growth budget
+STRING_BYTES = 16  # estimated size of a string
+DEQUANTIZE = "DequantizeLinear"  # quantised weights are kept small on purpose; engines match it
 
 
 @rewrite(phase="simplify")
 def fold_constants(node: Node, edit: Edit) -> bool:
-    found = edit.meaning(node)
-    if found is None or not node.inputs or node.op_type == WIDENS or found.op.is_random or node.subgraphs:
+    operator = edit.operator_of(node)
+    if (
+        operator is None
+        or not node.inputs
+        or node.op_type == DEQUANTIZE
+        or operator.op.is_random
+        or node.subgraphs
+    ):
         return False
     tensors = [edit.tensor(v) for v in node.inputs]
     if any(v is not None and t is None for v, t in zip(node.inputs, tensors, strict=True)):
         return False
-    wanted = [v for v in node.outputs if v.name]
-    growth = growth_of(node, wanted, tensors, edit)
-    if growth is None or growth > edit.growth // SHARE or edit.grown + growth > edit.growth:
+    used_outputs = [v for v in node.outputs if v.name]
+    growth = growth_of(node, used_outputs, tensors, edit)
+    if growth is None or growth > edit.growth // GROWTH_SHARE or edit.bytes_added + growth > edit.growth:
         return False
-    results = evaluated(node, edit.imports_of(node), tensors)
+    results = evaluate_node(node, edit.imports_of(node), tensors)
     if results is None or not all(isinstance(r, np.ndarray) for r in results):
         return False
-    done = False
-    for value, result in zip(wanted, results, strict=True):
-        assert isinstance(result, np.ndarray), "looked at above"
-        done |= edit.become_constant(value, Tensor.of(result))
-    edit.grown += growth if done else 0
-    return done
+    changed = False
+    for value, result in zip(used_outputs, results, strict=True):
+        assert isinstance(result, np.ndarray), "checked above"
+        changed |= edit.replace_with_constant(value, Tensor.of(result))
+    edit.bytes_added += growth if changed else 0
+    return changed
 
 
 def growth_of(
-    node: Node, wanted: Sequence[Value], tensors: Sequence[Tensor | None], edit: Edit
+    node: Node, outputs: Sequence[Value], tensors: Sequence[Tensor | None], edit: Edit
 ) -> int | None:
-    """Bytes that the results take more than the constants that go; None where they are not known beforehand."""
+    """The bytes of the results minus those of constants freed; None if the result types are unknown."""
     total = 0
-    for value in wanted:
-        found = edit.type(value)
-        if found is None or found.shape is None:
+    for value in outputs:
+        type = edit.type(value)
+        if type is None or type.shape is None:
             return None
-        sizes = [d for d in found.shape if isinstance(d, int)]
-        if len(sizes) != len(found.shape):
+        sizes = [d for d in type.shape if isinstance(d, int)]
+        if len(sizes) != len(type.shape):
             return None
-        total += bytes_of(found.dtype, math.prod(sizes))
-    goes = {v: t for v, t in zip(node.inputs, tensors, strict=True) if v is not None and edit.is_read_once(v)}
-    return total - sum(t.nbytes for t in goes.values() if t is not None)
+        total += bytes_of(type.dtype, math.prod(sizes))
+    freed = {v: t for v, t in zip(node.inputs, tensors, strict=True) if v is not None and edit.has_one_use(v)}
+    return total - sum(t.nbytes for t in freed.values() if t is not None)
 
 
 def bytes_of(dtype: DataType, count: int) -> int:
-    return count * STRING if dtype is DataType.STRING else nbytes(dtype, count)
+    return count * STRING_BYTES if dtype is DataType.STRING else nbytes(dtype, count)

@@ -1,8 +1,8 @@
-"""fold-shapes: what inference knows of a small tensor, as sizes and what is computed of them, becomes a constant.
+"""fold-shapes: replace small tensors whose elements inference knows, such as shapes, by constants.
 
 Before:  g (float[2,3] x) => (int64[1] y) <int64[1] i = {1}> { s = Shape(x)  y = Gather(s, i) }
 After:   g (float[2,3] x) => (int64[1] y) { y = Constant<value = int64[1] {3}>() }
-Keeps:   sizes that depend on the inputs; every element; what DequantizeLinear would widen.
+Keeps:   dims that depend on the inputs; the results of DequantizeLinear; every element.
 """
 
 from __future__ import annotations
@@ -12,32 +12,43 @@ import numpy as np
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.passes.fold_constants import WIDENS
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.passes.fold_constants import DEQUANTIZE
 
-MOST = 512  # elements: shapes are shorter, and larger results would make the file grow
+MAX_FOLDED_ELEMENTS = 512  # shapes are shorter, and larger results would enlarge the file
 
 
 @rewrite(phase="simplify")
 def fold_shapes(node: Node, edit: Edit) -> bool:
-    found = edit.meaning(node)
-    if found is None or found.op.is_random or node.subgraphs or not node.inputs or node.op_type == WIDENS:
+    operator = edit.operator_of(node)
+    if (
+        operator is None
+        or operator.op.is_random
+        or node.subgraphs
+        or not node.inputs
+        or node.op_type == DEQUANTIZE
+    ):
         return False
-    wanted = [v for v in node.outputs if v.name]
-    tensors = [known(v, edit) for v in wanted]
+    used_outputs = [v for v in node.outputs if v.name]
+    tensors = [known_tensor(v, edit) for v in used_outputs]
     if None in tensors:
         return False
-    done = False
-    for value, tensor in zip(wanted, tensors, strict=True):
-        assert tensor is not None, "looked at above"
-        done |= edit.become_constant(value, tensor)
-    return done
+    changed = False
+    for value, tensor in zip(used_outputs, tensors, strict=True):
+        assert tensor is not None, "checked above"
+        changed |= edit.replace_with_constant(value, tensor)
+    return changed
 
 
-def known(value: Value, edit: Edit) -> Tensor | None:
-    """The value as a tensor, where all of its elements are known numbers."""
+def known_tensor(value: Value, edit: Edit) -> Tensor | None:
+    """The value as a tensor; None unless all elements are known numbers."""
     type, elements = edit.type(value), edit.elements(value)
-    if type is None or elements is None or elements.dtype == np.object_ or elements.size > MOST:
+    if (
+        type is None
+        or elements is None
+        or elements.dtype == np.object_
+        or elements.size > MAX_FOLDED_ELEMENTS
+    ):
         return None
     if type.shape != elements.shape or type.dtype.numpy != elements.dtype:
         return None

@@ -1,9 +1,9 @@
-"""fuse-einsum: an equation that says a product of matrices, a transposition or a sum becomes that operator.
+"""fuse-einsum: replace an Einsum that is a matrix product, a transposition or an elementwise product.
 
 Spec:    Einsum-12 -28, MatMul-1 -9 -13, Transpose-1 -13 -21 -23 -24 -25, Mul-7 -13 -14
 Before:  g (float[2,3,4] x, float[2,4,5] w) => (float[] y) { y = Einsum<equation = "bij,bjk->bik">(x, w) }
 After:   g (float[2,3,4] x, float[2,4,5] w) => (float[] y) { y = MatMul(x, w) }
-Keeps:   equations that would take more than one node; results up to rounding.
+Keeps:   equations that need more than one node; results up to rounding.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit
 
-SMALL = 32  # bits: integers of fewer are no operands of MatMul
+MIN_MATMUL_BITS = 32  # MatMul takes no narrower integers
 
 
 @rewrite(root="Einsum", phase="fuse")
@@ -34,27 +34,27 @@ def fuse_einsum(node: Node, edit: Edit) -> bool:
         return False
     known = [shape for shape in shapes if shape is not None]
     if len(terms) == 1:
-        return turned(node, terms[0], right, edit)
-    return len(terms) == 2 and multiplied(node, terms, right, known, edit)
+        return to_transpose(node, terms[0], right, edit)
+    return len(terms) == 2 and to_product(node, terms, right, known, edit)
 
 
-def turned(node: Node, term: str, right: str, edit: Edit) -> bool:
+def to_transpose(node: Node, term: str, right: str, edit: Edit) -> bool:
     if not term or sorted(term) != sorted(right):
         return False
-    if node.graph is None or not edit.has("Transpose", node.graph):
+    if node.graph is None or not edit.can_insert("Transpose", node.graph):
         return False
     return edit.replace(node, "Transpose", node.inputs, {"perm": [term.index(axis) for axis in right]})
 
 
-def multiplied(
+def to_product(
     node: Node, terms: Sequence[str], right: str, shapes: Sequence[Sequence[Dim]], edit: Edit
 ) -> bool:
-    graph, found = node.graph, edit.type(node.outputs[0])
-    if graph is None or found is None or not same_sizes(terms, shapes):
+    graph, type = node.graph, edit.type(node.outputs[0])
+    if graph is None or type is None or not same_sizes(terms, shapes):
         return False
     if terms[0] == terms[1] == right:
-        return edit.has("Mul", graph) and edit.replace(node, "Mul", node.inputs)
-    if (found.dtype.is_integer and found.dtype.bits < SMALL) or not edit.has("MatMul", graph):
+        return edit.can_insert("Mul", graph) and edit.replace(node, "Mul", node.inputs)
+    if (type.dtype.is_integer and type.dtype.bits < MIN_MATMUL_BITS) or not edit.can_insert("MatMul", graph):
         return False
     for first, second in ((0, 1), (1, 0)):
         if is_product(terms[first], terms[second], right):
@@ -63,7 +63,7 @@ def multiplied(
 
 
 def same_sizes(terms: Sequence[str], shapes: Sequence[Sequence[Dim]]) -> bool:
-    """Whether axes of one name are known to have one size, so that none of them is stretched."""
+    """Whether axes of equal names have known equal lengths, so that none is broadcast."""
     sizes: dict[str, Dim] = {}
     for term, shape in zip(terms, shapes, strict=True):
         for axis, size in zip(term, shape, strict=True):
@@ -74,7 +74,7 @@ def same_sizes(terms: Sequence[str], shapes: Sequence[Sequence[Dim]]) -> bool:
 
 
 def is_product(first: str, second: str, right: str) -> bool:
-    """Whether rows of the first term are multiplied with columns of the second, batch by batch or by one matrix."""
+    """Whether the terms form a matrix product, batched or with one right-hand matrix."""
     if len(first) < 2 or len(second) < 2 or len(right) < 2:
         return False
     batch, row, column = right[:-2], right[-2], right[-1]

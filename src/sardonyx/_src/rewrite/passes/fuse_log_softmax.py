@@ -1,18 +1,18 @@
-"""fuse-log-softmax: the logarithm of Softmax is LogSoftmax.
+"""fuse-log-softmax: fuse Softmax and Log into LogSoftmax.
 
 Spec:    Softmax-1 -11 -13, Log-6 -13, LogSoftmax-1 -11 -13
 Before:  s = Softmax<axis = @axis>(x)  y = Log(s)
 After:   y = LogSoftmax<axis = @axis>(x)
-Keeps:   Softmax read elsewhere; results up to rounding, but where Softmax is too small for a float, and its logarithm was
-         -inf, the logarithm itself comes out.
+Keeps:   a Softmax with other uses; results up to rounding.  Where Softmax underflows, the result is the logarithm instead
+         of -inf.
 """
 
 from __future__ import annotations
 
 from sardonyx._src.rewrite.api import Bindings, pattern
-from sardonyx._src.rewrite.match import Match
+from sardonyx._src.rewrite.engine.match import Match
 
 
 @pattern(phase="fuse")
-def fuse_log_softmax(m: Match) -> Bindings | None:
+def fuse_log_softmax(match: Match) -> Bindings | None:
     return {}

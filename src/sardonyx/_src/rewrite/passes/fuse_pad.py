@@ -1,19 +1,19 @@
-"""fuse-pad: zeros around the image become the padding of the layer that reads it.
+"""fuse-pad: move zero padding of the spatial axes into the pads of a Conv or AveragePool.
 
 Spec:    Pad-2 -11 -13 -18 -19 -21 -23 -24 -25, Conv-1 -11 -22, AveragePool-7 -10 -11 -19 -22
 Before:  g (float[1,1,4] x) => (float[] y) <int64[6] p = {0, 0, 1, 0, 0, 2}, float[1,1,2] w = {1, 2}> {
            a = Pad(x, p)  y = Conv(a, w)
          }
 After:   g (float[1,1,4] x) => (float[] y) <float[1,1,2] w = {1, 2}> { y = Conv<pads = [1, 2]>(x, w) }
-Keeps:   padding of batch or channels, with other numbers or modes; what others read; every bit.
+Keeps:   padding of batch or channels, with other values or modes; a Pad with other uses; results exactly.
 """
 
 from __future__ import annotations
 
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.paddings import padding_of
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.support.padding import padding_of
 
 
 @rewrite(root=("Conv", "AveragePool"), phase="fuse")
@@ -21,13 +21,18 @@ def fuse_pad(node: Node, edit: Edit) -> bool:
     if not edit.is_a(node, node.op_type) or not node.inputs or node.inputs[0] is None:
         return False
     pad = edit.producer(node.inputs[0], "Pad")
-    if pad is None or not edit.is_read_once(node.inputs[0]):
+    if pad is None or not edit.has_one_use(node.inputs[0]):
         return False
-    found, rank = padding_of(pad, edit), edit.rank(node.inputs[0])
+    padding, rank = padding_of(pad, edit), edit.rank(node.inputs[0])
     attributes = edit.attributes(node)
-    if found is None or found.number != 0 or rank is None or attributes.get("auto_pad", "NOTSET") != "NOTSET":
+    if (
+        padding is None
+        or padding.number != 0
+        or rank is None
+        or attributes.get("auto_pad", "NOTSET") != "NOTSET"
+    ):
         return False
-    begins, ends = found.counts[:rank], found.counts[rank:]
+    begins, ends = padding.counts[:rank], padding.counts[rank:]
     if any(begins[:2]) or any(ends[:2]):
         return False
     own = attributes.get("pads") or (0,) * (2 * (rank - 2))

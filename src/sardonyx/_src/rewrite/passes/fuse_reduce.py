@@ -1,4 +1,4 @@
-"""fuse-reduce: a reduction leaves out, or keeps, the axes of length 1 that a node behind it drops or puts back.
+"""fuse-reduce: fold a Squeeze, Unsqueeze or Reshape of unit axes into the keepdims of a reduction.
 
 Spec:    ReduceSum-1 -11 -13, ReduceMean-1 -11 -13 -18, ReduceMax-1 -11 -12 -13 -18 -20, ReduceMin-1 -11 -12 -13 -18 -20,
          ReduceProd-1 -11 -13 -18, ReduceL1-1 -11 -13 -18, ReduceL2-1 -11 -13 -18, ReduceLogSum-1 -11 -13 -18 -28,
@@ -8,7 +8,7 @@ Spec:    ReduceSum-1 -11 -13, ReduceMean-1 -11 -13 -18, ReduceMax-1 -11 -12 -13 
          Flatten-1 -9 -11 -13 -21 -23 -24 -25
 Before:  g (float[2,3] x) => (float[] y) <int64[1] k = {1}> { a = ReduceMax<keepdims = 1>(x, k)  y = Squeeze(a, k) }
 After:   g (float[2,3] x) => (float[] y) <int64[1] k = {1}> { y = ReduceMax<keepdims = 0>(x, k) }
-Keeps:   reductions whose result is read elsewhere; pools that do not see the whole image at once; means up to rounding.
+Keeps:   reductions whose result has other uses; pools with more than one window; means up to rounding.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from dataclasses import dataclass
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.axis_lists import axes_of, with_axes
-from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.support.axes import axes_of, with_axes
 
-LISTS = (
-    *("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2"),
-    *("ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
-)
-ONE = ("ArgMax", "ArgMin")
-POOLS = {"GlobalAveragePool": "ReduceMean", "GlobalMaxPool": "ReduceMax", "AveragePool": "ReduceMean"}
+ARG_OPERATORS = ("ArgMax", "ArgMin")
+POOL_REDUCTIONS = {
+    "GlobalAveragePool": "ReduceMean",
+    "GlobalMaxPool": "ReduceMax",
+    "AveragePool": "ReduceMean",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Reduction:
-    """What a node reduces, and whether its result has axes of length 1 in their place."""
+class ReducedAxes:
+    """The axes that a node reduces, and whether it keeps them with length 1."""
 
     op_type: str
     axes: Sequence[int]
@@ -44,29 +44,30 @@ def fuse_reduce(node: Node, edit: Edit) -> bool:
     if not edit.is_a(node, node.op_type) or not node.inputs or node.inputs[0] is None:
         return False
     middle, head = node.inputs[0], node.inputs[0].producer
-    if head is None or head.graph is not node.graph or not edit.is_read_once(middle):
+    if head is None or head.graph is not node.graph or not edit.has_one_use(middle):
         return False
     shape = edit.shape(head.inputs[0]) if head.inputs else None
-    found = None if shape is None else reduction(head, shape, edit)
-    if shape is None or found is None or not only_turns(node, found, shape, edit):
+    reduced = None if shape is None else reduction(head, shape, edit)
+    if shape is None or reduced is None or not only_changes_unit_axes(node, reduced, shape, edit):
         return False
-    inputs, attributes = said(head, found, edit)
-    return edit.replace(node, found.op_type, inputs, {**attributes, "keepdims": 0 if found.keeps else 1})
+    inputs, attributes = operands_of(head, reduced, edit)
+    return edit.replace(node, reduced.op_type, inputs, {**attributes, "keepdims": 0 if reduced.keeps else 1})
 
 
-def reduction(head: Node, shape: Sequence[Dim], edit: Edit) -> Reduction | None:
-    if head.op_type in POOLS and edit.is_a(head, head.op_type):
-        return pooled(head, shape, edit)
-    if head.op_type not in (*LISTS, *ONE) or not edit.is_a(head, head.op_type):
+def reduction(head: Node, shape: Sequence[Dim], edit: Edit) -> ReducedAxes | None:
+    if head.op_type in POOL_REDUCTIONS and edit.is_a(head, head.op_type):
+        return pool_reduction(head, shape, edit)
+    operator = edit.operator_of(head) if edit.is_a(head, head.op_type) else None
+    if operator is None or not (operator.op.reduction or head.op_type in ARG_OPERATORS):
         return None
-    axes = reduced(head, len(shape), edit)
+    axes = reduced_axes(head, len(shape), edit)
     keeps = edit.attributes(head)["keepdims"] == 1
-    return None if axes is None else Reduction(head.op_type, axes, keeps)
+    return None if axes is None else ReducedAxes(head.op_type, axes, keeps)
 
 
-def reduced(head: Node, rank: int, edit: Edit) -> tuple[int, ...] | None:
+def reduced_axes(head: Node, rank: int, edit: Edit) -> tuple[int, ...] | None:
     attributes = edit.attributes(head)
-    if head.op_type in ONE:
+    if head.op_type in ARG_OPERATORS:
         axis = attributes["axis"]
         return (axis % rank,) if isinstance(axis, int) and -rank <= axis < rank else None
     axes = axes_of(head, rank, edit)
@@ -75,22 +76,26 @@ def reduced(head: Node, rank: int, edit: Edit) -> tuple[int, ...] | None:
     return None if attributes.get("noop_with_empty_axes") else tuple(range(rank))
 
 
-def pooled(head: Node, shape: Sequence[Dim], edit: Edit) -> Reduction | None:
-    """A pool as the reduction of all axes behind the second, if its only window is the whole image."""
-    new = POOLS[head.op_type]
-    assert head.graph is not None, "a node that is asked about is in a graph"
-    if len(shape) < 3 or not edit.has(new, head.graph) or not edit.is_read_once(head.outputs[0]):
+def pool_reduction(head: Node, shape: Sequence[Dim], edit: Edit) -> ReducedAxes | None:
+    """A pool as a reduction of the spatial axes, if its only window is the whole image."""
+    new = POOL_REDUCTIONS[head.op_type]
+    assert head.graph is not None, "the node is in a graph"
+    if len(shape) < 3 or not edit.can_insert(new, head.graph) or not edit.has_one_use(head.outputs[0]):
         return None
-    if head.op_type == "AveragePool" and not sees_all(head, shape, edit):
+    if head.op_type == "AveragePool" and not has_global_window(head, shape, edit):
         return None
-    return Reduction(new, range(2, len(shape)), True)
+    return ReducedAxes(new, range(2, len(shape)), True)
 
 
-def sees_all(pool: Node, shape: Sequence[Dim], edit: Edit) -> bool:
-    """Whether an AveragePool has one window, which holds the whole image and counts nothing else."""
-    attributes, made = edit.attributes(pool), edit.shape(pool.outputs[0]) or ()
+def has_global_window(pool: Node, shape: Sequence[Dim], edit: Edit) -> bool:
+    """Whether an AveragePool has one window, which covers the whole image and counts no padding."""
+    attributes, result_shape = edit.attributes(pool), edit.shape(pool.outputs[0]) or ()
     kernel = attributes["kernel_shape"]
-    if not isinstance(kernel, tuple) or attributes["auto_pad"] != "NOTSET" or any(s != 1 for s in made[2:]):
+    if (
+        not isinstance(kernel, tuple)
+        or attributes["auto_pad"] != "NOTSET"
+        or any(s != 1 for s in result_shape[2:])
+    ):
         return False
     pads, dilations = attributes.get("pads"), attributes.get("dilations")
     before = pads[: len(kernel)] if isinstance(pads, tuple) else (0,) * len(kernel)
@@ -102,24 +107,26 @@ def sees_all(pool: Node, shape: Sequence[Dim], edit: Edit) -> bool:
     return all(isinstance(size, int) and k - b >= size for k, b, size in rows)
 
 
-def said(head: Node, found: Reduction, edit: Edit) -> tuple[Sequence[Value | None], Mapping[str, object]]:
-    """The reduction's inputs and attributes."""
-    if head.op_type in POOLS:
-        return with_axes(found.op_type, head.inputs[0], found.axes, before=head, edit=edit)
+def operands_of(
+    head: Node, reduced: ReducedAxes, edit: Edit
+) -> tuple[Sequence[Value | None], Mapping[str, object]]:
+    """The inputs and attributes of the reduction."""
+    if head.op_type in POOL_REDUCTIONS:
+        return with_axes(reduced.op_type, head.inputs[0], reduced.axes, before=head, edit=edit)
     return head.inputs, dict(head.attributes)
 
 
-def only_turns(node: Node, found: Reduction, shape: Sequence[Dim], edit: Edit) -> bool:
-    """Whether a node does no more to the result than to drop its reduced axes, or to put them back."""
-    wanted: list[Dim] = []
+def only_changes_unit_axes(node: Node, reduced: ReducedAxes, shape: Sequence[Dim], edit: Edit) -> bool:
+    """Whether a node only removes the reduced unit axes, or only inserts them."""
+    expected: list[Dim] = []
     for axis, size in enumerate(shape):
-        if axis not in found.axes:
-            wanted.append(size)
-        elif not found.keeps:
-            wanted.append(1)
-    if node.op_type == ("Squeeze" if found.keeps else "Unsqueeze"):
+        if axis not in reduced.axes:
+            expected.append(size)
+        elif not reduced.keeps:
+            expected.append(1)
+    if node.op_type == ("Squeeze" if reduced.keeps else "Unsqueeze"):
         axes = axes_of(node, len(shape), edit)
         if axes:
-            return axes == tuple(found.axes)
-    made = edit.shape(node.outputs[0])
-    return None not in wanted and made is not None and list(made) == wanted
+            return axes == tuple(reduced.axes)
+    actual = edit.shape(node.outputs[0])
+    return None not in expected and actual is not None and list(actual) == expected

@@ -1,4 +1,4 @@
-"""fuse-rms-norm: what is divided by its root mean square and scaled is RMSNormalization.
+"""fuse-rms-norm: fuse division by the root mean square, with a scale, into RMSNormalization.
 
 Spec:    Pow-7 -12 -13 -15, Mul-7 -13 -14, ReduceMean-11 -13 -18, Add-7 -13 -14, Sqrt-6 -13, Div-7 -13 -14,
          Reciprocal-6 -13, RMSNormalization-23
@@ -26,27 +26,32 @@ or
 or
          p = Mul(x, x) v = ReduceMean(p, axes) e = Add(v, epsilon) s = Sqrt(e) o = Constant<value_float = 1.0>() r = Div(o, s) n = Mul(x, r) y = Mul(n, scale)
 After:   y = RMSNormalization<axis = @axis, epsilon = @epsilon>(x, scale)
-Keeps:   values still read elsewhere; results up to rounding.
+Keeps:   intermediate values with other uses; results up to rounding.
 """
 
 from __future__ import annotations
 
 from sardonyx._src.rewrite.api import Bindings, pattern
-from sardonyx._src.rewrite.match import Match
-from sardonyx._src.rewrite.normalized import first_axis, fits
+from sardonyx._src.rewrite.engine.match import Match
+from sardonyx._src.rewrite.support.normalization import broadcasts_to_axes, first_normalized_axis
 
 
 @pattern(phase="fuse")
-def fuse_rms_norm(m: Match) -> Bindings | None:
-    axis, epsilon = first_axis(m), m.scalar("epsilon")
-    if axis is None or epsilon is None or not fits(m, "scale", axis) or is_layer_norm(m):
+def fuse_rms_norm(match: Match) -> Bindings | None:
+    axis, epsilon = first_normalized_axis(match), match.scalar("epsilon")
+    if (
+        axis is None
+        or epsilon is None
+        or not broadcasts_to_axes(match, "scale", axis)
+        or is_layer_norm(match)
+    ):
         return None
     return {"axis": axis, "epsilon": epsilon}
 
 
-def is_layer_norm(m: Match) -> bool:
-    """Whether x is centred and the result shifted: then both are one normalisation, with a pass of its own."""
-    centred, (result,) = m.value("x").producer, m.root.outputs[:1]
+def is_layer_norm(match: Match) -> bool:
+    """Whether x is centred and the result shifted, which fuse-layer-norm covers."""
+    centred, (result,) = match.value("x").producer, match.root.outputs[:1]
     if centred is None or centred.op_type != "Sub" or [node.op_type for node, _ in result.uses] != ["Add"]:
         return False
     mean = centred.inputs[1]

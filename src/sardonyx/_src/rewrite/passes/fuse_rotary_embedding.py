@@ -1,4 +1,4 @@
-"""fuse-rotary-embedding: RotaryEmbedding picks the angles of positions itself.
+"""fuse-rotary-embedding: fold the Gather of angles by position into RotaryEmbedding.
 
 Spec:    Gather-1 -11 -13, RotaryEmbedding-23
 Before:  g (float[1,2,3,4] x, int64[1,3] p) => (float[] y) <float[2,2] c = {1, 2, 3, 4}, float[2,2] s = {5, 6, 7, 8}> {
@@ -7,7 +7,7 @@ Before:  g (float[1,2,3,4] x, int64[1,3] p) => (float[] y) <float[2,2] c = {1, 2
 After:   g (float[1,2,3,4] x, int64[1,3] p) => (float[] y) <float[2,2] c = {1, 2, 3, 4}, float[2,2] s = {5, 6, 7, 8}> {
            y = RotaryEmbedding(x, c, s, p)
          }
-Keeps:   angles that others read, too; every bit.
+Keeps:   gathered angles with other uses; results exactly.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit
 
 
 @rewrite(root="RotaryEmbedding", phase="fuse")
@@ -30,12 +30,12 @@ def fuse_rotary_embedding(node: Node, edit: Edit) -> bool:
 
 
 def picker(value: Value | None, edit: Edit) -> Node | None:
-    """The Gather that picks rows of angles by position, for embeddings alone."""
+    """The Gather that selects rows of angles by position, if only embeddings use it."""
     node = edit.producer(value, "Gather")
     if (
         node is None
         or value is None
-        or not edit.is_free(value)
+        or not edit.is_internal(value)
         or edit.attributes(node)["axis"] not in (0, -2)
     ):
         return None

@@ -1,10 +1,10 @@
-"""fuse-scale-and-shift: a constant by channel that a layer's result is multiplied with, or that is added, goes into it.
+"""fuse-scale-and-shift: fold a scale or shift per channel into the weight and bias of the preceding layer.
 
 Spec:    Mul-7 -13 -14, Add-7 -13 -14, Sub-7 -13 -14, Div-7 -13 -14, Conv-1 -11 -22, ConvTranspose-1 -11 -22, Gemm-7 -9 -11 -13,
          BatchNormalization-7 -9 -14 -15
 Before:  g (float[1,1,2] x) => (float[] y) <float[2,1,1] w = {1, 2}, float[2,1] c = {3, 4}> { a = Conv(x, w)  y = Add(a, c) }
 After:   g (float[1,1,2] x) => (float[] y) <float[2,1,1] w = {1, 2}, float[2] b = {3, 4}> { y = Conv(x, w, b) }
-Keeps:   layers whose result is read elsewhere; constants that differ within a channel; results up to rounding.
+Keeps:   layers whose result has other uses; constants that vary within a channel; results up to rounding.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.layers import Layer, layer_making, scale_and_shift
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.support.linear_layers import LinearLayer, fold_scale_and_shift, linear_layer_of
 
 
 @rewrite(root=("Mul", "Add", "Sub", "Div"), phase="simplify")
@@ -25,35 +25,39 @@ def fuse_scale_and_shift(node: Node, edit: Edit) -> bool:
     if not edit.is_a(node, node.op_type) or len(node.inputs) != 2:
         return False
     left, right = node.inputs
-    for made, other in ((left, right), (right, left)):
-        for layer in layers(made, node.op_type, edit):
-            numbers = by_channel(layer, other, edit)
-            found = None if numbers is None else change(node.op_type, numbers, is_left=made is left)
-            if made is None or found is None or not edit.forward(node.outputs[0], made):
+    for layer_output, other in ((left, right), (right, left)):
+        for layer in layers(layer_output, node.op_type, edit):
+            numbers = per_channel(layer, other, edit)
+            folded = (
+                None
+                if numbers is None
+                else scale_and_shift_of(node.op_type, numbers, is_left=layer_output is left)
+            )
+            if layer_output is None or folded is None or not edit.replace_uses(node.outputs[0], layer_output):
                 continue
-            scale_and_shift(layer, *found, edit)
+            fold_scale_and_shift(layer, *folded, edit)
             edit.prune(node)
             return True
     return False
 
 
-def layers(value: Value | None, op_type: str, edit: Edit) -> Iterator[Layer]:
-    """The layer that makes a value; or for what is added, one that makes a summand of it, of the same shape."""
-    layer = layer_making(value, edit)
+def layers(value: Value | None, op_type: str, edit: Edit) -> Iterator[LinearLayer]:
+    """The layer that produces a value or, for Add, one that produces a summand of it of the same shape."""
+    layer = linear_layer_of(value, edit)
     if layer is not None:
         yield layer
         return
     shape = edit.shape(value)
-    if value is None or op_type != "Add" or shape is None or None in shape or not edit.is_read_once(value):
+    if value is None or op_type != "Add" or shape is None or None in shape or not edit.has_one_use(value):
         return
     for summand in summands(value, edit):
-        layer = layer_making(summand, edit)
+        layer = linear_layer_of(summand, edit)
         if layer is not None and edit.shape(summand) == shape:
             yield layer
 
 
 def summands(value: Value, edit: Edit) -> Sequence[Value | None]:
-    """What an Add adds up, or a Gemm adds to its product as it is."""
+    """The operands of an Add, or the bias operand of a Gemm with beta 1."""
     total = edit.producer(value, "Add")
     if total is not None:
         return total.inputs
@@ -63,8 +67,10 @@ def summands(value: Value, edit: Edit) -> Sequence[Value | None]:
     return product.inputs[2:]
 
 
-def change(op_type: str, numbers: Array, *, is_left: bool) -> tuple[Array | None, Array | None] | None:
-    """Factor and shift that say the same as the operator with these numbers as its other operand."""
+def scale_and_shift_of(
+    op_type: str, numbers: Array, *, is_left: bool
+) -> tuple[Array | None, Array | None] | None:
+    """The factor and shift equivalent to an operator with these numbers as its other operand."""
     if op_type == "Mul":
         return numbers, None
     if op_type == "Add":
@@ -74,8 +80,8 @@ def change(op_type: str, numbers: Array, *, is_left: bool) -> tuple[Array | None
     return (1 / numbers, None) if is_left and numbers.all() else None
 
 
-def by_channel(layer: Layer, other: Value | None, edit: Edit) -> Array | None:
-    """A constant as one number for each channel; None where it differs within a channel or widens the result."""
+def per_channel(layer: LinearLayer, other: Value | None, edit: Edit) -> Array | None:
+    """A constant as one number per channel; None if it varies within a channel or broadcasts the result."""
     data, rank = edit.constant(other), edit.rank(layer.node.outputs[0])
     if data is None or rank is None or data.ndim > rank or not np.isfinite(data.astype(np.float64)).all():
         return None

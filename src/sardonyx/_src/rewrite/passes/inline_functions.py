@@ -1,9 +1,9 @@
-"""inline-functions: a call of a model-local function is replaced by the function's body.
+"""inline-functions: replace calls of model-local functions by their bodies.
 
 Before:  g (float[2] x) => (float[2] y) { y = my.f(x) }
          <domain: "my", opset_import: ["": 21]> f (a) => (b) { b = Neg(a) }
 After:   g (float[2] x) => (float[2] y) { y = Neg(x) }
-Keeps:   functions that go by other versions of their operators than the model; calls that would make the model too large.
+Keeps:   functions whose operators resolve to other versions than in the model; calls that would enlarge it too much.
 """
 
 from __future__ import annotations
@@ -11,34 +11,36 @@ from __future__ import annotations
 from sardonyx._src.ir.graph import Function, Node
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.facts import has_references
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.engine.facts import has_attribute_references
 
-MOST = 10_000  # nodes that all calls of one model may add
+MAX_INLINED_NODES = 10_000  # in total per model
 
 
 @rewrite(phase="expand")
 def inline_functions(node: Node, edit: Edit) -> bool:
     function = edit.model.functions.get((node.domain, node.op_type, node.overload))
-    if function is None or node.graph is None or has_references(node) or node.device_configurations:
+    if function is None or node.graph is None or has_attribute_references(node) or node.device_configurations:
         return False
     size = sum(1 for _ in nodes(function.body))
-    if edit.inlined + size > MOST or not says_the_same(function, node, edit):
+    if edit.inlined_nodes + size > MAX_INLINED_NODES or not resolves_alike(function, node, edit):
         return False
-    edit.inlined += size
+    edit.inlined_nodes += size
     edit.inline(node, function)
     return True
 
 
-def says_the_same(function: Function, call: Node, edit: Edit) -> bool:
-    """Whether the nodes of a body mean the same where the call stands."""
-    here, body = edit.imports_of(call), function.opset_imports
+def resolves_alike(function: Function, call: Node, edit: Edit) -> bool:
+    """Whether the operators of a function body resolve alike under the caller's imports."""
+    caller_imports, own_imports = edit.imports_of(call), function.opset_imports
     if any(a.type.name.startswith("GRAPH") for a in call.attributes.values()):
-        return False  # a graph that is handed in goes by what holds at the call already
+        return False  # a graph argument resolves under the caller's imports already
     for node in nodes(function.body):
         if (node.domain, node.op_type, node.overload) in edit.model.functions:
             continue
-        mine = edit.operator(node.domain, node.op_type, here.get(node.domain))
-        if mine is None or mine != edit.operator(node.domain, node.op_type, body.get(node.domain)):
+        operator = edit.operator(node.domain, node.op_type, caller_imports.get(node.domain))
+        if operator is None or operator != edit.operator(
+            node.domain, node.op_type, own_imports.get(node.domain)
+        ):
             return False
     return True

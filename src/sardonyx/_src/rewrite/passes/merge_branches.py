@@ -1,19 +1,19 @@
-"""merge-branches: an If whose branches compute the same is replaced by one of them.
+"""merge-branches: replace an If whose branches are equivalent by one of them.
 
 Spec:    If-1 -11 -13 -16 -19 -21 -23 -24 -25
 Before:  g (bool c, float[2] x) => (float[] y) {
            y = If<then_branch = t () => (float[2] a) { a = Neg(x) }, else_branch = e () => (float[2] b) { b = Neg(x) }>(c)
          }
 After:   g (bool c, float[2] x) => (float[] y) { y = Neg(x) }
-Keeps:   branches that draw random numbers, or that only happen to give the same; every bit.
+Keeps:   branches with random operators, or that are equal only in value; results exactly.
 """
 
 from __future__ import annotations
 
 from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.sameness import same_work
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.support.equivalence import are_equivalent
 
 
 @rewrite(root="If", phase="expand")
@@ -23,8 +23,10 @@ def merge_branches(node: Node, edit: Edit) -> bool:
     branches = [
         node.attributes[name].value for name in ("then_branch", "else_branch") if name in node.attributes
     ]
-    graphs = [b for b in branches if isinstance(b, Graph) and not b.quantization_annotations]
-    if len(graphs) != 2 or not same_work(graphs[0], graphs[1], edit):
+    graphs = [
+        branch for branch in branches if isinstance(branch, Graph) and not branch.quantization_annotations
+    ]
+    if len(graphs) != 2 or not are_equivalent(graphs[0], graphs[1], edit):
         return False
     edit.splice(node, graphs[0])
     return True

@@ -1,8 +1,8 @@
-"""merge-common-nodes: of nodes that compute the same from the same values, the first stays.
+"""merge-common-nodes: eliminate common subexpressions.
 
 Before:  g (float[2] x) => (float[2] y) { a = Exp(x)  b = Exp(x)  y = Add(a, b) }
 After:   g (float[2] x) => (float[2] y) { a = Exp(x)  y = Add(a, a) }
-Keeps:   random draws, each of which is another; nodes with subgraphs; names of outputs.
+Keeps:   random operators; nodes with subgraphs; names of outputs.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Hashable, Iterator, Mapping
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.walk import roots
 from sardonyx._src.rewrite.api import sweep
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.sameness import kind_of
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.support.equivalence import computation_key
 
 
 @sweep(phase="simplify")
@@ -23,7 +23,7 @@ def merge_common_nodes(edit: Edit) -> Iterator[str]:
 
 
 def merge(graph: Graph, outer: Mapping[Hashable, Node], edit: Edit) -> Iterator[str]:
-    """Merges the nodes of a graph with earlier ones, those of the graphs around it included."""
+    """Merge the nodes of a graph with earlier ones, enclosing graphs included."""
     seen = dict(outer)
     for node in graph.nodes:
         for inner in node.subgraphs:
@@ -32,32 +32,36 @@ def merge(graph: Graph, outer: Mapping[Hashable, Node], edit: Edit) -> Iterator[
         if key is None:
             continue
         first = seen.setdefault(key, node)
-        if edit.is_gone(first):
+        if edit.is_erased(first):
             first = seen[key] = node
-        if first is not node and can_stand_for(first, node, edit):
-            for kept, value in zip(first.outputs, node.outputs, strict=True):
+        if first is not node and can_replace(first, node, edit):
+            for replacement, value in zip(first.outputs, node.outputs, strict=True):
                 if value.name:
-                    edit.forward(value, kept)
+                    edit.replace_uses(value, replacement)
             edit.prune(node)
             yield f"{node.op_type} {node.name!r}"
 
 
-def can_stand_for(first: Node, node: Node, edit: Edit) -> bool:
-    """Whether every output of a node can be had from an earlier one."""
-    for kept, value in zip(first.outputs, node.outputs, strict=True):
-        if value.name and not kept.name:
+def can_replace(first: Node, node: Node, edit: Edit) -> bool:
+    """Whether every used output of a node can be replaced by that of an earlier one."""
+    for replacement, value in zip(first.outputs, node.outputs, strict=True):
+        if value.name and not replacement.name:
             return False
-        if value.name and not edit.is_free(value) and not (edit.is_free(kept) and first.graph is node.graph):
+        if (
+            value.name
+            and not edit.is_internal(value)
+            and not (edit.is_internal(replacement) and first.graph is node.graph)
+        ):
             return False
     return True
 
 
 def key_of(node: Node, edit: Edit) -> Hashable:
-    """Equal for nodes that compute the same; None for one that cannot be compared."""
-    kind, found = kind_of(node, edit), edit.meaning(node)
-    if kind is None or found is None:
+    """A key equal for nodes that compute the same; None for nodes that cannot be compared."""
+    kind, operator = computation_key(node, edit), edit.operator_of(node)
+    if kind is None or operator is None:
         return None
     inputs: tuple[Value | None, ...] = node.inputs
-    if found.op.commutative and len(inputs) == 2:
+    if operator.op.commutative and len(inputs) == 2:
         inputs = tuple(sorted(inputs, key=id))
     return kind, inputs

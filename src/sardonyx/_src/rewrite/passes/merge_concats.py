@@ -1,16 +1,16 @@
-"""merge-concats: what is joined in between is joined at once.
+"""merge-concats: flatten nested Concats of one axis.
 
 Spec:    Concat-4 -11 -13
 Before:  g (float[2] x, float[2] w, float[2] z) => (float[] y) { a = Concat<axis = 0>(x, w)  y = Concat<axis = 0>(a, z) }
 After:   g (float[2] x, float[2] w, float[2] z) => (float[] y) { y = Concat<axis = 0>(x, w, z) }
-Keeps:   other axes; what others read in between; every bit.
+Keeps:   Concats of other axes; intermediate values with other uses; results exactly.
 """
 
 from __future__ import annotations
 
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit
 
 
 @rewrite(root="Concat", phase="simplify")
@@ -30,8 +30,8 @@ def merge_concats(node: Node, edit: Edit) -> bool:
 
 
 def is_part(inner: Node, node: Node, axis: int, rank: int, edit: Edit) -> bool:
-    """Whether a Concat joins along the same axis what the other alone reads."""
-    is_near = inner.graph is node.graph and edit.is_read_once(inner.outputs[0])
+    """Whether a Concat has the same axis, and the outer one as its only reader."""
+    is_near = inner.graph is node.graph and edit.has_one_use(inner.outputs[0])
     return is_near and axis_of(inner, rank, edit) == axis
 
 

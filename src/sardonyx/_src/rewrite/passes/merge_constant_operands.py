@@ -1,9 +1,9 @@
-"""merge-constant-operands: of two constants that are added, or multiplied with, one after the other, one is made.
+"""merge-constant-operands: merge the constants of two successive Adds or Muls.
 
 Spec:    Add-7 -13 -14, Mul-7 -13 -14
 Before:  g (float[2] x) => (float[] y) <float c = {1}, float d = {2}> { a = Add(x, c)  y = Add(a, d) }
 After:   g (float[2] x) => (float[] y) <float e = {3}> { y = Add(x, e) }
-Keeps:   values still read elsewhere; constants that would become larger, or infinite; results up to rounding.
+Keeps:   intermediate values with other uses; constants that would become larger, or infinite; results up to rounding.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit
 
-TOGETHER = {"Add": np.add, "Mul": np.multiply}
+COMBINE = {"Add": np.add, "Mul": np.multiply}
 
 
 @rewrite(root=("Add", "Mul"), phase="fuse")
@@ -25,19 +25,19 @@ def merge_constant_operands(node: Node, edit: Edit) -> bool:
         return False
     middle, second = outer
     inner = edit.producer(middle, node.op_type)
-    found = None if inner is None or not edit.is_read_once(middle) else operands(inner, edit)
-    if found is None:
+    inner_operands = None if inner is None or not edit.has_one_use(middle) else operands(inner, edit)
+    if inner_operands is None:
         return False
-    source, first = found
-    both = together(node.op_type, first, second)
-    if both is None:
+    source, first = inner_operands
+    combined = combine(node.op_type, first, second)
+    if combined is None:
         return False
-    constant = edit.constant_of(both, f"{node.name or node.outputs[0].name}/constant", before=node)
+    constant = edit.make_constant(combined, f"{node.name or node.outputs[0].name}/constant", before=node)
     return edit.replace(node, node.op_type, [source, constant])
 
 
 def operands(node: Node, edit: Edit) -> tuple[Value, Array] | None:
-    """The value and the constant of a node that has one of each."""
+    """The variable and the constant operand of a node; None unless it has one of each."""
     if not edit.is_a(node, node.op_type) or len(node.inputs) != 2:
         return None
     for value, other in (node.inputs, node.inputs[::-1]):
@@ -47,13 +47,13 @@ def operands(node: Node, edit: Edit) -> tuple[Value, Array] | None:
     return None
 
 
-def together(op_type: str, first: Array, second: Array) -> Array | None:
-    """Both constants in one; None where that is larger than the larger one, of another type or not finite."""
+def combine(op_type: str, first: Array, second: Array) -> Array | None:
+    """Combine two constants; None if the result is larger than both, of another type or not finite."""
     try:
         with np.errstate(all="ignore"):
-            result = np.asarray(TOGETHER[op_type](first, second))
+            result = np.asarray(COMBINE[op_type](first, second))
     except (ValueError, TypeError):
-        return None  # they do not broadcast, or NumPy does not compute with their type
+        return None  # not broadcastable, or a type without NumPy arithmetic
     if result.dtype != first.dtype or result.size > max(first.size, second.size):
         return None
     return None if result.dtype.kind == "f" and not np.isfinite(result).all() else result

@@ -1,10 +1,10 @@
-"""merge-equal-sizes: of small integer tensors that are known to hold the same sizes, the first stays.
+"""merge-equal-sizes: merge small integer tensors that are known to hold the same dims.
 
 Before:  g (float[N,M] x) => (float[] y) <int64[2] i = {0, 1}> {
            s = Shape(x)  a = Reshape(x, s)  t = Gather(s, i)  y = Reshape(a, t)
          }
 After:   g (float[N,M] x) => (float[] y) { s = Shape(x)  a = Reshape(x, s)  y = Reshape(a, s) }
-Keeps:   names of outputs; sizes of which one is not known; every element.
+Keeps:   names of outputs; tensors with an unknown dim; every element.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sardonyx._src.ir.dims import Expr
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.walk import roots
 from sardonyx._src.rewrite.api import sweep
-from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit
 
-MOST = 64  # elements
+MAX_MERGED_SIZES = 64  # of one tensor
 
 
 @sweep(phase="simplify")
@@ -31,7 +31,7 @@ def merge_equal_sizes(edit: Edit) -> Iterator[str]:
 
 
 def merge(graph: Graph, outer: Mapping[Hashable, Value], edit: Edit) -> Iterator[str]:
-    """Merges values of a graph with earlier ones, those of the graphs around it included."""
+    """Merge values of a graph with earlier ones, enclosing graphs included."""
     seen = dict(outer)
     for node in graph.nodes:
         for inner in node.subgraphs:
@@ -41,23 +41,26 @@ def merge(graph: Graph, outer: Mapping[Hashable, Value], edit: Edit) -> Iterator
             if key is None:
                 continue
             first = seen.setdefault(key, value)
-            if first.producer is not None and edit.is_gone(
-                first.producer
-            ):  # it was for a node that has been merged
+            if first.producer is not None and edit.is_erased(first.producer):  # its node has been merged
                 first = seen[key] = value
-            if first is not value and edit.is_free(value) and value._uses:
-                edit.forward(value, first)
+            if first is not value and edit.is_internal(value) and value._uses:
+                edit.replace_uses(value, first)
                 edit.prune(node)
                 yield f"{node.op_type} {node.name!r}"
 
 
 def key_of(value: Value, edit: Edit) -> Hashable:
-    """Equal for values with equal known elements, some of which are no numbers; None for others."""
+    """A key equal for values with equal known elements, if some are symbolic; None for others."""
     type = edit.type(value)
     if type is None or type.dtype is not DataType.INT64 or type.shape is None:
         return None
     known = edit.elements(value)
-    if known is None or known.dtype != np.object_ or known.size > MOST or known.shape != type.shape:
+    if (
+        known is None
+        or known.dtype != np.object_
+        or known.size > MAX_MERGED_SIZES
+        or known.shape != type.shape
+    ):
         return None
     elements = tuple(known.reshape(-1).tolist())
     return (known.shape, elements) if all(isinstance(e, Expr | int) for e in elements) else None

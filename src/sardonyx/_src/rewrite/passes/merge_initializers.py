@@ -1,8 +1,8 @@
-"""merge-initializers: of initializers that hold the same, one stays.
+"""merge-initializers: merge initializers with equal contents.
 
 Before:  g (float[2] x) => (float[2] y) <float[2] v = {1, 2}, float[2] w = {1, 2}> { a = Add(x, v)  y = Mul(a, w) }
 After:   g (float[2] x) => (float[2] y) <float[2] v = {1, 2}> { a = Add(x, v)  y = Mul(a, v) }
-Keeps:   initializers that a caller can replace, that training changes, or that are outputs.
+Keeps:   initializers that a feed can replace, that training changes, or that are outputs.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
-from sardonyx._src.io.pages import let_go
+from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.walk import roots
 from sardonyx._src.rewrite.api import sweep
-from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit
 
-LARGE, SAMPLES = 1 << 12, 16  # elements
+LARGE_ELEMENTS, SAMPLES = 1 << 12, 16  # elements
 
 
 @sweep(phase="simplify")
@@ -31,26 +31,26 @@ def merge_initializers(edit: Edit) -> Iterator[str]:
 
 
 def merge(graph: Graph, edit: Edit) -> Iterator[str]:
-    for values in alike(graph, edit):
+    for values in candidates(graph, edit):
         first: dict[Hashable, list[Value]] = {}
         for value in values:
-            others = first.setdefault(content(value), [])
-            kept = next((one for one in others if is_same(one, value)), None)
-            if kept is None:
+            others = first.setdefault(content_key(value), [])
+            duplicate = next((other for other in others if is_same(other, value)), None)
+            if duplicate is None:
                 others.append(value)
             else:
                 edit.touch_readers(value)
-                value.replace_by(kept)
+                value.replace_by(duplicate)
                 edit.remove_initializer(value)
                 yield f"initializer {value.name!r}"
 
 
-def alike(graph: Graph, edit: Edit) -> Iterator[list[Value]]:
-    """Several initializers each, of one type and shape, that hold the same as far as a few elements tell."""
+def candidates(graph: Graph, edit: Edit) -> Iterator[list[Value]]:
+    """Groups of initializers with the same type, shape and sampled elements."""
     types: dict[Hashable, list[tuple[Value, Tensor]]] = {}
     for value in graph.initializers.values():
         tensor = edit.tensor(value)
-        if tensor is not None and edit.is_free(value):
+        if tensor is not None and edit.is_internal(value):
             types.setdefault((tensor.dtype, tensor.shape), []).append((value, tensor))
     for pairs in types.values():
         samples: dict[Hashable, list[Value]] = {}
@@ -60,36 +60,36 @@ def alike(graph: Graph, edit: Edit) -> Iterator[list[Value]]:
 
 
 def sample(tensor: Tensor) -> Hashable:
-    """A few elements, which tell most large tensors apart without a look at the whole."""
-    if tensor.size < LARGE or tensor.dtype is DataType.STRING:
+    """A few elements, which distinguish most large tensors without reading them completely."""
+    if tensor.size < LARGE_ELEMENTS or tensor.dtype is DataType.STRING:
         return None
     try:
         data = tensor.numpy().reshape(-1)
     except ExternalDataError:
         return None
-    found = data[:: len(data) // SAMPLES].tobytes()
-    let_go(data)
-    return found
+    taken = data[:: len(data) // SAMPLES].tobytes()
+    release_pages(data)
+    return taken
 
 
-def content(value: Value) -> Hashable:
-    """Equal for equal tensors: a digest of small ones; large ones of equal samples are compared as they are."""
+def content_key(value: Value) -> Hashable:
+    """A key equal for equal tensors: a digest of small ones; None for large ones, which are compared directly."""
     tensor = value.initializer
     assert isinstance(tensor, Tensor), f"{value!r} has no dense tensor"
     try:
         data = tensor.numpy()
     except ExternalDataError:
-        return value  # its data are not at hand: equal to itself
+        return value  # its data are unavailable: equal to itself only
     if tensor.dtype is DataType.STRING:
         return tuple(data.reshape(-1).tolist())
-    return None if tensor.size >= LARGE else hashlib.blake2b(as_bytes(data).data).digest()
+    return None if tensor.size >= LARGE_ELEMENTS else hashlib.blake2b(as_bytes(data).data).digest()
 
 
-def is_same(one: Value, other: Value) -> bool:
-    """Whether two tensors of equal content hold the same bytes."""
-    a, b = one.initializer, other.initializer
+def is_same(first: Value, second: Value) -> bool:
+    """Whether two tensors of equal keys hold the same bytes."""
+    a, b = first.initializer, second.initializer
     assert isinstance(a, Tensor) and isinstance(b, Tensor), "both are dense"
-    if a.dtype is DataType.STRING or a.size < LARGE:
+    if a.dtype is DataType.STRING or a.size < LARGE_ELEMENTS:
         return True
     return a is b or np.array_equal(as_bytes(a.numpy()), as_bytes(b.numpy()))
 

@@ -1,4 +1,4 @@
-"""move-transposes: axes are moved behind the work between Transposes, where that leaves fewer of them.
+"""move-transposes: sink Transposes through the nodes between them, if that leaves fewer Transposes.
 
 Spec:    Transpose-1 -13 -21 -23 -24 -25, Concat-4 -11 -13, Split-2 -11 -13 -18, Squeeze-1 -11 -13 -21 -23 -24 -25,
          Gather-1 -11 -13, MatMul-1 -9 -13, Slice-1 -10 -11 -13, Pad-2 -11 -13 -18 -19 -21 -23 -24 -25,
@@ -11,7 +11,7 @@ Before:  g (float[2,3] x) => (float[] y) <int64[1] k = {1}> {
            a = Transpose(x)  b = ReduceMax(a, k)  y = Transpose(b)
          }
 After:   g (float[2,3] x) => (float[] y) <int64[1] k = {0}> { y = ReduceMax(x, k) }
-Keeps:   Transposes behind which as many would be needed; sums over several axes up to rounding, all else bit by bit.
+Keeps:   regions in which the number of Transposes would not fall; sums over several axes up to rounding, all else exactly.
 """
 
 from __future__ import annotations
@@ -21,10 +21,18 @@ from dataclasses import dataclass, field
 
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.turns import Perm, Turned, composed, is_straight, perm_of, rewritten, turned
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.support.transposes import (
+    Perm,
+    TransposedNode,
+    compose,
+    emit_transposed,
+    is_identity_permutation,
+    perm_of,
+    push_transpose,
+)
 
-MOST = 64  # nodes that one move goes through
+MAX_MOVED_NODES = 64  # of one region
 
 
 @rewrite(root="Transpose", phase="simplify")
@@ -32,7 +40,7 @@ def move_transposes(node: Node, edit: Edit) -> bool:
     perm = perm_of(node, edit) if edit.is_a(node, "Transpose") and node.inputs else None
     if perm is None or sorted(perm) != list(range(len(perm))):
         return False
-    region = Region(edit, node)
+    region = TransposeRegion(edit, node)
     region.grow(node, perm)
     if region.gain() <= 0:
         return False
@@ -41,48 +49,48 @@ def move_transposes(node: Node, edit: Edit) -> bool:
 
 
 @dataclass(slots=True)
-class Region:
-    """The work that can be done before axes are moved: from some Transposes on to others."""
+class TransposeRegion:
+    """The nodes between Transposes that can compute on untransposed tensors instead."""
 
     edit: Edit
     first: Node
-    perms: dict[Value, Perm] = field(default_factory=dict)  # of values that are turned, in order
-    work: dict[Node, Turned] = field(default_factory=dict)
+    perms: dict[Value, Perm] = field(default_factory=dict)  # of the transposed values of the region, in order
+    work: dict[Node, TransposedNode] = field(default_factory=dict)
     sources: list[Node] = field(default_factory=list)
-    at_hand: dict[Value, Value] = field(default_factory=dict)  # what turned values are before they are turned
+    untransposed: dict[Value, Value] = field(default_factory=dict)  # untransposed tensors by transposed value
 
     def grow(self, first: Node, perm: Perm) -> None:
-        """Takes in a Transpose, and then all work whose inputs are turned, until nothing more can be."""
-        self.take_source(first, perm)
+        """Grow the region from a Transpose, through all nodes whose inputs are transposed alike."""
+        self.add_source(first, perm)
         pending = [first.outputs[0]]
-        while pending and len(self.work) < MOST:
+        while pending and len(self.work) < MAX_MOVED_NODES:
             value = pending.pop(0)
             for reader in dict.fromkeys(reader for reader, _ in value.uses):
-                pending += self.take(reader, self.perms[value])
+                pending += self.add_node(reader, self.perms[value])
 
-    def take_source(self, node: Node, perm: Perm) -> None:
+    def add_source(self, node: Node, perm: Perm) -> None:
         self.sources.append(node)
         self.perms[node.outputs[0]] = perm
 
-    def take(self, node: Node, perm: Perm) -> Iterable[Value]:
-        """Takes in a node if all that has to be turned alike is; the values that are turned with that."""
+    def add_node(self, node: Node, perm: Perm) -> Iterable[Value]:
+        """Add a node if all its inputs can be transposed alike; returns the values that are transposed with it."""
         if node in self.work or node.graph is not self.first.graph or self.edit.is_a(node, "Transpose"):
             return []
-        how = turned(node, perm, self.edit)
-        values = [] if how is None else [node.inputs[slot] for slot in how.slots]
+        plan = push_transpose(node, perm, self.edit)
+        values = [] if plan is None else [node.inputs[slot] for slot in plan.slots]
         others = [self.other_source(v, perm) for v in values if v is None or self.perms.get(v) != perm]
-        if how is None or None in others:
+        if plan is None or None in others:
             return []
-        for one in others:
-            assert one is not None, "looked at above"
-            self.take_source(one, perm)
-        self.work[node] = how
+        for source in others:
+            assert source is not None, "looked at above"
+            self.add_source(source, perm)
+        self.work[node] = plan
         for output in node.outputs:
-            self.perms[output] = how.perm
-        return [*(one.outputs[0] for one in others if one is not None), *node.outputs]
+            self.perms[output] = plan.perm
+        return [*(source.outputs[0] for source in others if source is not None), *node.outputs]
 
     def other_source(self, value: Value | None, perm: Perm) -> Node | None:
-        """The Transpose that turns a value in the same way."""
+        """The Transpose outside the region that produces a value with the same permutation."""
         node = self.edit.producer(value, "Transpose")
         if value is None or node is None or value in self.perms or node.inputs[0] in self.perms:
             return None
@@ -90,74 +98,82 @@ class Region:
             return None
         return node if perm_of(node, self.edit) == perm else None
 
-    def behind(self, value: Value) -> list[Node]:
-        """The Transposes that read a turned value, and take its order over."""
+    def transposes_after(self, value: Value) -> list[Node]:
+        """The Transposes that read a transposed value, into which its permutation is merged."""
         readers = dict.fromkeys(reader for reader, _ in value.uses)
-        return [r for r in readers if self.is_behind(r)]
+        return [r for r in readers if self.is_transpose_after(r)]
 
-    def is_behind(self, reader: Node) -> bool:
+    def is_transpose_after(self, reader: Node) -> bool:
         is_near = reader.graph is self.first.graph and reader not in self.sources
         return is_near and self.edit.is_a(reader, "Transpose")
 
     def is_needed(self, value: Value) -> bool:
-        """Whether something reads a value as it is."""
-        if not self.edit.is_free(value):
+        """Whether a transposed value is still needed outside the region."""
+        if not self.edit.is_internal(value):
             return True
-        return any(reader not in self.work and not self.is_behind(reader) for reader, _ in value.uses)
+        return any(
+            reader not in self.work and not self.is_transpose_after(reader) for reader, _ in value.uses
+        )
 
     def gain(self) -> int:
-        """By how many the Transposes would become fewer."""
-        found = sum(1 for node in self.sources if not self.is_needed(node.outputs[0]))
+        """The number of Transposes saved."""
+        saved = sum(1 for node in self.sources if not self.is_needed(node.outputs[0]))
         for value, perm in self.perms.items():
-            if value.producer in self.work and not is_straight(perm):
-                found -= self.is_needed(value)
-            for after in self.behind(value):
-                order = perm_of(after, self.edit)
-                found += order is not None and is_straight(composed(perm, order))
-        return found
+            if value.producer in self.work and not is_identity_permutation(perm):
+                saved -= self.is_needed(value)
+            for transpose in self.transposes_after(value):
+                own_perm = perm_of(transpose, self.edit)
+                saved += own_perm is not None and is_identity_permutation(compose(perm, own_perm))
+        return saved
 
     def apply(self) -> None:
-        """Puts the work before the Transposes, and Transposes where they are needed still."""
+        """Emit the nodes on untransposed tensors, and Transposes where transposed values are still needed."""
         edit = self.edit
         for node in self.sources:
             assert node.inputs[0] is not None, "a Transpose has an input"
-            self.at_hand[node.outputs[0]] = node.inputs[0]
-        for node, how in self.work.items():
-            made = rewritten(node, self.at_hand, how, edit)
-            self.at_hand.update(zip(node.outputs, made.outputs, strict=True))
+            self.untransposed[node.outputs[0]] = node.inputs[0]
+        for node, plan in self.work.items():
+            emitted = emit_transposed(node, self.untransposed, plan, edit)
+            self.untransposed.update(zip(node.outputs, emitted.outputs, strict=True))
         for value, perm in self.perms.items():
-            for after in self.behind(value):
-                self.take_over(after, value, perm)
-        for node, how in reversed(self.work.items()):
+            for transpose in self.transposes_after(value):
+                self.merge_into(transpose, value, perm)
+        for node, plan in reversed(self.work.items()):
             for value in node.outputs:
                 if self.is_needed(value):
-                    self.turn(node, value, how.perm)
+                    self.restore_value(node, value, plan.perm)
             edit.prune(node)
         for node in self.sources:
             edit.prune(node)
 
-    def take_over(self, after: Node, value: Value, perm: Perm) -> None:
-        """Makes a Transpose of a turned value one of the tensor at hand, or none at all."""
-        order = perm_of(after, self.edit)
-        assert order is not None, "its input has a known rank"
-        both = composed(perm, order)
-        if is_straight(both) and self.hand_on(after.outputs[0], self.at_hand[value]):
-            self.edit.prune(after)
+    def merge_into(self, transpose: Node, value: Value, perm: Perm) -> None:
+        """Merge the permutation of a transposed value into a Transpose that reads it; remove it if nothing remains."""
+        own_perm = perm_of(transpose, self.edit)
+        assert own_perm is not None, "its input has a known rank"
+        combined = compose(perm, own_perm)
+        if is_identity_permutation(combined) and self.replace_value(
+            transpose.outputs[0], self.untransposed[value]
+        ):
+            self.edit.prune(transpose)
         else:
-            self.edit.update(after, inputs=[self.at_hand[value]], perm=list(both))
+            self.edit.update(transpose, inputs=[self.untransposed[value]], perm=list(combined))
 
-    def turn(self, before: Node, value: Value, perm: Perm) -> None:
-        """Gives those who read a value as it was what they read."""
-        if is_straight(perm) and self.hand_on(value, self.at_hand[value]):
+    def restore_value(self, before: Node, value: Value, perm: Perm) -> None:
+        """Restore a transposed value for its readers outside the region."""
+        if is_identity_permutation(perm) and self.replace_value(value, self.untransposed[value]):
             return
-        made = self.edit.make("Transpose", [self.at_hand[value]], {"perm": list(perm)}, before=before)
-        done = self.hand_on(value, made.outputs[0])
-        assert done, f"{made!r} is new and free"
+        transpose = self.edit.make(
+            "Transpose", [self.untransposed[value]], {"perm": list(perm)}, before=before
+        )
+        replaced = self.replace_value(value, transpose.outputs[0])
+        assert replaced, f"{transpose!r} is new and internal"
 
-    def hand_on(self, value: Value, other: Value) -> bool:
-        """Puts one value in the place of another, whose name, if it is public, the first one takes over."""
-        maker = other.producer
-        done = self.edit.forward(value, other)
-        if done and maker is not None and value.producer is maker:
-            self.at_hand = {turned: value if v is other else v for turned, v in self.at_hand.items()}
-        return done
+    def replace_value(self, value: Value, other: Value) -> bool:
+        """Replace the uses of a value; if it is public, the other value takes its name, which `untransposed` follows."""
+        producer = other.producer
+        replaced = self.edit.replace_uses(value, other)
+        if replaced and producer is not None and value.producer is producer:
+            self.untransposed = {
+                transposed: value if v is other else v for transposed, v in self.untransposed.items()
+            }
+        return replaced

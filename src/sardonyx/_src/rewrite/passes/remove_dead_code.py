@@ -1,9 +1,9 @@
-"""remove-dead-code: what nobody reads goes: nodes, initializers, functions that nobody calls.
+"""remove-dead-code: remove unused nodes, initializers and functions.
 
 Before:  g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { a = Add(x, w)  y = Neg(x) }
 After:   g (float[2] x) => (float[2] y) { y = Neg(x) }
-Keeps:   inputs, outputs; values that training bindings, annotations of quantization and shardings refer to; initializers
-         that are inputs, except up to IR version 3, where weights have to be; random draws that something reads.
+Keeps:   inputs and outputs; values referenced by training bindings, quantization annotations or shardings; initializers
+         that are inputs, except up to IR version 3, where all weights are; random values with uses.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from sardonyx._src.ir.graph import Function, Graph
 from sardonyx._src.ir.walk import graphs, nodes, roots
 from sardonyx._src.rewrite.api import sweep
-from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit
 
 
 @sweep(phase="simplify")
@@ -28,9 +28,9 @@ def remove_dead_code(edit: Edit) -> Iterator[str]:
 
 
 def dead_nodes(graph: Graph, edit: Edit) -> Iterator[str]:
-    """From the last node to the first, so that one look is enough."""
+    """Remove dead nodes from last to first, so that one traversal suffices."""
     for node in reversed(graph.nodes):
-        if not edit.is_gone(node) and edit.is_dead(node):
+        if not edit.is_erased(node) and edit.is_dead(node):
             edit.remove(node)
             yield f"{node.op_type} {node.name!r}"
 
@@ -38,14 +38,14 @@ def dead_nodes(graph: Graph, edit: Edit) -> Iterator[str]:
 def dead_initializers(graph: Graph, edit: Edit) -> Iterator[str]:
     returned = set(graph.outputs)
     for value in list(graph.initializers.values()):
-        is_kept = value in returned or value in edit.public or value in edit.changing
+        is_kept = value in returned or value in edit.public or value in edit.mutable
         if not (value._uses or is_kept):
             edit.remove_initializer(value)
             yield f"initializer {value.name!r}"
 
 
 def dead_functions(edit: Edit) -> Iterator[str]:
-    """Functions that no graph calls, not even by way of others."""
+    """Remove functions that no graph calls, directly or through others."""
     model = edit.model
     if not model.functions:
         return
@@ -59,6 +59,6 @@ def dead_functions(edit: Edit) -> Iterator[str]:
                 pending.append(callee.body)
     for key, function in list(model.functions.items()):
         if function not in seen:
-            edit.forget(nodes(function.body))
+            edit.mark_erased(nodes(function.body))
             del model.functions[key]
             yield f"function {function.label}"

@@ -1,4 +1,4 @@
-"""transpose-before-split: axes that move alike in several pieces are moved once, before the cut.
+"""transpose-before-split: transpose once before a Split instead of several of its outputs.
 
 Spec:    Split-2 -11 -13 -18, Transpose-1 -13 -21 -23 -24 -25
 Before:  g (float[4,3] x) => (float[] y, float[] z) {
@@ -7,7 +7,7 @@ Before:  g (float[4,3] x) => (float[] y, float[] z) {
 After:   g (float[4,3] x) => (float[] y, float[] z) {
            a = Transpose<perm = [1, 0]>(x)  y, z = Split<axis = 1, num_outputs = 2>(a)
          }
-Keeps:   pieces that others read as they are; Transposes that are no two alike; every bit.
+Keeps:   Split outputs with other uses; Transposes that all differ; results exactly.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections import Counter
 
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.pieces import only_readers
-from sardonyx._src.rewrite.turns import Perm, composed, inverse, perm_of
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.support.splits import only_readers
+from sardonyx._src.rewrite.support.transposes import Perm, compose, inverse, perm_of
 
 
 @rewrite(root="Split", phase="fuse")
@@ -34,15 +34,15 @@ def transpose_before_split(node: Node, edit: Edit) -> bool:
     axis = edit.attributes(node)["axis"]
     if count < 2 or not isinstance(axis, int):
         return False
-    moved = edit.make("Transpose", [node.inputs[0]], {"perm": list(perm)}, before=node)
+    transpose = edit.make("Transpose", [node.inputs[0]], {"perm": list(perm)}, before=node)
     attributes = {**dict(node.attributes), "axis": perm.index(axis % len(perm))}
-    inputs = [moved.outputs[0], *node.inputs[1:]]
+    inputs = [transpose.outputs[0], *node.inputs[1:]]
     split = edit.make("Split", inputs, attributes, before=node, outputs=len(node.outputs), name=node.name)
-    for reader, piece, own in zip(readers, split.outputs, known, strict=True):
-        if own == perm:
-            done = edit.forward(reader.outputs[0], piece)
-            assert done, f"{piece!r} is new and free"
+    for reader, part, reader_perm in zip(readers, split.outputs, known, strict=True):
+        if reader_perm == perm:
+            replaced = edit.replace_uses(reader.outputs[0], part)
+            assert replaced, f"{part!r} is new and internal"
             edit.prune(reader)
         else:
-            edit.update(reader, inputs=[piece], perm=list(composed(inverse(perm), own)))
+            edit.update(reader, inputs=[part], perm=list(compose(inverse(perm), reader_perm)))
     return True

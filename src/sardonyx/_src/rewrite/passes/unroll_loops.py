@@ -1,11 +1,11 @@
-"""unroll-loops: a Loop with a few known iterations is replaced by copies of its body.
+"""unroll-loops: unroll a Loop with a small constant trip count.
 
 Spec:    Loop-1 -11 -13 -16 -19 -21 -23 -24 -25, Unsqueeze-1 -11 -13 -21 -23 -24 -25, Concat-4 -11 -13
 Before:  g (float[2] x) => (float[] y) <int64 n = {2}> {
            y = Loop<body = b (int64 i, bool c, float[2] p) => (bool d, float[2] q) { d = Identity(c)  q = Neg(p) }>(n, , x)
          }
 After:   g (float[2] x) => (float[] y) { q = Neg(x)  y = Neg(q) }
-Keeps:   loops that a condition can end, that are long or large, or have no iteration; every bit.
+Keeps:   loops that a condition can end, that are long or large, or have no iteration; results exactly.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.control.bodies import head_shapes
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
-from sardonyx._src.rewrite.stacking import stacked
+from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.support.stacking import emit_stack
 
-MOST = 32  # nodes of all copies together
+MAX_UNROLLED_NODES = 32  # in all iterations together
 
 
 @rewrite(root="Loop", phase="expand")
@@ -29,16 +29,16 @@ def unroll_loops(node: Node, edit: Edit) -> bool:
     body = None if attribute is None else attribute.value
     if not edit.is_a(node, "Loop") or not isinstance(body, Graph) or len(node.inputs) < 1:
         return False
-    count = trips(node, edit)
-    if count is None or not goes_on(node, body, edit) or body.quantization_annotations:
+    count = trip_count(node, edit)
+    if count is None or not never_ends_early(node, body, edit) or body.quantization_annotations:
         return False
-    if count * sum(1 for _ in nodes(body)) > MOST or not can_be_joined(node, body, edit):
+    if count * sum(1 for _ in nodes(body)) > MAX_UNROLLED_NODES or not can_stack_outputs(node, body, edit):
         return False
     unroll(node, body, count, edit)
     return True
 
 
-def trips(node: Node, edit: Edit) -> int | None:
+def trip_count(node: Node, edit: Edit) -> int | None:
     known = edit.elements(node.inputs[0])
     if known is None or known.size != 1 or known.dtype == np.object_:
         return None
@@ -46,18 +46,18 @@ def trips(node: Node, edit: Edit) -> int | None:
     return count if count > 0 else None
 
 
-def goes_on(node: Node, body: Graph, edit: Edit) -> bool:
-    """Whether no condition can end the loop: none is given, or the first one and all that follow are true."""
-    given = node.inputs[1] if len(node.inputs) > 1 else None
-    if given is None:
+def never_ends_early(node: Node, body: Graph, edit: Edit) -> bool:
+    """Whether no condition can end the loop: there is none, or it is always true."""
+    condition = node.inputs[1] if len(node.inputs) > 1 else None
+    if condition is None:
         return True
     result = body.outputs[0]
-    same = result is body.inputs[1] or (
+    is_passed_through = result is body.inputs[1] or (
         result.producer is not None
         and result.producer.op_type == "Identity"
         and result.producer.inputs[0] is body.inputs[1]
     )
-    return is_true(given, edit) and (same or is_true(result, edit))
+    return is_true(condition, edit) and (is_passed_through or is_true(result, edit))
 
 
 def is_true(value: Value, edit: Edit) -> bool:
@@ -65,14 +65,14 @@ def is_true(value: Value, edit: Edit) -> bool:
     return known is not None and known.dtype == np.bool_ and bool(known.all())
 
 
-def can_be_joined(node: Node, body: Graph, edit: Edit) -> bool:
-    """Whether what the iterations hand out one by one can be put together."""
+def can_stack_outputs(node: Node, body: Graph, edit: Edit) -> bool:
+    """Whether the scan outputs of the iterations can be stacked."""
     scans = node.outputs[len(body.inputs) - 2 :]
     if not any(v.name for v in scans):
         return True
-    assert node.graph is not None, "a node that is asked about is in a graph"
+    assert node.graph is not None, "the node is in a graph"
     tensors = all(isinstance(v.type, TensorType) for v in body.outputs[len(body.inputs) - 1 :])
-    return tensors and edit.has("Unsqueeze", node.graph) and edit.has("Concat", node.graph)
+    return tensors and edit.can_insert("Unsqueeze", node.graph) and edit.can_insert("Concat", node.graph)
 
 
 def unroll(node: Node, body: Graph, count: int, edit: Edit) -> None:
@@ -81,17 +81,17 @@ def unroll(node: Node, body: Graph, count: int, edit: Edit) -> None:
     scans: list[list[Value]] = [[] for _ in body.outputs[len(body.inputs) - 1 :]]
     shapes = head_shapes(body)
     for i in range(count):
-        number = edit.constant_of(np.full(shapes[0], i, np.int64), f"{node.name or 'loop'}/i", before=node)
-        going = edit.constant_of(np.full(shapes[1], True), f"{node.name or 'loop'}/going", before=node)
-        results = edit.copy(body, [number, going, *carried], before=node)
+        number = edit.make_constant(np.full(shapes[0], i, np.int64), f"{node.name or 'loop'}/i", before=node)
+        condition = edit.make_constant(np.full(shapes[1], True), f"{node.name or 'loop'}/going", before=node)
+        results = edit.copy(body, [number, condition, *carried], before=node)
         carried = list(results[1 : 1 + len(carried)])
         for row, value in zip(scans, results[1 + len(carried) :], strict=True):
             row.append(value)
-    made = [
+    outputs = [
         *carried,
         *(
-            stacked(row, 0, node, edit) if v.name else None
+            emit_stack(row, 0, node, edit) if v.name else None
             for row, v in zip(scans, node.outputs[len(carried) :], strict=False)
         ),
     ]
-    edit.hand_over_all(node, made)
+    edit.transfer_outputs(node, outputs)

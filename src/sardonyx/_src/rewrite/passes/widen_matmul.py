@@ -1,4 +1,4 @@
-"""widen-matmul: a product with a matrix reads more than two axes as they are, instead of a Reshape of them.
+"""widen-matmul: multiply a tensor of higher rank directly, instead of reshaping it to a matrix and back.
 
 Spec:    MatMul-1 -9 -13, Gemm-7 -9 -11 -13, Add-7 -13 -14, Reshape-5 -13 -14 -19 -21 -23 -24 -25,
          Flatten-1 -9 -11 -13 -21 -23 -24 -25, Squeeze-1 -11 -13 -21 -23 -24 -25, Unsqueeze-1 -11 -13 -21 -23 -24 -25
@@ -6,7 +6,7 @@ Before:  g (float[N,2,3] x, float[3,4] w) => (float[] y) <int64[2] s = {-1, 3}, 
            a = Reshape(x, s)  b = MatMul(a, w)  y = Reshape(b, t)
          }
 After:   g (float[N,2,3] x, float[3,4] w) => (float[] y) { y = MatMul(x, w) }
-Keeps:   Reshapes that touch the last axis; what others read in between; results up to rounding.
+Keeps:   Reshapes that change the last axis; intermediate values with other uses; results up to rounding.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit
 
 RESHAPES = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
 
@@ -31,23 +31,33 @@ def widen_matmul(node: Node, edit: Edit) -> bool:
     inner = product.inputs[0].producer
     if inner is None or inner.op_type not in RESHAPES or not edit.is_a(inner, inner.op_type):
         return False
-    if inner.graph is not node.graph or not edit.is_read_once(product.inputs[0]):
+    if inner.graph is not node.graph or not edit.has_one_use(product.inputs[0]):
         return False
-    x, made = edit.shape(inner.inputs[0]), edit.shape(node.outputs[0])
+    x, result_shape = edit.shape(inner.inputs[0]), edit.shape(node.outputs[0])
     flat, wide = edit.shape(product.inputs[0]), edit.shape(product.outputs[0])
-    if not (x and made and flat and wide) or len(wide) < 2 or len(x) < 2 or edit.rank(product.inputs[1]) != 2:
+    if (
+        not (x and result_shape and flat and wide)
+        or len(wide) < 2
+        or len(x) < 2
+        or edit.rank(product.inputs[1]) != 2
+    ):
         return False
-    if not (is_known(x) and x[-1] == flat[-1] and made == (*x[:-1], wide[-1]) and is_known(made)):
+    if not (
+        has_inference(x)
+        and x[-1] == flat[-1]
+        and result_shape == (*x[:-1], wide[-1])
+        and has_inference(result_shape)
+    ):
         return False
-    return put(node, product, inner.inputs[0], edit)
+    return emit_product(node, product, inner.inputs[0], edit)
 
 
 def product_of(node: Node, edit: Edit) -> Node | None:
-    """The MatMul, or Gemm that is no more than one with a bias for each column, that a node alone reads."""
+    """The product that only this node reads: a MatMul, or a Gemm equivalent to one with a bias per column."""
     if not edit.is_a(node, node.op_type) or not node.inputs or node.inputs[0] is None:
         return None
     product = node.inputs[0].producer
-    if product is None or product.graph is not node.graph or not edit.is_read_once(node.inputs[0]):
+    if product is None or product.graph is not node.graph or not edit.has_one_use(node.inputs[0]):
         return None
     if edit.is_a(product, "MatMul"):
         return product
@@ -64,30 +74,32 @@ def product_of(node: Node, edit: Edit) -> Node | None:
     return product if all(attributes.get(name) == value for name, value in assumed.items()) else None
 
 
-def is_known(shape: Sequence[Dim]) -> bool:
+def has_inference(shape: Sequence[Dim]) -> bool:
     return None not in shape
 
 
-def put(node: Node, product: Node, x: Value | None, edit: Edit) -> bool:
+def emit_product(node: Node, product: Node, x: Value | None, edit: Edit) -> bool:
     bias = product.inputs[2] if len(product.inputs) > 2 else None
-    assert node.graph is not None, "a node that is asked about is in a graph"
-    if not edit.has("MatMul", node.graph) or (bias is not None and not edit.has("Add", node.graph)):
+    assert node.graph is not None, "the node is in a graph"
+    if not edit.can_insert("MatMul", node.graph) or (
+        bias is not None and not edit.can_insert("Add", node.graph)
+    ):
         return False
     operands = [x, matrix_of(product, edit)]
     if bias is None:
         return edit.replace(node, "MatMul", operands)
     wide = edit.make("MatMul", operands, before=node)
-    done = edit.replace(node, "Add", [wide.outputs[0], bias])
-    if not done:
+    replaced = edit.replace(node, "Add", [wide.outputs[0], bias])
+    if not replaced:
         edit.prune(wide)
-    return done
+    return replaced
 
 
 def matrix_of(product: Node, edit: Edit) -> Value | None:
-    """The matrix as a MatMul reads it."""
+    """The right-hand matrix in the orientation of MatMul."""
     value = product.inputs[1]
     if product.op_type == "MatMul" or not edit.attributes(product)["transB"]:
         return value
     data = edit.constant(value)
-    assert data is not None and value is not None, "only constants are turned"
-    return edit.constant_of(np.ascontiguousarray(data.T), f"{value.name}_turned", before=product)
+    assert data is not None and value is not None, "only constants are transposed"
+    return edit.make_constant(np.ascontiguousarray(data.T), f"{value.name}_transposed", before=product)

@@ -1,4 +1,4 @@
-"""An array resized, one axis after the other, by the rules of each axis."""
+"""Separable resampling of an array, one axis after the other."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy as np
 
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.arithmetic import widen
-from sardonyx._src.ops.image.resize.stretch import (
+from sardonyx._src.ops.image.resize.resampled_axis import (
     COORDINATES,
     Coordinates,
-    Stretch,
+    ResampledAxis,
+    interpolation_taps,
     nearest,
     tf_crop_and_resize,
     triangle,
-    weighted,
 )
-from sardonyx._src.ops.image.sampling import cubic_weight, cut_off
+from sardonyx._src.ops.image.sampling import cubic_weight, saturate_to_type
+from sardonyx._src.ops.support.arithmetic import promote_to_float32
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How positions are found and elements are mixed."""
+class ResampleMode:
+    """The coordinate transformation and interpolation settings of a Resize."""
 
     mode: str  # nearest, linear or cubic
     coordinates: Coordinates = COORDINATES["asymmetric"]
-    nearest_mode: str = "by_scale"  # one of NEAREST, or by_scale: down, but up on axes that shrink
+    nearest_mode: str = "by_scale"  # one of NEAREST, or by_scale: floor, but ceil on axes that shrink
     cubic_coeff_a: float = -0.75
     antialias: bool = False
     exclude_outside: bool = False
@@ -40,16 +40,16 @@ class Manner:
         return self.coordinates is tf_crop_and_resize
 
 
-def resample(x: Array, axes: Sequence[Stretch], manner: Manner) -> Array:
-    """x, whose axes `axes` describes, resized; raises EvaluationError where there is nothing to read or mix."""
+def resample(x: Array, axes: Sequence[ResampledAxis], resample_mode: ResampleMode) -> Array:
+    """x resized along `axes`; raises EvaluationError for an empty axis to enlarge and for strings to interpolate."""
     for i, axis in enumerate(axes):
         if axis.size == 0 and axis.out:
-            raise EvaluationError(f"axis {i} has no elements, {axis.out} are wanted of it")
+            raise EvaluationError(f"axis {i} must have elements to be resized to {axis.out}; got none")
     result_type = x.dtype
-    if manner.mode != "nearest":
-        x = mixable(x)
+    if resample_mode.mode != "nearest":
+        x = promote_for_interpolation(x)
     outside: list[tuple[int, Array]] = []
-    order = sorted(range(len(axes)), key=lambda i: axes[i].out / max(axes[i].size, 1))  # what shrinks first
+    order = sorted(range(len(axes)), key=lambda i: axes[i].out / max(axes[i].size, 1))  # shrinking axes first
     for i in order:
         axis = axes[i]
         if axis.out == 0:
@@ -57,51 +57,55 @@ def resample(x: Array, axes: Sequence[Stretch], manner: Manner) -> Array:
             continue
         if axis.is_whole:
             continue
-        at = manner.coordinates(axis)
-        x = resampled(x, i, at, axis, manner)
-        if manner.crops:
-            outside.append((i, (at < 0) | (at > axis.size - 1)))
-    if manner.mode != "nearest":
-        x = cut_off(x, result_type)
-    return extrapolated(x, outside, manner.extrapolation_value) if manner.crops else x
+        positions = resample_mode.coordinates(axis)
+        x = resample_axis(x, i, positions, axis, resample_mode)
+        if resample_mode.crops:
+            outside.append((i, (positions < 0) | (positions > axis.size - 1)))
+    if resample_mode.mode != "nearest":
+        x = saturate_to_type(x, result_type)
+    return fill_outside(x, outside, resample_mode.extrapolation_value) if resample_mode.crops else x
 
 
-def mixable(x: Array) -> Array:
-    """x in a type in which weighted sums can be computed."""
+def promote_for_interpolation(x: Array) -> Array:
+    """x in a type for weighted sums; raises EvaluationError for strings."""
     if x.dtype == object:
-        raise EvaluationError("strings cannot be mixed, mode nearest is wanted")
+        raise EvaluationError("mode must be nearest for strings")
     if x.dtype.kind in "iub":
         return x.astype(np.float32 if x.dtype.itemsize <= 2 else np.float64)
-    return widen(x)
+    return promote_to_float32(x)
 
 
-def resampled(x: Array, i: int, at: Array, axis: Stretch, manner: Manner) -> Array:
-    """x with the elements at positions `at` along axis i."""
-    if manner.mode == "nearest":
-        return np.take(x, nearest(at, axis, manner.nearest_mode), i)
-    is_cubic = manner.mode == "cubic"
-    kernel = partial(cubic_weight, a=manner.cubic_coeff_a) if is_cubic else triangle
-    indices, weights = weighted(
-        at,
+def resample_axis(
+    x: Array, i: int, positions: Array, axis: ResampledAxis, resample_mode: ResampleMode
+) -> Array:
+    """x sampled at the positions along axis i."""
+    if resample_mode.mode == "nearest":
+        return np.take(x, nearest(positions, axis, resample_mode.nearest_mode), i)
+    is_cubic = resample_mode.mode == "cubic"
+    kernel = partial(cubic_weight, a=resample_mode.cubic_coeff_a) if is_cubic else triangle
+    indices, weights = interpolation_taps(
+        positions,
         axis,
         kernel,
         2 if is_cubic else 1,
-        antialias=manner.antialias,
-        exclude_outside=manner.exclude_outside,
+        antialias=resample_mode.antialias,
+        exclude_outside=resample_mode.exclude_outside,
     )
-    behind = (1,) * (x.ndim - 1 - i)
+    trailing = (1,) * (x.ndim - 1 - i)
     result = np.zeros((*x.shape[:i], axis.out, *x.shape[i + 1 :]), x.dtype)
     for index, weight in zip(indices.T, weights.T, strict=True):
         part = np.take(x, index, i)
-        part *= weight.astype(x.dtype).reshape(-1, *behind)
+        part *= weight.astype(x.dtype).reshape(-1, *trailing)
         result += part
     return result
 
 
-def extrapolated(x: Array, outside: Sequence[tuple[int, Array]], value: float) -> Array:
-    """x with `value` wherever the mask of an axis says that the input is left."""
-    fill = np.array("", object) if x.dtype == object else cut_off(np.array(value, np.float64), x.dtype)
+def fill_outside(x: Array, outside: Sequence[tuple[int, Array]], value: float) -> Array:
+    """x with `value` wherever the mask of an axis marks a position outside the input."""
+    fill = (
+        np.array("", object) if x.dtype == object else saturate_to_type(np.array(value, np.float64), x.dtype)
+    )
     mask = np.zeros((1,) * x.ndim, np.bool_)
-    for i, places in outside:
-        mask = mask | places.reshape(-1, *(1,) * (x.ndim - 1 - i))
+    for i, axis_mask in outside:
+        mask = mask | axis_mask.reshape(-1, *(1,) * (x.ndim - 1 - i))
     return np.where(mask, fill, x)

@@ -1,13 +1,13 @@
-"""Resize: an array of other sizes, each element read from the input or mixed from its neighbours there.
+"""Resize: resamples an array to other sizes by nearest, linear or cubic interpolation.
 
-Spec: ai.onnx Resize-10, -11, -13, -18, -19.  Version 10 takes scales alone, lays the first elements on one another
-(asymmetric), and in nearest mode rounds positions down, or up on axes that shrink; the text leaves this open, the
-cases of its release do not.  11 adds sizes, cubic, coordinate_transformation_mode and its kin; 13 lets inputs be left
-out and drops tf_half_pixel_for_nn, which a case of its release still uses; 18 adds axes, antialias and
+Spec: ai.onnx Resize-10, -11, -13, -18, -19.  Version 10 has only scales, asymmetric coordinates (first elements
+aligned), and in nearest mode rounds positions down, or up on axes that shrink; the text leaves this open, the test
+cases of its release do not.  11 adds sizes, cubic, coordinate_transformation_mode and related attributes; 13 makes
+inputs optional and drops tf_half_pixel_for_nn, which a test case of its release still uses; 18 adds axes, antialias and
 keep_aspect_ratio_policy; 19 adds half_pixel_symmetric.
 
-Positions use the scales as they are given, not those of the rounded sizes, and align_corners, too, works with the
-length before rounding: so have the official cases it.
+As in the official test cases, positions use the given scales, not those of the rounded sizes, and align_corners uses
+the length before rounding.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Call, Operator, claim
-from sardonyx._src.ops.image.resize.resample import Manner, resample
-from sardonyx._src.ops.image.resize.sizes import by_scale, by_sizes, checked_scales, scaled_dim
-from sardonyx._src.ops.image.resize.stretch import COORDINATES, NEAREST, Stretch
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
+from sardonyx._src.ops.image.resize.resample import ResampleMode, resample
+from sardonyx._src.ops.image.resize.resampled_axis import COORDINATES, NEAREST, ResampledAxis
+from sardonyx._src.ops.image.resize.sizes import POLICIES, by_scale, by_sizes, scaled_dim, validate_scales
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.shapes import axes_of
+from sardonyx._src.ops.support.shapes import axes_of
+from sardonyx._src.ops.traits import enum_values, enum_values_by_version
 
-op = Operator("Resize", tolerance="rounding")
-
-MODES = {
+COORDINATE_MODES = {
     11: {
         "asymmetric",
         "half_pixel",
@@ -40,103 +39,122 @@ MODES = {
         "tf_crop_and_resize",
     },
 }
-MODES[13] = MODES[11]
-MODES[18] = MODES[11] - {"tf_half_pixel_for_nn"}
-MODES[19] = MODES[18] | {"half_pixel_symmetric"}
+COORDINATE_MODES[13] = COORDINATE_MODES[11]
+COORDINATE_MODES[18] = COORDINATE_MODES[11] - {"tf_half_pixel_for_nn"}
+COORDINATE_MODES[19] = COORDINATE_MODES[18] | {"half_pixel_symmetric"}
+
+op = Operator(
+    "Resize",
+    tolerance="rounding",
+    computes_in_float32=True,
+    size_rule="lengths",
+    enum_attributes={
+        "coordinate_transformation_mode": enum_values_by_version(COORDINATE_MODES),
+        "keep_aspect_ratio_policy": enum_values(*POLICIES),
+        "mode": enum_values_by_version({10: ("nearest", "linear"), 11: ("nearest", "linear", "cubic")}),
+        "nearest_mode": enum_values(*NEAREST),
+    },
+)
 
 
 @op.infer(10)
-def infer_10(t: Inference) -> Result:
-    return scaled_type(t, t.constant(1))
+def infer_10(inference: Inference) -> Result:
+    return scaled_type(inference, inference.constant(1))
 
 
-def scaled_type(t: Inference, scales: Array | None, least: float = 0) -> Result:
-    """The type of input 0 with all its axes scaled; `least` is that of `checked_scales`."""
-    found = t.tensor(0)
-    if found is None or found.shape is None:
-        return found and TensorType(found.dtype, None if scales is None else (None,) * scales.size)
+def scaled_type(inference: Inference, scales: Array | None, minimum: float = 0) -> Result:
+    """The type of input 0 with all its axes scaled; minimum: as in `validate_scales`."""
+    data = inference.tensor(0)
+    if data is None or data.shape is None:
+        return data and TensorType(data.dtype, None if scales is None else (None,) * scales.size)
     if scales is None:
-        return TensorType(found.dtype, tuple(t.new_dim() for _ in found.shape))
-    return TensorType(found.dtype, scaled_dims(t, found.shape, scales, least))
+        return TensorType(data.dtype, tuple(inference.new_dim() for _ in data.shape))
+    return TensorType(data.dtype, scaled_dims(inference, data.shape, scales, minimum))
 
 
-def scaled_dims(t: Inference, dims: Sequence[Dim], scales: Array, least: float = 0) -> tuple[Dim, ...]:
+def scaled_dims(
+    inference: Inference, dims: Sequence[Dim], scales: Array, minimum: float = 0
+) -> tuple[Dim, ...]:
     if scales.size != len(dims):
-        t.fail(f"there are {scales.size} scales for {len(dims)} axes")
+        inference.fail(f"scales must have {len(dims)} entries, one per axis; got {scales.size}")
     try:
-        factors = checked_scales(scales, least=least)
+        factors = validate_scales(scales, minimum=minimum)
     except EvaluationError as error:
-        t.fail(error.why)
+        inference.fail(error.why)
     return tuple(scaled_dim(dim, s) for dim, s in zip(dims, factors, strict=True))
 
 
 @op.eval(10)
-def eval_10(x: Array, scales: Array, *, call: Call, mode: str) -> Array:
+def eval_10(x: Array, scales: Array, *, context: RunContext, mode: str) -> Array:
     """x: [d0, ..., dk], scales: [rank] float32, result: x's dims times the scales, rounded down."""
-    return scaled(x, checked_scales(scales), mode, call)
+    return resize_by_scales(x, validate_scales(scales), mode, context)
 
 
-def scaled(x: Array, scales: Sequence[np.float32], mode: str, call: Call) -> Array:
-    """x resized by scales with the first elements on one another."""
+def resize_by_scales(x: Array, scales: Sequence[np.float32], mode: str, context: RunContext) -> Array:
+    """x resized by scales with asymmetric coordinates (first elements aligned)."""
     if mode not in ("nearest", "linear"):
-        raise EvaluationError(f"mode is {mode!r}, nearest or linear is wanted")
+        raise EvaluationError(f"mode must be nearest or linear; got {mode!r}")
     if len(scales) != x.ndim:
-        raise EvaluationError(f"there are {len(scales)} scales for {x.ndim} axes")
+        raise EvaluationError(f"scales must have {x.ndim} entries, one per axis; got {len(scales)}")
     axes = [by_scale(n, s) for n, s in zip(x.shape, scales, strict=True)]
-    claim(call, [axis.out for axis in axes], x.dtype, "the resized array")
-    return resample(x, axes, Manner(mode))
+    check_result_bytes(context, [axis.out for axis in axes], x.dtype, "the resized array")
+    return resample(x, axes, ResampleMode(mode))
 
 
 @op.infer(11, 13, 18, 19)
-def infer_19(t: Inference) -> Result:
-    found = t.tensor(0)
-    axes = t.integers("axes")
-    has_scales, has_sizes = (t.has(i) and t.shape(i) != (0,) for i in (2, 3))
-    if has_scales == has_sizes and (not t.has(2) or t.shape(2) is not None):
-        t.fail(
-            f"{'both' if has_scales else 'neither'} scales and sizes are given, where one of them is wanted"
+def infer_19(inference: Inference) -> Result:
+    data = inference.tensor(0)
+    axes = inference.integers("axes")
+    has_scales, has_sizes = (inference.has(i) and inference.shape(i) != (0,) for i in (2, 3))
+    if has_scales == has_sizes and (not inference.has(2) or inference.shape(2) is not None):
+        inference.fail(
+            f"exactly one of scales and sizes must be given; got {'both' if has_scales else 'neither'}"
         )
-    if found is None:
+    if data is None:
         return None
-    shape = found.shape
+    shape = data.shape
     if shape is None:
-        sizes = t.dims(3) or t.dims(2)
+        sizes = inference.dims(3) or inference.dims(2)
         if axes is not None or not sizes:
-            return TensorType(found.dtype)
+            return TensorType(data.dtype)
         shape = (None,) * len(sizes)
-    chosen = range(len(shape)) if axes is None else t.axes(axes, len(shape))
+    chosen = range(len(shape)) if axes is None else inference.axes(axes, len(shape))
     result = list(shape)
-    for i, dim in zip(chosen, resized_dims(t, [shape[i] for i in chosen]), strict=True):
+    for i, dim in zip(chosen, resized_dims(inference, [shape[i] for i in chosen]), strict=True):
         result[i] = dim
-    return TensorType(found.dtype, tuple(result))
+    return TensorType(data.dtype, tuple(result))
 
 
-def resized_dims(t: Inference, dims: Sequence[Dim]) -> Sequence[Dim]:
-    """The sizes of the axes that are resized, as far as they can be told."""
-    sizes = t.dims(3) if t.has(3) else ()
+def resized_dims(inference: Inference, dims: Sequence[Dim]) -> Sequence[Dim]:
+    """The sizes of the resized axes, as far as they are known."""
+    sizes = inference.dims(3) if inference.has(3) else ()
     if sizes:
         if len(sizes) != len(dims):
-            t.fail(f"there are {len(sizes)} sizes for {len(dims)} axes")
-        policy = str(t.attributes.get("keep_aspect_ratio_policy", "stretch"))
-        return fitted_dims(t, dims, sizes, policy)
-    scales = t.constant(2)
-    crops = t.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"  # the region counts, too
+            inference.fail(f"sizes must have {len(dims)} entries, one per axis; got {len(sizes)}")
+        policy = str(inference.attributes.get("keep_aspect_ratio_policy", "stretch"))
+        return fitted_dims(inference, dims, sizes, policy)
+    scales = inference.constant(2)
+    crops = (
+        inference.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
+    )  # the size also depends on roi
     if sizes is None or scales is None or scales.size == 0 or crops:
-        return [t.new_dim() for _ in dims]
-    return scaled_dims(t, dims, scales)
+        return [inference.new_dim() for _ in dims]
+    return scaled_dims(inference, dims, scales)
 
 
-def fitted_dims(t: Inference, dims: Sequence[Dim], sizes: Sequence[Dim], policy: str) -> Sequence[Dim]:
-    """The sizes that `policy` makes of those that are wanted."""
+def fitted_dims(
+    inference: Inference, dims: Sequence[Dim], sizes: Sequence[Dim], policy: str
+) -> Sequence[Dim]:
+    """The output sizes for the requested sizes under `policy`."""
     if policy == "stretch":
-        return [t.new_dim() if n is None else n for n in sizes]
+        return [inference.new_dim() if n is None else n for n in sizes]
     numbers = [n for n in (*dims, *sizes) if isinstance(n, int)]
     if len(numbers) < 2 * len(dims):
         return (None,) * len(dims)
     try:
         return [axis.out for axis in by_sizes(numbers[: len(dims)], numbers[len(dims) :], policy)]
     except EvaluationError as error:
-        t.fail(error.why)
+        inference.fail(error.why)
 
 
 @op.eval(11, 13, 18, 19)
@@ -146,7 +164,7 @@ def eval_19(
     scales: Array | None = None,
     sizes: Array | None = None,
     *,
-    call: Call,
+    context: RunContext,
     mode: str,
     coordinate_transformation_mode: str,
     nearest_mode: str,
@@ -159,20 +177,22 @@ def eval_19(
 ) -> Array:
     """x: [d0, ..., dk], roi: all starts, then all ends, scales or sizes: one for each of `axes`, by default all.
 
-    An empty roi, scales or sizes is one left out.
+    An empty roi, scales or sizes is treated as omitted.
     """
-    check_modes(mode, coordinate_transformation_mode, nearest_mode, call.version)
+    check_modes(mode, coordinate_transformation_mode, nearest_mode, context.version)
     chosen = axes_of(range(x.ndim) if axes is None else axes, x.ndim)
     scales, sizes = (None if v is None or v.size == 0 else v for v in (scales, sizes))
     regions = [(0.0, 1.0)] * len(chosen)
     if coordinate_transformation_mode == "tf_crop_and_resize":
         regions = regions_of(roi, len(chosen))
     of_axes = [x.shape[i] for i in chosen]
-    stretches = [unchanged(n) for n in x.shape]
-    for i, axis in zip(chosen, asked(of_axes, scales, sizes, regions, keep_aspect_ratio_policy), strict=True):
-        stretches[i] = axis
-    claim(call, [axis.out for axis in stretches], x.dtype, "Resize result")
-    manner = Manner(
+    resampled_axes = [identity_axis(n) for n in x.shape]
+    for i, axis in zip(
+        chosen, resolve_axes(of_axes, scales, sizes, regions, keep_aspect_ratio_policy), strict=True
+    ):
+        resampled_axes[i] = axis
+    check_result_bytes(context, [axis.out for axis in resampled_axes], x.dtype, "Resize result")
+    resample_mode = ResampleMode(
         mode,
         COORDINATES[coordinate_transformation_mode],
         nearest_mode,
@@ -181,56 +201,57 @@ def eval_19(
         bool(exclude_outside),
         extrapolation_value,
     )
-    return resample(x, stretches, manner)
+    return resample(x, resampled_axes, resample_mode)
 
 
 def check_modes(mode: str, coordinate_transformation_mode: str, nearest_mode: str, version: int) -> None:
     choices = (
         ("mode", mode, {"nearest", "linear", "cubic"}),
-        ("coordinate_transformation_mode", coordinate_transformation_mode, MODES[version]),
+        ("coordinate_transformation_mode", coordinate_transformation_mode, COORDINATE_MODES[version]),
         ("nearest_mode", nearest_mode, NEAREST.keys()),
     )
     for name, value, allowed in choices:
         if value not in allowed:
-            raise EvaluationError(f"{name} is {value!r}, not one of {', '.join(sorted(allowed))}")
+            raise EvaluationError(f"{name} must be one of {', '.join(sorted(allowed))}; got {value!r}")
 
 
 def regions_of(roi: Array | None, count: int) -> list[tuple[float, float]]:
     """The start and the end of the region of interest on each axis."""
     if roi is None or roi.size != 2 * count:
         size = 0 if roi is None else roi.size
-        raise EvaluationError(f"roi has {size} elements, tf_crop_and_resize wants {2 * count}")
+        raise EvaluationError(f"roi must have {2 * count} elements for tf_crop_and_resize; got {size}")
     ends = roi.reshape(2, count).astype(np.float64)
     if not np.isfinite(ends).all():
-        raise EvaluationError("roi has elements that are not finite")
+        raise EvaluationError("roi must be finite")
     return list(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
 
 
-def asked(
+def resolve_axes(
     size: Sequence[int],
     scales: Array | None,
     sizes: Array | None,
     regions: Sequence[tuple[float, float]],
     policy: str,
-) -> list[Stretch]:
-    """The axes of `size` as scales or sizes want them; raises EvaluationError unless exactly one of those is given."""
+) -> list[ResampledAxis]:
+    """The resampled axes from scales or sizes; raises EvaluationError unless exactly one of the two is given."""
     if (scales is None) == (sizes is None):
-        what = (
-            "both scales and sizes are given" if scales is not None else "neither scales nor sizes are given"
-        )
-        raise EvaluationError(f"{what}, one of them is wanted")
+        actual = "both" if scales is not None else "neither"
+        raise EvaluationError(f"exactly one of scales and sizes must be given; got {actual}")
     values = scales if scales is not None else sizes
     assert values is not None, "one of them is given"
     if values.size != len(size):
-        raise EvaluationError(f"there are {values.size} scales or sizes for {len(size)} axes")
+        raise EvaluationError(
+            f"scales or sizes must have {len(size)} entries, one per axis; got {values.size}"
+        )
     if scales is not None:
-        factors = checked_scales(scales)
+        factors = validate_scales(scales)
         return [by_scale(n, s, *region) for n, s, region in zip(size, factors, regions, strict=True)]
-    stretches = by_sizes(size, [int(n) for n in values.reshape(-1)], policy)
+    resampled_axes = by_sizes(size, [int(n) for n in values.reshape(-1)], policy)
     return [
-        replace(axis, start=start, stop=stop) for axis, (start, stop) in zip(stretches, regions, strict=True)
+        replace(axis, start=start, stop=stop)
+        for axis, (start, stop) in zip(resampled_axes, regions, strict=True)
     ]
 
 
-def unchanged(size: int) -> Stretch:
+def identity_axis(size: int) -> ResampledAxis:
     return by_sizes([size], [size], "stretch")[0]

@@ -1,4 +1,4 @@
-"""The sizes that resizing gives, by numbers and by symbols."""
+"""The output sizes of resizing, for known and for symbolic sizes."""
 
 from __future__ import annotations
 
@@ -10,46 +10,48 @@ import numpy as np
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import Dim, Expr
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.image.resize.stretch import Stretch
+from sardonyx._src.ops.image.resize.resampled_axis import ResampledAxis
 
 POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
-def by_scale(size: int, scale: np.float32, start: float = 0, stop: float = 1) -> Stretch:
-    """An axis resized by a scale, of what lies between `start` and `stop`; the product is rounded as float32 is."""
+def by_scale(size: int, scale: np.float32, start: float = 0, stop: float = 1) -> ResampledAxis:
+    """An axis whose region `start` to `stop` is resized by a scale; the size is computed in float32 and rounded down."""
     part = np.float32(size) * np.float32(stop - start) if (start, stop) != (0, 1) else np.float32(size)
-    return Stretch(size, max(int(np.floor(part * scale)), 0), Fraction(float(scale)), True, start, stop)
+    return ResampledAxis(size, max(int(np.floor(part * scale)), 0), Fraction(float(scale)), True, start, stop)
 
 
-def checked_scales(scales: Array, least: float | None = None) -> list[np.float32]:
-    """The scales as numbers; raises EvaluationError for one that is not positive, or is below `least`."""
+def validate_scales(scales: Array, minimum: float | None = None) -> list[np.float32]:
+    """The scales as numbers; raises EvaluationError for one that is not positive and finite, or is below `minimum`."""
     values = [np.float32(s) for s in scales.reshape(-1)]
     for s in values:
-        if not (np.isfinite(s) and s > 0) or (least is not None and s < least):
+        if not (np.isfinite(s) and s > 0) or (minimum is not None and s < minimum):
             raise EvaluationError(
-                f"a scale is {s}, {'above 0' if least is None else f'at least {least:g}'} is wanted"
+                f"scales must be finite and {'> 0' if minimum is None else f'>= {minimum:g}'}; got {s}"
             )
     return values
 
 
-def by_sizes(size: Sequence[int], wanted: Sequence[int], policy: str) -> list[Stretch]:
-    """Axes resized to the sizes that are wanted, or to those closest to them that keep the aspect ratio."""
+def by_sizes(size: Sequence[int], requested: Sequence[int], policy: str) -> list[ResampledAxis]:
+    """Axes resized to the requested sizes, or to the closest sizes that preserve the aspect ratio."""
     if policy not in POLICIES:
-        raise EvaluationError(f"keep_aspect_ratio_policy is {policy!r}, not one of {', '.join(POLICIES)}")
-    if min(wanted, default=0) < 0:
-        raise EvaluationError(f"sizes {list(wanted)} have a negative entry")
+        raise EvaluationError(
+            f"keep_aspect_ratio_policy must be one of {', '.join(POLICIES)}; got {policy!r}"
+        )
+    if min(requested, default=0) < 0:
+        raise EvaluationError(f"sizes must be >= 0; got {list(requested)}")
     if policy == "stretch":
-        ratios = [Fraction(w, max(n, 1)) for n, w in zip(size, wanted, strict=True)]
-        return [Stretch(n, w, s, False) for n, w, s in zip(size, wanted, ratios, strict=True)]
-    if not wanted or min(size) == 0:
-        raise EvaluationError(f"axes of sizes {list(size)} have no aspect ratio to keep")
-    ratios = [Fraction(w, n) for n, w in zip(size, wanted, strict=True)]
+        ratios = [Fraction(w, max(n, 1)) for n, w in zip(size, requested, strict=True)]
+        return [ResampledAxis(n, w, s, False) for n, w, s in zip(size, requested, ratios, strict=True)]
+    if not requested or min(size) == 0:
+        raise EvaluationError(f"resized axes must be > 0 to preserve an aspect ratio; got {list(size)}")
+    ratios = [Fraction(w, n) for n, w in zip(size, requested, strict=True)]
     scale = min(ratios) if policy == "not_larger" else max(ratios)
-    return [Stretch(n, int(scale * n + Fraction(1, 2)), scale, False) for n in size]
+    return [ResampledAxis(n, int(scale * n + Fraction(1, 2)), scale, False) for n in size]
 
 
 def scaled_dim(size: Dim, scale: np.float32) -> Dim:
-    """The size that `by_scale` gives; of an expression where the scale is a short binary fraction."""
+    """The size from `by_scale`; for an expression only if the scale is a short binary fraction, else None."""
     if isinstance(size, int):
         return by_scale(size, scale).out
     ratio = Fraction(float(scale))

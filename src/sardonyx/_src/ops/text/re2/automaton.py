@@ -1,7 +1,7 @@
-"""Matching in linear time: sets of states that the expression may be in, made as they are met.
+"""Linear-time matching with a lazily built DFA over the states of a Thompson NFA.
 
-Characters that all states treat alike have one number; the next set of states is remembered for each such number.
-Anchors depend on what stands before and behind, so they are decided when the next character is known.
+Characters that no state distinguishes form one class; transitions are cached by class.  Anchors depend on the
+characters on both sides, so they are decided when the next character is known.
 """
 
 from __future__ import annotations
@@ -13,23 +13,31 @@ from functools import lru_cache
 import numpy as np
 
 from sardonyx._src.errors import LimitError
-from sardonyx._src.ops.text.re2.characters import LAST, SURROGATES, WORD, Ranges, contains
-from sardonyx._src.ops.text.re2.parser import Parser
-from sardonyx._src.ops.text.re2.states import READING, Kind, State
+from sardonyx._src.ops.text.re2.characters import (
+    LAST_CODE_POINT,
+    SURROGATES,
+    WORD_CHARACTERS,
+    Ranges,
+    contains,
+)
+from sardonyx._src.ops.text.re2.parser import PatternParser
+from sardonyx._src.ops.text.re2.states import READING, State, StateKind
 
-EDGE, NEWLINE, WORDLIKE, OTHER = range(4)  # what stands on one side of a place: the text's end or a character
-MOST_REMEMBERED = 1_000_000  # states of sets, and ways between sets, at once
-MOST_RANGES = 1_000_000  # of all sets of characters in one expression
-WIDTHS = ((0, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, LAST))  # by bytes of UTF-8
-DEAD = -1
+EDGE, NEWLINE, WORDLIKE, OTHER = range(
+    4
+)  # the context on one side of a position: end of text, or kind of character
+MAX_CACHED_STATES = 1_000_000  # NFA states in cached sets, and transitions between sets, at once
+MAX_RANGES = 1_000_000  # of all character sets in one expression
+UTF8_WIDTHS = ((0, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, LAST_CODE_POINT))  # by bytes of UTF-8
+DEAD_STATE = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A pattern, ready to be matched.
+    """A compiled pattern.
 
-    cuts: where characters begin that are treated otherwise than those before; masks: for each state the numbers of
-    characters that it reads, as bits; sides and widths: by number of character.
+    cuts: first code point of each character class; masks: for each state the classes that it reads, as bits; sides,
+    widths: by character class.
     """
 
     states: tuple[State, ...]
@@ -42,34 +50,34 @@ class Expression:
 
 
 @lru_cache(maxsize=64)
-def compiled(pattern: str) -> Expression:
-    """Raises EvaluationError for a pattern that RE2 would refuse, LimitError for one that is too large."""
-    parser = Parser(pattern)
+def compile_expression(pattern: str) -> Expression:
+    """Compiles a pattern; raises EvaluationError for one that RE2 would refuse, LimitError for a too large one."""
+    parser = PatternParser(pattern)
     fragment = parser.parse()
     states = tuple(parser.states.all)
-    anchored = any(s.kind not in (*READING, Kind.EMPTY) for s in states)
-    by_bytes = any(s.kind is Kind.BYTE for s in states)
-    sets = {s.ranges for s in states if s.kind is Kind.CHARACTER}
-    refuse_ranges(sum(map(len, sets)))
-    sides_of = [((10, 10),), WORD] if anchored else []
-    cutting = [*sets, SURROGATES, *sides_of, *((w,) for w in WIDTHS if by_bytes)]
+    anchored = any(s.kind not in (*READING, StateKind.EMPTY) for s in states)
+    by_bytes = any(s.kind is StateKind.BYTE for s in states)
+    sets = {s.ranges for s in states if s.kind is StateKind.CHARACTER}
+    check_range_count(sum(map(len, sets)))
+    sides_of = [((10, 10),), WORD_CHARACTERS] if anchored else []
+    cutting = [*sets, SURROGATES, *sides_of, *((w,) for w in UTF8_WIDTHS if by_bytes)]
     cuts = tuple(sorted({0, *(c for ranges in cutting for first, last in ranges for c in (first, last + 1))}))
     unreadable = mask(SURROGATES, cuts)
     known = {ranges: mask(ranges, cuts) & ~unreadable for ranges in sets}
     sides = tuple(side_of(c) for c in cuts) if anchored else (OTHER,) * len(cuts)
     widths = tuple(map(width_of, cuts))
-    masks = tuple(known.get(s.ranges, 0) if s.kind is Kind.CHARACTER else 0 for s in states)
+    masks = tuple(known.get(s.ranges, 0) if s.kind is StateKind.CHARACTER else 0 for s in states)
     return Expression(states, fragment.start, fragment.end, cuts, masks, sides, widths)
 
 
-def refuse_ranges(ranges: int) -> None:
-    if ranges > MOST_RANGES:
-        what = f"the sets of characters in the pattern have {ranges} ranges"
-        raise LimitError(what, limit="sardonyx._src.ops.text.re2.automaton.MOST_RANGES")
+def check_range_count(ranges: int) -> None:
+    if ranges > MAX_RANGES:
+        what = f"the character sets of the pattern must have at most {MAX_RANGES} ranges; got {ranges}"
+        raise LimitError(what, limit="sardonyx._src.ops.text.re2.automaton.MAX_RANGES")
 
 
 def mask(ranges: Ranges, cuts: tuple[int, ...]) -> int:
-    """The numbers of the characters in a set, as bits."""
+    """The character classes of a set, as bits."""
     result = 0
     for first, last in ranges:
         low, high = bisect_right(cuts, first) - 1, bisect_right(cuts, last)
@@ -80,22 +88,22 @@ def mask(ranges: Ranges, cuts: tuple[int, ...]) -> int:
 def side_of(code: int) -> int:
     if code == 10:
         return NEWLINE
-    return WORDLIKE if contains(WORD, code) else OTHER
+    return WORDLIKE if contains(WORD_CHARACTERS, code) else OTHER
 
 
 def width_of(code: int) -> int:
-    """How many bytes the character has in UTF-8; one that stands for a byte that is none is that byte."""
+    """The length of the character in UTF-8; a surrogate represents one undecodable byte."""
     if contains(SURROGATES, code):
         return 1
-    return next((i + 1 for i, (_, last) in enumerate(WIDTHS) if code <= last), 4)
+    return next((i + 1 for i, (_, last) in enumerate(UTF8_WIDTHS) if code <= last), 4)
 
 
 @dataclass(slots=True)
 class Matcher:
-    """Matches texts against one expression; `limit` bounds the states that may be looked at in all.
+    """Matches texts against one expression; `limit` bounds the total number of visited states.
 
-    nexts: for each remembered set the next one by number of character; key: what a set stands for, the states and what
-    was read before.
+    keys: for each DFA state, its NFA states and the kind of the previous character; transitions: for each DFA state
+    the next one by character class.
     """
 
     expression: Expression
@@ -103,9 +111,9 @@ class Matcher:
     work: int = 0
     keys: list[tuple[frozenset[int], int]] = field(default_factory=list)
     numbers: dict[tuple[frozenset[int], int], int] = field(default_factory=dict)
-    nexts: list[dict[int, int]] = field(default_factory=list)
+    transitions: list[dict[int, int]] = field(default_factory=list)
     accepting: dict[int, bool] = field(default_factory=dict)
-    remembered: int = 0
+    cached_states: int = 0
 
     def matches(self, text: str) -> bool:
         """Whether the expression matches all of the text.  Raises LimitError beyond the limit."""
@@ -113,61 +121,61 @@ class Matcher:
         current = self.number(frozenset((self.expression.start,)), EDGE)
         self.spend(len(codes))
         for character in (np.searchsorted(self.expression.cuts, codes, side="right") - 1).tolist():
-            known = self.nexts[current].get(character)
+            known = self.transitions[current].get(character)
             current = self.advance(current, character) if known is None else known
-            if current == DEAD:
+            if current == DEAD_STATE:
                 return False
         if current not in self.accepting:
             states, before = self.keys[current]
-            self.accepting[current] = self.expression.end in self.reached(states, before, EDGE)
+            self.accepting[current] = self.expression.end in self.epsilon_closure(states, before, EDGE)
         return self.accepting[current]
 
     def number(self, states: frozenset[int], before: int) -> int:
-        """The number of a set of states, which is new or remembered."""
-        if self.remembered > MOST_REMEMBERED:
+        """The DFA state of a set of NFA states, new or cached."""
+        if self.cached_states > MAX_CACHED_STATES:
             self.keys.clear()
             self.numbers.clear()
-            self.nexts.clear()
+            self.transitions.clear()
             self.accepting.clear()
-            self.remembered = 0
+            self.cached_states = 0
         key = (states, before)
-        found = self.numbers.setdefault(key, len(self.keys))
-        if found == len(self.keys):
+        next_states = self.numbers.setdefault(key, len(self.keys))
+        if next_states == len(self.keys):
             self.keys.append(key)
-            self.nexts.append({})
-            self.remembered += len(states) + 1
-        return found
+            self.transitions.append({})
+            self.cached_states += len(states) + 1
+        return next_states
 
     def advance(self, current: int, character: int) -> int:
-        """The set behind one more character, remembered; DEAD when there is none."""
+        """The DFA state after one more character, cached; DEAD_STATE if there is none."""
         states, before = self.keys[current]
         side = self.expression.sides[character]
-        found = self.read(self.reached(states, before, side), character)
-        row = self.nexts[current]
-        self.remembered += 1
-        row[character] = DEAD if not found else self.number(found, side)
+        next_states = self.read(self.epsilon_closure(states, before, side), character)
+        row = self.transitions[current]
+        self.cached_states += 1
+        row[character] = DEAD_STATE if not next_states else self.number(next_states, side)
         return row[character]
 
     def read(self, states: set[int], character: int) -> frozenset[int]:
-        """Where the character leads from these states."""
+        """The NFA states after reading the character."""
         e = self.expression
-        found = {e.states[s].ways[0] for s in states if e.masks[s] >> character & 1}
-        by_bytes = {e.states[s].ways[0] for s in states if e.states[s].kind is Kind.BYTE}
+        next_states = {e.states[s].targets[0] for s in states if e.masks[s] >> character & 1}
+        by_bytes = {e.states[s].targets[0] for s in states if e.states[s].kind is StateKind.BYTE}
         for _ in range(
             e.widths[character] - 1
-        ):  # the rest of a character is read byte by byte, or not at all
-            inside = self.reached(frozenset(by_bytes), OTHER, OTHER) if by_bytes else set()
-            by_bytes = {e.states[s].ways[0] for s in inside if e.states[s].kind is Kind.BYTE}
-        return frozenset(found | by_bytes)
+        ):  # remaining bytes of the character, for states that read single bytes
+            inside = self.epsilon_closure(frozenset(by_bytes), OTHER, OTHER) if by_bytes else set()
+            by_bytes = {e.states[s].targets[0] for s in inside if e.states[s].kind is StateKind.BYTE}
+        return frozenset(next_states | by_bytes)
 
-    def reached(self, states: frozenset[int], before: int, after: int) -> set[int]:
-        """All states that can be reached without reading."""
+    def epsilon_closure(self, states: frozenset[int], before: int, after: int) -> set[int]:
+        """All states reachable without reading a character."""
         seen, waiting = set(states), list(states)
         while waiting:
             state = self.expression.states[waiting.pop()]
             if state.kind in READING or not holds(state.kind, before, after):
                 continue
-            new = [w for w in state.ways if w not in seen]
+            new = [w for w in state.targets if w not in seen]
             seen.update(new)
             waiting.extend(new)
         self.spend(len(seen))
@@ -176,16 +184,16 @@ class Matcher:
     def spend(self, steps: int) -> None:
         self.work += steps
         if self.work > self.limit:
-            raise LimitError(f"matching has looked at {self.limit} states", limit="limits.iterations")
+            raise LimitError(f"matching must visit at most {self.limit} states", limit="limits.iterations")
 
 
-def holds(kind: Kind, before: int, after: int) -> bool:
-    """Whether a place with these neighbours lets an anchor pass."""
-    if kind is Kind.EMPTY:
+def holds(kind: StateKind, before: int, after: int) -> bool:
+    """Whether an anchor holds between characters of these kinds."""
+    if kind is StateKind.EMPTY:
         return True
-    if kind in (Kind.BEGIN_TEXT, Kind.BEGIN_LINE):
-        return before == EDGE or (kind is Kind.BEGIN_LINE and before == NEWLINE)
-    if kind in (Kind.END_TEXT, Kind.END_LINE):
-        return after == EDGE or (kind is Kind.END_LINE and after == NEWLINE)
+    if kind in (StateKind.BEGIN_TEXT, StateKind.BEGIN_LINE):
+        return before == EDGE or (kind is StateKind.BEGIN_LINE and before == NEWLINE)
+    if kind in (StateKind.END_TEXT, StateKind.END_LINE):
+        return after == EDGE or (kind is StateKind.END_LINE and after == NEWLINE)
     boundary = (before == WORDLIKE) != (after == WORDLIKE)
-    return boundary == (kind is Kind.WORD_BOUNDARY)
+    return boundary == (kind is StateKind.WORD_BOUNDARY)

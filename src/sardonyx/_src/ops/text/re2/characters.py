@@ -1,6 +1,6 @@
-"""Sets of characters as sorted ranges of code points, and the sets that have a name in RE2.
+"""Character sets as sorted ranges of code points, and the named sets of RE2.
 
-Categories are those of the Python that runs; scripts.json has the scripts of Unicode 17, as pairs of first and last.
+Categories are those of the running Python; scripts.json has the scripts of Unicode 17, as pairs of first and last.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TypeAlias
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
-LAST = 0x10FFFF
-ANY: Ranges = ((0, LAST),)
-CASED = 0x1FFFF  # no character beyond has another case
-SURROGATES: Ranges = ((0xD800, 0xDFFF),)  # what strings have for bytes that are no UTF-8
+LAST_CODE_POINT = 0x10FFFF
+ANY_CHARACTER: Ranges = ((0, LAST_CODE_POINT),)
+LAST_CASED = 0x1FFFF  # characters beyond have no case
+SURROGATES: Ranges = ((0xD800, 0xDFFF),)  # represent bytes that are not UTF-8 (surrogateescape)
 
 
 def normal(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The ranges in order, those that touch each other joined."""
+    """The ranges sorted, adjacent and overlapping ones merged."""
     result: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if result and first <= result[-1][1] + 1:
@@ -38,8 +38,8 @@ def complement(ranges: Ranges) -> Ranges:
         if first > start:
             result.append((start, first - 1))
         start = last + 1
-    if start <= LAST:
-        result.append((start, LAST))
+    if start <= LAST_CODE_POINT:
+        result.append((start, LAST_CODE_POINT))
     return tuple(result)
 
 
@@ -48,7 +48,7 @@ def contains(ranges: Ranges, code: int) -> bool:
 
 
 def of(characters: str) -> Ranges:
-    """The set of the characters, `a-z` being three of them."""
+    """The set of the characters of a string; `-` has no special meaning."""
     return normal((ord(c), ord(c)) for c in characters)
 
 
@@ -56,7 +56,7 @@ def of(characters: str) -> Ranges:
 
 
 def fold(character: str) -> str:
-    """The character that stands for all of its cases (simple folding: always one)."""
+    """The simple case folding of a character."""
     for folded in (character.casefold(), character.lower()):
         if len(folded) == 1:
             return folded
@@ -65,9 +65,9 @@ def fold(character: str) -> str:
 
 @cache
 def cases() -> tuple[list[int], dict[int, tuple[int, ...]]]:
-    """The code points that have other cases, in order, and these cases."""
+    """The code points with case variants, sorted, and the variants of each."""
     groups: dict[str, list[int]] = {}
-    for code in range(CASED + 1):
+    for code in range(LAST_CASED + 1):
         character = chr(code)
         folded = fold(character)
         if folded != character:
@@ -78,21 +78,21 @@ def cases() -> tuple[list[int], dict[int, tuple[int, ...]]]:
 
 @lru_cache(maxsize=512)
 def caseless(ranges: Ranges) -> Ranges:
-    """The set with all cases of its characters."""
+    """The set extended by all case variants of its characters."""
     codes, others = cases()
-    found = list(ranges)
+    result = list(ranges)
     for first, last in ranges:
         for code in codes[bisect_left(codes, first) : bisect_left(codes, last + 1)]:
-            found.extend((other, other) for other in others[code])
-    return normal(found)
+            result.extend((other, other) for other in others[code])
+    return normal(result)
 
 
 # --- names -----------------------------------------------------------------------------------
 
 DIGIT = ((0x30, 0x39),)
 LOWER, UPPER = ((0x61, 0x7A),), ((0x41, 0x5A),)
-WORD = normal([*DIGIT, *LOWER, *UPPER, *of("_")])
-PERL = {"d": DIGIT, "s": of("\t\n\f\r "), "w": WORD}
+WORD_CHARACTERS = normal([*DIGIT, *LOWER, *UPPER, *of("_")])
+PERL = {"d": DIGIT, "s": of("\t\n\f\r "), "w": WORD_CHARACTERS}
 POSIX = {
     "alnum": normal([*DIGIT, *LOWER, *UPPER]),
     "alpha": normal([*LOWER, *UPPER]),
@@ -106,14 +106,14 @@ POSIX = {
     "punct": ((0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E)),
     "space": of("\t\n\v\f\r "),
     "upper": UPPER,
-    "word": WORD,
+    "word": WORD_CHARACTERS,
     "xdigit": normal([*DIGIT, *of("abcdefABCDEF")]),
 }
 
 
 def unicode_group(name: str) -> Ranges | None:
     """The characters of a general category, of all that begin with one letter, or of a script; None for other names."""
-    return ANY if name == "Any" else categories().get(name) or scripts().get(name)
+    return ANY_CHARACTER if name == "Any" else categories().get(name) or scripts().get(name)
 
 
 @cache
@@ -121,8 +121,8 @@ def categories() -> Mapping[str, Ranges]:
     """By category and by its first letter; unassigned code points have none."""
     runs: dict[str, list[tuple[int, int]]] = {}
     start, current = 0, unicodedata.category("\0")
-    for code in range(1, LAST + 2):
-        category = unicodedata.category(chr(code)) if code <= LAST else ""
+    for code in range(1, LAST_CODE_POINT + 2):
+        category = unicodedata.category(chr(code)) if code <= LAST_CODE_POINT else ""
         if category != current:
             runs.setdefault(current, []).append((start, code - 1))
             start, current = code, category

@@ -1,7 +1,7 @@
-"""RE2's syntax: a pattern read once from left to right, with a stack of open groups.
+"""Parser of RE2 syntax: one pass from left to right, with a stack of open groups.
 
-Spec: RegexFullMatch-20, which names RE2's syntax page.  Greed does not matter to a full match and is read over, as are
-the names of groups.  What RE2 refuses is refused: look-around, backreferences, a repeated repetition, counts over 1000.
+Spec: RegexFullMatch-20, which refers to RE2's syntax page.  Greediness does not affect a full match and is ignored, as
+are the names of groups.  What RE2 refuses is refused: look-around, backreferences, repeated repetitions, counts > 1000.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ops.text.re2.characters import (
-    ANY,
+    ANY_CHARACTER,
     PERL,
     POSIX,
     SURROGATES,
@@ -23,25 +23,38 @@ from sardonyx._src.ops.text.re2.characters import (
     normal,
     unicode_group,
 )
-from sardonyx._src.ops.text.re2.reader import Reader
-from sardonyx._src.ops.text.re2.states import Fragment, Kind, States
+from sardonyx._src.ops.text.re2.reader import PatternReader
+from sardonyx._src.ops.text.re2.states import Fragment, StateKind, States
 
-LONGEST = 100_000  # pattern, in characters
-MOST_REPEATS = 1000
-DEEPEST = 1000  # groups in groups
-COUNT = re.compile(r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}")  # anything else is a brace
+MAX_PATTERN_LENGTH = 100_000  # in characters
+MAX_REPEATS = 1000
+MAX_GROUP_NESTING = 1000  # depth of nested groups
+COUNT_SYNTAX = re.compile(
+    r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}"
+)  # anything else after { is a literal
 ANCHORS = {
-    "A": Kind.BEGIN_TEXT,
-    "z": Kind.END_TEXT,
-    "b": Kind.WORD_BOUNDARY,
-    "B": Kind.NO_WORD_BOUNDARY,
+    "A": StateKind.BEGIN_TEXT,
+    "z": StateKind.END_TEXT,
+    "b": StateKind.WORD_BOUNDARY,
+    "B": StateKind.NO_WORD_BOUNDARY,
 }
-NAMING = {"Lu", "Ll", "Lt", "Lm", "Lo", "Nl", "Mn", "Mc", "Nd", "Pc"}  # categories that names are made of
+NAMING = {
+    "Lu",
+    "Ll",
+    "Lt",
+    "Lm",
+    "Lo",
+    "Nl",
+    "Mn",
+    "Mc",
+    "Nd",
+    "Pc",
+}  # categories of the characters of group names
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """i: any case.  m: ^ and $ at lines, too.  s: a dot is also a newline."""
+    """i: ignore case.  m: ^ and $ also match at lines.  s: a dot also matches a newline."""
 
     i: bool = False
     m: bool = False
@@ -49,8 +62,8 @@ class Flags:
 
 
 @dataclass(slots=True)
-class Group:
-    """An open group: what stands before its last | and behind it, and the flags from before it."""
+class OpenGroup:
+    """An open group: finished alternatives, the items of the current one, and the flags to restore."""
 
     flags: Flags
     branches: list[Fragment] = field(default_factory=list)
@@ -58,35 +71,35 @@ class Group:
 
 
 @dataclass(slots=True)
-class Parser(Reader):
-    """Reads one pattern as states."""
+class PatternParser(PatternReader):
+    """Parses one pattern into NFA states."""
 
     flags: Flags = field(default_factory=Flags)
     states: States = field(default_factory=States)
-    groups: list[Group] = field(default_factory=list)
-    repeated_at: int = -1  # where the repetition begins that ends here, if one does
+    groups: list[OpenGroup] = field(default_factory=list)
+    repeated_at: int = -1  # start of the repetition that ends at the current position, or -1
 
     def parse(self) -> Fragment:
-        """The whole pattern; raises LimitError where it is too long or needs too many states."""
-        if len(self.pattern) > LONGEST:
-            what = f"the pattern has {len(self.pattern)} characters"
-            raise LimitError(what, limit="sardonyx._src.ops.text.re2.parser.LONGEST")
+        """Parses the whole pattern; raises LimitError if it is too long or needs too many states."""
+        if len(self.pattern) > MAX_PATTERN_LENGTH:
+            what = f"the pattern must have at most {MAX_PATTERN_LENGTH} characters; got {len(self.pattern)}"
+            raise LimitError(what, limit="sardonyx._src.ops.text.re2.parser.MAX_PATTERN_LENGTH")
         if any(contains(SURROGATES, ord(c)) for c in self.pattern):
-            self.fail("it is no UTF-8")
-        self.groups.append(Group(self.flags))
-        while self.place < len(self.pattern):
+            self.fail("it is not valid UTF-8")
+        self.groups.append(OpenGroup(self.flags))
+        while self.position < len(self.pattern):
             self.item()
         if len(self.groups) > 1:
             self.fail("a group is not closed")
-        return self.closed(self.groups.pop())
+        return self.close_group(self.groups.pop())
 
     # --- expressions -------------------------------------------------------------------------
 
     def item(self) -> None:
-        before, start = self.repeated_at, self.place
+        before, start = self.repeated_at, self.position
         self.repeated_at = -1
         c = self.take()
-        if c in "*+?" or (c == "{" and COUNT.match(self.pattern, start)):
+        if c in "*+?" or (c == "{" and COUNT_SYNTAX.match(self.pattern, start)):
             self.repetition(c, start, before)
         elif c == "(":
             self.open()
@@ -95,10 +108,10 @@ class Parser(Reader):
                 self.fail("a group is closed that is not open")
             group = self.groups.pop()
             self.flags = group.flags
-            self.append(self.closed(group))
+            self.append(self.close_group(group))
         elif c == "|":
             group = self.groups[-1]
-            group.branches.append(self.states.joined(group.items))
+            group.branches.append(self.states.concatenate(group.items))
             group.items = []
         elif c == "\\":
             self.escape()
@@ -107,11 +120,11 @@ class Parser(Reader):
 
     def plain(self, c: str) -> None:
         if c == "^":
-            self.single(Kind.BEGIN_LINE if self.flags.m else Kind.BEGIN_TEXT)
+            self.single(StateKind.BEGIN_LINE if self.flags.m else StateKind.BEGIN_TEXT)
         elif c == "$":
-            self.single(Kind.END_LINE if self.flags.m else Kind.END_TEXT)
+            self.single(StateKind.END_LINE if self.flags.m else StateKind.END_TEXT)
         elif c == ".":
-            self.characters(ANY if self.flags.s else complement(((10, 10),)))
+            self.characters(ANY_CHARACTER if self.flags.s else complement(((10, 10),)))
         elif c == "[":
             self.characters(self.character_class())
         else:
@@ -120,29 +133,29 @@ class Parser(Reader):
     def append(self, fragment: Fragment) -> None:
         self.groups[-1].items.append(fragment)
 
-    def single(self, kind: Kind) -> None:
+    def single(self, kind: StateKind) -> None:
         self.append(self.states.single(kind))
 
     def characters(self, ranges: Ranges) -> None:
-        self.append(self.states.single(Kind.CHARACTER, ranges))
+        self.append(self.states.single(StateKind.CHARACTER, ranges))
 
     def literal(self, code: int) -> None:
         ranges = ((code, code),)
         self.characters(caseless(ranges) if self.flags.i else ranges)
 
-    def closed(self, group: Group) -> Fragment:
-        return self.states.branched([*group.branches, self.states.joined(group.items)])
+    def close_group(self, group: OpenGroup) -> Fragment:
+        return self.states.alternate([*group.branches, self.states.concatenate(group.items)])
 
     # --- groups ------------------------------------------------------------------------------
 
     def open(self) -> None:
-        if len(self.groups) > DEEPEST:
-            self.fail(f"groups are nested more than {DEEPEST} deep")
-        outer = Group(self.flags)
+        if len(self.groups) > MAX_GROUP_NESTING:
+            self.fail(f"groups must be nested at most {MAX_GROUP_NESTING} deep")
+        outer = OpenGroup(self.flags)
         if not self.sees("?"):
             self.groups.append(outer)
             return
-        self.place += 1
+        self.position += 1
         if self.sees("P<") or (self.sees("<") and not self.sees("<=") and not self.sees("<!")):
             self.name()
             self.groups.append(outer)
@@ -153,10 +166,10 @@ class Parser(Reader):
         self.until("<")
         name = self.until(">")
         if not name or any(unicodedata.category(c) not in NAMING for c in name):
-            self.fail("a group has no proper name")
+            self.fail("a group name must be a nonempty word")
 
     def read_flags(self) -> bool:
-        """Reads `i`, `m`, `s`, `U` and their negatives; whether a group begins behind them."""
+        """Reads the flags `i`, `m`, `s`, `U` and their negations; returns whether they open a group."""
         value, seen = True, False
         while True:
             c = self.take()
@@ -170,36 +183,36 @@ class Parser(Reader):
             elif c in (":", ")") and c and (value or seen):
                 return c == ":"
             else:
-                self.fail("(? is followed by what is neither a flag nor a name")
+                self.fail("(? must be followed by flags or a name")
 
     # --- repetitions -------------------------------------------------------------------------
 
     def repetition(self, c: str, start: int, before: int) -> None:
-        least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(c) or self.counts(start)
+        minimum, maximum = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(c) or self.counts(start)
         if self.sees("?"):
-            self.place += 1
+            self.position += 1
         items = self.groups[-1].items
         if not items:
-            self.fail(f"{self.pattern[start : self.place]} repeats nothing")
+            self.fail(f"{self.pattern[start : self.position]} repeats nothing")
         if before >= 0:
-            self.fail(f"{self.pattern[before : self.place]} repeats a repetition")
+            self.fail(f"{self.pattern[before : self.position]} repeats a repetition")
         part = items.pop()
-        times = most or least
-        if c == "{" and times >= 2 and part.repeats * times > MOST_REPEATS:
-            self.fail(f"it repeats a part more than {MOST_REPEATS} times")
-        items.append(self.states.optional(part) if c == "?" else self.states.repeated(part, least, most))
+        times = maximum or minimum
+        if c == "{" and times >= 2 and part.repeats * times > MAX_REPEATS:
+            self.fail(f"a part must be repeated at most {MAX_REPEATS} times")
+        items.append(self.states.optional(part) if c == "?" else self.states.repeat(part, minimum, maximum))
         self.repeated_at = start
 
     def counts(self, start: int) -> tuple[int, int | None]:
-        """The numbers of {n}, {n,} or {n,m}, which begins at `start`."""
-        found = COUNT.match(self.pattern, start)
-        assert found is not None, "only a count is read as one"
-        self.place = found.end()
-        least = bounded(found[1])
-        most = bounded(found[3]) if found[3] else None if found[2] else least
-        if max(least, most or 0) > MOST_REPEATS or (most is not None and most < least):
-            self.fail(f"{found[0]} is no count: two numbers up to {MOST_REPEATS} in order are wanted")
-        return least, most
+        """The bounds of {n}, {n,} or {n,m}, which starts at `start`."""
+        parsed = COUNT_SYNTAX.match(self.pattern, start)
+        assert parsed is not None, "item() has matched a count here"
+        self.position = parsed.end()
+        minimum = parse_count(parsed[1])
+        maximum = parse_count(parsed[3]) if parsed[3] else None if parsed[2] else minimum
+        if max(minimum, maximum or 0) > MAX_REPEATS or (maximum is not None and maximum < minimum):
+            self.fail(f"a count must be ascending numbers up to {MAX_REPEATS}; got {parsed[0]}")
+        return minimum, maximum
 
     # --- escapes -----------------------------------------------------------------------------
 
@@ -208,23 +221,23 @@ class Parser(Reader):
         if c in ANCHORS and c:
             self.single(ANCHORS[c])
         elif c == "C":
-            self.single(Kind.BYTE)
+            self.single(StateKind.BYTE)
         elif c == "Q":
             text = self.until("\\E")
             if text is None:
-                text, self.place = self.pattern[self.place :], len(self.pattern)
-            for one in text:
-                self.literal(ord(one))
+                text, self.position = self.pattern[self.position :], len(self.pattern)
+            for character in text:
+                self.literal(ord(character))
         elif (group := self.named_class(c)) is not None:
             self.characters(group)
         else:
             self.literal(self.code(c))
 
     def named_class(self, c: str) -> Ranges | None:
-        """The set that \\d, \\pN and their like name, the backslash and `c` being read; None for another escape."""
+        """The set of an escape such as \\d or \\pN, whose backslash and `c` are read; None for other escapes."""
         if c and c.lower() in PERL:
-            found = PERL[c.lower()]
-            return self.cased(found, negated=c.isupper())
+            parsed = PERL[c.lower()]
+            return self.apply_case(parsed, negated=c.isupper())
         if c not in ("p", "P"):
             return None
         negated = c == "P"
@@ -235,54 +248,54 @@ class Parser(Reader):
             negated, name = not negated, name[1:]
         found_group = unicode_group(name) if name else None
         if found_group is None:
-            self.fail(f"\\{c} names no category or script")
-        return self.cased(found_group, negated=negated)
+            self.fail(f"\\{c} must name a category or script")
+        return self.apply_case(found_group, negated=negated)
 
-    def cased(self, ranges: Ranges, *, negated: bool) -> Ranges:
-        found = caseless(ranges) if self.flags.i else ranges
-        return complement(found) if negated else found
+    def apply_case(self, ranges: Ranges, *, negated: bool) -> Ranges:
+        parsed = caseless(ranges) if self.flags.i else ranges
+        return complement(parsed) if negated else parsed
 
     # --- classes -----------------------------------------------------------------------------
 
     def character_class(self) -> Ranges:
-        """What stands between [ and ]; the opening bracket is read."""
+        """The set between [ and ]; the opening bracket is already read."""
         negated = self.sees("^")
-        self.place += negated
-        found: dict[Ranges, None] = {}  # each set once, however often it stands there
+        self.position += negated
+        parsed: dict[Ranges, None] = {}  # distinct sets, in order
         first = True
         while first or not self.sees("]"):
-            if self.place >= len(self.pattern):
+            if self.position >= len(self.pattern):
                 self.fail("a character class is not closed")
-            found[self.class_item()] = None
+            parsed[self.class_item()] = None
             first = False
-        self.place += 1
-        ranges = normal(pair for one in found for pair in one)
+        self.position += 1
+        ranges = normal(pair for item in parsed for pair in item)
         return complement(ranges) if negated else ranges
 
     def class_item(self) -> Ranges:
-        if self.sees("[:") and (end := self.pattern.find(":]", self.place + 2)) >= 0:
-            name = self.pattern[self.place + 2 : end]
+        if self.sees("[:") and (end := self.pattern.find(":]", self.position + 2)) >= 0:
+            name = self.pattern[self.position + 2 : end]
             known = POSIX.get(name.removeprefix("^"))
             if known is None:
-                self.fail(f"[:{name}:] is no class")
-            self.place = end + 2
-            return self.cased(known, negated=name.startswith("^"))
+                self.fail(f"[:{name}:] is not a character class")
+            self.position = end + 2
+            return self.apply_case(known, negated=name.startswith("^"))
         if self.sees("\\"):
-            start = self.place
-            self.place += 1
+            start = self.position
+            self.position += 1
             group = self.named_class(self.take())
             if group is not None:
                 return group
-            self.place = start
+            self.position = start
         return self.class_range()
 
     def class_range(self) -> Ranges:
         low = high = self.class_character()
-        if self.sees("-") and not self.sees("-]") and self.place + 1 < len(self.pattern):
-            self.place += 1
+        if self.sees("-") and not self.sees("-]") and self.position + 1 < len(self.pattern):
+            self.position += 1
             high = self.class_character()
         if high < low:
-            self.fail(f"the range {chr(low)!r} to {chr(high)!r} is empty")
+            self.fail(f"a range must be ascending; got {chr(low)!r} to {chr(high)!r}")
         return caseless(((low, high),)) if self.flags.i else ((low, high),)
 
     def class_character(self) -> int:
@@ -290,6 +303,6 @@ class Parser(Reader):
         return self.code(self.take()) if c == "\\" else ord(c)
 
 
-def bounded(digits: str) -> int:
-    """The number, at most one that is too large."""
-    return int(digits) if len(digits) <= 4 else MOST_REPEATS + 1
+def parse_count(digits: str) -> int:
+    """The number, clamped to MAX_REPEATS + 1."""
+    return int(digits) if len(digits) <= 4 else MAX_REPEATS + 1

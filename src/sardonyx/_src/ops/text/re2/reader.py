@@ -1,4 +1,4 @@
-"""Reading a pattern from left to right: its characters, its escapes, and where it goes wrong."""
+"""A cursor over a pattern: characters, escapes, and error positions."""
 
 from __future__ import annotations
 
@@ -6,44 +6,44 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ops.text.re2.characters import LAST
+from sardonyx._src.ops.text.re2.characters import LAST_CODE_POINT
 
 ESCAPES = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
 
 @dataclass(slots=True)
-class Reader:
-    """A pattern with a place in it; raises EvaluationError for what is no regular expression of RE2."""
+class PatternReader:
+    """A pattern and a position in it; raises EvaluationError for what is not a regular expression of RE2."""
 
     pattern: str
-    place: int = 0
+    position: int = 0
 
     def fail(self, why: str) -> NoReturn:
         shown = self.pattern if len(self.pattern) <= 80 else self.pattern[:77] + "..."
         raise EvaluationError(
-            f"pattern {shown!r} is no regular expression of RE2: {why} (at character {self.place})"
+            f"pattern must be a regular expression of RE2; got {shown!r}: {why} (at character {self.position})"
         )
 
     def sees(self, text: str) -> bool:
-        return self.pattern.startswith(text, self.place)
+        return self.pattern.startswith(text, self.position)
 
     def take(self) -> str:
         """The next character; "" at the end."""
-        found = self.pattern[self.place : self.place + 1]
-        self.place += 1
-        return found
+        text = self.pattern[self.position : self.position + 1]
+        self.position += 1
+        return text
 
     def until(self, end: str) -> str | None:
-        """What stands before `end`, which is read, too; None where there is no such end."""
-        stop = self.pattern.find(end, self.place)
+        """The text before `end`, which is consumed, too; None if `end` does not occur."""
+        stop = self.pattern.find(end, self.position)
         if stop < 0:
             return None
-        found = self.pattern[self.place : stop]
-        self.place = stop + len(end)
-        return found
+        text = self.pattern[self.position : stop]
+        self.position = stop + len(end)
+        return text
 
     def code(self, c: str) -> int:
-        """The character that an escape stands for, the backslash and `c` being read."""
+        """The code point of an escape, whose backslash and `c` are already read."""
         if c in ESCAPES:
             return ESCAPES[c]
         if c and c in "01234567":
@@ -51,20 +51,20 @@ class Reader:
         if c == "x":
             return self.hexadecimal()
         if not c or not c.isascii() or c.isalnum():
-            self.fail(f"\\{c} is no escape")
+            self.fail(f"\\{c} is not an escape")
         return ord(c)
 
     def octal(self, c: str) -> int:
         digits = c
-        while len(digits) < 3 and self.pattern[self.place : self.place + 1] in tuple("01234567"):
+        while len(digits) < 3 and self.pattern[self.position : self.position + 1] in tuple("01234567"):
             digits += self.take()
         if digits == c != "0":
-            self.fail(f"\\{c} is a backreference, which RE2 has not")
+            self.fail(f"\\{c} is a backreference, which RE2 does not support")
         return int(digits, 8)
 
     def hexadecimal(self) -> int:
         if self.sees("{"):
-            self.place += 1
+            self.position += 1
             digits = self.until("}") or ""
         else:
             digits = self.take() + self.take()
@@ -74,8 +74,8 @@ class Reader:
             or any(d not in "0123456789abcdefABCDEF" for d in digits)
             or len(digits.lstrip("0")) > 6
         ):
-            self.fail("\\x wants two hexadecimal digits, or any number of them in braces")
+            self.fail("\\x must be followed by two hexadecimal digits, or any number of them in braces")
         code = int(digits, 16)
-        if code > LAST:
-            self.fail(f"there is no character {code:x}")
+        if code > LAST_CODE_POINT:
+            self.fail(f"code points must be at most {LAST_CODE_POINT:x}; got {code:x}")
         return code

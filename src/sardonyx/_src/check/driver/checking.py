@@ -1,0 +1,149 @@
+"""The check driver: reads a document, runs the rules and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from sardonyx._src.check.driver.pages import page
+from sardonyx._src.check.driver.sources import DocumentKind, Source, read
+from sardonyx._src.check.engine.api import Diagnostic, Report, Rule, Severity
+from sardonyx._src.check.engine.document import Document
+from sardonyx._src.check.engine.findings import LocatedFinding
+from sardonyx._src.check.engine.location import location
+from sardonyx._src.check.engine.registry import rules
+from sardonyx._src.check.engine.suppression import drop_suppressed
+from sardonyx._src.check.engine.walk import MAX_FINDINGS, Walk, group_by_class
+from sardonyx._src.check.type_rules.runner import find_type_violations
+from sardonyx._src.errors import DecodeError, JsonError, LimitError, SardonyxError, TextError
+from sardonyx._src.io.external import Policy
+from sardonyx._src.io.loading.load import PathSource, pause_gc
+from sardonyx._src.io.loading.operator_sets import OperatorSetSource, load_operator_set
+from sardonyx._src.proto.wire import Limits
+from sardonyx._src.suggestions import did_you_mean
+
+STYLE = "style"  # selects the opt-in rules
+
+
+def check(
+    source: Source,
+    *,
+    kind: DocumentKind | None = None,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    operator_sets: Iterable[OperatorSetSource] = (),
+    policy: Policy | str = Policy.HUB,
+    base: PathSource | None = None,
+    limits: Limits | None = None,
+) -> Report:
+    """Returns every violation in a model, an operator-set document or stored data, in document order.
+
+    kind: the kind of document, if neither a magic nor the file name determines it.
+    select, ignore: rule codes, code prefixes ("SX2"), rule names, or "style" for the opt-in style rules, which run
+        only if that word, their codes or their names are selected.
+    operator_sets: documents that declare operators of other domains.
+    policy, base: as for `load`.
+
+    A document that does not decode yields one diagnostic.  Raises OSError for files that cannot be read, ValueError
+    for words in `select` and `ignore` that match no rule, InvalidModel for a record with a value that its field
+    cannot hold.
+    """
+    selected = select_codes(select, ignore)
+    try:
+        with pause_gc():
+            record, path = read(source, kind, limits)
+    except (DecodeError, TextError, JsonError, LimitError) as error:
+        return Report((diagnose_decoding(error),))
+    location_base = path if base is None else Path(base) / "model"
+    document = Document(record, location_base, Policy(policy), declared_operators(operator_sets))
+    with pause_gc():
+        enabled = [rule for rule in rules().values() if rule.code in selected or not rule.opt_in]
+        walk = Walk(document, group_by_class(enabled, document.ir_version))
+        findings = walk.run()
+        if not walk.is_full and (of_types := find_type_violations(document, selected, findings)):
+            findings = drop_suppressed([*findings, *of_types])
+    reported = [diagnostic(located) for located in findings if located.rule.code in selected]
+    if walk.is_full:
+        reported.append(diagnose_truncation("error", "violations"))
+    elif walk.notes > MAX_FINDINGS:
+        reported.append(diagnose_truncation("info", "notes"))
+    return Report(tuple(reported))
+
+
+def declared_operators(operator_sets: Iterable[OperatorSetSource]) -> frozenset[tuple[str, str]]:
+    """Domain and name of the operators and functions in operator-set documents."""
+    result: set[tuple[str, str]] = set()
+    for source in operator_sets:
+        operator_set = load_operator_set(source)
+        result |= {(operator_set.domain, o.op_type) for o in operator_set.operators}
+        result |= {(f.domain, f.name) for f in operator_set.functions}
+    return frozenset(result)
+
+
+def diagnostic(located: LocatedFinding) -> Diagnostic:
+    about, finding = page(located.rule.code), located.finding
+    severity = finding.severity or located.rule.severity
+    where = location(located.record_path, finding.path)
+    return Diagnostic(about.code, about.name, severity, where, finding.message, finding.help, about.clause)
+
+
+DIAGNOSED_ERRORS: tuple[tuple[type[SardonyxError], str, str], ...] = (
+    (
+        DecodeError,
+        "SX001",
+        "export or copy the file again: its bytes are damaged, or it is not such a document",
+    ),
+    (TextError, "SX006", "correct the text at this location"),
+    (JsonError, "SX007", "correct the JSON at this location"),
+    (LimitError, "SX008", "raise the limit if you trust the file"),
+)
+
+
+def diagnose_decoding(error: DecodeError | TextError | JsonError | LimitError) -> Diagnostic:
+    """The single diagnostic of a document that does not decode."""
+    code, cure = next((code, cure) for kind, code, cure in DIAGNOSED_ERRORS if isinstance(error, kind))
+    about = page(code)
+    if isinstance(error, DecodeError):
+        where = f"byte {error.offset}" + (f" ({error.path})" if error.path else "")
+    elif isinstance(error, TextError):
+        where = f"line {error.line}, column {error.column}"
+    else:
+        where = error.path if isinstance(error, JsonError) else ""
+    return Diagnostic(about.code, about.name, about.severity, where, error.why, cure, about.clause)
+
+
+def diagnose_truncation(severity: Severity, what: str) -> Diagnostic:
+    """The last diagnostic of a document with more violations or notes than are reported."""
+    about = page("SX008")
+    message = f"there are more than {MAX_FINDINGS:,} {what}; the rest is not reported"
+    return Diagnostic(
+        about.code, about.name, severity, "", message, "fix these, then check again", about.clause
+    )
+
+
+def select_codes(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
+    """The codes of the rules to report."""
+    every = rules()
+    included, excluded = match_rules(select, every.values()), match_rules(ignore, every.values())
+    default = {code for code, rule in every.items() if not rule.opt_in}
+    return frozenset((included or default) - excluded)
+
+
+def match_rules(words: Iterable[str], every: Iterable[Rule]) -> set[str]:
+    """The codes of the rules that match codes, code prefixes or names."""
+    known: Sequence[Rule] = list(every)
+    result: set[str] = set()
+    for word in words:
+        codes = {r.code for r in known if matches(word, r)}
+        if not codes:
+            near = did_you_mean(word, [*(r.code for r in known), *(page(r.code).name for r in known)])
+            raise ValueError(f"{word!r} must be a rule's code, a code prefix or a rule's name" + near)
+        result |= codes
+    return result
+
+
+def matches(word: str, rule: Rule) -> bool:
+    """Whether a word selects a rule; a code prefix does not select opt-in rules."""
+    if word.upper() == rule.code or word == page(rule.code).name:
+        return True
+    return word == STYLE if rule.opt_in else rule.code.startswith(word.upper())

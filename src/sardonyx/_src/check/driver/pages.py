@@ -1,0 +1,77 @@
+"""Pages of rules: the docstrings of their modules, parsed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from sardonyx._src.check.engine.api import Severity
+from sardonyx._src.check.engine.registry import name_of, rules
+from sardonyx._src.check.fixing.api import fixes_by_code
+from sardonyx._src.docpages import load_page
+
+PAGE_HEADINGS = ("Clause", "Catalogue", "Why", "Bad", "Good")
+RULE_TITLE = re.compile(r"(SX\d{3}) ([a-z0-9-]+): (.+)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class RulePage:
+    """A parsed docstring of a rule.  `bad` and `good` are examples; `catalogue` lists the requirements it covers."""
+
+    code: str
+    name: str
+    title: str
+    severity: Severity
+    clause: str
+    catalogue: tuple[str, ...]
+    why: str
+    bad: str
+    good: str
+
+    @property
+    def fix(self) -> str:
+        """What `check --fix` does about an unambiguous violation; "" if the rule has no fix."""
+        registered = fixes_by_code().get(self.code)
+        return registered.title if registered is not None else ""
+
+    def text(self) -> str:
+        """The page for a terminal."""
+        rows = [
+            f"{self.code} {self.name} ({self.severity}): {self.title}",
+            f"Clause: {self.clause}",
+            f"Why: {self.why}",
+            *([f"Fix: {self.fix}"] if self.fix else ()),
+        ]
+        return "\n\n".join([*rows, f"Bad:\n\n{indent(self.bad)}", f"Good:\n\n{indent(self.good)}"]) + "\n"
+
+    def markdown(self) -> str:
+        """The page in Markdown, without its title."""
+        rows = [
+            f"Clause: {self.clause}",
+            self.why,
+            *([f"Fix: {self.fix}"] if self.fix else ()),
+            f"Bad:\n\n```\n{self.bad}\n```",
+            f"Good:\n\n```\n{self.good}\n```",
+        ]
+        return "\n\n".join(rows) + "\n"
+
+
+@cache
+def page(code: str) -> RulePage:
+    """The page of a rule; asserts that its docstring is complete."""
+    rule = rules()[code]
+    doc = load_page(rule.module, RULE_TITLE, PAGE_HEADINGS)
+    match, parts = doc.title, doc.sections
+    assert match[1] == code and match[2] == name_of(rule), (
+        f"the docstring of {rule.module} must begin with {code} {name_of(rule)}; got {match[1]} {match[2]}"
+    )
+    catalogue = tuple(parts["Catalogue"].split())
+    clause, why = (" ".join(parts[h].split()) for h in ("Clause", "Why"))
+    return RulePage(
+        code, match[2], match[3], rule.severity, clause, catalogue, why, parts["Bad"], parts["Good"]
+    )
+
+
+def indent(text: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())

@@ -1,0 +1,122 @@
+"""Sources of documents: determines the kind of document and decodes its record."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeAlias, cast, get_args
+
+from sardonyx._src.errors import DecodeError, TextError
+from sardonyx._src.io.loading.load import PathSource, Serializable, format_hint, map_or_read
+from sardonyx._src.io.serde import to_proto
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import chunks, decode
+from sardonyx._src.proto.record import Payload, Record
+from sardonyx._src.proto.wire import Buffer, Limits
+
+Source: TypeAlias = "PathSource | bytes | bytearray | memoryview | BinaryIO | Serializable | Record | Model"
+DocumentKind = Literal["model", "operator-set", "tensor", "sequence", "map", "optional"]
+RECORD_CLASSES: dict[DocumentKind, type[Record]] = {
+    "model": m.ModelProto,
+    "operator-set": m.OperatorSetProto,
+    "tensor": m.TensorProto,
+    "sequence": m.SequenceProto,
+    "map": m.MapProto,
+    "optional": m.OptionalProto,
+}
+KINDS_BY_CLASS_NAME = {
+    message.__name__: kind for kind, message in RECORD_CLASSES.items()
+}  # the onnx package has the same names
+OPERATOR_SET_PREFIX = b"\x0a\x09ONNXOPSET"  # field 1 of an OperatorSetProto
+assert set(get_args(DocumentKind)) == set(RECORD_CLASSES)
+
+
+def read(source: Source, kind: DocumentKind | None, limits: Limits | None) -> tuple[Record, Path | None]:
+    """Returns the record and its file, if any.
+
+    Raises DecodeError, TextError, JsonError and LimitError for documents that do not decode, OSError for files that
+    cannot be read, ValueError for an object that is not a document, InvalidModel for a record with a value that its
+    field cannot hold.
+    """
+    if isinstance(source, Record):
+        if type(source) not in RECORD_CLASSES.values():
+            raise ValueError(
+                f"a document must be one of {', '.join(RECORD_CLASSES)}; got a {type(source).__name__}"
+            )
+        return validate_record(source), None
+    if isinstance(source, Model):
+        return validate_record(to_proto.model(source)), None
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        return read_file(path, kind, limits), path
+    if isinstance(source, Serializable):
+        return decode_as(
+            source.SerializeToString(), kind or KINDS_BY_CLASS_NAME.get(type(source).__name__), limits
+        ), None
+    if isinstance(source, bytes | bytearray | memoryview):
+        return decode_as(bytes(source) if isinstance(source, bytearray) else source, kind, limits), None
+    if not hasattr(source, "read"):
+        raise ValueError(
+            f"the source must be a path, bytes, a file, a model or a record; got {type(source).__name__}"
+        )
+    return decode_as(source.read(), kind, limits), None
+
+
+def validate_record(record: Record) -> Record:
+    """Checks that every value fits its field, clears fields that are set to None, and returns the record."""
+    chunks(record)  # raises if a value does not fit
+    stack = [record]
+    while stack:
+        current = stack.pop()
+        values = current.__dict__
+        for name in [name for name, value in values.items() if value is None]:
+            current.clear(name)
+        for field, value in current.present():
+            if field.message is not None:
+                stack += cast("list[Record]", value if field.repeated else [value])
+    return record
+
+
+def decode_as(data: Payload | Buffer, kind: DocumentKind | None, limits: Limits | None) -> Record:
+    if kind is None:
+        kind = "operator-set" if data[: len(OPERATOR_SET_PREFIX)] == OPERATOR_SET_PREFIX else "model"
+    try:
+        return decode(data, RECORD_CLASSES[kind], limits)
+    except DecodeError as error:
+        raise DecodeError(
+            error.why + format_hint(bytes(data[:64])), offset=error.offset, path=error.path
+        ) from None
+
+
+def read_file(path: Path, kind: DocumentKind | None, limits: Limits | None) -> Record:
+    """The record in a file; the suffixes `.json`, `.onnxtxt` and `.txt` select text formats, all others binary."""
+    message = RECORD_CLASSES[kind or attribute_type_of(path)]
+    if path.suffix == ".json":
+        # Text formats are rare, and their parsers slow to load.
+        from sardonyx._src.proto.json import from_json
+
+        return from_json(text_of(path), message)
+    if path.suffix in (".onnxtxt", ".txt"):
+        from sardonyx._src.proto.text import from_text
+
+        return from_text(text_of(path), message, source=str(path))
+    if path.is_file() and path.stat().st_size == 0:
+        return decode(b"", message)
+    data = map_or_read(path)
+    return decode_as(data, kind or ("tensor" if path.suffix == ".pb" else None), limits)
+
+
+def text_of(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise TextError("these bytes are not UTF-8", line=line, column=column, source=str(path)) from None
+
+
+def attribute_type_of(path: Path) -> DocumentKind:
+    """The kind of a file without a magic: `.pb` is a stored tensor, all others are models."""
+    return "tensor" if path.suffix == ".pb" else "model"

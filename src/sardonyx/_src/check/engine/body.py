@@ -1,0 +1,244 @@
+"""Name scopes of graphs and functions: definitions, reads, and the operators that nodes refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from sardonyx._src.check.records.attribute_fields import attribute_type_of
+from sardonyx._src.proto import messages as m
+from sardonyx._src.schema import OpSchema, canonical, domains, latest, lookup
+
+BodyKind = Literal["main", "nested", "function", "initialization", "algorithm"]
+Identity: TypeAlias = tuple[str, str, str]  # domain, name, overload
+
+
+class Definition(NamedTuple):
+    """Where a name is defined: the field of the body, the index in it, and the output of a node."""
+
+    field: str
+    position: int
+    slot: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.field}[{self.position}]" + (f".output[{self.slot}]" if self.field == "node" else "")
+
+
+@dataclass(slots=True)
+class BodyScope:
+    """The names of one graph or function, collected in one pass over its nodes.
+
+    outer, outer_node: the body whose values are visible here, up to its node with this index.
+    producers: the node and output that define a name first; redefinitions: nodes and outputs that define it again.
+    unresolved_reads: node, input and name of each read that no input, initializer or earlier node of this body
+        defines.
+    operators: the first node of each domain and operator.
+    holds_graphs: whether an attribute of a node holds a graph.
+    """
+
+    record: m.GraphProto | m.FunctionProto
+    kind: BodyKind
+    imports: Mapping[str, int]
+    functions: Mapping[Identity, m.FunctionProto]
+    outer: BodyScope | None = None
+    outer_node: int = 0
+    function: m.FunctionProto | None = None
+    inputs: dict[str, Definition] = field(default_factory=dict)
+    initializers: dict[str, Definition] = field(default_factory=dict)
+    producers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    redefinitions: list[tuple[int, int]] = field(default_factory=list)
+    unresolved_reads: list[tuple[int, int, str]] = field(default_factory=list)
+    operators: dict[tuple[str, str], int] = field(default_factory=dict)
+    holds_graphs: bool = False
+    node_names: list[str] = field(default_factory=list)
+    attribute_names: set[str] = field(default_factory=set)
+    early_reads: set[int] | None = None  # memo of `reads.reads_before_writes`
+    cycles: list[list[int]] | None = None
+    cycle_of: dict[int, int] = field(default_factory=dict)
+    ranks: dict[str, int | None] | None = None
+    read: frozenset[str] | None = None  # memo of `liveness.read_in`
+    schemas: dict[tuple[str, str], OpSchema | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.outer is not None:
+            self.schemas = self.outer.schemas
+        for i, name in enumerate(input_names(self.record)):
+            self.inputs.setdefault(name, Definition("input", i))
+        if isinstance(self.record, m.GraphProto):
+            for where, name in initializer_names(self.record):
+                self.initializers.setdefault(name, where)
+        self.collect_names()
+
+    def collect_names(self) -> None:
+        producers, operators = self.producers, self.operators
+        known = {"", *self.inputs, *self.initializers}
+        for i, node in enumerate(self.record.node):
+            values = node.__dict__
+            operators.setdefault((values.get("domain", ""), values.get("op_type", "")), i)
+            if "name" in values:
+                self.node_names.append(node.name)
+            for attribute in values.get("attribute") or ():
+                self.attribute_names.add(attribute.name)
+                if "g" in attribute.__dict__ or "graphs" in attribute.__dict__:
+                    self.holds_graphs = True
+            for slot, name in enumerate(values.get("input") or ()):
+                if name not in known:
+                    self.unresolved_reads.append((i, slot, name))
+            for slot, name in enumerate(values.get("output") or ()):
+                if name in producers:
+                    self.redefinitions.append((i, slot))
+                elif name:
+                    producers[name] = (i, slot)
+                    known.add(name)
+
+    def node_output(self, name: str) -> Definition | None:
+        """The first node output of this body that has the name."""
+        producer = self.producers.get(name)
+        return Definition("node", *producer) if producer is not None else None
+
+    def definition(self, name: str) -> Definition | None:
+        """The definition of a name in this body, regardless of the order of its nodes."""
+        return self.inputs.get(name) or self.initializers.get(name) or self.node_output(name)
+
+    def is_visible(self, name: str, before: int) -> bool:
+        """Whether the node with index `before` may read the name."""
+        body: BodyScope | None = self
+        while body is not None:
+            if name in body.inputs or name in body.initializers:
+                return True
+            producer = body.producers.get(name)
+            if producer is not None and producer[0] < before:
+                return True
+            before = body.outer_node
+            body = body.outer
+        return False
+
+    def later_definition(self, name: str) -> tuple[BodyScope, Definition] | None:
+        """The node output, here or in an outer body, that defines a name which is not visible yet."""
+        body: BodyScope | None = self
+        while body is not None:
+            output = body.node_output(name)
+            if output is not None:
+                return body, output
+            body = body.outer
+        return None
+
+    def known_names(self) -> Iterator[str]:
+        """Every name of this body and the outer ones, innermost first."""
+        body: BodyScope | None = self
+        while body is not None:
+            yield from body.inputs
+            yield from body.initializers
+            yield from body.producers
+            body = body.outer
+
+    def callee(self, node: m.NodeProto) -> m.FunctionProto | None:
+        """The local function that a node calls."""
+        if not self.functions:
+            return None
+        return self.functions.get((canonical(node.domain), node.op_type, node.overload))
+
+    def schema(self, node: m.NodeProto) -> OpSchema | None:
+        """The schema that a node binds to; None for calls of functions and unknown operators."""
+        if self.callee(node) is not None:
+            return None
+        key = (node.domain, node.op_type)
+        if key not in self.schemas:
+            domain = canonical(node.domain)
+            version = self.imports.get(domain, 0)
+            self.schemas[key] = lookup(domain, node.op_type, version) if version > 0 else None
+        return self.schemas[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Formals:
+    """The attributes that a function declares, the types of their defaults, and those that its operators require."""
+
+    declared: frozenset[str]
+    defaults: Mapping[str, int]
+    required: Mapping[str, str]  # attribute without default -> the operator that requires it
+
+
+def formals_of_all(functions: Mapping[Identity, m.FunctionProto]) -> dict[Identity, Formals]:
+    """The attributes that each function declares; one passed to a function that requires it is itself required."""
+    result: dict[Identity, Formals] = {}
+    required: dict[Identity, dict[str, str]] = {}
+    passed: dict[tuple[Identity, str], list[tuple[Identity, str]]] = {}  # callee's attribute -> caller's
+    for key, function in functions.items():
+        plain = frozenset(function.attribute)
+        defaults = {a.name: attribute_type_of(a) for a in function.attribute_proto}
+        required[key] = {}
+        result[key] = Formals(plain | defaults.keys(), defaults, required[key])
+        for node, attribute in references_in(function):
+            callee = (canonical(node.domain), node.op_type, node.overload)
+            if attribute.ref_attr_name not in plain:
+                continue
+            if callee in functions:
+                passed.setdefault((callee, attribute.name), []).append((key, attribute.ref_attr_name))
+            elif is_required(node, attribute.name, imports_of(function.opset_import)):
+                required[key].setdefault(attribute.ref_attr_name, node.op_type)
+    work = [(key, name) for key, names in required.items() for name in names]
+    while work:
+        callee, name = work.pop()
+        for caller, own in passed.get((callee, name), ()):
+            if own not in required[caller]:
+                required[caller][own] = required[callee][name]
+                work.append((caller, own))
+    return result
+
+
+def references_in(function: m.FunctionProto) -> Iterator[tuple[m.NodeProto, m.AttributeProto]]:
+    """The attributes that refer to those of the function, each with its node, including subgraphs."""
+    stack: list[m.FunctionProto | m.GraphProto] = [function]
+    while stack:
+        for node in stack.pop().node:
+            for attribute in node.__dict__.get("attribute") or ():
+                if attribute.ref_attr_name:
+                    yield node, attribute
+                if attribute.g is not None:
+                    stack.append(attribute.g)
+                stack += attribute.graphs
+
+
+def is_required(node: m.NodeProto, attribute: str, imports: Mapping[str, int]) -> bool:
+    """Whether the standard operator that a node refers to requires the attribute."""
+    version = imports.get(canonical(node.domain), 0)
+    schema = lookup(node.domain, node.op_type, version) if version > 0 else None
+    formal = schema.attributes.get(attribute) if schema is not None else None
+    return formal is not None and formal.required
+
+
+def imports_of(records: Sequence[m.OperatorSetIdProto]) -> dict[str, int]:
+    """Version by domain; the highest of several imports of a domain binds."""
+    result: dict[str, int] = {}
+    for opset in records:
+        domain = canonical(opset.domain)
+        result[domain] = max(opset.version, result.get(domain, 0))
+    return result
+
+
+def is_known_version(domain: str, version: int) -> bool:
+    """Whether the version of a domain exists; True for domains that ONNX does not define."""
+    domain = canonical(domain)
+    return domain not in domains() or 1 <= version <= latest(domain)
+
+
+def key_of(function: m.FunctionProto) -> Identity:
+    return canonical(function.domain), function.name, function.overload
+
+
+def input_names(record: m.GraphProto | m.FunctionProto) -> list[str]:
+    return [v.name for v in record.input] if isinstance(record, m.GraphProto) else list(record.input)
+
+
+def output_names(record: m.GraphProto | m.FunctionProto) -> list[str]:
+    return [v.name for v in record.output] if isinstance(record, m.GraphProto) else list(record.output)
+
+
+def initializer_names(graph: m.GraphProto) -> Iterator[tuple[Definition, str]]:
+    """Dense and sparse initializers; the name of a sparse one is that of its values."""
+    for i, tensor in enumerate(graph.initializer):
+        yield Definition("initializer", i), tensor.name
+    for i, sparse in enumerate(graph.sparse_initializer):
+        yield Definition("sparse_initializer", i), sparse.values.name if sparse.values else ""

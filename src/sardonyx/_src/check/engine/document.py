@@ -1,0 +1,111 @@
+"""The document being checked, with lazily computed facts about it as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from sardonyx._src.check.engine.body import Formals, Identity, formals_of_all, imports_of, key_of
+from sardonyx._src.io.external import Policy
+from sardonyx._src.io.serde.from_proto import LATEST_IR_VERSION
+from sardonyx._src.ops.api import OPERATORS
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class DataFileState:
+    """The state of an external data file: its size in bytes, or why it cannot be used."""
+
+    size: int
+    why: str = ""
+    is_linked: bool = False
+
+
+class ByteRange(NamedTuple):
+    """The bytes of a file from `start` up to, not including, `end`."""
+
+    start: int
+    end: int
+
+
+@dataclass
+class Document:
+    """A document; `path` is its file, if any."""
+
+    record: Record
+    path: Path | None = None
+    policy: Policy = Policy.HUB
+    declared: frozenset[tuple[str, str]] = frozenset()  # (domain, operator) of operator-set documents
+    functions: Mapping[Identity, m.FunctionProto] = field(default_factory=dict)
+    imports: Mapping[str, int] = field(default_factory=dict)
+    ir_version: int = int(LATEST_IR_VERSION)
+    files: dict[str, DataFileState] = field(default_factory=dict)
+    byte_ranges: Mapping[str, Sequence[ByteRange]] | None = None  # memo of `byte_ranges_of`, by file
+    comparisons: int = 10_000_000  # budget for comparing names, in character pairs
+    checksums: dict[str, str] = field(default_factory=dict)  # memo of `file_checksum`, by file
+
+    def __post_init__(self) -> None:
+        if isinstance(self.record, m.ModelProto):
+            self.ir_version = published_version(self.record.ir_version)
+            self.imports = imports_of(self.record.opset_import)
+            if not self.imports and self.ir_version < 3:
+                self.imports = {"": 1}
+        elif isinstance(self.record, m.OperatorSetProto):
+            self.ir_version = published_version(self.record.ir_version)
+        if isinstance(self.record, m.ModelProto | m.OperatorSetProto):
+            self.functions = {key_of(f): f for f in reversed(self.record.functions)}
+
+    @property
+    def model(self) -> m.ModelProto | None:
+        return self.record if isinstance(self.record, m.ModelProto) else None
+
+    def declares(self, domain: str, op_type: str) -> bool:
+        """Whether a local function, an operator-set document or a registered operator has this name."""
+        name = (domain, op_type)
+        return name in self.overloads or name in self.declared or name in OPERATORS
+
+    @cached_property
+    def overloads(self) -> Mapping[tuple[str, str], list[str]]:
+        """The overloads of the functions of each domain and name."""
+        result: dict[tuple[str, str], list[str]] = {}
+        for domain, name, overload in self.functions:
+            result.setdefault((domain, name), []).append(overload)
+        return result
+
+    @cached_property
+    def formals(self) -> Mapping[Identity, Formals]:
+        """The attributes that each function declares."""
+        return formals_of_all(self.functions)
+
+    @cached_property
+    def state(self) -> Mapping[str, m.TensorProto | None]:
+        """The initializers of the main graph; None for sparse ones."""
+        return initializers(self.model.graph) if self.model is not None else {}
+
+    @cached_property
+    def outputs(self) -> Mapping[str, m.ValueInfoProto]:
+        """The outputs of the main graph."""
+        graph = self.model.graph if self.model is not None else None
+        return {value.name: value for value in graph.output} if graph is not None else {}
+
+    @cached_property
+    def configurations(self) -> frozenset[str]:
+        return frozenset(c.name for c in self.model.configuration) if self.model is not None else frozenset()
+
+
+def published_version(ir_version: int) -> int:
+    """The version itself; the newest in place of one that was never published."""
+    return ir_version if 1 <= ir_version <= LATEST_IR_VERSION else int(LATEST_IR_VERSION)
+
+
+def initializers(graph: m.GraphProto | None) -> dict[str, m.TensorProto | None]:
+    """The initializers of a graph by name; None for sparse ones."""
+    if graph is None:
+        return {}
+    result: dict[str, m.TensorProto | None] = {tensor.name: tensor for tensor in graph.initializer}
+    sparse = [tensor.values.name for tensor in graph.sparse_initializer if tensor.values is not None]
+    return result | dict.fromkeys(sparse)

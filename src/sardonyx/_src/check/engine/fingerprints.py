@@ -1,0 +1,145 @@
+"""Structural fingerprints: everything in a record except its names and data.
+
+A graph of many nodes has few distinct fingerprints.  A rule that depends only on the fingerprint need not run again
+for a fingerprint that it has passed.  Text that a fingerprint leaves out is always ASCII.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeAlias
+
+from sardonyx._src.check.records.tensors import TYPED_DATA_FIELDS
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.record import Record
+
+RecordFingerprint: TypeAlias = Hashable
+LIST_FIELDS = frozenset("floats ints strings tensors type_protos sparse_tensors".split())
+MAX_FINGERPRINT_VALUES = 256  # integers, or bytes of strings
+DATA_FIELDS = frozenset(("raw_data", *TYPED_DATA_FIELDS))
+
+
+def node_fingerprint(node: m.NodeProto) -> RecordFingerprint | None:
+    """The operator, which inputs and outputs are named, the attributes' fingerprints, and the fields that are set.
+
+    It includes whether an attribute has the name of an input or output.  None for a node that holds a graph or text
+    that is not ASCII.
+    """
+    values = node.__dict__
+    inputs, outputs = values.get("input") or (), values.get("output") or ()
+    texts = "".join((values.get("name", ""), values.get("doc_string", ""), *inputs, *outputs))
+    if not texts.isascii():
+        return None
+    attributes: RecordFingerprint = ()
+    if "attribute" in values:
+        fingerprints = [attribute_fingerprint(attribute) for attribute in node.attribute]
+        if None in fingerprints:
+            return None
+        named = any(a.name in inputs or a.name in outputs for a in node.attribute)
+        attributes = (*fingerprints, named)
+    return (
+        tuple(values),
+        values.get("op_type"),
+        values.get("domain"),
+        values.get("overload"),
+        len(inputs) if "" not in inputs else tuple(map(bool, inputs)),
+        len(outputs) if "" not in outputs else tuple(map(bool, outputs)),
+        attributes,
+    )
+
+
+def attribute_fingerprint(attribute: m.AttributeProto) -> RecordFingerprint | None:
+    """Name, type, reference, integers, strings, the fields that are set, and which of the lists are empty.
+
+    None for an attribute that holds a graph, long strings or many integers.
+    """
+    values = attribute.__dict__
+    if "doc_string" in values and not attribute.doc_string.isascii():
+        return None
+    if "g" in values or "graphs" in values:
+        return None
+    texts = [values["s"]] if "s" in values else []
+    if "strings" in values:
+        texts += attribute.strings
+    ints = values.get("ints", ())
+    if len(ints) > MAX_FINGERPRINT_VALUES or (texts and sum(map(len, texts)) > MAX_FINGERPRINT_VALUES):
+        return None
+    return (
+        tuple(values),
+        values.get("name"),
+        values.get("type"),
+        values.get("i"),
+        values.get("ref_attr_name"),
+        tuple(ints),
+        tuple(map(bytes, texts)),
+        LIST_FIELDS.isdisjoint(values)
+        or tuple(len(values[name]) > 0 for name in values if name in LIST_FIELDS),
+    )
+
+
+def tensor_fingerprint(tensor: m.TensorProto) -> RecordFingerprint | None:
+    """Element type, dimensions, the amount of data in each field, and the fields that are set."""
+    values = tensor.__dict__
+    if not (values.get("name", "") + values.get("doc_string", "")).isascii():
+        return None
+    return (
+        tuple(values),
+        values.get("data_type"),
+        values.get("data_location"),
+        tuple(values.get("dims") or ()),
+        tuple(len(values[name]) for name in values if name in DATA_FIELDS),
+    )
+
+
+def value_fingerprint(value: m.ValueInfoProto) -> RecordFingerprint | None:
+    """The fields that are set and the whole type; None if it is not a tensor type."""
+    values = value.__dict__
+    if not (values.get("name", "") + values.get("doc_string", "")).isascii():
+        return None
+    types = value.type.__dict__ if "type" in values and value.type is not None else {}
+    holders = types["tensor_type"].__dict__ if len(types) == 1 and "tensor_type" in types else None
+    if holders is None:
+        return None
+    shapes = holders["shape"].__dict__ if "shape" in holders else {}
+    dims = [tuple(dim.__dict__.items()) for dim in shapes.get("dim") or ()]
+    if "_unknown" in shapes or any("_unknown" in dim.__dict__ for dim in shapes.get("dim") or ()):
+        return None
+    return tuple(values), tuple(holders), holders.get("elem_type"), tuple(shapes), tuple(dims)
+
+
+def type_fingerprint(type_: m.TypeProto) -> RecordFingerprint | None:
+    """The fields that are set, and the denotation."""
+    values = type_.__dict__
+    return tuple(values), values.get("denotation")
+
+
+def tensor_type_fingerprint(type_: m.TypeProtoTensor) -> RecordFingerprint | None:
+    """The fields that are set, and the element type."""
+    values = type_.__dict__
+    return tuple(values), values.get("elem_type")
+
+
+def shape_fingerprint(shape: m.TensorShapeProto) -> RecordFingerprint | None:
+    """The fields that are set."""
+    return tuple(shape.__dict__)
+
+
+def dimension_fingerprint(dim: m.TensorShapeProtoDimension) -> RecordFingerprint | None:
+    """The whole dimension; None if it has unknown fields."""
+    values = dim.__dict__
+    return None if "_unknown" in values else tuple(values.items())
+
+
+WHOLE_SUBTREE = frozenset([m.ValueInfoProto])  # whose fingerprint covers everything inside
+FINGERPRINTS: dict[
+    type[Record], Callable[[Any], RecordFingerprint | None]
+] = {  # each takes records of its own class
+    m.NodeProto: node_fingerprint,
+    m.AttributeProto: attribute_fingerprint,
+    m.TensorProto: tensor_fingerprint,
+    m.ValueInfoProto: value_fingerprint,
+    m.TypeProto: type_fingerprint,
+    m.TypeProtoTensor: tensor_type_fingerprint,
+    m.TensorShapeProto: shape_fingerprint,
+    m.TensorShapeProtoDimension: dimension_fingerprint,
+}

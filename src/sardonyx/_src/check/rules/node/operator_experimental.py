@@ -1,0 +1,25 @@
+"""SX217 operator-experimental: an operator is experimental in its operator set.
+
+Clause: IR.md, "Operators", status; Versioning.md
+Catalogue: -
+Why:    its definition may change or be removed without a new version of the set.
+Bad:    <opset_import: ["": 7]> g (float[2] x) => (float[2] y) { y = ScaledTanh (x) }
+Good:   <opset_import: ["": 7]> g (float[2] x) => (float[2] y) { y = Tanh (x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx._src.check.engine.api import Finding, rule
+from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.proto.messages import NodeProto
+
+
+@rule("SX217", "info", visits=NodeProto, by_fingerprint=True)
+def check_operator_experimental(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
+    schema = context.schema
+    if schema is not None and schema.status != "common":
+        yield Finding(
+            "", f"{node.op_type}-{schema.since_version} is {schema.status}", "use stable operators instead"
+        )

@@ -1,0 +1,22 @@
+"""SX365 type-without-kind: a type does not state its kind: tensor, sequence or another one.
+
+Clause: IR.md, "Standard data types"; onnx.proto, TypeProto.value
+Catalogue: TYP-07 TYP-09 TYP-02 TYP-04 TYP-05 TYP-10
+Why:    such a type describes nothing; a value of unknown type has no type at all.
+Bad:    g (? x) => (float[2] y) { y = Abs(x) }
+Good:   g (float[2] x) => (float[2] y) { y = Abs(x) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sardonyx._src.check.engine.api import Finding, rule
+from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.proto.messages import TypeProto
+
+
+@rule("SX365", visits=TypeProto, by_fingerprint=True, suppressed_by="SX003")
+def check_type_without_kind(type_: TypeProto, context: RuleContext) -> Iterator[Finding]:
+    if type_.which("value") is None:
+        yield Finding("", "none of tensor_type, sequence_type and so on is set", "set one, or drop the type")

@@ -1,0 +1,185 @@
+"""The runner of type rules: builds the model from its records, infers its types and runs the rules on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from sardonyx._src.check.engine.api import Finding, Rule
+from sardonyx._src.check.engine.context import RecordPath
+from sardonyx._src.check.engine.document import Document
+from sardonyx._src.check.engine.findings import LocatedFinding, steps_of
+from sardonyx._src.check.engine.registry import rules
+from sardonyx._src.check.type_rules.equal_sizes import equal_size_pairs
+from sardonyx._src.check.type_rules.node_paths import NodePaths
+from sardonyx._src.check.type_rules.preparation import broken_nodes, densify, erase_operators
+from sardonyx._src.check.type_rules.subjects import (
+    TYPE_RULE_SUBJECTS,
+    OutputDeclaration,
+    RefusedCall,
+    Subject,
+    TypedModel,
+    TypedNode,
+    function_of,
+)
+from sardonyx._src.errors import InferenceError, InvalidModel, SardonyxError
+from sardonyx._src.infer.context import NodeInferenceContext
+from sardonyx._src.infer.observer import ContextFactory
+from sardonyx._src.infer.plan import InferencePlan
+from sardonyx._src.infer.walk import infer
+from sardonyx._src.io.external import ExternalFiles
+from sardonyx._src.io.serde import from_proto
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.graph import Model, Node, Value
+from sardonyx._src.ir.types import Type
+from sardonyx._src.proto import messages as m
+
+RulesBySubject = Mapping[Subject, Sequence[Rule]]
+AnySubject = TypedNode | RefusedCall | OutputDeclaration | TypedModel
+
+
+def select_type_rules(selected: Collection[str], ir_version: int) -> RulesBySubject:
+    """The selected type rules that apply to an IR version, by subject."""
+    result: dict[Subject, list[Rule]] = {
+        subject: [] for subject in (TypedNode, RefusedCall, OutputDeclaration, TypedModel)
+    }
+    for code, rule in rules().items():
+        if code in TYPE_RULE_SUBJECTS and code in selected and rule.since <= ir_version <= rule.until:
+            result[TYPE_RULE_SUBJECTS[code]].append(rule)
+    return result
+
+
+def find_type_violations(
+    document: Document, selected: Collection[str], findings: Iterable[LocatedFinding]
+) -> list[LocatedFinding]:
+    """The findings of type rules, as far as the structure is sound; `findings` are those about the structure.
+
+    Nodes with a structural error, and whatever depends on them, have no findings.
+    """
+    by_subject = select_type_rules(selected, document.ir_version)
+    record = document.model
+    broken = broken_nodes(findings)
+    if record is None or broken is None or not any(by_subject.values()):
+        return []
+    try:
+        model = from_proto.model(record, ExternalFiles(document.path, document.policy))
+        paths = NodePaths(record, model)
+        densify(model)
+        erase_operators(model, paths, broken)
+        runner = TypedRuleRunner(by_subject)
+        infer(model, errors=[], observer=runner)
+    except SardonyxError:  # the model cannot be built, or is nested too deeply
+        return []
+    return list(runner.locate_findings(record, model, paths))
+
+
+@dataclass(slots=True)
+class TypedRuleRunner:
+    """An observer of type inference that runs type rules; it skips nodes with a plan and types that passed before.
+
+    The values of `clean` keep the objects alive whose ids are its keys.
+    """
+
+    rules: RulesBySubject
+    clean: dict[tuple[int, int], tuple[InferencePlan, Sequence[Type | None]]] = field(default_factory=dict)
+    findings: dict[tuple[Node, str, str], tuple[Rule, Finding]] = field(default_factory=dict)
+    declarations: list[OutputDeclaration] = field(default_factory=list)
+    equal_sizes: list[tuple[Node, Dim, Dim]] = field(default_factory=list)
+
+    def on_node(
+        self,
+        contexts: ContextFactory,
+        node: Node,
+        plan: InferencePlan | None,
+        types: Sequence[Type | None],
+        error: InferenceError | None,
+    ) -> Sequence[Type | None]:
+        """Runs the rules on a node; after a violation its output types are unknown, to avoid findings that follow."""
+        if not node.op_type:
+            return ()
+        key = (id(plan), id(types))
+        if error is None and (plan is None or (key in self.clean and types)):
+            return types
+        if self.run_rules(contexts, node, plan, types, error):
+            return ()
+        if error is None and plan is not None:
+            self.clean[key] = (plan, types)
+        return types
+
+    def run_rules(
+        self,
+        contexts: ContextFactory,
+        node: Node,
+        plan: InferencePlan | None,
+        types: Sequence[Type | None],
+        error: InferenceError | None,
+    ) -> bool:
+        """Whether a rule has a finding about a node."""
+        inference: NodeInferenceContext | None
+        try:
+            inference = contexts.new_context(node, plan) if plan is not None else None
+        except InvalidModel:  # of its attributes
+            inference = None
+        if plan is not None and inference is not None:
+            typed_node = TypedNode(node, plan.schema, inference, types, error)
+            if error is None:
+                self.equal_sizes += [(node, *pair) for pair in equal_size_pairs(typed_node)]
+            return self.collect(node, typed_node)
+        assert error is not None, "a node without inference context was refused"
+        return self.collect(node, RefusedCall(node, error))
+
+    def on_declared_type(
+        self, value: Value, producer: Node, declared: Type, inferred: Type, error: InferenceError | None
+    ) -> None:
+        if error is None and declared == inferred:
+            return
+        declaration = OutputDeclaration(value, producer, declared, inferred, error)
+        if error is None:
+            self.declarations.append(declaration)
+        else:
+            self.collect(producer, declaration)
+
+    def collect(self, node: Node, subject: TypedNode | RefusedCall | OutputDeclaration) -> bool:
+        """Collects the findings of the rules about a subject, once for each location; whether there are any."""
+        has_findings = False
+        for rule in self.rules[type(subject)]:
+            for finding in type_rule_function(rule)(subject):
+                key = (node, rule.code, finding.path)
+                self.findings.setdefault(key, (rule, describe_call(node, finding)))
+                has_findings = True
+        return has_findings
+
+    def locate_findings(
+        self, record: m.ModelProto, model: Model, paths: NodePaths
+    ) -> Iterator[LocatedFinding]:
+        """The findings about nodes, and those of the rules about the whole model."""
+        pairs = [
+            (rule, prefix_path(path, finding))
+            for (node, *_), (rule, finding) in self.findings.items()
+            if (path := paths.of(node))
+        ]
+        typed_model = TypedModel(model, self.declarations, self.equal_sizes, paths.of)
+        for rule in self.rules[TypedModel]:
+            pairs += [(rule, finding) for finding in type_rule_function(rule)(typed_model)]
+        for rule, finding in pairs:
+            steps = steps_of(m.ModelProto, finding.path)
+            yield LocatedFinding(rule, finding, steps, RecordPath(record))
+
+
+def type_rule_function(rule: Rule) -> Callable[[AnySubject], Iterator[Finding]]:
+    return cast("Callable[[AnySubject], Iterator[Finding]]", rule.run)
+
+
+def prefix_path(path: str, finding: Finding) -> Finding:
+    """The finding relative to the model, where `path` leads to the record that it is about."""
+    return replace(finding, path=f"{path}.{finding.path}" if finding.path else path)
+
+
+def describe_call(node: Node, finding: Finding) -> Finding:
+    """The finding; in a function, its message includes the argument types of the call that it was made for."""
+    function = function_of(node)
+    if function is None:
+        return finding
+    types = ", ".join(str(value.type or "?") for value in function.body.inputs)
+    return replace(finding, message=f"{finding.message}, in a call with ({types})")

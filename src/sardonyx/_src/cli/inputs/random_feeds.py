@@ -1,0 +1,106 @@
+"""Random model inputs in the declared shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir.dims import Dim, Expr, evaluate
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
+from sardonyx._src.runtime.session import SessionValue
+
+MAX_RANDOM_ELEMENTS = 1 << 30  # per input
+
+
+def random_feeds(
+    ports: Sequence[SessionValue], values: Mapping[str, object], seed: int, sizes: Mapping[str, int]
+) -> dict[str, object]:
+    """Random values for the inputs without default that `values` lacks: normally distributed floats, small
+    integers, booleans.
+
+    `sizes` sets the lengths of dimension variables; other variables are 1.  Raises InputError for a variable that no
+    input has.
+    """
+    names = variables(ports)
+    for name in sizes:
+        if name not in names:
+            known = (
+                f"one of {', '.join(map(repr, sorted(names)))}"
+                if names
+                else "absent, as the inputs have none"
+            )
+            raise InputError(f"a dimension variable must be {known}; got {name!r}", name=name)
+    lengths = {name: sizes.get(name, 1) for name in names}
+    rng = np.random.default_rng(seed)
+    todo = (p for p in ports if p.name not in values and not p.has_default)
+    return {p.name: random_value(p.type, p.name, rng, lengths) for p in todo}
+
+
+def variables(ports: Iterable[SessionValue]) -> set[str]:
+    """The dimension variables: names, and expressions over names that are not a dimension by themselves."""
+    dims = {dim for port in ports for dim in dims_of(port.type)}
+    alone = {str(dim) for dim in dims if dim.symbols() == {str(dim)}}
+    return alone | {str(dim) for dim in dims if not dim.symbols() <= alone}
+
+
+def dims_of(type: Type | None) -> Iterator[Expr]:
+    match type:
+        case TensorType():
+            yield from (dim for dim in type.shape or () if isinstance(dim, Expr))
+        case SequenceType() | OptionalType():
+            yield from dims_of(type.elem)
+
+
+def random_value(
+    type: Type | None, name: str, rng: np.random.Generator, lengths: Mapping[str, int]
+) -> object:
+    match type:
+        case TensorType():
+            if type.shape is None:
+                raise InputError(
+                    f"input {name!r} must have a rank to get a random value; got none; pass a value",
+                    name=name,
+                )
+            shape = [length(dim, lengths) for dim in type.shape]
+            if math.prod(shape) > MAX_RANDOM_ELEMENTS:
+                what = (
+                    f"input {name!r} must have at most {MAX_RANDOM_ELEMENTS} elements to get a random value"
+                )
+                what += f"; got shape {shape}; pass a value"
+                raise InputError(what, name=name)
+            return random_tensor(type.dtype, shape, rng)
+        case SequenceType():
+            return [random_value(type.elem, name, rng, lengths)]
+        case OptionalType():
+            return random_value(type.elem, name, rng, lengths)
+    raise InputError(
+        f"input {name!r} must be a tensor, a sequence or an optional to get a random value; got {type}; pass a value",
+        name=name,
+    )
+
+
+def length(dim: Dim, lengths: Mapping[str, int]) -> int:
+    if dim is None or isinstance(dim, int):
+        return 1 if dim is None else dim
+    if str(dim) in lengths:
+        return lengths[str(dim)]
+    value = evaluate(dim, lengths)
+    return 1 if value is None else max(value, 0)
+
+
+def random_tensor(dtype: DataType, shape: Sequence[int], rng: np.random.Generator) -> Array:
+    if dtype is DataType.STRING:
+        words = np.array(["sard", "onyx", "agate", ""], object)
+        return words[rng.integers(0, len(words), shape)]
+    if dtype is DataType.BOOL:
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.is_integer:
+        top = min(10, 2 ** (dtype.bits - (1 if dtype.is_signed else 0)))
+        return rng.integers(0, top, shape).astype(dtype.numpy)
+    values = rng.standard_normal(shape)
+    return (values + 1j * rng.standard_normal(shape) if dtype.is_complex else values).astype(dtype.numpy)

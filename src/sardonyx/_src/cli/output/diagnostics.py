@@ -1,0 +1,49 @@
+"""Checker reports as text: one line per diagnostic, one for its help, and a count by severity."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from sardonyx._src.check import AppliedFix, Report
+from sardonyx._src.check.engine.api import Diagnostic, Severity
+from sardonyx._src.cli.output.streams import printable
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+SGR_CODES = {"error": "1;31", "warning": "33", "info": "36", "fixed": "32", "help": "2"}
+
+
+def use_colour() -> bool:
+    """Whether standard output is a terminal and colour is not disabled by NO_COLOR or TERM=dumb."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, kind: str, coloured: bool) -> str:
+    return f"\x1b[{SGR_CODES[kind]}m{text}\x1b[0m" if coloured else text
+
+
+def format_diagnostic(name: str, diagnostic: Diagnostic, *, coloured: bool, quiet: bool) -> Iterator[str]:
+    """The line of a diagnostic and, unless `quiet`, that of its help."""
+    place = "".join(f"{printable(part)}: " for part in (name, diagnostic.location) if part)
+    severity = paint(diagnostic.severity, diagnostic.severity, coloured)
+    yield f"{place}{severity}: {diagnostic.rule} {diagnostic.name}: {printable(diagnostic.message)}"
+    if not quiet:
+        yield paint(f"    help: {printable(diagnostic.help)}", "help", coloured)
+
+
+def format_fix(name: str, applied: AppliedFix, *, coloured: bool, done: bool) -> str:
+    place = "".join(f"{printable(part)}: " for part in (name, applied.location) if part)
+    word = paint("fixed" if done else "fixable", "fixed", coloured)
+    return f"{place}{word}: {applied.rule} {applied.name}: {printable(applied.did)}"
+
+
+def count_by_severity(reports: Sequence[Report]) -> str:
+    """The number of diagnostics by severity: `2 errors, 1 warning`."""
+    counts = [(sum(len(report.of(s)) for report in reports), s) for s in SEVERITIES]
+    parts = [pluralize(n, "note" if s == "info" else s) for n, s in counts if n]
+    return ", ".join(parts) if parts else "no issues found"
+
+
+def pluralize(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

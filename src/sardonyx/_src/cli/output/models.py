@@ -1,0 +1,57 @@
+"""Options and output of verbs that write a model: `-o`, `--json`, and the second model of verbs that take two."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+
+from sardonyx._src.cli.inputs.models import load_model
+from sardonyx._src.cli.output.streams import printable
+from sardonyx._src.cli.output.summary import Json
+from sardonyx._src.errors import InputError
+from sardonyx._src.io.saving.save import save
+from sardonyx._src.ir.graph import Model
+
+
+def add_out(parser: argparse.ArgumentParser) -> None:
+    """Adds `-o` and `--json`, the options of `finish`."""
+    parser.add_argument(
+        "-o",
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="write the model to FILE, or to standard output if FILE is -",
+    )
+    parser.add_argument("--json", action="store_true", help="print a summary of the result as JSON")
+
+
+def load_second(args: argparse.Namespace, path: str) -> Model:
+    """The second model of a verb that takes two; errors name its file."""
+    first, args.model = args.model, path
+    model = load_model(args)
+    args.model = first
+    return model
+
+
+def finish(model: Model, args: argparse.Namespace, facts: Mapping[str, Json], notes: int = 0) -> int:
+    """Writes the model and reports: with `--json` the facts and notes on standard output, else the notes on standard error.
+
+    The first `notes` notes of the model are those of its source and are not reported.
+    """
+    if args.out == "-":
+        if args.json:
+            raise InputError(
+                "-o and --json must not both write to standard output; got -o -; name a file", name="--json"
+            )
+        save(model, sys.stdout.buffer)
+    else:
+        save(model, args.out)
+    notes_text = [str(note) for note in model.notes[notes:]]
+    if args.json:
+        sys.stdout.write(json.dumps({**facts, "notes": notes_text}, indent=1) + "\n")
+    else:
+        for line in notes_text:
+            sys.stderr.write(f"sardonyx: note: {printable(line)}\n")
+    return 0

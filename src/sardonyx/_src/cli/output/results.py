@@ -1,0 +1,110 @@
+"""Model outputs on the command line: as text, as JSON, or saved to files."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from sardonyx._src.cli.output.streams import printable
+from sardonyx._src.cli.output.summary import Json
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InputError
+from sardonyx._src.io.serde.data import datum_to
+from sardonyx._src.ir.tensors import Array, SparseTensor
+from sardonyx._src.ir.types import shape_text
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.proto.binary import encode
+
+EDGE_ELEMENTS = 3  # printed at either end of a long axis
+NUMPY_KINDS = frozenset("biufc")  # dtype kinds that .npy files can store
+
+
+def format_result(name: str, value: RuntimeValue) -> str:
+    """An output as text: element type, shape and elements, with long axes truncated."""
+    label = printable(name)
+    if isinstance(value, SparseTensor):
+        value = value.numpy()
+    if isinstance(value, np.ndarray):
+        with np.printoptions(threshold=100, edgeitems=EDGE_ELEMENTS, precision=6, suppress=True):
+            return f"{label}: {DataType.of(value.dtype).text}{shape_text(value.shape)}\n{value}"
+    if isinstance(value, list):
+        parts = (format_result(f"{name}[{i}]", v) for i, v in enumerate(value))
+        return "\n".join([f"{label}: {len(value)} elements", *parts])
+    if isinstance(value, dict):
+        return f"{label}: " + ", ".join(f"{k!r}: {v}" for k, v in value.items())
+    return f"{label}: none"
+
+
+def as_json(value: RuntimeValue) -> Json:
+    """An output as JSON: nested lists, complex numbers as pairs, NaN and infinities as in protobuf's JSON mapping."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "c":
+            value = np.stack([value.real, value.imag], axis=-1)
+        elif value.dtype.kind not in "biuOU":
+            with np.errstate(invalid="ignore"):  # NaN
+                value = value.astype(np.int64 if DataType.of(value.dtype).is_integer else np.float64)
+        return scalars(value.tolist())
+    if isinstance(value, SparseTensor):
+        return as_json(value.numpy())
+    if isinstance(value, list):
+        return [as_json(v) for v in value]
+    if isinstance(value, dict):
+        return {str(k): as_json(v) for k, v in value.items()}
+    return None
+
+
+def scalars(value: Json) -> Json:
+    if isinstance(value, list):
+        return [scalars(v) for v in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def json_text(results: Mapping[str, RuntimeValue]) -> str:
+    """All outputs as a JSON object on one line."""
+    return json.dumps({name: as_json(v) for name, v in results.items()}) + "\n"
+
+
+def save(results: Mapping[str, RuntimeValue], path: Path) -> None:
+    """Writes all outputs to a `.npz` or `.json` file or a directory of `output_0.pb`, …, or one output to `.npy` or `.pb`."""
+    if path.suffix in (".npy", ".pb") and len(results) != 1:
+        what = (
+            f"a {path.suffix} file must have one output; got {len(results)}; use .npz, .json or a directory"
+        )
+        raise InputError(what, name=str(path))
+    if path.suffix == ".npz":
+        np.savez(path, allow_pickle=False, **arrays(results, path))
+    elif path.suffix == ".npy":
+        np.save(path, next(iter(arrays(results, path).values())), allow_pickle=False)
+    elif path.suffix == ".json":
+        path.write_text(json_text(results), "utf-8")
+    elif path.suffix == ".pb":
+        ((name, value),) = results.items()
+        path.write_bytes(encode(datum_to(value, name)))
+    else:
+        path.mkdir(parents=True, exist_ok=True)
+        for i, (name, value) in enumerate(results.items()):
+            (path / f"output_{i}.pb").write_bytes(encode(datum_to(value, name)))
+
+
+def arrays(results: Mapping[str, RuntimeValue], path: Path) -> dict[str, Array]:
+    """The outputs as arrays that `.npy` and `.npz` files can store; raises InputError for others."""
+    converted: dict[str, Array] = {}
+    for name, value in results.items():
+        if isinstance(value, np.ndarray) and value.dtype == np.object_:
+            value = value.astype(str)
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in NUMPY_KINDS | {"U"}:
+            kind = (
+                DataType.of(value.dtype).text
+                if isinstance(value, np.ndarray)
+                else "a value that is not a tensor"
+            )
+            what = f"output {name!r} must have a NumPy type to be saved as {path.suffix}; got {kind}; save to a directory"
+            raise InputError(what, name=name)
+        converted[name] = value
+    return converted

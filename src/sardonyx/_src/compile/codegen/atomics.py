@@ -1,0 +1,141 @@
+"""Builder of functions of the executor: i64 slots in memory, atomic operations, endless loops, floating-point mode.
+
+A *slot* is 8 bytes at an index from a base pointer: a number or an address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.target import Target
+
+X86_EXCEPTION_FLAGS = 0x3F  # of MXCSR: exception status bits, which are not part of the mode
+DEFAULT_FLOAT_MODE = {"x86": 0x1F80, "arm": 0}  # MXCSR or FPCR: round to nearest, subnormals kept, no traps
+INTRINSIC_DECLARATIONS = {
+    "x86": (
+        "declare void @llvm.x86.sse2.pause()",
+        "declare void @llvm.x86.sse.stmxcsr(ptr)",
+        "declare void @llvm.x86.sse.ldmxcsr(ptr)",
+    ),
+    "arm": (
+        "declare void @llvm.aarch64.hint(i32 immarg)",
+        "declare i64 @llvm.aarch64.get.fpcr()",
+        "declare void @llvm.aarch64.set.fpcr(i64)",
+    ),
+}
+
+
+class RuntimeFunctionBuilder(BlockBuilder):
+    """A function builder with accesses to i64 slots, plain and atomic, and control of the floating-point mode."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target.has_fma)
+        self.architecture = architecture_family(target)
+
+    def parameter(self, name: str) -> LLVMValue:
+        """An i64 parameter of the function."""
+        return LLVMValue(self, I64, f"%{name}")
+
+    def slot_address(self, base: str, index: LLVMValue | int) -> str:
+        """The name of the pointer to a slot."""
+        return self.gep(base, self.as_value(index, I64), "i64")
+
+    def load_slot(self, base: str, index: LLVMValue | int) -> LLVMValue:
+        return self.load(StackSlot(self.slot_address(base, index), I64))
+
+    def load_slot_pointer(self, base: str, index: LLVMValue | int) -> str:
+        return self.load_pointer(self.slot_address(base, index))
+
+    def store_slot(self, base: str, index: int, value: LLVMValue | int) -> None:
+        self.store(StackSlot(self.slot_address(base, index), I64), self.as_value(value, I64))
+
+    def store_slot_pointer(self, base: str, index: int, pointer: str) -> None:
+        self.lines.append(f" store ptr {pointer}, ptr {self.slot_address(base, index)}, align 8")
+
+    def load_acquire(self, base: str, index: int) -> LLVMValue:
+        return self.emit(I64, f"load atomic i64, ptr {self.slot_address(base, index)} acquire, align 8")
+
+    def store_release(self, base: str, index: int, value: LLVMValue | int) -> None:
+        value = self.as_value(value, I64)
+        self.lines.append(f" store atomic {value}, ptr {self.slot_address(base, index)} release, align 8")
+
+    def atomic_increment(self, base: str, index: int) -> None:
+        self.emit(I64, f"atomicrmw add ptr {self.slot_address(base, index)}, i64 1 release, align 8")
+
+    def compare_exchange(
+        self, base: str, index: int, old: LLVMValue | int, new: LLVMValue | int
+    ) -> tuple[LLVMValue, LLVMValue]:
+        """Atomically replaces `old` by `new` (acquire); returns the value before, and whether it was `old`."""
+        old, new = self.as_value(old, I64), self.as_value(new, I64)
+        pair = self.new_label("%pair")
+        self.lines.append(
+            f" {pair} = cmpxchg ptr {self.slot_address(base, index)}, {old}, {new} acquire acquire, align 8"
+        )
+        previous = self.emit(I64, f"extractvalue {{ i64, i1 }} {pair}, 0")
+        return previous, self.emit(I64.with_element("i1"), f"extractvalue {{ i64, i1 }} {pair}, 1")
+
+    def loop_forever(self, body: Callable[[], None]) -> None:
+        """A loop that only `emit_return` leaves."""
+        head = self.new_label("head")
+        self.enter_block(head)
+        body()
+        self.lines.append(f" br label %{head}")
+        self.start_block(self.new_label("never"))
+
+    def loop_while(self, condition: Callable[[], LLVMValue], body: Callable[[], None]) -> None:
+        head, inside, done = (self.new_label(word) for word in ("head", "body", "done"))
+        self.enter_block(head)
+        self.lines.append(f" br {condition()}, label %{inside}, label %{done}")
+        self.start_block(inside)
+        body()
+        self.lines.append(f" br label %{head}")
+        self.start_block(done)
+
+    def if_then_else(
+        self, condition: LLVMValue, then: Callable[[], None], otherwise: Callable[[], None]
+    ) -> None:
+        self.if_then(condition, then)
+        self.if_then(condition.eq(0), otherwise)
+
+    def emit_return(self, value: str) -> None:
+        """Returns from the function: `i64 1`, `void`."""
+        self.lines.append(f" ret {value}")
+        self.start_block(self.new_label("behind"))
+
+    def pause(self) -> None:
+        """The spin-wait hint: `pause` or `yield`."""
+        call = {"x86": "@llvm.x86.sse2.pause()", "arm": "@llvm.aarch64.hint(i32 1)"}[self.architecture]
+        self.lines.append(f" call void {call}")
+
+    def load_float_mode(self) -> LLVMValue:
+        """The floating-point mode of this thread (rounding, subnormals, traps): MXCSR or FPCR."""
+        if self.architecture == "arm":
+            return self.emit(I64, "call i64 @llvm.aarch64.get.fpcr()")
+        slot = self.new_slot("mode", LLVMType("i32"))
+        self.lines.append(f" call void @llvm.x86.sse.stmxcsr(ptr {slot.name})")
+        return (self.load(slot) & ~X86_EXCEPTION_FLAGS).convert("zext", "i64")
+
+    def store_float_mode(self, mode: LLVMValue) -> None:
+        if self.architecture == "arm":
+            self.lines.append(f" call void @llvm.aarch64.set.fpcr({mode})")
+            return
+        slot = self.new_slot("mode", LLVMType("i32"))
+        self.store(slot, mode.convert("trunc", "i32"))
+        self.lines.append(f" call void @llvm.x86.sse.ldmxcsr(ptr {slot.name})")
+
+    def build_function(self, head: str) -> str:
+        """The text of the function, whose last block is unreachable."""
+        return "\n".join(
+            (f"define {head} nounwind {{", "entry:", *self.allocas, *self.lines, " unreachable", "}")
+        )
+
+
+def architecture_family(target: Target) -> str:
+    """`x86` or `arm`, the key of instructions that differ."""
+    is_arm = target.triple.startswith(("aarch64", "arm64"))
+    assert is_arm or target.triple.startswith(("x86_64", "amd64")), (
+        f"target must be x86-64 or AArch64; got {target.triple}"
+    )
+    return "arm" if is_arm else "x86"

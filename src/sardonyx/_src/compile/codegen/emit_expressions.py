@@ -1,0 +1,280 @@
+"""Emits scalar expression DAGs (`expressions.py`) as LLVM instructions, in scalars or SIMD vectors.
+
+`ExpressionEmitter` adds this to a function builder; `KernelEmitter`, the base class of kernels, adds the kernel calling
+convention.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder
+from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, convert, resize_integer
+from sardonyx._src.compile.codegen.expressions import (
+    Apply,
+    Cast,
+    Local,
+    Number,
+    Scalar,
+    Select,
+    topological_order,
+)
+from sardonyx._src.compile.codegen.integer_ops import emit_abs, emit_div, emit_fmod, emit_mod
+from sardonyx._src.compile.codegen.math.function import VectorFunction, VectorFunctionDefinitions
+from sardonyx._src.compile.codegen.math.table import VECTOR_FUNCTIONS
+
+INTRINSIC_NAMES = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "roundeven", "trunc": "trunc"}
+LoadLocal: TypeAlias = Callable[["Local"], LLVMValue]
+
+
+class ExpressionEmitter(BlockBuilder):
+    """A function builder that emits expressions, and collects the vector functions that they call."""
+
+    def __init__(
+        self, has_fma: bool, vector_functions: Mapping[str, VectorFunction] = VECTOR_FUNCTIONS
+    ) -> None:
+        super().__init__(has_fma)
+        self.vector_functions = vector_functions
+        self.definitions = VectorFunctionDefinitions(has_fma)
+
+    def emit_expression(self, value: Scalar, llvm_type: LLVMType, load_local: LoadLocal) -> LLVMValue:
+        """Emits an expression in as many lanes as `llvm_type`; `load_local` loads the named operands, of any element type.
+
+        Numbers take the type of the other operands, or `llvm_type` in an expression of numbers alone.  Shared
+        subexpressions (one object) are emitted once.
+        """
+        return ExpressionDag(self, load_local).emit(value, llvm_type)
+
+    def emit_interleaved(
+        self, values: Sequence[Scalar], llvm_types: Sequence[LLVMType], loads: Sequence[LoadLocal]
+    ) -> list[list[LLVMValue]]:
+        """Emits expressions for each of several vectors, one operation for all vectors before the next.
+
+        Interleaving independent vectors hides the latency of their dependency chains.  Result: for each vector, the
+        values.
+        """
+        dags = [ExpressionDag(self, load_local) for load_local in loads]
+        for value, llvm_type in zip(values, llvm_types, strict=True):
+            for node in reversed(list(topological_order(value))):
+                for dag in dags:
+                    if not is_untyped(node):
+                        dag.emit(node, llvm_type)
+        return [
+            [dag.emit(value, llvm_type) for value, llvm_type in zip(values, llvm_types, strict=True)]
+            for dag in dags
+        ]
+
+    def emit_comparison(self, op: str, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+        match op:
+            case "lt":
+                return a < b
+            case "le":
+                return a <= b
+        assert op == "eq", f"comparison must be lt, le or eq; got {op}"
+        return a.eq(b)
+
+    def emit_operation(self, op: str, *args: LLVMValue) -> LLVMValue:
+        """Emits an operation of `expressions.Apply`, by its name."""
+        match op, args:
+            case "fma", (a, b, c):
+                return self.fma(a, b, c)
+            case "where", (condition, a, b):
+                return self.select(condition, a, b)
+            case "clamp", (x, low, high):
+                above = self.select(x > low, x, low)
+                return self.select(above < high, above, high)
+            case (("lt" | "le" | "eq"), (a, b)):
+                return self.emit_comparison(op, a, b)
+        if op in BINARY_OPS:
+            return BINARY_OPS[op](self, *args)
+        if op in UNARY_OPS:
+            return UNARY_OPS[op](self, *args)
+        if op in INTRINSIC_NAMES:
+            return self.call_intrinsic(INTRINSIC_NAMES[op], *args)
+        return self.call_vector_function(self.vector_functions[op], *args)
+
+    def call_vector_function(self, vector_function: VectorFunction, *args: LLVMValue) -> LLVMValue:
+        """Calls a math function of fp32 vectors, whose definition becomes part of the module."""
+        llvm_type = args[0].type
+        assert llvm_type.element == "float", (
+            f"operands of {vector_function.name} must be float; got {llvm_type}"
+        )
+        self.definitions.require(vector_function, llvm_type.lanes)
+        return self.emit(llvm_type, vector_function.call(llvm_type.lanes, *(a.name for a in args)))
+
+
+class ExpressionDag:
+    """Emits expressions over one vector of operands; each node of their DAG is emitted once."""
+
+    def __init__(self, emitter: ExpressionEmitter, load_local: LoadLocal) -> None:
+        self.emitter, self.load_local = emitter, load_local
+        # Keyed by identity: comparing nodes would take time exponential in the depth of a DAG.
+        self.emitted: dict[tuple[int, LLVMType | None], LLVMValue] = {}
+
+    def emit(self, value: Scalar, llvm_type: LLVMType) -> LLVMValue:
+        """The value of a node; `llvm_type` is that of untyped numbers, and has the number of lanes."""
+        key = id(value), llvm_type if is_untyped(value) else None
+        if key not in self.emitted:
+            self.emitted[key] = self.emit_node(value, llvm_type)
+        return self.emitted[key]
+
+    def emit_node(self, value: Scalar, llvm_type: LLVMType) -> LLVMValue:
+        emitter = self.emitter
+        match value:
+            case Number() if llvm_type.is_half:
+                number = emitter.constant(value.value, llvm_type.with_element("float"))
+                return convert(emitter, number, llvm_type.element)
+            case Number():
+                return emitter.constant(value.value, llvm_type)
+            case Local():
+                return self.load_local(value)
+            case Cast():
+                operand = self.emit(value.value, llvm_type.with_element("float"))
+                if operand.type.is_float and is_clamped_to_type(value):
+                    return resize_integer(operand.convert("fptosi", "i32"), LLVM_ELEMENTS[value.dtype])
+                return convert(emitter, operand, LLVM_ELEMENTS[value.dtype])
+            case Apply(op="where", args=(condition, *branches)):
+                mask = self.emit(condition, llvm_type.with_element("i1"))
+                return emitter.emit_operation("where", mask, *self.emit_operands(branches, llvm_type))
+            case Apply():
+                is_predicate = llvm_type.element == "i1" and value.op not in LOGICAL_OPS
+                operand_type = llvm_type.with_element("float") if is_predicate else llvm_type
+                return emitter.emit_operation(value.op, *self.emit_operands(value.args, operand_type))
+            case Select():
+                operands = self.emit_operands((value.a, value.b), llvm_type)
+                is_chosen = emitter.emit_comparison(value.op, *operands)
+                return emitter.select(
+                    is_chosen, *self.emit_operands((value.then, value.otherwise), llvm_type)
+                )
+
+    def emit_operands(self, values: Sequence[Scalar], llvm_type: LLVMType) -> list[LLVMValue]:
+        """Operands of one type: that of the first typed one, or `llvm_type` if all are untyped numbers."""
+        typed = {i: self.emit(value, llvm_type) for i, value in enumerate(values) if not is_untyped(value)}
+        for operand in typed.values():
+            llvm_type = operand.type
+            break
+        return [typed[i] if i in typed else self.emit(value, llvm_type) for i, value in enumerate(values)]
+
+
+def is_untyped(value: Scalar) -> bool:
+    """Whether an expression consists of numbers alone, and so takes the type of the other operands."""
+    match value:
+        case Number():
+            return True
+        case Apply() if value.op not in ("lt", "le", "eq", "isnan", "isinf"):
+            operands = value.args[1:] if value.op == "where" else value.args
+            return all(map(is_untyped, operands))
+        case Select():
+            return is_untyped(value.then) and is_untyped(value.otherwise)
+        case _:
+            return False
+
+
+def is_clamped_to_type(value: Cast) -> bool:
+    """Whether a float is clamped to the range of the integer type that it is cast to, of at most 16 bits (so not NaN)."""
+    match value.value:
+        case Apply(op="clamp", args=(_, Number(value=low), Number(value=high))):
+            bits = value.dtype.bits
+            lowest = -(1 << bits - 1) if value.dtype.is_signed else 0
+            return value.dtype.is_integer and bits <= 16 and lowest <= low <= high < lowest + (1 << bits)
+    return False
+
+
+def emit_max(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+    """max(a, b); NaN if either is NaN."""
+    if not a.type.is_float:
+        return builder.select(a > b, a, b)
+    limit, x = (a, b) if a.is_constant else (b, a)
+    if limit.is_constant and not is_nan(limit):
+        return builder.select(limit > x, limit, x)  # one instruction; `maximum` takes several
+    return builder.call_intrinsic("maximum", a, b)
+
+
+def emit_min(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+    """min(a, b); NaN if either is NaN."""
+    if not a.type.is_float:
+        return builder.select(a < b, a, b)
+    limit, x = (a, b) if a.is_constant else (b, a)
+    if limit.is_constant and not is_nan(limit):
+        return builder.select(limit < x, limit, x)
+    return builder.call_intrinsic("minimum", a, b)
+
+
+def is_nan(constant: LLVMValue) -> bool:
+    return constant.name == constant.type.constant(float("nan"))
+
+
+def emit_sign(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
+    """-1, 0 or 1; NaN and signed zeros are kept."""
+    positive = builder.select(x > 0, 1, x)
+    return positive if x.type.is_unsigned else builder.select(x < 0, -1, positive)
+
+
+def emit_isinf(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
+    return builder.fabs(x).eq(math.inf)
+
+
+def emit_not(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
+    """Bitwise or logical not."""
+    return x ^ (1 if x.type.element == "i1" else builder.constant(-1, x.type))
+
+
+LOGICAL_OPS = ("and", "or", "xor", "not")
+UNARY_OPS: Mapping[str, Callable[[FunctionBuilder, LLVMValue], LLVMValue]] = {
+    "neg": lambda builder, x: -x,
+    "abs": lambda builder, x: builder.fabs(x) if x.type.is_float else emit_abs(builder, x),
+    "reciprocal": lambda builder, x: 1 / x,
+    "sign": emit_sign,
+    "isnan": lambda builder, x: x.ne(x),
+    "isinf": emit_isinf,
+    "not": emit_not,
+}
+BINARY_OPS: Mapping[str, Callable[[FunctionBuilder, LLVMValue, LLVMValue], LLVMValue]] = {
+    "add": lambda builder, a, b: a + b,
+    "sub": lambda builder, a, b: a - b,
+    "mul": lambda builder, a, b: a * b,
+    "div": lambda builder, a, b: a / b if a.type.is_float else emit_div(builder, a, b),
+    "mod": emit_mod,
+    "fmod": emit_fmod,
+    "max": emit_max,
+    "min": emit_min,
+    "and": lambda builder, a, b: a & b,
+    "or": lambda builder, a, b: a | b,
+    "xor": lambda builder, a, b: a ^ b,
+}
+
+
+class KernelEmitter(ExpressionEmitter):
+    """Base of kernels: a function `void name(ptr args, i64 first, i64 last, ptr scratch)`.
+
+    args: i64 slots, each an address or a size.  A call does the units of work in [first, last).  scratch: memory of the
+    calling thread.
+    """
+
+    @property
+    def first_unit(self) -> LLVMValue:
+        return LLVMValue(self, I64, "%first")
+
+    @property
+    def end_unit(self) -> LLVMValue:
+        return LLVMValue(self, I64, "%last")
+
+    scratch = "%scratch"
+
+    def pointer_argument(self, index: int) -> str:
+        """Loads the argument with this index, an address; returns the name of the pointer."""
+        return self.load_pointer(self.gep("%args", self.constant(index, I64), "ptr"))
+
+    def size_argument(self, index: int) -> LLVMValue:
+        """Loads the argument with this index, an i64."""
+        return self.emit(I64, f"load i64, ptr {self.gep('%args', self.constant(index, I64), 'i64')}")
+
+    def build_module(self, name: str) -> str:
+        """The text of the whole module, once all instructions are emitted."""
+        head = f"define void @{name}(ptr %args, i64 %first, i64 %last, ptr %scratch) nounwind {{"
+        self.definitions.declare(*self.declarations)
+        function = "\n".join((head, "entry:", *self.allocas, *self.lines, " ret void", "}"))
+        return "\n".join((self.definitions.text(), function))

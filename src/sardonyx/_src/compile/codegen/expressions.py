@@ -1,0 +1,94 @@
+"""Scalar expressions: what elementwise kernels and epilogues compute for one element, as a typed DAG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from sardonyx._src.dtypes import DataType
+
+Comparison = Literal["lt", "le", "eq"]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An untyped constant; it takes the type of the other operands."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A named operand of the kernel."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An operation on operands of one type; `lt`, `le`, `eq`, `isnan` and `isinf` return bools.
+
+    `max` and `min` propagate NaN; comparisons with NaN are false.  Integers wrap; their `div` rounds toward zero, `fmod`
+    has the sign of the dividend, `mod` that of the divisor, and all three return 0 where the divisor is 0.  `and`, `or`,
+    `xor` and `not` are logical on bools, bitwise on integers.  `where(condition, a, b)` selects.  `fma` is a*b + c.
+    `clamp(x, low, high)` returns low where x is NaN.
+    """
+
+    op: str
+    args: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A conversion to another element type.
+
+    Floats are rounded toward zero to integers, by way of int32 (int64 for uint32 and 64-bit types): a float outside its
+    range becomes its lowest integer, of which the low bits are kept.
+    """
+
+    dtype: DataType
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`then` where a and b compare as `op`, else `otherwise`; comparisons with NaN are false."""
+
+    op: Comparison
+    a: Scalar
+    b: Scalar
+    then: Scalar
+    otherwise: Scalar
+
+
+Scalar: TypeAlias = Number | Local | Apply | Cast | Select
+
+
+def operands(value: Scalar) -> tuple[Scalar, ...]:
+    """The direct operands of a node."""
+    match value:
+        case Apply():
+            return value.args
+        case Cast():
+            return (value.value,)
+        case Select():
+            return value.a, value.b, value.then, value.otherwise
+        case _:
+            return ()
+
+
+def topological_order(value: Scalar) -> Iterator[Scalar]:
+    """The nodes of an expression DAG, each object once, users before their operands."""
+    order: list[Scalar] = []
+    seen: set[int] = set()
+    pending: list[tuple[Scalar, bool]] = [(value, False)]
+    while pending:
+        node, is_expanded = pending.pop()
+        if is_expanded:
+            order.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            pending.append((node, True))
+            pending += [(operand, False) for operand in operands(node)]
+    return reversed(order)

@@ -1,0 +1,51 @@
+"""Integer division, remainder and modulo with ONNX semantics: division by zero gives 0, overflow wraps, nothing traps."""
+
+from __future__ import annotations
+
+from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen.math.remainder import floor_remainder, remainder
+
+
+def emit_div(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+    """a / b of integers rounded toward zero; 0 where b is 0, and the lowest integer divided by -1 wraps to itself."""
+    opcode = "udiv" if a.type.is_unsigned else "sdiv"
+    quotient = builder.emit(a.type, f"{opcode} {a}, {safe_divisor(builder, b).name}")
+    if not a.type.is_unsigned:
+        quotient = builder.select(b.eq(-1), 0 - a, quotient)
+    return builder.select(b.eq(0), builder.constant(0, a.type), quotient)
+
+
+def emit_fmod(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+    """C's remainder a - b * trunc(a / b), which has the sign of a; where b is 0: 0 of integers, NaN of floats."""
+    if a.type.is_float:
+        return remainder(builder, a, b)
+    opcode = "urem" if a.type.is_unsigned else "srem"
+    result = builder.emit(a.type, f"{opcode} {a}, {safe_divisor(builder, b).name}")
+    return builder.select(is_safe_divisor(b), result, builder.constant(0, a.type))
+
+
+def emit_mod(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+    """Python's modulo a - b * floor(a / b), which has the sign of b; where b is 0: 0 of integers, NaN of floats."""
+    if a.type.is_float:
+        return floor_remainder(builder, a, b)
+    result = emit_fmod(builder, a, b)
+    if a.type.is_unsigned:
+        return result
+    has_other_sign = result.ne(0) & ((result ^ b) < 0)
+    return builder.select(has_other_sign, result + b, result)
+
+
+def is_safe_divisor(b: LLVMValue) -> LLVMValue:
+    """Where dividing by b cannot trap: b is not 0, nor -1 if signed (lowest / -1 overflows)."""
+    is_safe = b.ne(0)
+    return is_safe if b.type.is_unsigned else is_safe & b.ne(-1)
+
+
+def safe_divisor(builder: FunctionBuilder, b: LLVMValue) -> LLVMValue:
+    """b where dividing by it cannot trap, 1 elsewhere."""
+    return builder.select(is_safe_divisor(b), b, builder.constant(1, b.type))
+
+
+def emit_abs(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
+    """The absolute value; the lowest integer wraps to itself."""
+    return x if x.type.is_unsigned else builder.select(x < 0, 0 - x, x)

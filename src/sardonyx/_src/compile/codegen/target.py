@@ -1,0 +1,30 @@
+"""The compilation target: processor, instruction set features and vector width."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A processor, by LLVM's triple, CPU name and feature string.
+
+    lanes: 32-bit floats in a vector register.  has_fma: whether the processor has fused multiply-add, and instructions
+    that convert float16; processors with the former have the latter.
+    registers: number of vector registers, which bounds the register tiles of kernels.  compiler: the version of LLVM.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    lanes: int
+    has_fma: bool
+    registers: int
+    compiler: str
+
+    @property
+    def key(self) -> str:
+        """A digest of all that compiled code depends on besides its source."""
+        identity = "\n".join((self.compiler, self.triple, self.cpu, self.features))
+        return hashlib.sha256(identity.encode()).hexdigest()

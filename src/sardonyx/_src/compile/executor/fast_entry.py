@@ -1,0 +1,153 @@
+"""Native fast path of a session: checks that the feeds are like those of an earlier run, and executes the tape.
+
+    ptr enter(ptr self, ptr args, i64 count)
+
+is a CPython function (METH_FASTCALL).  `self` is a NumPy array of i64 slots, the *frame*; `args` are the fed arrays, then new arrays
+for the outputs.  It checks each fed array against the frame: a NumPy array, C-contiguous and aligned, of the same element
+type and dims.  It then writes the addresses of the arrays' elements into the slots of the program (relocations), and
+runs the tape on one thread.  It returns a Python int: `DONE`; `MISMATCH` (nothing has happened); `FAULT` (kernels
+set the fault slot); or `READY`: the slots are patched, and the caller runs the tape from the record in the status block,
+because the frame has no runner, or because a signal interval has passed.
+
+After the slots named below, the frame has for each fed array the address of its element type, its rank and its dims;
+then for each relocation the number of its array, the address of the slot, and the offset from the array's first element
+in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.atomics import RuntimeFunctionBuilder
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.executor import status
+
+ARRAY_COUNT, FEED_COUNT, RELOCATION_COUNT = 0, 1, 2  # number of arrays; of those fed; of relocations
+ARRAY_TYPE = 3  # address of the type object numpy.ndarray
+RUN_FUNCTION, TAPE, RECORDS, SCRATCH, STRIDE, STATUS = range(
+    4, 10
+)  # RUN_FUNCTION: address of `run` (`tape.py`), or 0
+RELEASE_GIL, ACQUIRE_GIL = 10, 11  # addresses of PyEval_SaveThread and PyEval_RestoreThread, or 0
+MAKE_NUMBER = 12  # address of PyLong_FromLongLong
+FRAME_BODY = 13
+DONE, MISMATCH, FAULT, READY = range(4)
+REQUIRED_FLAGS = 0x1 | 0x100  # array flags: C-contiguous and aligned
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFields:
+    """Offsets of the fields of a PyArrayObject, in slots: pointers, except that rank and flags are C ints."""
+
+    type_object: int
+    data: int
+    rank: int
+    dims: int
+    dtype: int
+    flags: int
+
+
+def fast_entry_module(target: Target, fields: ArrayFields) -> str:
+    """The LLVM module of `enter`."""
+    return FastEntryBuilder(target, fields).build()
+
+
+class FastEntryBuilder(RuntimeFunctionBuilder):
+    """Emits `enter`."""
+
+    def __init__(self, target: Target, fields: ArrayFields) -> None:
+        super().__init__(target)
+        self.fields = fields
+        self.frame = self.load_slot_pointer("%self", fields.data)
+        self.cursor = self.new_slot("at", I64)  # index of the next slot of the frame to read
+
+    def build(self) -> str:
+        self.store(self.cursor, self.constant(FRAME_BODY, I64))
+        self.mismatch_if(self.parameter("count").ne(self.load_slot(self.frame, ARRAY_COUNT)))
+        zero = self.constant(0, I64)
+        self.loop(zero, self.load_slot(self.frame, FEED_COUNT), 1, self.check_array, "fed")
+        self.loop(
+            zero, self.load_slot(self.frame, RELOCATION_COUNT), 1, lambda _: self.patch_pointer(), "port"
+        )
+        status_block = self.load_slot_pointer(self.frame, STATUS)
+        for slot in (status.FAULT, status.NODES_CALLED, status.RESUME_RECORD):
+            self.store_slot(status_block, slot, 0)
+        self.if_then(self.load_slot(self.frame, RUN_FUNCTION).eq(0), lambda: self.return_number(READY))
+        self.without_gil(self.run_tape)
+        is_interrupted = self.load_slot(status_block, status.RESUME_RECORD) < self.load_slot(
+            self.frame, RECORDS
+        )
+        self.if_then(is_interrupted, lambda: self.return_number(READY))
+        has_fault = self.load_slot(status_block, status.FAULT).ne(0)
+        self.if_then(has_fault, lambda: self.return_number(FAULT))
+        self.return_number(DONE)
+        return self.build_function("ptr @enter(ptr %self, ptr %args, i64 %count)")
+
+    def next_slot(self) -> LLVMValue:
+        """Loads the next slot of the frame."""
+        index = self.load(self.cursor)
+        self.store(self.cursor, index + 1)
+        return self.load_slot(self.frame, index)
+
+    def check_array(self, index: LLVMValue) -> None:
+        """Checks a fed array against the frame; returns `MISMATCH` from the function if it differs."""
+        fields, array = self.fields, self.load_slot_pointer("%args", index)
+        self.mismatch_if(self.load_slot(array, fields.type_object).ne(self.load_slot(self.frame, ARRAY_TYPE)))
+        self.mismatch_if(self.load_slot(array, fields.dtype).ne(self.next_slot()))
+        self.mismatch_if((self.load_c_int(array, fields.flags) & REQUIRED_FLAGS).ne(REQUIRED_FLAGS))
+        rank, dims = self.next_slot(), self.load_slot_pointer(array, fields.dims)
+        self.mismatch_if(self.load_c_int(array, fields.rank).ne(rank))
+        zero = self.constant(0, I64)
+        self.loop(
+            zero, rank, 1, lambda i: self.mismatch_if(self.load_slot(dims, i).ne(self.next_slot())), "dim"
+        )
+
+    def patch_pointer(self) -> None:
+        """Applies the next relocation of the frame: writes the address of an array's elements into a slot."""
+        array = self.load_slot_pointer("%args", self.next_slot())
+        index = self.load(self.cursor)
+        self.store(self.cursor, index + 1)
+        target = self.load_slot_pointer(self.frame, index)
+        self.store_slot(target, 0, self.load_slot(array, self.fields.data) + self.next_slot())
+
+    def run_tape(self) -> None:
+        """Runs the tape on this thread, and stores the record that it reached in the status block."""
+        frame = self.frame
+        end, stride = (self.load_slot(frame, slot) for slot in (RECORDS, STRIDE))
+        run, tape, scratch = (self.load_slot_pointer(frame, slot) for slot in (RUN_FUNCTION, TAPE, SCRATCH))
+        arguments = f"ptr {tape}, i64 0, {end}, ptr null, i64 1, ptr {scratch}, {stride}"
+        reached = self.emit(I64, f"call i64 {run}({arguments})")
+        self.store_slot(self.load_slot_pointer(frame, STATUS), status.RESUME_RECORD, reached)
+
+    def without_gil(self, body: Callable[[], None]) -> None:
+        """Runs the body with the GIL released, if the frame has the functions for that."""
+        state = self.new_slot("state", I64)
+        releases_gil = self.load_slot(self.frame, RELEASE_GIL).ne(0)
+        self.if_then(
+            releases_gil,
+            lambda: self.store(
+                state, self.emit(I64, f"call i64 {self.load_slot_pointer(self.frame, RELEASE_GIL)}()")
+            ),
+        )
+        body()
+        self.if_then(releases_gil, lambda: self.restore_gil(self.load(state)))
+
+    def restore_gil(self, state: LLVMValue) -> None:
+        self.lines.append(f" call void {self.load_slot_pointer(self.frame, ACQUIRE_GIL)}({state})")
+
+    def load_c_int(self, base: str, index: int) -> LLVMValue:
+        """Loads a C int, extended to i64."""
+        return self.load(StackSlot(self.slot_address(base, index), LLVMType("i32"))).convert("zext", "i64")
+
+    def mismatch_if(self, condition: LLVMValue) -> None:
+        self.if_then(condition, lambda: self.return_number(MISMATCH))
+
+    def return_number(self, number: int) -> None:
+        self._count += 1
+        name = f"%n{self._count}"
+        self.lines.append(
+            f" {name} = call ptr {self.load_slot_pointer(self.frame, MAKE_NUMBER)}(i64 {number})"
+        )
+        self.emit_return(f"ptr {name}")

@@ -1,0 +1,71 @@
+"""Memory layout of tape records and of the thread pool, in i64 slots, and a function builder for code that uses it."""
+
+from __future__ import annotations
+
+from sardonyx._src.compile.codegen.atomics import RuntimeFunctionBuilder
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMValue
+
+RECORD_SLOTS = 8  # slots of a tape record
+KERNEL, ARGS, UNITS, WEIGHT, JUMP, FLAG = range(6)  # JUMP: a distance in records, 0: none.  FLAG: an address
+
+# Slots of the pool.  Slots written by different threads are 128 bytes (two cache lines) apart, against false sharing.
+JOB_THRESHOLD, GRAIN_SIZE, WAKE_THRESHOLD = (
+    0,
+    1,
+    2,
+)  # least weight, in ns: of a parallel job; of a chunk; of all jobs to wake workers
+SCHED_YIELD, MUTEX_LOCK, MUTEX_UNLOCK, CONDITION_WAIT, CONDITION_SIGNAL = (
+    3,
+    4,
+    5,
+    6,
+    7,
+)  # addresses of system functions
+GET_CPU, GET_AFFINITY, SET_AFFINITY = 8, 9, 10  # addresses of functions on CPUs and affinity, or 0
+STOP_REQUESTED = 16  # nonzero: workers exit
+POOL_LOCK = 32  # 1: held by a run
+CALLER_CPU = 33  # the CPU on which that run started
+CURRENT_RUN = 48  # run number << 16 | its threads, of which there are 0 between runs
+CHUNKS_DONE = 80  # chunks of the current job that are finished
+JOB_KERNEL, JOB_ARGS, JOB_UNITS, JOB_MIN_CHUNK, JOB_SCRATCH, JOB_STRIDE = range(96, 102)
+WORKERS_BEGIN = 112  # first slot of the workers; entry 0 is the caller's, of which only CLAIM is used
+WORKER_SLOTS = 96  # slots of a worker
+POOL, INDEX, THREAD, MUTEX, CONDITION = 0, 1, 2, 16, 48  # slots of a worker; the last two take 256 bytes each
+AVOIDED_CPU = 3  # 1 + the CPU that is excluded from the worker's affinity
+CLAIM = 80  # the thread's chunk queue: threads, chunks, next chunk (`scheduling.py`)
+
+ASSUMED_ITERATIONS = 8  # of a loop, when the total weight of a run is estimated
+SIGNAL_INTERVAL = 20_000_000  # estimated ns of a thread after which a run returns to Python to handle signals
+MAX_INTERVAL_THREADS = 16  # the interval grows with the threads, up to this number
+RECORD_OVERHEAD = 16  # estimated ns of any record, so that loops of tiny records reach the interval too
+SPIN_COUNT = 2000  # pauses of a waiting thread before it yields the CPU
+MAX_THREADS = 256
+NEVER_PARALLEL = (1 << 63) - 1  # a job threshold that no record reaches
+
+
+class PoolFunctionBuilder(RuntimeFunctionBuilder):
+    """A function builder with operations on the pool: system calls, kernel calls, waiting."""
+
+    def call_system(self, pool: str, function: int, *operands: str) -> None:
+        """Calls a system function, whose address is a slot of the pool, with pointer operands."""
+        arguments = ", ".join(f"ptr {operand}" for operand in operands)
+        self.emit(I64.with_element("i32"), f"call i32 {self.load_slot_pointer(pool, function)}({arguments})")
+
+    def current_processor(self, pool: str) -> LLVMValue:
+        """The number of the CPU that runs this thread."""
+        cpu = self.emit(I64.with_element("i32"), f"call i32 {self.load_slot_pointer(pool, GET_CPU)}()")
+        return cpu.convert("sext", "i64")
+
+    def call_kernel(
+        self, kernel: str, args: str, first: LLVMValue | int, last: LLVMValue, scratch: str
+    ) -> None:
+        """Calls a kernel for the units of work in [first, last)."""
+        first = self.as_value(first, I64)
+        self.lines.append(f" call void {kernel}(ptr {args}, {first}, {last}, ptr {scratch})")
+
+    def spin_wait(self, pool: str, tries: StackSlot) -> None:
+        """One step of a spin wait: pauses, or yields the CPU after SPIN_COUNT steps."""
+        n = self.load(tries) + 1
+        self.store(tries, n)
+        self.if_then_else(n < SPIN_COUNT, self.pause, lambda: self.call_system(pool, SCHED_YIELD))

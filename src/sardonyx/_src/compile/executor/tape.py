@@ -1,0 +1,216 @@
+"""The run loop of the executor: native functions that execute a program's tape, alone or with the workers of a pool.
+
+A tape is an array of records of `RECORD_SLOTS` i64 slots: address of the kernel (0: a step that Python executes),
+address of its arguments, units of work, weight (estimated ns), jump, flag address, and two unused.  If the jump of a
+record is not 0 and the i64 at its flag address is nonzero, the next record is that many records away: this is how
+branches and loops are encoded.
+
+    i64 run(ptr tape, i64 from, i64 to, ptr pool, i64 threads, ptr scratch, i64 stride)
+
+executes records from `from` on while they are in [from, to).  It returns the index of the record that it reached, one of
+Python's, or an earlier one after `SIGNAL_INTERVAL`, so that Python can handle signals.  A record is never interrupted.
+Thread i uses the scratch memory at scratch + i*stride; the caller is thread 0.  With 1 thread the pool may be null.
+`void* work(ptr worker)` is the main function of a worker thread.
+
+A record of enough weight is a *job*, divided into chunks that the caller and the workers claim (`scheduling.py`).  One
+run at a time holds the pool (`POOL_LOCK`); others meanwhile run on their own thread.  A run publishes its number of
+threads (`CURRENT_RUN`) and wakes the workers, which sleep again when it has ended.  Only claimed chunks are waited for,
+never a worker that has not woken up.
+
+A worker checks `CURRENT_RUN` with its mutex held before it waits on its condition variable; the waking thread writes
+`CURRENT_RUN` first and then locks that mutex.  So no wakeup is lost.  Worker i wakes workers 2i+1 and 2i+2.
+
+All threads compute in the default floating-point mode (round to nearest, subnormals kept), so that results do not depend
+on which thread computes them; the caller's own mode is restored at the end.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.compile.codegen.atomics import (
+    DEFAULT_FLOAT_MODE,
+    INTRINSIC_DECLARATIONS,
+    architecture_family,
+)
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.executor.pool_layout import (
+    ARGS,
+    ASSUMED_ITERATIONS,
+    CALLER_CPU,
+    CURRENT_RUN,
+    FLAG,
+    GET_CPU,
+    JOB_THRESHOLD,
+    JUMP,
+    KERNEL,
+    MAX_INTERVAL_THREADS,
+    NEVER_PARALLEL,
+    POOL_LOCK,
+    RECORD_OVERHEAD,
+    RECORD_SLOTS,
+    SIGNAL_INTERVAL,
+    UNITS,
+    WAKE_THRESHOLD,
+    WEIGHT,
+    PoolFunctionBuilder,
+)
+from sardonyx._src.compile.executor.scheduling import emit_chunk, emit_share
+from sardonyx._src.compile.executor.workers import (
+    emit_apart,
+    emit_sleep,
+    emit_wake,
+    emit_wake_children,
+    emit_work,
+)
+
+
+def tape_module(target: Target) -> str:
+    """The LLVM module that defines `@run`, `@work` and the functions that they call."""
+    functions = (
+        emit_run,
+        emit_enter,
+        emit_leave,
+        emit_share,
+        emit_chunk,
+        emit_wake,
+        emit_apart,
+        emit_sleep,
+        emit_work,
+    )
+    return "\n".join(
+        (
+            *INTRINSIC_DECLARATIONS[architecture_family(target)],
+            *(emit(PoolFunctionBuilder(target)) for emit in functions),
+        )
+    )
+
+
+def emit_run(builder: PoolFunctionBuilder) -> str:
+    """Emits `@run`, the run loop.  The job threshold is infinite without workers, or once waking them is not worth it."""
+    i, threshold, entered, budget = (
+        builder.new_slot(name, I64) for name in ("i", "limit", "entered", "left")
+    )
+    caller_mode = builder.load_float_mode()
+    is_mode_changed = caller_mode.ne(DEFAULT_FLOAT_MODE[builder.architecture])
+    builder.if_then(
+        is_mode_changed,
+        lambda: builder.store_float_mode(builder.constant(DEFAULT_FLOAT_MODE[builder.architecture], I64)),
+    )
+    builder.store(i, builder.parameter("from"))
+    builder.store(threshold, builder.constant(NEVER_PARALLEL, I64))
+    builder.store(entered, builder.constant(0, I64))
+    builder.store(budget, builder.min(builder.parameter("threads"), MAX_INTERVAL_THREADS) * SIGNAL_INTERVAL)
+    builder.if_then(
+        builder.parameter("threads") > 1,
+        lambda: builder.store(threshold, builder.load_slot("%pool", JOB_THRESHOLD)),
+    )
+
+    def finish() -> None:
+        builder.if_then(
+            builder.load(entered) > 0, lambda: builder.lines.append(" call void @leave(ptr %pool)")
+        )
+        builder.if_then(is_mode_changed, lambda: builder.store_float_mode(caller_mode))
+        builder.emit_return(str(builder.load(i)))
+
+    def execute_record() -> None:
+        is_outside = (builder.load(i) >= builder.parameter("to")) | (
+            builder.load(i) < builder.parameter("from")
+        )
+        builder.if_then(is_outside | (builder.load(budget) < 0), finish)
+        record = builder.slot_address("%tape", builder.load(i) * RECORD_SLOTS)
+        kernel = builder.load_slot_pointer(record, KERNEL)
+        builder.if_then(builder.load_slot(record, KERNEL).eq(0), finish)
+        units = builder.load_slot(record, UNITS)
+        is_job = (builder.load_slot(record, WEIGHT) >= builder.load(threshold)) & (units > 1)
+        builder.if_then(is_job, lambda: emit_enter_once(builder, record, builder.load(i), threshold, entered))
+        is_shared = is_job & (builder.load(entered) > 0)
+        share = f"call void @share(ptr %pool, ptr {record}, i64 %threads, ptr %scratch, i64 %stride)"
+        builder.if_then(is_shared, lambda: builder.lines.append(f" {share}"))
+        is_alone = is_shared.eq(0) & (units > 0)
+        builder.if_then(
+            is_alone,
+            lambda: builder.call_kernel(
+                kernel, builder.load_slot_pointer(record, ARGS), 0, units, "%scratch"
+            ),
+        )
+        builder.store(budget, builder.load(budget) - builder.load_slot(record, WEIGHT) - RECORD_OVERHEAD)
+        emit_advance(builder, record, i)
+
+    builder.loop_forever(execute_record)
+    return builder.build_function(
+        "i64 @run(ptr %tape, i64 %from, i64 %to, ptr %pool, i64 %threads, ptr %scratch, i64 %stride)"
+    )
+
+
+def emit_advance(builder: PoolFunctionBuilder, record: str, i: StackSlot) -> None:
+    """Moves on to the next record, or to the target of the record's jump if its flag is set."""
+    distance = builder.load_slot(record, JUMP)
+    builder.store(i, builder.load(i) + 1)
+
+    def jump_if_set() -> None:
+        is_set = builder.load_slot(builder.load_slot_pointer(record, FLAG), 0).ne(0)
+        builder.if_then(is_set, lambda: builder.store(i, builder.load(i) + (distance - 1)))
+
+    builder.if_then(distance.ne(0), jump_if_set)
+
+
+def emit_enter_once(
+    builder: PoolFunctionBuilder, record: str, i: LLVMValue, threshold: StackSlot, entered: StackSlot
+) -> None:
+    """Acquires the pool unless this run holds it; if the remaining work is too little for that, does not try again."""
+
+    def enter_pool() -> None:
+        count = builder.parameter("to") - i
+        result = builder.emit(I64, f"call i64 @enter(ptr %pool, ptr {record}, {count}, i64 %threads)")
+        builder.if_then(result < 0, lambda: builder.store(threshold, builder.constant(NEVER_PARALLEL, I64)))
+        builder.store(entered, result)
+
+    builder.if_then(builder.load(entered) <= 0, enter_pool)
+
+
+def emit_enter(builder: PoolFunctionBuilder) -> str:
+    """Emits `@enter`: acquires the pool and wakes workers.
+
+    Returns 1; 0 if another run holds the pool; -1 if the jobs among the records weigh too little.  Records of a loop are
+    weighed as `ASSUMED_ITERATIONS` iterations.
+    """
+    i, total = builder.new_slot("i", I64), builder.new_slot("total", I64)
+    for slot in (i, total):
+        builder.store(slot, builder.constant(0, I64))
+    wake_threshold, threshold = (
+        builder.load_slot("%pool", WAKE_THRESHOLD),
+        builder.load_slot("%pool", JOB_THRESHOLD),
+    )
+
+    def weigh() -> None:
+        builder.if_then(builder.load(i) >= builder.parameter("count"), lambda: builder.emit_return("i64 -1"))
+        record = builder.slot_address("%records", builder.load(i) * RECORD_SLOTS)
+        weight = builder.load_slot(record, WEIGHT)
+        builder.store(i, builder.load(i) + 1)
+        builder.if_then(weight >= threshold, lambda: builder.store(total, builder.load(total) + weight))
+        is_back_edge = builder.load_slot(record, JUMP) < 0
+        builder.if_then(is_back_edge, lambda: builder.store(total, builder.load(total) * ASSUMED_ITERATIONS))
+
+    builder.loop_while(lambda: builder.load(total) < wake_threshold, weigh)
+    _, is_acquired = builder.compare_exchange("%pool", POOL_LOCK, 0, 1)
+    builder.if_then(is_acquired.eq(0), lambda: builder.emit_return("i64 0"))
+    has_get_cpu = builder.load_slot("%pool", GET_CPU).ne(0)
+    builder.if_then(
+        has_get_cpu, lambda: builder.store_slot("%pool", CALLER_CPU, builder.current_processor("%pool"))
+    )
+    threads = builder.parameter("threads")
+    serial = (builder.load_slot("%pool", CURRENT_RUN) >> 16) + 1
+    builder.store_release("%pool", CURRENT_RUN, (serial << 16) | threads)
+    emit_wake_children(builder, "%pool", builder.constant(0, I64), threads)
+    builder.emit_return("i64 1")
+    return builder.build_function("internal i64 @enter(ptr %pool, ptr %records, i64 %count, i64 %threads)")
+
+
+def emit_leave(builder: PoolFunctionBuilder) -> str:
+    """Emits `@leave`: releases the pool; workers see a run of 0 threads and sleep."""
+    serial = (builder.load_slot("%pool", CURRENT_RUN) >> 16) << 16
+    builder.store_release("%pool", CURRENT_RUN, serial)
+    builder.store_release("%pool", POOL_LOCK, 0)
+    builder.emit_return("void")
+    return builder.build_function("internal void @leave(ptr %pool)")

@@ -1,0 +1,154 @@
+"""Worker threads of the pool: their main loop, sleeping and waking, and CPU affinity away from the caller's CPU."""
+
+from __future__ import annotations
+
+from sardonyx._src.compile.codegen.atomics import DEFAULT_FLOAT_MODE
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.executor.pool_layout import (
+    AVOIDED_CPU,
+    CALLER_CPU,
+    CONDITION,
+    CONDITION_SIGNAL,
+    CONDITION_WAIT,
+    CURRENT_RUN,
+    GET_AFFINITY,
+    GET_CPU,
+    INDEX,
+    MUTEX,
+    MUTEX_LOCK,
+    MUTEX_UNLOCK,
+    POOL,
+    SET_AFFINITY,
+    STOP_REQUESTED,
+    THREAD,
+    WORKER_SLOTS,
+    WORKERS_BEGIN,
+    PoolFunctionBuilder,
+)
+
+MAX_CPUS = 1024  # bits of an affinity mask
+
+
+def emit_wake_children(builder: PoolFunctionBuilder, pool: str, index: LLVMValue, threads: LLVMValue) -> None:
+    """Wakes the two children of a thread in the binary wake tree, as far as they take part in the run."""
+    for child in (index * 2 + 1, index * 2 + 2):
+
+        def wake_child(child: LLVMValue = child) -> None:
+            worker = builder.slot_address(pool, child * WORKER_SLOTS + WORKERS_BEGIN)
+            builder.lines.append(f" call void @wake(ptr {pool}, ptr {worker})")
+
+        builder.if_then(child < threads, wake_child)
+
+
+def emit_wake(builder: PoolFunctionBuilder) -> str:
+    """Emits `@wake`: wakes a worker if it sleeps; the caller has published the run before."""
+    mutex, condition = builder.slot_address("%worker", MUTEX), builder.slot_address("%worker", CONDITION)
+    has_affinity = builder.load_slot("%pool", GET_CPU).ne(0) & builder.load_slot("%worker", THREAD).ne(0)
+    is_caller_moved = builder.load_slot("%worker", AVOIDED_CPU).ne(builder.load_slot("%pool", CALLER_CPU) + 1)
+    builder.if_then(
+        has_affinity & is_caller_moved,
+        lambda: builder.lines.append(" call void @apart(ptr %pool, ptr %worker)"),
+    )
+    builder.call_system("%pool", MUTEX_LOCK, mutex)
+    builder.call_system("%pool", MUTEX_UNLOCK, mutex)
+    builder.call_system("%pool", CONDITION_SIGNAL, condition)
+    builder.emit_return("void")
+    return builder.build_function("internal void @wake(ptr %pool, ptr %worker)")
+
+
+def emit_apart(builder: PoolFunctionBuilder) -> str:
+    """Emits `@apart`: excludes the caller's CPU from a worker's affinity, if it may use another one.
+
+    Schedulers place a woken thread on its last CPU or near the waking one unless they look for an idle CPU, and Linux
+    does not look while its CPUs seem busy, as they do for a while after threads have been spinning.  On the caller's CPU
+    the worker would wait for the caller, which waits for the worker.
+    """
+    mask_bytes, mask_slots = MAX_CPUS // 8, MAX_CPUS // 64
+    mask = "%mask"
+    builder.allocas.append(f" {mask} = alloca [{mask_slots} x i64], align 8")
+    for i in range(mask_slots):
+        builder.store_slot(mask, i, 0)
+    get_affinity, set_affinity = (
+        builder.load_slot_pointer("%pool", GET_AFFINITY),
+        builder.load_slot_pointer("%pool", SET_AFFINITY),
+    )
+    failed = builder.emit(
+        I64.with_element("i32"), f"call i32 {get_affinity}(i32 0, i64 {mask_bytes}, ptr {mask})"
+    )
+    caller = builder.load_slot("%pool", CALLER_CPU)
+    builder.store_slot("%worker", AVOIDED_CPU, caller + 1)
+    is_out_of_range = (caller < 0) | (caller >= MAX_CPUS)
+    builder.if_then(failed.ne(0) | is_out_of_range, lambda: builder.emit_return("void"))
+    bit = builder.constant(1, I64) << (caller & 63)
+    mask_slot = StackSlot(builder.slot_address(mask, caller >> 6), I64)
+    builder.store(mask_slot, builder.load(mask_slot) & (bit ^ -1))
+    remaining = builder.load_slot(mask, 0)
+    for i in range(1, mask_slots):
+        remaining = remaining | builder.load_slot(mask, i)
+    thread = builder.load_slot("%worker", THREAD)
+    builder.if_then(
+        remaining.ne(0),
+        lambda: builder.lines.append(f" call i32 {set_affinity}({thread}, i64 {mask_bytes}, ptr {mask})"),
+    )
+    builder.emit_return("void")
+    return builder.build_function("internal void @apart(ptr %pool, ptr %worker)")
+
+
+def is_participant(builder: PoolFunctionBuilder, pool: str, index: LLVMValue) -> LLVMValue:
+    """Whether a thread takes part in the current run."""
+    return (builder.load_acquire(pool, CURRENT_RUN) & 0xFFFF) > index
+
+
+def emit_sleep(builder: PoolFunctionBuilder) -> str:
+    """Emits `@sleep`: waits until a run includes the worker, or the pool is stopped."""
+    mutex, condition = builder.slot_address("%worker", MUTEX), builder.slot_address("%worker", CONDITION)
+    index = builder.load_slot("%worker", INDEX)
+    builder.call_system("%pool", MUTEX_LOCK, mutex)
+
+    def is_idle() -> LLVMValue:
+        is_needed = is_participant(builder, "%pool", index) | builder.load_acquire(
+            "%pool", STOP_REQUESTED
+        ).ne(0)
+        return is_needed.eq(0)
+
+    builder.loop_while(is_idle, lambda: builder.call_system("%pool", CONDITION_WAIT, condition, mutex))
+    builder.call_system("%pool", MUTEX_UNLOCK, mutex)
+    builder.emit_return("void")
+    return builder.build_function("internal void @sleep(ptr %pool, ptr %worker)")
+
+
+def emit_work(builder: PoolFunctionBuilder) -> str:
+    """Emits `@work`, the main function of a worker: executes chunks while a run includes it, and sleeps otherwise."""
+    builder.store_float_mode(builder.constant(DEFAULT_FLOAT_MODE[builder.architecture], I64))
+    pool, index = builder.load_slot_pointer("%worker", POOL), builder.load_slot("%worker", INDEX)
+    seen, tries = builder.new_slot("seen", I64), builder.new_slot("tries", I64)
+    for slot in (seen, tries):
+        builder.store(slot, builder.constant(0, I64))
+
+    def join_run(run: LLVMValue) -> None:
+        builder.store(seen, run)
+        emit_wake_children(builder, pool, index, run & 0xFFFF)
+
+    def execute_chunk(run: LLVMValue) -> None:
+        builder.if_then(run.ne(builder.load(seen)), lambda: join_run(run))
+        is_done = builder.emit(I64, f"call i64 @chunk(ptr {pool}, {index})")
+        builder.if_then_else(
+            is_done > 0,
+            lambda: builder.store(tries, builder.constant(0, I64)),
+            lambda: builder.spin_wait(pool, tries),
+        )
+
+    def iterate() -> None:
+        builder.if_then(
+            builder.load_acquire(pool, STOP_REQUESTED).ne(0), lambda: builder.emit_return("ptr null")
+        )
+        run = builder.load_acquire(pool, CURRENT_RUN)
+        builder.if_then_else(
+            (run & 0xFFFF) > index,
+            lambda: execute_chunk(run),
+            lambda: builder.lines.append(f" call void @sleep(ptr {pool}, ptr %worker)"),
+        )
+
+    builder.loop_forever(iterate)
+    return builder.build_function("ptr @work(ptr %worker)")

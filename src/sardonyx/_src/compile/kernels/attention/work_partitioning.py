@@ -1,0 +1,72 @@
+"""Work partitioning of attention: prefill or decode, and how many heads and keys a unit of the decode kernel has.
+
+Prefill units are blocks of the queries of one head.  Decode units group queries that share keys, and heads whose rows are
+adjacent in memory; long key sequences are split into ranges (split-KV), so that one sequence occupies several threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sardonyx._src.compile.kernels.attention.attention_emitter import DECODE_UNIT_QUERIES, SPLIT_KEYS
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, exact_div
+
+MAX_DECODE_QUERIES = 8  # queries of a head up to which decode is faster than prefill
+MIN_RUN_FLOATS = 1024  # contiguous floats that are read at full memory bandwidth
+MAX_UNIT_KV_HEADS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionPartition:
+    """How heads and keys are divided into units of work; sizes of that name are arguments of `AttentionEmitter`."""
+
+    kv_heads: Known
+    group_size: Known
+    is_decode: Known = 0
+    unit_q_heads: Known = 1
+    unit_kv_heads: Known = 1
+    splits: Known = 1
+
+    @property
+    def decode_arguments(self) -> tuple[Known, ...]:
+        return self.is_decode, self.unit_q_heads, self.unit_kv_heads, self.splits
+
+
+def partition_heads(
+    q: TensorView, k: TensorView, v: TensorView, *, has_dense_mask_rows: bool
+) -> AttentionPartition:
+    """The partition for q [B, H, S, D], k [B, G, T, D], v [B, G, T, E].
+
+    Decode requires contiguous rows of keys, values and mask.  For dynamic shapes it is decided at run time: `is_decode`
+    is an expression whose value is 0 or 1, and the other numbers are expressions of it.
+    """
+    heads, queries, kv_heads, keys = q.shape[1], q.shape[2], k.shape[1], k.shape[2]
+    group_size: Known = 1 if kv_heads == heads or kv_heads == 0 else exact_div(heads, kv_heads)
+    if not has_dense_mask_rows or k.strides[3] != 1 or v.strides[3] != 1:
+        return AttentionPartition(kv_heads, group_size)
+    is_decode = dim_min(1, MAX_DECODE_QUERIES // dim_max(queries, 1))
+    return AttentionPartition(
+        kv_heads,
+        group_size,
+        is_decode,
+        one_unless(is_decode, dim_min(group_size, DECODE_UNIT_QUERIES // dim_max(queries, 1))),
+        one_unless(is_decode, adjacent_kv_heads(k, v, kv_heads)),
+        one_unless(is_decode, dim_max(ceil_div(keys, SPLIT_KEYS), 1)),
+    )
+
+
+def adjacent_kv_heads(k: TensorView, v: TensorView, kv_heads: Known) -> Known:
+    """The number of heads of keys and values in a unit: several if rows of adjacent heads are contiguous in memory."""
+    count = MAX_UNIT_KV_HEADS
+    for tensor in (k, v):
+        size = tensor.shape[3]
+        if not isinstance(size, int) or tensor.strides[1] != size or tensor.strides[2] == size:
+            return 1
+        count = min(count, -(-MIN_RUN_FLOATS // max(size, 1)))
+    return dim_min(kv_heads, count) if kv_heads != 0 else 1
+
+
+def one_unless(condition: Known, count: Known) -> Known:
+    """`count` if the condition is 1; 1 if it is 0."""
+    return 1 + condition * (count - 1)

@@ -1,0 +1,115 @@
+"""Sliding windows over channels-last images: geometry, register tiles, units of work and kernel arguments.
+
+Shared by depthwise convolution and pooling, whose loops are in `sliding_window_emitter`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sardonyx._src.compile.kernels.channels_last.channels_last_emitter import pixel_stride
+from sardonyx._src.compile.program.step import KernelArgument
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known
+
+TILE_PIXELS = (7, 8, 6, 5, 4)  # widths of tiles by preference: most images are multiples of 7 wide
+MAX_UNROLLED_TAPS = 5  # taps of a kernel row that are unrolled
+CACHE_BUDGET_BYTES = 2**18  # of the input rows under one output row, which stay in the level-2 cache
+FEW_ROWS = 32  # output rows below which channels are split into units, too
+NUM_WINDOW_ARGUMENTS = 21  # of `sliding_window_arguments`
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingWindow:
+    """The windows of a depthwise convolution or pooling: (height, width); pads: (top, left, bottom, right)."""
+
+    kernel: tuple[int, int]
+    strides: tuple[int, int] = (1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    pads: tuple[Known, Known, Known, Known] = (0, 0, 0, 0)
+
+    @property
+    def num_taps(self) -> int:
+        return self.kernel[0] * self.kernel[1]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowTile:
+    """The register tile of a sliding-window kernel, on which it is specialized: `pixels` output pixels of one row.
+
+    taps, stride, dilation: those of a kernel row, if its taps are unrolled; else 0, and the kernel reads its arguments.
+    """
+
+    pixels: int
+    taps: int = 0
+    stride: int = 0
+    dilation: int = 0
+
+    @property
+    def is_unrolled(self) -> bool:
+        return self.taps > 0
+
+    @property
+    def columns(self) -> list[int]:
+        """The input columns that the tile reads, relative to the left column of its first window."""
+        pixels, taps = range(self.pixels), range(self.taps)
+        return sorted({p * self.stride + t * self.dilation for p in pixels for t in taps})
+
+    @property
+    def interior_columns(self) -> tuple[int, int]:
+        """The first and last column that lie inside the image for every interior tile; columns outside are masked."""
+        border = self.taps // 2 * self.dilation
+        return border, max(self.columns) - border
+
+    @property
+    def key(self) -> str:
+        """The part of the kernel's cache key for the tile."""
+        return f"{self.pixels}x{self.taps}s{self.stride}d{self.dilation}"
+
+
+def choose_window_tile(window: SlidingWindow, width: Known) -> WindowTile:
+    """The tile for output rows of `width` pixels: the one whose last tile of a row has the fewest unused pixels."""
+    pixels = TILE_PIXELS[0]
+    if isinstance(width, int):
+        pixels = min(TILE_PIXELS, key=lambda p: (-(-width // p) * p, TILE_PIXELS.index(p)))
+    taps, stride, dilation = window.kernel[1], window.strides[1], window.dilations[1]
+    if taps > MAX_UNROLLED_TAPS or stride > 2 or dilation > 2:
+        return WindowTile(pixels)
+    return WindowTile(pixels, taps, stride, dilation)
+
+
+def sliding_window_arguments(
+    x: TensorView, y: TensorView, window: SlidingWindow
+) -> tuple[KernelArgument, ...]:
+    """The leading arguments of every sliding-window kernel.  x: [N, H, W, C], y: [N, Ho, Wo, C].
+
+    Both images with their pixel strides, H, W, Ho, Wo, C, the output rows of all images, channels of a unit, the window.
+    """
+    n, height, width, channels = x.shape
+    rows = n * y.shape[1]
+    block = window_channel_block(x, rows, window)
+    return (
+        x, y, pixel_stride(x), pixel_stride(y), height, width, y.shape[1], y.shape[2], channels, rows, block,
+        *window.kernel, *window.strides, *window.dilations, *window.pads,
+    )  # fmt: skip
+
+
+def count_window_units(x: TensorView, y: TensorView, window: SlidingWindow) -> Known:
+    """The number of units of work: output rows times channel blocks."""
+    rows = x.shape[0] * y.shape[1]
+    channels, block = x.shape[3], window_channel_block(x, rows, window)
+    assert isinstance(channels, int), f"channels must be a number; got {channels}"
+    return rows * -(-channels // block)
+
+
+def window_channel_block(x: TensorView, rows: Known, window: SlidingWindow) -> int:
+    """Channels of a unit of work: all, or fewer where output rows are few or input rows exceed the cache."""
+    channels, width = x.shape[3], x.shape[2]
+    assert isinstance(channels, int), f"channels must be a number; got {channels}"
+    block = max(channels, 1)
+    if isinstance(rows, int) and rows < FEW_ROWS:
+        block = min(block, 256)
+    if isinstance(width, int):
+        cached_channels = CACHE_BUDGET_BYTES // (4 * max(width, 1) * window.kernel[0])
+        block = min(block, max(cached_channels // 64 * 64, 64))
+    return block

@@ -1,0 +1,190 @@
+"""Steps of direct convolutions as implicit GEMMs: y [N, Ho, Wo, Co] = epilogue(conv(x [N, H, W, C], weights) + bias).
+
+Rows of the GEMM are output pixels, columns are output channels; weights are constant and packed in panels.  Chooses how
+rows of the left operand are addressed: pointwise, by an indirection buffer, by an im2row buffer, or by vectors of narrow
+groups; and divides the rows into units of work.  The loop nest is in `loop_nest.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.conv.im2row import (
+    ChannelsFirstIm2rowEmitter,
+    ChannelsLastIm2rowEmitter,
+    Im2rowConvEmitter,
+)
+from sardonyx._src.compile.kernels.conv.indirection import IndirectConvEmitter
+from sardonyx._src.compile.kernels.conv.loop_nest import ConvEmitter
+from sardonyx._src.compile.kernels.conv.narrow_groups import NarrowGroupsConvEmitter
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow
+from sardonyx._src.compile.kernels.conv.pointwise import PointwiseConvEmitter
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.output import output_arguments
+from sardonyx._src.compile.kernels.gemm.register_tile import SPARE_ROWS
+from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known, ceil_div, dim_max
+
+MAX_BLOCK_TERMS = 1024  # KC, terms that are added at once: with a panel of 64 columns, 256 KB of weights
+TARGET_CONV_UNIT_ROWS = 96  # rows of a unit of work, about
+MAX_INTERLEAVED_CHANNELS = 4  # of channels-first images that are interleaved by shuffles
+TARGET_BAND_ROWS = 512  # rows of a unit of work with an im2row buffer, about
+
+
+def convolution_step(
+    x: TensorView,
+    weights: ConvWeights,
+    y: TensorView,
+    epilogue: Epilogue | None = None,
+    operands: Sequence[TensorView] = (),
+    nodes: tuple[str, ...] = (),
+) -> Step:
+    """y [N, Ho, Wo, Co] = epilogue(conv(x [N, H, W, C], weights) + bias); the size of y implies the bottom and right pads.
+
+    Channels of x must be contiguous, unless `weights.uses_im2row`: then x may have any strides, such as those of a
+    permuted [N, C, H, W].
+    """
+    return partition_step(
+        x, weights, y, partition_rows(x, y, weights), epilogue or Epilogue(), tuple(operands), nodes
+    )
+
+
+def partition_step(
+    x: TensorView,
+    weights: ConvWeights,
+    y: TensorView,
+    partition: ConvPartition,
+    epilogue: Epilogue,
+    operands: tuple[TensorView, ...],
+    nodes: tuple[str, ...],
+) -> Step:
+    """The step of a convolution whose rows are partitioned in a given way."""
+    groups, panels, taps, channels, width = (n for n in weights.panels.shape if isinstance(n, int))
+    indirection_bytes = (
+        0
+        if partition.emitter is PointwiseConvEmitter
+        else ceil_div((partition.group_rows + SPARE_ROWS) * taps, 8) * 64
+    )
+    partial_floats, zero_floats = (partition.group_rows + SPARE_ROWS) * width, groups * max(channels, width)
+    return Step(
+        kernel=conv_kernel(partition.emitter, weights.tile.vectors, epilogue, *partition.options),
+        args=(
+            *(x, weights.panels, weights.bias, taps, channels, weights.columns, groups, panels),
+            *(partition.total_rows, partition.group_rows, *reduction_block_sizes(taps, channels)),
+            *partition.sizes,
+            *output_arguments(y, epilogue, operands),
+        ),
+        units=partition.num_groups * groups * panels,
+        reads=(x, weights.panels, weights.bias, *operands),
+        writes=(y,),
+        flops=partition.total_rows * groups * weights.columns * taps * channels * 2,
+        bytes_accessed=x.nbytes + weights.panels.nbytes + y.nbytes,
+        scratch=indirection_bytes + ceil_div(partial_floats + zero_floats + partition.band_floats, 2) * 8,
+        nodes=nodes,
+    )
+
+
+def conv_kernel(emitter_class: type[ConvEmitter], vectors: int, epilogue: Epilogue, *options: int) -> Kernel:
+    """The kernel of an emitter class, specialized on its options."""
+
+    def source(name: str, target: Target) -> str:
+        emitter = emitter_class(vectors, epilogue, target, *options)
+        emitter.emit_units()
+        return emitter.build_module(name)
+
+    key_parts = (emitter_class.variant, vectors, *options)
+    return Kernel(f"convolution_{'_'.join(map(str, key_parts))}:{epilogue.key}", source)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvPartition:
+    """How the rows of a convolution are divided into groups, the units of work, and how their inputs are addressed."""
+
+    emitter: type[ConvEmitter]
+    total_rows: Known
+    group_rows: Known
+    num_groups: Known
+    sizes: tuple[KernelArgument, ...]  # for the emitter's `extra_sizes`
+    band_floats: Known = 0  # of the im2row buffer
+    options: tuple[int, ...] = ()  # that the kernel is specialized on
+
+
+def partition_rows(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPartition:
+    """Groups of rows for the addressing that the weights and the strides of x allow."""
+    if weights.uses_im2row:
+        return partition_bands(x, y, weights)
+    channels = x.shape[3]
+    assert x.strides[3] == 1 or channels == 1, f"channels of x must be contiguous; got {x}"
+    total_rows = y.shape[0] * y.shape[1] * y.shape[2]
+    group_rows = rows_per_unit(total_rows, weights.tile.rows, TARGET_CONV_UNIT_ROWS)
+    rows = (total_rows, group_rows, ceil_div(total_rows, group_rows))
+    window_sizes = window_arguments(x, y.shape[1:3], weights.window)
+    if weights.narrow_channels:
+        return ConvPartition(NarrowGroupsConvEmitter, *rows, window_sizes, options=(weights.narrow_channels,))
+    if weights.window.is_pointwise and x.row_stride is not None and x.shape[:3] == y.shape[:3]:
+        return ConvPartition(PointwiseConvEmitter, *rows, (x.row_stride,))
+    return ConvPartition(IndirectConvEmitter, *rows, window_sizes)
+
+
+def partition_bands(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPartition:
+    """Groups of whole output lines, each with an im2row buffer of its own."""
+    window, channels = weights.window, x.shape[3]
+    band_lines = lines_per_band(y.shape[1], y.shape[2])
+    width = dim_max((y.shape[2] - 1) * window.strides[1] + window.kernel[1], 0)
+    height = (band_lines - 1) * window.strides[0] + (window.kernel[0] - 1) * window.dilations[0] + 1
+    sizes = (*window_arguments(x, y.shape[1:3], window), channels, x.strides[3], band_lines, width, height)
+    num_bands = y.shape[0] * ceil_div(y.shape[1], band_lines)
+    emitter_class, options = choose_im2row_emitter(x)
+    total_rows = y.shape[0] * y.shape[1] * y.shape[2]
+    return ConvPartition(
+        emitter_class,
+        total_rows,
+        y.shape[2] * band_lines,
+        num_bands,
+        sizes,
+        width * height * channels,
+        options,
+    )
+
+
+def choose_im2row_emitter(x: TensorView) -> tuple[type[Im2rowConvEmitter], tuple[int, ...]]:
+    """The emitter that copies images of x's layout, and its options."""
+    channels, (_, _, pixel, channel) = x.shape[3], x.strides
+    if pixel == channels and (channel == 1 or channels == 1):
+        return ChannelsLastIm2rowEmitter, ()
+    if pixel == 1 and isinstance(channels, int) and channels <= MAX_INTERLEAVED_CHANNELS:
+        return ChannelsFirstIm2rowEmitter, (channels,)
+    return Im2rowConvEmitter, ()
+
+
+def window_arguments(
+    x: TensorView, size: tuple[Known, ...], window: ConvWindow
+) -> tuple[KernelArgument, ...]:
+    """The arguments `WINDOW_SIZES` for an output of height and width `size`."""
+    return (
+        *(x.shape[1], x.shape[2], *size),
+        *(*window.kernel, *window.strides, *window.dilations, *window.pads),
+        *x.strides[:3],
+    )
+
+
+def lines_per_band(height: Known, width: Known) -> int:
+    """The output lines of a unit of work: about TARGET_BAND_ROWS pixels, and the same number of lines in each unit."""
+    lines = max(1, TARGET_BAND_ROWS // max(width, 1)) if isinstance(width, int) else 4
+    if not isinstance(height, int):
+        return lines
+    bands = max(1, -(-height // lines))
+    return max(1, -(-height // bands))
+
+
+def reduction_block_sizes(taps: int, channels: int) -> tuple[int, int]:
+    """The taps and channels of a reduction block: several taps with all channels, or an equal part of one tap's."""
+    if channels * 2 <= MAX_BLOCK_TERMS:
+        count = max(1, -(-taps * channels // MAX_BLOCK_TERMS))
+        return max(1, -(-taps // count)), max(1, channels)
+    count = -(-channels // MAX_BLOCK_TERMS)
+    return 1, -(-channels // count)

@@ -1,0 +1,103 @@
+"""Packed constant operands of a convolution: weights and bias in panels, and the geometry of its window.
+
+Weights [columns, channels / groups, height, width] become panels [groups, panels, taps, channels, NR], with a tap for each
+position of the window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
+from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.tensors import Array
+
+MAX_IM2ROW_CHANNELS = 8  # of the input of a convolution with an im2row buffer
+
+
+@dataclass(frozen=True, slots=True)
+class ConvWindow:
+    """The window of a convolution: each field is (height, width), but pads are (top, left)."""
+
+    kernel: tuple[int, int] = (1, 1)
+    strides: tuple[int, int] = (1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    pads: tuple[int, int] = (0, 0)
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether it is 1x1, with stride 1 and no padding before the image."""
+        return self.kernel == (1, 1) and self.strides == (1, 1) and self.pads == (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvWeights:
+    """The packed constants of a convolution, and the way its input is addressed.
+
+    panels: [groups, panels, taps, channels, width]; with `uses_im2row`, taps are the lines of the window, and channels
+    are the terms (pixel, channel) of a line.  bias: [groups, panels, width].  columns: output channels of a group.
+    narrow_channels: channels per group if several groups share a vector (`narrow_groups.py`); such a vector then counts
+    as one group.  0 otherwise.
+    """
+
+    window: ConvWindow
+    tile: RegisterTile
+    panels: TensorView
+    bias: TensorView
+    columns: int
+    uses_im2row: bool
+    narrow_channels: int = 0
+
+
+def pack_conv_weights(
+    weights: Array,
+    bias: Array | None,
+    window: ConvWindow,
+    target: Target,
+    groups: int = 1,
+    *,
+    indirect_only: bool = False,
+) -> ConvWeights:
+    """Packs weights [columns, channels / groups, height, width] and bias [columns] of a convolution.
+
+    indirect_only: for kernels that address their input by an indirection buffer in any case.
+    """
+    total, channels, height, width = weights.shape
+    narrow_channels = 0 if indirect_only or not can_share_vectors(weights, groups, target.lanes) else channels
+    if narrow_channels:
+        groups = total // target.lanes
+    columns = total // groups
+    tile = choose_tile(columns, target.lanes, target.registers)
+    group_biases = (np.zeros(total, np.float32) if bias is None else bias).reshape(groups, columns)
+    uses_im2row = not indirect_only and not narrow_channels and can_use_im2row(channels, window, groups)
+    taps = weights.reshape(groups, columns, channels, height, width).transpose(0, 3, 4, 2, 1)
+    shape = (height, width * channels) if uses_im2row else (height * width, channels)
+    panels = make_lazy_panels(taps.reshape(groups, *shape, columns), tile)
+    biases = np.stack([pack_bias(group_bias, tile) for group_bias in group_biases])
+    return ConvWeights(
+        window,
+        tile,
+        make_constant(panels, "weights"),
+        make_constant(biases, "bias"),
+        columns,
+        uses_im2row,
+        narrow_channels,
+    )
+
+
+def can_share_vectors(weights: Array, groups: int, lanes: int) -> bool:
+    """Whether whole groups, of as many input as output channels, fill vectors of `lanes` channels."""
+    total, channels = len(weights), int(weights.shape[1])
+    fits = lanes % max(channels, 1) == 0 and total % lanes == 0
+    return fits and 1 < channels < lanes and total == groups * channels
+
+
+def can_use_im2row(channels: int, window: ConvWindow, groups: int) -> bool:
+    """Whether lines of the window are contiguous in an im2row buffer, and short otherwise: few channels, several pixels."""
+    return (
+        groups == 1 and channels <= MAX_IM2ROW_CHANNELS and window.kernel[1] > 1 and window.dilations[1] == 1
+    )

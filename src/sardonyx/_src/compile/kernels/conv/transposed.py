@@ -1,0 +1,137 @@
+"""Transposed convolution as one stride-1 convolution per output phase; the phases' outputs interleave.
+
+Along an axis, output pixel o reads input pixel i through tap t if o = i * stride - pad + t * dilation.  Output pixels
+with the same o mod stride, a phase, use the same taps, and along them i advances by one, as in an ordinary convolution.
+There are stride_y * stride_x phases, each a step; weights of each phase are packed as [groups, panels, taps, channels, NR].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.conv.convolution import (
+    TARGET_CONV_UNIT_ROWS,
+    ConvPartition,
+    partition_step,
+    window_arguments,
+)
+from sardonyx._src.compile.kernels.conv.indirection import WINDOW_SIZES, IndirectConvEmitter
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import ceil_div, dim_max
+from sardonyx._src.ir.tensors import Array
+
+
+class PhaseConvEmitter(IndirectConvEmitter):
+    """Emits the indirect convolution of a phase; its pixel (y, x) is output pixel first + y * y_step + x * x_step."""
+
+    variant = "phases"
+
+    extra_sizes = (*WINDOW_SIZES, "first", "image_step", "y_step", "x_step")
+
+    def result_row(self, row: LLVMValue) -> LLVMValue:
+        size = self.sizes
+        line, x = self.udivmod(row, size["out_width"])
+        image, y = self.udivmod(line, size["out_height"])
+        return size["first"] + image * size["image_step"] + y * size["y_step"] + x * size["x_step"]
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseTaps:
+    """The taps of a phase along one axis, in the order of their input pixels; dilation and padding of its convolution."""
+
+    taps: tuple[int, ...]
+    dilation: int
+    pad: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPhase:
+    """An output phase: the pixels (y + i * strides[0], x + j * strides[1]), and the weights of their convolution."""
+
+    y: int
+    x: int
+    strides: tuple[int, int]
+    weights: ConvWeights
+
+
+def pack_transposed_weights(
+    weights: Array, bias: Array | None, window: ConvWindow, target: Target, groups: int = 1
+) -> tuple[OutputPhase, ...]:
+    """Packs weights [channels, columns / groups, height, width] and bias [columns], split by output phase."""
+    channels, columns, height, width = weights.shape
+    grouped = weights.reshape(groups, channels // groups, columns, height, width).swapaxes(1, 2)
+    forward = grouped.reshape(groups * columns, channels // groups, height, width)
+    vertical_taps = [choose_phase_taps(window, 0, phase) for phase in range(window.strides[0])]
+    horizontal_taps = [choose_phase_taps(window, 1, phase) for phase in range(window.strides[1])]
+    phases = []
+    for y, vertical in enumerate(vertical_taps):
+        for x, horizontal in enumerate(horizontal_taps):
+            phase_weights = forward[:, :, np.array(vertical.taps, int)][
+                :, :, :, np.array(horizontal.taps, int)
+            ]
+            phase_window = ConvWindow(
+                (len(vertical.taps), len(horizontal.taps)),
+                dilations=(vertical.dilation, horizontal.dilation),
+                pads=(vertical.pad, horizontal.pad),
+            )
+            packed = pack_conv_weights(phase_weights, bias, phase_window, target, groups, indirect_only=True)
+            phases.append(OutputPhase(y, x, window.strides, packed))
+    return tuple(phases)
+
+
+def choose_phase_taps(window: ConvWindow, axis: int, phase: int) -> PhaseTaps:
+    """The taps t for which phase + pad - t * dilation is divisible by the stride, in descending order."""
+    stride, dilation = window.strides[axis], window.dilations[axis]
+    start = phase + window.pads[axis]
+    taps = tuple(t for t in reversed(range(window.kernel[axis])) if (start - t * dilation) % stride == 0)
+    first = (start - taps[0] * dilation) // stride if taps else 0
+    return PhaseTaps(taps, dilation // gcd(stride, dilation), -first)
+
+
+def transposed_convolution_steps(
+    x: TensorView,
+    phases: Sequence[OutputPhase],
+    y: TensorView,
+    epilogue: Epilogue | None = None,
+    operands: Sequence[TensorView] = (),
+    nodes: tuple[str, ...] = (),
+) -> list[Step]:
+    """y [N, Ho, Wo, Co] = epilogue(transposed convolution of x [N, H, W, C] + bias), a step for each phase.
+
+    Channels of x must be contiguous; the shape of y defines the output padding.
+    """
+    assert x.strides[3] == 1 or x.shape[3] == 1, f"channels of x must be contiguous; got {x}"
+    return [phase_step(x, phase, y, epilogue or Epilogue(), tuple(operands), nodes) for phase in phases]
+
+
+def phase_step(
+    x: TensorView,
+    phase: OutputPhase,
+    y: TensorView,
+    epilogue: Epilogue,
+    operands: tuple[TensorView, ...],
+    nodes: tuple[str, ...],
+) -> Step:
+    """The step that computes the pixels of one phase."""
+    weights, (stride_y, stride_x) = phase.weights, phase.strides
+    images, height, width, _ = y.shape
+    size = tuple(
+        dim_max(ceil_div(total - first, stride), 0)
+        for total, first, stride in ((height, phase.y, stride_y), (width, phase.x, stride_x))
+    )
+    total = images * size[0] * size[1]
+    rows = rows_per_unit(total, weights.tile.rows, TARGET_CONV_UNIT_ROWS)
+    output_strides = (phase.y * width + phase.x, height * width, width * stride_y, stride_x)
+    sizes = (*window_arguments(x, size, weights.window), *output_strides)
+    partition = ConvPartition(PhaseConvEmitter, total, rows, ceil_div(total, rows), sizes)
+    return partition_step(x, weights, y, partition, epilogue, operands, nodes)

@@ -1,0 +1,33 @@
+"""Fill and Tile as copies from broadcast views: a source with strides of 0 is read repeatedly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+
+from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.tensors import Array
+
+
+def fill_step(y: TensorView, value: Array, nodes: tuple[str, ...] = ()) -> Step:
+    """y = value everywhere; value: one element, of the type of y."""
+    assert value.size == 1, f"the fill value must have one element; got {value.size}"
+    constant = Buffer("constant", value.nbytes, "fill", value)
+    return copy_step(TensorView(y.dtype, y.shape, (0,) * y.rank, constant), y, nodes)
+
+
+def tile_step(x: TensorView, y: TensorView, repeats: Sequence[Known], nodes: tuple[str, ...] = ()) -> Step:
+    """y = x repeated `repeats[d]` times along each dim d.
+
+    Each dim of y is viewed as two dims, [repeats, size], of which x has the first with stride 0.
+    """
+    dims = list(zip(repeats, x.shape, y.strides, strict=True))
+    shape = tuple(chain.from_iterable((times, size) for times, size, _ in dims))
+    y_strides = tuple(chain.from_iterable((size * stride, stride) for _, size, stride in dims))
+    x_strides = tuple(chain.from_iterable((0, stride) for stride in x.strides))
+    source = replace(x, shape=shape, strides=x_strides)
+    return copy_step(source, replace(y, shape=shape, strides=y_strides), nodes)

@@ -1,0 +1,129 @@
+"""Pad as a sequence of copies and fills of slices of y.
+
+Constant mode fills the border slab by slab and copies x into the interior.  The other modes copy x into the interior,
+then extend it axis by axis by copies of slices of y itself: reversed for "reflect", with stride 0 for "edge".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.kernels.data_movement.fill import fill_step
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known, known_ge
+from sardonyx._src.ir.tensors import Array
+
+PadMode = Literal["constant", "reflect", "edge", "wrap"]
+SizePredicate: TypeAlias = Callable[[Known, Known], bool]
+
+
+def is_provably_ge(size: Known, minimum: Known) -> bool:
+    return known_ge(size, minimum) is True
+
+
+def pad_steps(
+    x: TensorView,
+    y: TensorView,
+    before: Sequence[Known],
+    mode: PadMode,
+    value: Array,
+    nodes: tuple[str, ...] = (),
+    is_ge: SizePredicate = is_provably_ge,
+) -> list[Step] | None:
+    """y = x after `before` entries of each axis; the rest of y is the border, which has `value` in constant mode.
+
+    Negative pads crop, in constant mode only.  x and y do not overlap.  is_ge: whether a size is at least another one; a
+    lowering may guard unproved relations.  None if the sign of a pad is unknown, or a border is larger than its source.
+    """
+    after = [total - size - lead for total, size, lead in zip(y.shape, x.shape, before, strict=True)]
+    pads = list(zip(before, after, strict=True))
+    if any(sign is None for pair in pads for sign in map(pad_sign, pair)):
+        return None
+    if mode == "constant":
+        return constant_pad_steps(x, y, pads, value, nodes)
+    sized_pads = zip(x.shape, pads, strict=True)
+    if not all(has_padding_source(mode, size, pad, is_ge) for size, pair in sized_pads for pad in pair):
+        return None
+    return border_pad_steps(x, y, pads, mode, nodes)
+
+
+def pad_sign(pad: Known) -> int | None:
+    """1 for a pad >= 0, -1 for a negative one; None if that is unknown."""
+    is_ge = known_ge(pad, 0)
+    return None if is_ge is None else 1 if is_ge else -1
+
+
+def slice_axis(tensor: TensorView, axis: int, first: Known, size: Known, step: Known = 1) -> TensorView:
+    """`size` entries of an axis, from `first` on with a step."""
+    stride = tensor.strides[axis]
+    shape = (*tensor.shape[:axis], size, *tensor.shape[axis + 1 :])
+    strides = (*tensor.strides[:axis], stride * step, *tensor.strides[axis + 1 :])
+    return replace(tensor, shape=shape, strides=strides, offset=tensor.offset + first * stride)
+
+
+def constant_pad_steps(
+    x: TensorView, y: TensorView, pads: list[tuple[Known, Known]], value: Array, nodes: tuple[str, ...]
+) -> list[Step] | None:
+    """Fills two slabs for each axis, each within the region that the axes before leave, and copies x."""
+    steps: list[Step] = []
+    for axis, (before, after) in enumerate(pads):
+        size = x.shape[axis]
+        if pad_sign(before) == -1:
+            x, size, before = slice_axis(x, axis, -before, size + before), size + before, 0
+        if pad_sign(after) == -1:
+            x, size, after = slice_axis(x, axis, 0, size + after), size + after, 0
+        if known_ge(size, 0) is not True:
+            return None  # both sides crop, possibly more than the whole axis
+        for first, count in ((0, before), (before + size, after)):
+            if count != 0:
+                steps.append(fill_step(slice_axis(y, axis, first, count), value, nodes))
+        y = slice_axis(y, axis, before, size)
+    return [*steps, copy_step(x, y, nodes)]
+
+
+def has_padding_source(mode: PadMode, size: Known, pad: Known, is_ge: SizePredicate) -> bool:
+    """Whether an axis is large enough to supply the entries of a pad."""
+    if pad == 0:
+        return True
+    minimum = {"edge": 1, "reflect": pad + 1, "wrap": pad}[mode]
+    return pad_sign(pad) == 1 and is_ge(size, minimum)
+
+
+def border_pad_steps(
+    x: TensorView, y: TensorView, pads: list[tuple[Known, Known]], mode: PadMode, nodes: tuple[str, ...]
+) -> list[Step]:
+    """Copies x into the interior, then extends the written region along one axis after the other."""
+    interior = y
+    for axis, (before, _) in enumerate(pads):
+        interior = slice_axis(interior, axis, before, x.shape[axis])
+    steps = [copy_step(x, interior, nodes)]
+    for axis, (before, after) in enumerate(pads):
+        size = x.shape[axis]
+        extended = replace(interior, offset=interior.offset - before * interior.strides[axis])
+        for first, count, source, step in (
+            (0, before, *leading_source(mode, before, size)),
+            (before + size, after, *trailing_source(mode, before + size, size)),
+        ):
+            if count != 0:
+                border = slice_axis(extended, axis, first, count)
+                steps.append(copy_step(slice_axis(extended, axis, source, count, step), border, nodes))
+        interior = slice_axis(extended, axis, 0, y.shape[axis])
+    return steps
+
+
+def leading_source(mode: PadMode, before: Known, size: Known) -> tuple[Known, Known]:
+    """The entry that entry 0 of an axis is copied from, and the step from there to the source of the next one."""
+    if mode == "edge":
+        return before, 0
+    return (2 * before, -1) if mode == "reflect" else (size, 1)
+
+
+def trailing_source(mode: PadMode, end: Known, size: Known) -> tuple[Known, Known]:
+    """The same for the first entry after the interior, at index `end`."""
+    if mode == "edge":
+        return end - 1, 0
+    return (end - 2, -1) if mode == "reflect" else (end - size, 1)

@@ -1,0 +1,125 @@
+"""Arithmetic, comparison, cast and normalization operators as scalar expressions."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
+from sardonyx._src.compile.codegen.emit_expressions import is_untyped
+from sardonyx._src.compile.codegen.expressions import Apply, Cast, Number, Scalar
+from sardonyx._src.compile.kernels.elementwise.operator_call import OperatorCall, ScalarRule, apply
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+
+
+def fold_rule(op: str) -> ScalarRule:
+    """The rule of a variadic operator: a left fold of its inputs by a binary operation."""
+    return lambda call: reduce(lambda a, b: Apply(op, (a, b)), call.inputs)
+
+
+def swapped_rule(op: str) -> ScalarRule:
+    """The rule of a binary operator that is an operation with its operands swapped: a > b is b < a."""
+    return lambda call: Apply(op, call.inputs[::-1])
+
+
+def mean(call: OperatorCall) -> Scalar | None:
+    return apply("div", reduce(lambda a, b: apply("add", a, b), call.inputs), len(call.inputs))
+
+
+def div(call: OperatorCall) -> Scalar | None:
+    """Integers only by a nonzero constant: division by zero is an error, which kernels cannot raise."""
+    is_unsafe = call.dtype.is_integer and not is_nonzero_constant(call.inputs[1])
+    return None if is_unsafe else Apply("div", call.inputs)
+
+
+def mod(call: OperatorCall) -> Scalar | None:
+    """Integers only by a nonzero constant, as in `div`."""
+    if call.dtype.is_integer and not is_nonzero_constant(call.inputs[1]):
+        return None
+    return Apply("fmod" if call.attributes["fmod"] else "mod", call.inputs)
+
+
+def is_nonzero_constant(value: Scalar) -> bool:
+    return isinstance(value, Number) and value.value != 0
+
+
+def pow(call: OperatorCall) -> Scalar | None:
+    """Small constant exponents become multiplications; other powers are a function of fp32."""
+    (x, y), dtype = call.inputs, call.dtype
+    if isinstance(y, Number):
+        product = constant_power(x, y.value, call)
+        if product is not None or dtype.is_integer:
+            return product
+    is_float = dtype is DataType.FLOAT and (isinstance(y, Number) or call.types[1] is DataType.FLOAT)
+    return apply("pow", x, y) if is_float else None
+
+
+def constant_power(x: Scalar, exponent: float, call: OperatorCall) -> Scalar | None:
+    """x to the power of -1, 0.5, 1, 2 or 3 without the pow function; None for other exponents."""
+    if call.dtype.is_integer and not (call.types[1] is not None and call.types[1].is_integer):
+        return None  # The reference computes it in floats, and can fail to convert the result.
+    if exponent == 1:
+        return x
+    if exponent == 2:
+        return apply("mul", x, x)
+    if exponent == 3:
+        return apply("mul", apply("mul", x, x), x)
+    if call.dtype.is_integer:
+        return None
+    return apply({-1: "reciprocal", 0.5: "sqrt"}[exponent], x) if exponent in (-1, 0.5) else None
+
+
+def where(call: OperatorCall) -> Scalar:
+    condition, x, y = call.inputs
+    dtype = call.types[1]
+    if dtype is not None and is_untyped(x) and is_untyped(y):
+        x = Cast(dtype, x)
+    return Apply("where", (condition, x, y))
+
+
+def cast(call: OperatorCall) -> Scalar | None:
+    to = call.attributes["to"]
+    assert isinstance(to, int), f"attribute to of Cast must be an integer; got {to!r}"
+    dtype = DataType.from_number(to)
+    if dtype not in LLVM_ELEMENTS or (call.dtype.is_float and dtype is DataType.UINT64):
+        return None
+    return call.x if dtype is call.dtype else Cast(dtype, call.x)
+
+
+def identity(call: OperatorCall) -> Scalar:
+    return call.x
+
+
+def is_inf(call: OperatorCall) -> Scalar:
+    x, positive, negative = call.x, call.attributes["detect_positive"], call.attributes["detect_negative"]
+    if positive and negative:
+        return apply("isinf", x)
+    if positive or negative:
+        return apply("eq", x, math.inf if positive else -math.inf)
+    return apply("lt", x, x)  # always false
+
+
+def batch_normalization(call: OperatorCall) -> Scalar | None:
+    """Inference of x, scale, bias, mean and variance, which the caller broadcasts along the channels.
+
+    The four parameters may be replaced by the two of `fold_normalization`.
+    """
+    if call.attributes.get("training_mode"):
+        return None
+    if len(call.inputs) == 3:
+        return Apply("fma", call.inputs)
+    x, scale, bias, mean, variance = call.inputs
+    factor = apply("div", scale, apply("sqrt", apply("add", variance, call.number_attribute("epsilon"))))
+    return apply("add", apply("mul", apply("sub", x, mean), factor), bias)
+
+
+def fold_normalization(
+    scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float
+) -> tuple[Array, Array]:
+    """The fp32 factor and addend with which BatchNormalization is x * factor + addend."""
+    scale, bias, mean, variance = (a.astype(np.float64) for a in (scale, bias, mean, variance))
+    factor = scale / np.sqrt(variance + epsilon)
+    return factor.astype(np.float32), (bias - mean * factor).astype(np.float32)

@@ -1,0 +1,48 @@
+"""Specialization key of elementwise kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.canonical_text import canonical_text
+from sardonyx._src.compile.codegen.expressions import Scalar
+from sardonyx._src.compile.kernels.elementwise.iteration_space import AccessPattern
+from sardonyx._src.dtypes import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class ElementwiseOperand:
+    """The element type of a tensor, and how it is accessed along a row."""
+
+    dtype: DataType
+    access: AccessPattern
+
+    def __str__(self) -> str:
+        return f"{self.dtype.text}.{self.access}"
+
+
+@dataclass(frozen=True, slots=True)
+class ElementwiseVariant:
+    """What a kernel is specialized on: expressions, element types and access patterns, but no sizes.
+
+    values: an expression for each output, of the inputs `i0`, `i1`, ...  rank: the number of dims outside of a row.
+
+    The kernel's arguments: pointers to outputs and inputs; the length of a row; the number of rows, and of rows in a unit
+    of work; the dims outside of a row, except the first; the strides of each tensor along all dims outside of a row; the
+    strides along the row of tensors whose access pattern is "far".
+    """
+
+    values: tuple[Scalar, ...]
+    outputs: tuple[ElementwiseOperand, ...]
+    inputs: tuple[ElementwiseOperand, ...]
+    rank: int
+
+    @property
+    def operands(self) -> tuple[ElementwiseOperand, ...]:
+        return self.outputs + self.inputs
+
+    @property
+    def key(self) -> str:
+        """The kernel's cache key: complete, and linear in the size of the expression DAG."""
+        types = ",".join(map(str, self.outputs)) + "<-" + ",".join(map(str, self.inputs))
+        return f"elementwise/{self.rank} {types} {canonical_text(self.values)}"

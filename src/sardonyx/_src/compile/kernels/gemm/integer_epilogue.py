@@ -1,0 +1,35 @@
+"""Epilogues of integer GEMMs and convolutions: expressions of int32 sums, with operands and results of any element type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_key
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.dtypes import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerEpilogue(Epilogue):
+    """An epilogue with element types.
+
+    operand_types: of the operands.  result_dtype: of the output.  row_operands: the indices of operands with one element
+    for each row, whose layout is "matrix" (see `expand_row_vector`).
+    """
+
+    operand_types: tuple[DataType, ...] = ()
+    result_dtype: DataType = DataType.INT32
+    row_operands: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> str:
+        types = ",".join(dtype.text for dtype in self.operand_types)
+        return (
+            f"{epilogue_key(self)}:{types}:{self.result_dtype.text}:{','.join(map(str, self.row_operands))}"
+        )
+
+
+def expand_row_vector(vector: TensorView, result: TensorView) -> TensorView:
+    """A vector with one element for each row of a result as a matrix of its shape, of which only column 0 exists."""
+    assert vector.shape == result.shape[:-1], f"shape must be {result.shape[:-1]}; got {vector.shape}"
+    return replace(vector, shape=result.shape, strides=(*vector.strides, 1))

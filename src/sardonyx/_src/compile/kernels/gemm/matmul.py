@@ -1,0 +1,186 @@
+"""Steps of a batched float32 GEMM, y = epilogue(a @ b + bias), with a packed right operand.
+
+Chooses the kernel's specialization, collapses the batch and the rows of A into at most three loop axes, and divides the
+rows into units of work: a unit is a group of rows by one panel of B.  The loop nest is in `loop_nest.py`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain
+
+from sardonyx._src.compile.codegen.builder import Element
+from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENTS
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.axes import (
+    Axis,
+    broadcast_axes,
+    broadcast_stride,
+    coalesce_axes,
+    pad_to_pair,
+    shift_view,
+    split_leading_axes,
+)
+from sardonyx._src.compile.kernels.gemm.loop_nest import MatmulEmitter
+from sardonyx._src.compile.kernels.gemm.panels import Panels
+from sardonyx._src.compile.kernels.gemm.register_tile import SPARE_ROWS
+from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Known, ceil_div
+
+TARGET_UNIT_ROWS = 48  # rows of a unit of work, about
+K_BLOCK = 512  # KC, terms of a sum that are added at once: with a panel of 64 columns, 128 KB of B
+
+
+def matmul_steps(
+    a: TensorView,
+    b: Panels,
+    y: TensorView,
+    *,
+    bias: TensorView | None = None,
+    epilogue: Epilogue | None = None,
+    operands: tuple[TensorView, ...] = (),
+) -> list[Step]:
+    """y [..., M, N] = epilogue(a [..., M, K] @ b [..., K, N] + bias), with batches broadcast to that of y.
+
+    a has any strides; rows of y and of the epilogue's matrices are contiguous.  bias: [panels, width], as of
+    `packing.pack_bias`.  operands: of the epilogue; a matrix is broadcast to y in all dims but the last.
+    One step if two axes describe the batch; otherwise a step for each index of the further axes.
+    """
+    epilogue = epilogue or Epilogue()
+    matrices = epilogue_matrices(y, epilogue, operands)
+    return [
+        matmul_step([a, b.tensor, y, *matrices], offsets, axes_left, b, bias, epilogue, operands)
+        for offsets, axes_left in split_leading_axes(loop_axes(a, (b.tensor, 3), y, matrices), 3)
+    ]
+
+
+def epilogue_matrices(
+    y: TensorView, epilogue: Epilogue, operands: tuple[TensorView, ...]
+) -> list[TensorView]:
+    """The matrix operands of an epilogue, after a check that their rows, and those of y, are contiguous."""
+    matrices = [o for layout, o in zip(epilogue.operand_layouts, operands, strict=True) if layout == "matrix"]
+    for matrix in (y, *matrices):
+        is_dense = matrix.strides[-1] == 1 or matrix.shape[-1] == 1
+        assert matrix.shape[-1] == y.shape[-1] and is_dense, (
+            f"rows of {matrix} must be contiguous, as long as those of {y}"
+        )
+    return matrices
+
+
+def loop_axes(
+    a: TensorView, b: tuple[TensorView, int], y: TensorView, matrices: list[TensorView]
+) -> list[Axis]:
+    """The coalesced axes of the batch and, last, of the rows, along which B does not move.
+
+    Strides are those of a, b, y and the matrices.  b: with the number of its trailing dims.
+    """
+    batch = broadcast_axes(y.shape[:-2], ((a, 2), b, (y, 2), *((m, 2) for m in matrices)))
+    rows = Axis(
+        y.shape[-2],
+        (broadcast_stride(a, 2), 0, broadcast_stride(y, 2), *(broadcast_stride(m, 2) for m in matrices)),
+    )
+    axes = coalesce_axes([*batch, rows])
+    if not axes or axes[-1].strides[1] != 0:
+        axes.append(Axis(1, (0,) * len(rows.strides)))
+    return axes
+
+
+def matmul_step(
+    tensors: list[TensorView],
+    offsets: tuple[Known, ...],
+    axes_left: list[Axis],
+    b: Panels,
+    bias: TensorView | None,
+    epilogue: Epilogue,
+    operands: tuple[TensorView, ...],
+) -> Step:
+    """The step for two batch axes and one of rows; offsets: where in its buffer each of the tensors begins."""
+    a, panels, y, *matrices = (shift_view(t, c) for t, c in zip(tensors, offsets, strict=True))
+    *batch, rows = axes_left
+    outer, inner = pad_to_pair(batch, len(offsets))
+    k, columns, unit_rows = b.k, b.columns, rows_per_unit(rows.size, b.tile.rows, TARGET_UNIT_ROWS)
+    units_per_panel, items = ceil_div(rows.size, unit_rows), outer.size * inner.size
+    biases = () if bias is None else (bias,)
+    a_step = a.strides[-1] if a.shape[-1] != 1 else 1
+    batch_strides = chain.from_iterable(zip(outer.strides[:3], inner.strides[:3], strict=True))
+    sizes = (
+        rows.size,
+        columns,
+        k,
+        b.num_panels,
+        unit_rows,
+        units_per_panel,
+        K_BLOCK,
+        inner.size,
+        rows.strides[0],
+        a_step,
+        *batch_strides,
+    )
+    matrix_args = iter(zip(matrices, rows.strides[3:], strict=True))
+    operand_args = (
+        (o,) if layout != "matrix" else next(matrix_args)
+        for layout, o in zip(epilogue.operand_layouts, operands, strict=True)
+    )
+    matrix_strides = chain.from_iterable(zip(outer.strides[3:], inner.strides[3:], strict=True))
+    args: tuple[KernelArgument, ...] = (
+        *(a, panels, *biases, *sizes),
+        *(y, rows.strides[2], *chain.from_iterable(operand_args), *matrix_strides),
+    )
+    return Step(
+        kernel=matmul_kernel(
+            b.tile.vectors, epilogue, panels.dtype, has_bias=bias is not None, has_strided_a=a_step != 1
+        ),
+        args=args,
+        units=items * b.num_panels * units_per_panel,
+        reads=(a, panels, *biases, *operands),
+        writes=(y,),
+        flops=items * rows.size * columns * k * 2,
+        bytes_accessed=((rows.size * k + rows.size * columns) * 4 + k * columns * element_bytes(panels.dtype))
+        * items,
+        scratch=(unit_rows + SPARE_ROWS) * b.tile.width * 4,
+    )
+
+
+def matmul_kernel(
+    vectors: int, epilogue: Epilogue, dtype: DataType, *, has_bias: bool, has_strided_a: bool
+) -> Kernel:
+    """The kernel specialized on the panel's width and element type `dtype`, the epilogue, a bias and a strided A."""
+    key_parts = [
+        "matmul_f32",
+        str(vectors),
+        *(["bias"] if has_bias else []),
+        *(["strided"] if has_strided_a else []),
+    ]
+    half = LLVM_ELEMENTS[dtype] if dtype in HALF_TYPES else None
+    key_parts += [] if half is None else [half]
+    source = partial(
+        matmul_module,
+        vectors=vectors,
+        epilogue=epilogue,
+        half=half,
+        has_bias=has_bias,
+        has_strided_a=has_strided_a,
+    )
+    return Kernel(f"{'_'.join(key_parts)}:{epilogue.key}", source)
+
+
+def matmul_module(
+    name: str,
+    target: Target,
+    *,
+    vectors: int,
+    epilogue: Epilogue,
+    half: Element | None,
+    has_bias: bool,
+    has_strided_a: bool,
+) -> str:
+    """The LLVM module of the kernel."""
+    emitter = MatmulEmitter(
+        vectors, epilogue, target, half_type=half, has_bias=has_bias, has_strided_a=has_strided_a
+    )
+    emitter.emit_units()
+    return emitter.build_module(name)

@@ -1,0 +1,107 @@
+"""Reductions along any set of axes: builds the step; `reduce_codegen` emits the kernels.
+
+If a dim that is kept is contiguous in x and y, adjacent results share a vector (reduction by columns); otherwise lanes
+hold elements of one row and are combined at the end (reduction by rows).
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.reductions.reduce_codegen import (
+    ColumnReduceEmitter,
+    ReduceVariant,
+    RowReduceEmitter,
+)
+from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, ReduceOp, find_reducer
+from sardonyx._src.compile.kernels.reductions.row_emitter import BLOCK_COLUMNS, num_units, rows_per_unit
+from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.ir.dims import ceil_div
+
+
+def reduce_step(
+    op: ReduceOp,
+    x: TensorView,
+    y: TensorView,
+    axes: tuple[int, ...],
+    epilogue: Epilogue | None = None,
+    nodes: tuple[str, ...] = (),
+) -> Step | None:
+    """y = the reduction of x along some axes, which are not negative.
+
+    x, y: of one type; y has the dims of x with sizes of 1 for the axes, or without those.  epilogue: without operands,
+    for float32 only.  None if the operator has no kernel for the type.
+    """
+    element = NUMERIC_ELEMENTS.get(x.dtype)
+    reducer = None if element is None else find_reducer(op, element)
+    if element is None or reducer is None:
+        return None
+    variant = ReduceVariant(op, element, reducer, epilogue or Epilogue())
+    kept_axes = [d for d in range(x.rank) if d not in axes]
+    x_strides = tuple(x.strides[d] for d in kept_axes)
+    y_strides = tuple(y.strides[d] for d in kept_axes) if y.rank == x.rank else y.strides
+    results = simplify(IterationSpace(tuple(x.shape[d] for d in kept_axes), (x_strides, y_strides)), by=1)
+    reduced = IterationSpace(tuple(x.shape[d] for d in axes), (tuple(x.strides[d] for d in axes),))
+    reduced = row_space(reduced, by=0)
+    columns = next((d for d in range(results.rank) if [s[d] for s in results.strides] == [1, 1]), None)
+    if columns is None:
+        return reduce_rows_step(variant, x, y, results, reduced, nodes)
+    return reduce_columns_step(variant, x, y, results, reduced, columns, nodes)
+
+
+def reduce_rows_step(
+    variant: ReduceVariant,
+    x: TensorView,
+    y: TensorView,
+    results: IterationSpace,
+    reduced: IterationSpace,
+    nodes: tuple[str, ...],
+) -> Step:
+    """The reduction by rows; a row is the innermost of the reduced dims.
+
+    results: the kept dims, with operands x and y.  reduced: the reduced dims, with operand x.
+    """
+    rows, n, step = row_space(results, by=1), reduced.shape[-1], reduced.stride(0, -1)
+    inner_rows = row_space(reduced.drop_dim(-1), by=0)
+    ranks, is_contiguous = (rows.rank, inner_rows.rank), step == 1
+    kernel = Kernel(
+        f"reduce_rows_{variant.key}_{ranks}_{is_contiguous}",
+        lambda name, target: RowReduceEmitter(
+            target, variant, ranks, is_contiguous=is_contiguous
+        ).build_module(name),
+    )
+    count = reduced.size
+    sizes = (rows.size, rows_per_unit(count), count, n, step, inner_rows.size)
+    return Step(
+        kernel,
+        (x, y, *sizes, *rows.to_arguments(), *inner_rows.to_arguments()),
+        num_units(rows.size, count),
+        (x,),
+        (y,),
+        flops=x.num_elements,
+        bytes_accessed=x.nbytes + y.nbytes,
+        nodes=nodes,
+    )
+
+
+def reduce_columns_step(
+    variant: ReduceVariant,
+    x: TensorView,
+    y: TensorView,
+    results: IterationSpace,
+    reduced: IterationSpace,
+    columns: int,
+    nodes: tuple[str, ...],
+) -> Step:
+    """The reduction by columns; columns: the dim of `results` that is contiguous in x and y."""
+    n, rows = results.shape[columns], row_space(results.drop_dim(columns), by=1)
+    ranks = (rows.rank, reduced.rank)
+    kernel = Kernel(
+        f"reduce_columns_{variant.key}_{ranks}",
+        lambda name, target: ColumnReduceEmitter(target, variant, ranks).build_module(name),
+    )
+    args = (x, y, rows.size, 1, n, reduced.size, *rows.to_arguments(), *reduced.to_arguments())
+    units = rows.size * ceil_div(n, BLOCK_COLUMNS)
+    traffic = x.num_elements * element_bytes(x.dtype) + y.nbytes
+    return Step(kernel, args, units, (x,), (y,), flops=x.num_elements, bytes_accessed=traffic, nodes=nodes)

@@ -1,0 +1,242 @@
+"""Steps of Winograd convolutions, F(m x m, 3x3) with m = 2 or 4 per axis: y = epilogue(conv3x3(x) + bias), stride 1.
+
+    for group of tiles:
+        for tile in group:                V = B^T d B            # input transform, [points, tiles, channels]
+        for panel of weights:
+            for point in points:          M[point] = V[point] @ U[point]     # GEMM, [tiles, channels] @ [channels, NR]
+            for tile in group:            A^T M A, epilogue, store           # output transform
+
+Weights U = G g G^T are transformed at compile time.  Either one fused step has all of it, with a group of tiles as unit
+of work and V in the cache; or the input transform is a step of its own, with a tile as unit, and the rest a second one,
+with a group by a panel as unit.  The latter is for many channels, whose weights exceed the cache.
+An infinity or NaN in the input reaches all outputs of its tiles, not only those whose window contains it.
+Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
+from sardonyx._src.compile.kernels.gemm.output import output_arguments
+from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.winograd.kernel import fused_kernel, input_transform_kernel, product_kernel
+from sardonyx._src.compile.kernels.winograd.tiles import ADDRESS_TABLE_FLOATS, products_offset
+from sardonyx._src.compile.kernels.winograd.weight_transform import WinogradWeights
+from sardonyx._src.compile.program.step import KernelArgument, Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Known, ceil_div
+
+MAX_FUSED_CHANNELS = 160  # up to which the weights of a panel stay in the cache with everything else
+MIN_GROUPS = 8  # that keep a few threads busy
+MAX_TILES_IN_ODD_GROUPS = 12  # up to which an odd number of groups is not made even
+MAX_GROUP_TILES = 24, 64  # fused, separate
+
+
+@dataclass(frozen=True, slots=True)
+class TileGrouping:
+    """The number of tiles of a group, and whether one fused step computes a group or separate steps do."""
+
+    max_tiles: int
+    is_fused: bool
+
+
+def winograd_steps(
+    x: TensorView,
+    weights: WinogradWeights,
+    y: TensorView,
+    pads: tuple[int, int],
+    epilogue: Epilogue | None = None,
+    operands: Sequence[TensorView] = (),
+    nodes: tuple[str, ...] = (),
+    grouping: TileGrouping | None = None,
+) -> list[Step]:
+    """y [N, Ho, Wo, Co] = epilogue(conv(x [N, H, W, C], weights) + bias); channels of x and y must be contiguous.
+
+    pads: (top, left); the size of y implies the bottom and right pads.
+    """
+    assert x.strides[3] == 1 or x.shape[3] == 1, f"channels of x must be contiguous; got {x}"
+    grouping = grouping or choose_grouping(count_tiles(y, weights), weights.channels)
+    convolution = WinogradConvolution(
+        x, weights, y, pads, epilogue or Epilogue(), tuple(operands), nodes, grouping
+    )
+    return [convolution.fused_step()] if grouping.is_fused else convolution.separate_steps()
+
+
+@dataclass(frozen=True, slots=True)
+class WinogradConvolution:
+    """A convolution, and the steps that compute it."""
+
+    x: TensorView
+    weights: WinogradWeights
+    y: TensorView
+    pads: tuple[int, int]
+    epilogue: Epilogue
+    operands: tuple[TensorView, ...]
+    nodes: tuple[str, ...]
+    grouping: TileGrouping
+
+    def fused_step(self) -> Step:
+        """One step for everything; a unit of work is a group of tiles."""
+        weights, zeros = self.weights, self.zero_pixel
+        return Step(
+            kernel=fused_kernel(weights.variant, self.epilogue),
+            args=(
+                self.x,
+                zeros,
+                zeros,
+                *self.size_arguments,
+                *self.product_arguments,
+            ),  # no transformed input
+            units=self.num_groups,
+            reads=(self.x, zeros, weights.panels, weights.bias, *self.operands),
+            writes=(self.y,),
+            flops=self.flops,
+            bytes_accessed=self.x.nbytes + weights.panels.nbytes + self.y.nbytes,
+            scratch=(
+                products_offset(weights.variant.tile.width)
+                + weights.variant.transforms.num_points
+                * (self.product_point_stride + self.input_point_stride)
+            )
+            * 4,
+            nodes=self.nodes,
+        )
+
+    def separate_steps(self) -> list[Step]:
+        """The input transform, in units of a tile; products and output transform, in units of a group by a panel."""
+        weights, zeros, transformed = self.weights, self.zero_pixel, self.transformed_input()
+        input_step = Step(
+            kernel=input_transform_kernel(weights.variant),
+            args=(self.x, zeros, transformed, *self.size_arguments),
+            units=count_tiles(self.y, weights),
+            reads=(self.x, zeros),
+            writes=(transformed,),
+            flops=transformed.num_elements * 4,
+            bytes_accessed=self.x.nbytes + transformed.nbytes,
+            scratch=ADDRESS_TABLE_FLOATS * 4,
+            nodes=self.nodes,
+        )
+        product_step = Step(
+            kernel=product_kernel(weights.variant, self.epilogue),
+            # The first two arguments, x and the zero pixel, are not used.
+            args=(transformed, transformed, transformed, *self.size_arguments, *self.product_arguments),
+            units=self.num_groups * weights.panels.shape[0],
+            reads=(transformed, weights.panels, weights.bias, *self.operands),
+            writes=(self.y,),
+            flops=self.flops,
+            bytes_accessed=transformed.nbytes + weights.panels.nbytes + self.y.nbytes,
+            scratch=(
+                products_offset(weights.variant.tile.width)
+                + weights.variant.transforms.num_points * self.product_point_stride
+            )
+            * 4,
+            nodes=self.nodes,
+        )
+        return [input_step, product_step]
+
+    @property
+    def size_arguments(self) -> tuple[Known, ...]:
+        """The arguments `WINOGRAD_SIZES`."""
+        x, y, weights = self.x, self.y, self.weights
+        return (
+            *(x.shape[1], x.shape[2], *self.pads, *x.strides[:3]),
+            *(y.shape[1], y.shape[2], *tile_grid(y, weights), count_tiles(y, weights)),
+            *(self.grouping.max_tiles, weights.channels, weights.features, weights.panels.shape[0]),
+            *(self.input_point_stride, self.product_point_stride),
+        )
+
+    @property
+    def product_arguments(self) -> tuple[KernelArgument, ...]:
+        """The further arguments of `OutputTransformEmitter`."""
+        return (
+            self.weights.panels,
+            self.weights.bias,
+            *output_arguments(self.y, self.epilogue, self.operands),
+        )
+
+    @property
+    def num_groups(self) -> Known:
+        return ceil_div(count_tiles(self.y, self.weights), self.grouping.max_tiles)
+
+    @property
+    def input_point_stride(self) -> int:
+        """Floats from point to point in a group's transformed input."""
+        return odd_cache_lines(self.padded_tiles * self.weights.channels)
+
+    @property
+    def product_point_stride(self) -> int:
+        """Floats from point to point in the products of a group with a panel."""
+        return odd_cache_lines(self.padded_tiles * self.weights.variant.tile.width)
+
+    @property
+    def padded_tiles(self) -> int:
+        """The tiles of a group, padded to whole register tiles; products of the padding are undefined, and not read."""
+        height = self.weights.variant.tile.rows
+        return -(-self.grouping.max_tiles // height) * height
+
+    @property
+    def flops(self) -> Known:
+        weights = self.weights
+        return (
+            count_tiles(self.y, weights)
+            * weights.variant.transforms.num_points
+            * weights.channels
+            * weights.features
+            * 2
+        )
+
+    @property
+    def zero_pixel(self) -> TensorView:
+        """The pixel [channels] that stands for padding."""
+        return make_constant(np.zeros(self.weights.channels, np.float32), "zeros")
+
+    def transformed_input(self) -> TensorView:
+        """The transformed input of all groups, [groups, points, input_point_stride]."""
+        shape = (self.num_groups, self.weights.variant.transforms.num_points, self.input_point_stride)
+        size = shape[0] * shape[1] * shape[2] * 4
+        return TensorView(DataType.FLOAT, shape, row_major_strides(shape), Buffer("arena", size, "winograd"))
+
+
+def tile_grid(y: TensorView, weights: WinogradWeights) -> tuple[Known, Known]:
+    """The number of tiles of an image, down and across."""
+    transforms = weights.variant.transforms
+    return ceil_div(y.shape[1], transforms.vertical.outputs), ceil_div(
+        y.shape[2], transforms.horizontal.outputs
+    )
+
+
+def count_tiles(y: TensorView, weights: WinogradWeights) -> Known:
+    """The number of tiles of all images."""
+    down, across = tile_grid(y, weights)
+    return y.shape[0] * down * across
+
+
+def choose_grouping(tiles: Known, channels: int) -> TileGrouping:
+    """Fused if there are many tiles, or so few channels that reading all weights for each group costs little."""
+    fused_tiles, separate_tiles = (tiles_per_group(tiles, max_tiles) for max_tiles in MAX_GROUP_TILES)
+    is_fused = channels <= MAX_FUSED_CHANNELS or (
+        isinstance(tiles, int) and tiles >= fused_tiles * MIN_GROUPS
+    )
+    return TileGrouping(fused_tiles if is_fused else separate_tiles, is_fused)
+
+
+def tiles_per_group(tiles: Known, max_tiles: int) -> int:
+    """The tiles of a group: at most `max_tiles`, and about the same number in each group if the tiles are counted.
+
+    The number of groups is even, so that two threads get the same work, unless there are few tiles.
+    """
+    if not isinstance(tiles, int) or tiles == 0:
+        return max_tiles
+    groups = -(-tiles // max_tiles)
+    even_groups = groups + groups % 2 if tiles > MAX_TILES_IN_ODD_GROUPS else groups
+    return -(-tiles // even_groups)
+
+
+def odd_cache_lines(floats: int) -> int:
+    """Floats rounded up to an odd number of cache lines: with such a stride, points do not map to the same cache sets."""
+    return (-(-floats // CACHE_LINE_FLOATS) // 2 * 2 + 1) * CACHE_LINE_FLOATS

@@ -1,0 +1,103 @@
+"""Processor features that code requires and that this processor has, by their names in /proc/cpuinfo."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from sardonyx._src.compile.codegen.target import Target
+
+CPUINFO = Path("/proc/cpuinfo")
+X86_FLAGS = {  # LLVM's name of a feature -> Linux's
+    "cmov": "cmov",
+    "cx16": "cx16",
+    "sse2": "sse2",
+    "sse3": "pni",
+    "ssse3": "ssse3",
+    "sse4.1": "sse4_1",
+    "sse4.2": "sse4_2",
+    "sse4a": "sse4a",
+    "sahf": "lahf_lm",
+    "popcnt": "popcnt",
+    "lzcnt": "abm",
+    "movbe": "movbe",
+    "bmi": "bmi1",
+    "bmi2": "bmi2",
+    "adx": "adx",
+    "f16c": "f16c",
+    "fma": "fma",
+    "fma4": "fma4",
+    "xop": "xop",
+    "tbm": "tbm",
+    "aes": "aes",
+    "vaes": "vaes",
+    "pclmul": "pclmulqdq",
+    "vpclmulqdq": "vpclmulqdq",
+    "sha": "sha_ni",
+    "gfni": "gfni",
+    "prfchw": "3dnowprefetch",
+    "avx": "avx",
+    "avx2": "avx2",
+    "avxvnni": "avx_vnni",
+    "avxifma": "avx_ifma",
+    "avxneconvert": "avx_ne_convert",
+    "avxvnniint8": "avx_vnni_int8",
+    "avxvnniint16": "avx_vnni_int16",
+    "avx512f": "avx512f",
+    "avx512bw": "avx512bw",
+    "avx512cd": "avx512cd",
+    "avx512dq": "avx512dq",
+    "avx512vl": "avx512vl",
+    "avx512ifma": "avx512ifma",
+    "avx512vbmi": "avx512vbmi",
+    "avx512vbmi2": "avx512_vbmi2",
+    "avx512vnni": "avx512_vnni",
+    "avx512bitalg": "avx512_bitalg",
+    "avx512vpopcntdq": "avx512_vpopcntdq",
+    "avx512bf16": "avx512_bf16",
+    "avx512fp16": "avx512_fp16",
+    "avx512vp2intersect": "avx512_vp2intersect",
+}
+AARCH64_FLAGS = {
+    "neon": "asimd",
+    "fullfp16": "asimdhp",
+    "fp16fml": "asimdfhm",
+    "dotprod": "asimddp",
+    "rdm": "asimdrdm",
+    "complxnum": "fcma",
+    "jsconv": "jscvt",
+    "lse": "atomics",
+    "crc": "crc32",
+    "rcpc": "lrcpc",
+    "flagm": "flagm",
+    "bf16": "bf16",
+    "i8mm": "i8mm",
+    "sve": "sve",
+    "sve2": "sve2",
+}
+FLAGS_BY_MACHINE: Mapping[str, Mapping[str, str]] = {"x86_64": X86_FLAGS, "aarch64": AARCH64_FLAGS}
+
+
+def saved_program_machine() -> str | None:
+    """The machine name if programs can be saved here: `x86_64` or `aarch64`, under Linux; None elsewhere."""
+    name = platform.machine()
+    return name if sys.platform == "linux" and name in FLAGS_BY_MACHINE else None
+
+
+def required_features(target: Target) -> list[str]:
+    """The features that code for a target may use."""
+    flags = FLAGS_BY_MACHINE["aarch64" if target.triple.startswith("aarch64") else "x86_64"]
+    return sorted({flags[f[1:]] for f in target.features.split(",") if f[:1] == "+" and f[1:] in flags})
+
+
+def host_features(cpuinfo: Path = CPUINFO) -> frozenset[str]:
+    """The features of this processor; where its cores differ, those of all cores."""
+    common: frozenset[str] | None = None
+    for line in cpuinfo.read_text("utf-8", "replace").splitlines():
+        name, _, flags = line.partition(":")
+        if name.strip().lower() in ("flags", "features"):
+            of_core = frozenset(flags.split())
+            common = of_core if common is None else common & of_core
+    return common or frozenset()

@@ -1,0 +1,142 @@
+"""Static linker: relocatable objects to one position-independent image, to be loaded at the beginning of a page.
+
+C library functions are called through stubs that jump to the address in an 8-byte slot of the image, as a procedure
+linkage table does; the loader (`llvm.executable`) fills the slots.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sardonyx._src.compile.linker.elf import (
+    EM_AARCH64,
+    EM_X86_64,
+    SHN_LORESERVE,
+    ElfObject,
+    ElfRelocation,
+    ElfSymbol,
+)
+from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
+
+PAGE = 4096
+OBJECT_ALIGN = 64  # bytes: alignment of each object in the image
+
+
+@dataclass(slots=True)
+class LinkedImage:
+    """Linked code, and the offsets in it of functions, of slots for C library functions, and of their stubs."""
+
+    code: bytearray = field(default_factory=bytearray)
+    functions: dict[str, int] = field(default_factory=dict)
+    slots: dict[str, int] = field(default_factory=dict)
+    stubs: dict[str, int] = field(default_factory=dict)
+
+    def align(self, to: int) -> int:
+        self.code += bytes(-len(self.code) % max(to, 1))
+        return len(self.code)
+
+
+def is_self_contained(object: ElfObject) -> bool:
+    """Whether this linker accepts an object: no writable sections, and no calls except to `LIBC_FUNCTIONS`."""
+    calls = (symbol.name for symbol in object.symbols if symbol.name and symbol.section == 0)
+    return not object.has_variables and all(name in LIBC_FUNCTIONS for name in calls)
+
+
+def link_objects(objects: Sequence[bytes], names: Sequence[str]) -> LinkedImage:
+    """The image of some objects, with the functions of these names."""
+    image = LinkedImage()
+    for data in objects:
+        append_object(image, ElfObject(data))
+    missing = [name for name in names if name not in image.functions]
+    assert not missing, f"no object defines {missing}"
+    image.functions = {name: image.functions[name] for name in names}
+    return image
+
+
+def append_object(image: LinkedImage, object: ElfObject) -> None:
+    """Appends the loaded sections of an object, and applies its relocations."""
+    section_offsets: dict[int, int] = {}
+    image.align(OBJECT_ALIGN)
+    for index, section in object.loaded_sections():
+        section_offsets[index] = image.align(section.align)
+        image.code += object.content(section)
+    for symbol in object.symbols:
+        if symbol.name and symbol.section in section_offsets and not symbol.is_local:
+            image.functions.setdefault(symbol.name, section_offsets[symbol.section] + symbol.value)
+    for relocation in object.relocations():
+        place = section_offsets[relocation.section] + relocation.offset
+        target = resolve_symbol(image, object, object.symbols[relocation.symbol], section_offsets)
+        apply_relocation(image.code, object.machine, place, relocation, target)
+
+
+def resolve_symbol(
+    image: LinkedImage, object: ElfObject, symbol: ElfSymbol, section_offsets: Mapping[int, int]
+) -> int:
+    """The offset of a symbol in the image; for a C library function, of its stub, which is added at its first use."""
+    if symbol.section != 0:
+        assert symbol.section < SHN_LORESERVE, f"{symbol} must be in a section"
+        return section_offsets[symbol.section] + symbol.value
+    assert symbol.name in LIBC_FUNCTIONS, f"undefined symbol {symbol.name}"
+    if symbol.name not in image.stubs:
+        slot = image.slots[symbol.name] = image.align(8)
+        image.code += bytes(8)
+        image.stubs[symbol.name] = image.align(16)
+        image.code += STUBS[object.machine](len(image.code), slot)
+    return image.stubs[symbol.name]
+
+
+def apply_relocation(
+    code: bytearray, machine: int, place: int, relocation: ElfRelocation, target: int
+) -> None:
+    """Encodes the address of the target at `place`, relative to it, as the type of the relocation says."""
+    if machine == EM_X86_64:
+        assert relocation.type in (2, 4), f"{relocation} must be position-independent"
+        struct.pack_into("<i", code, place, target + relocation.addend - place)
+        return
+    assert machine == EM_AARCH64, f"code for machine {machine}"
+    word = struct.unpack_from("<I", code, place)[0]
+    struct.pack_into(
+        "<I", code, place, encode_aarch64(word, relocation.type, place, target + relocation.addend)
+    )
+
+
+# --- AArch64 ---------------------------------------------------------------------------------
+
+R_ADR_PREL_PG_HI21, R_ADD_ABS_LO12_NC = 275, 277  # distance in pages; offset in the page, added
+R_LDST_ABS_LO12_NC = {278: 0, 284: 1, 285: 2, 286: 3, 299: 4}  # offset in the page, of an access to 2^n bytes
+R_JUMP26_CALL26 = (282, 283)
+
+
+def encode_aarch64(word: int, type: int, place: int, target: int) -> int:
+    """An AArch64 instruction with the immediate of a relocation."""
+    if type == R_ADR_PREL_PG_HI21:
+        distance = target // PAGE - place // PAGE
+        return word | (distance & 3) << 29 | (distance >> 2 & 0x7FFFF) << 5
+    if type == R_ADD_ABS_LO12_NC:
+        return word | (target % PAGE) << 10
+    if type in R_LDST_ABS_LO12_NC:
+        assert target % (1 << R_LDST_ABS_LO12_NC[type]) == 0, f"{target} must be aligned for its access"
+        return word | (target % PAGE >> R_LDST_ABS_LO12_NC[type]) << 10
+    assert type in R_JUMP26_CALL26, f"unsupported relocation type {type}"
+    distance = target - place
+    assert -(1 << 27) <= distance < 1 << 27, f"a branch of {distance} bytes is out of range"
+    return word | distance >> 2 & 0x3FFFFFF
+
+
+def x86_stub(place: int, slot: int) -> bytes:
+    """A jump to the address in a slot."""
+    return b"\xff\x25" + struct.pack("<i", slot - place - 6)
+
+
+def aarch64_stub(place: int, slot: int) -> bytes:
+    """A jump to the address in a slot, through x16, which calls may change."""
+    page, low = (
+        encode_aarch64(0x90000010, R_ADR_PREL_PG_HI21, place, slot),
+        encode_aarch64(0xF9400210, 286, place + 4, slot),
+    )
+    return struct.pack("<III", page, low, 0xD61F0200)
+
+
+STUBS: Mapping[int, Callable[[int, int], bytes]] = {EM_X86_64: x86_stub, EM_AARCH64: aarch64_stub}

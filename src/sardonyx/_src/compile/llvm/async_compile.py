@@ -1,0 +1,151 @@
+"""Asynchronous compilation of LLVM modules in worker processes.
+
+Lowering submits the modules of kernels as soon as it knows them (`submit_module`); whoever needs their code waits for it
+(`take_code`).  There is one `AsyncCompiler` per process while any thread compiles programs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool, encode_request
+
+MIN_MODULES = 3  # modules for which a worker is started
+TextFactory = Callable[[], str]
+JobKey = tuple[str, str]  # keys of a target and of a module
+
+
+@dataclass(slots=True)
+class CompileProgress:
+    """The numbers of modules that this process has queued and compiled.  watch: called with both after each change."""
+
+    known: int = 0
+    done: int = 0
+    watch: Callable[[int, int], None] | None = None
+
+    def add(self, *, known: int = 0, done: int = 0) -> None:
+        with LOCK:
+            self.known, self.done = self.known + known, self.done + done
+        if self.watch is not None:
+            self.watch(self.done, self.known)
+
+
+@dataclass(slots=True)
+class AsyncCompiler:
+    """The worker pool of a process and its jobs.
+
+    users: blocks of `async_compilation` under way.  deferred: jobs that wait until there are `MIN_MODULES` of them.
+    """
+
+    pool: WorkerPool
+    users: int = 0
+    jobs: dict[JobKey, CompileJob] = field(default_factory=dict)
+    deferred: dict[JobKey, Callable[[], CompileJob]] = field(default_factory=dict)
+
+
+class ActiveCompiler:
+    """The asynchronous compiler of this process, while programs are compiled."""
+
+    compiler: AsyncCompiler | None = None
+
+
+LOCK = threading.RLock()
+PROGRESS = CompileProgress()
+
+
+@contextmanager
+def async_compilation(processors: int) -> Iterator[None]:
+    """Compile submitted modules in workers for the duration of the block, if there is more than one processor."""
+    with LOCK:
+        active = ActiveCompiler.compiler
+        if active is None and processors > 1:
+            pool = WorkerPool(processors, lambda: PROGRESS.add(done=1))
+            active = ActiveCompiler.compiler = AsyncCompiler(pool)
+        if active is not None:
+            active.users += 1
+    try:
+        yield
+    finally:
+        if active is not None:
+            release_compiler(active)
+
+
+def release_compiler(active: AsyncCompiler) -> None:
+    """Ends the workers with the last block that uses them."""
+    with LOCK:
+        active.users -= 1
+        is_last = active.users == 0
+        if is_last and ActiveCompiler.compiler is active:
+            ActiveCompiler.compiler = None
+    if is_last:
+        active.pool.shut_down()
+
+
+def start_worker() -> None:
+    """Starts a worker for later jobs, if there is a pool and LLVM is not loaded in this process."""
+    active = ActiveCompiler.compiler
+    if active is not None and "llvmlite" not in sys.modules:
+        active.pool.start_first()
+
+
+def query_host_info() -> dict[str, str] | None:
+    """A worker's description of the processor; None without a worker."""
+    active = ActiveCompiler.compiler
+    return None if active is None else active.pool.query_host_info()
+
+
+def submit_module(target: Target, module_key: str, text: TextFactory, *, quick: bool = False) -> None:
+    """Queues a module for the workers, if there is a pool; the first few wait until they are worth a worker."""
+    key = (target.key, module_key)
+    with LOCK:
+        active = ActiveCompiler.compiler
+        if active is None or active.pool.is_over or key in active.jobs or key in active.deferred:
+            return
+        active.deferred[key] = lambda: CompileJob(encode_request(text(), target, quick=quick))
+        if len(active.deferred) < MIN_MODULES and not active.pool.threads:
+            return
+        deferred, active.deferred = active.deferred, {}
+        jobs = {job_key: make_job() for job_key, make_job in deferred.items()}
+        active.jobs.update(jobs)
+    PROGRESS.add(known=len(jobs))
+    for job in jobs.values():
+        active.pool.submit(job)
+
+
+def take_code(target: Target, module_key: str) -> bytes | None:
+    """The code of a submitted module, once it is compiled; None if no worker compiles it.
+
+    Asserts that LLVM accepts the module: the compiler generated it.
+    """
+    key = (target.key, module_key)
+    with LOCK:
+        active = ActiveCompiler.compiler
+        job = None
+        if active is not None:
+            active.deferred.pop(key, None)
+            job = active.jobs.get(key)
+    if job is None:
+        return None
+    job.done.wait()
+    assert job.error is None, f"LLVM refuses a kernel: {job.error}\n{job.request.decode(errors='replace')}"
+    if job.code is None:
+        PROGRESS.add(known=-1)  # the caller compiles it, and counts it again
+    return job.code
+
+
+def reset_after_fork() -> None:
+    """Gives a forked child no compiler, and a lock that no thread holds."""
+    global LOCK
+    active, ActiveCompiler.compiler, LOCK = ActiveCompiler.compiler, None, threading.RLock()
+    if active is not None:
+        active.pool.abandon_after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=reset_after_fork)

@@ -1,0 +1,294 @@
+"""Elementwise fusion: groups of elementwise nodes for one kernel, as an epilogue of another kernel or on their own.
+
+A group grows greedily from its first node through consumers in topological order, and is cut back to the largest prefix
+of which only one value is read outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.element_types import HALF_TYPES
+from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
+from sardonyx._src.compile.kernels.elementwise import quantization
+from sardonyx._src.compile.kernels.elementwise.operators import scalar_expression
+from sardonyx._src.compile.layouts.value_layouts import ValueLayouts
+from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.tensors import Array
+
+MAX_FUSED_NODES, MAX_OPERANDS = 24, 8  # of one kernel: more of them are slow to compile and spill registers
+QUANTIZATION = ("QuantizeLinear", "DequantizeLinear")
+Shape = tuple[Known, ...]
+Accepts = Callable[[Value, Shape], bool]
+
+
+@dataclass(slots=True)
+class FusionGroup:
+    """Nodes of which only one value, `result`, is read outside the group.
+
+    value: the result as an expression of the operands `Local("i0")`, ... and, for an epilogue, of the kernel's own result.
+    shapes: the dims of each operand as broadcast, of the rank of the result.
+    """
+
+    shape: Shape
+    result: Value
+    value: Scalar
+    nodes: list[Node] = field(default_factory=list)
+    operands: list[Value] = field(default_factory=list)
+    shapes: list[Shape] = field(default_factory=list)
+
+
+class GroupBuilder:
+    """A group under construction.
+
+    values: the expression of each value that the group computes.  operands: values from outside, at most `max_operands`,
+    each with its broadcast dims.  inlined: expressions of lazy values, which are computed inside the group.
+    """
+
+    max_operands = MAX_OPERANDS
+
+    def __init__(
+        self,
+        layouts: ValueLayouts,
+        shape: Shape,
+        accepts: Accepts,
+        name: str = "i",
+        dtype: DataType | None = None,
+    ) -> None:
+        """name: prefix of the operands' names.  dtype: the only element type that the kernel supports, if it has one."""
+        self.layouts, self.shape, self.accepts, self.name, self.dtype = layouts, shape, accepts, name, dtype
+        self.values: dict[Value, Scalar] = {}
+        self.inlined: dict[Value, Scalar] = {}
+        self.operands: dict[tuple[Value, Shape], Local] = {}
+        self.nodes: dict[Node, None] = {}
+        self.queue: list[tuple[int, int, Node]] = []
+
+    def add(self, node: Node) -> bool:
+        """Adds a node, if it is elementwise and its inputs are available; otherwise leaves the group as it was."""
+        call = self.layouts.bind_node(node)
+        if (
+            call is None
+            or len(node.outputs) != 1
+            or self.layouts.shape(node.outputs[0]) != self.shape
+            or node.domain
+        ):
+            return False
+        if self.dtype is not None and not self.is_of_one_type(node):
+            return False
+        operands, guards, inlined = dict(self.operands), dict(self.layouts.guards), dict(self.inlined)
+        expression = self.scalar(call)
+        if expression is None or len(self.operands) > self.max_operands:
+            self.operands, self.layouts.guards, self.inlined = operands, guards, inlined
+            return False
+        self.nodes[node] = None
+        self.define(node.outputs[0], canonicalize_operands(expression))
+        return True
+
+    def is_of_one_type(self, node: Node) -> bool:
+        """Whether a node has operands and results of `dtype` only, or rounds to half precision inside the group."""
+        values = [value for value in (*node.outputs, *node.inputs) if value is not None]
+        other = [value for value in values if self.layouts.dtype_of(value) is not self.dtype]
+        if not other:
+            return True
+        is_inside = all(value in self.values or value in node.outputs for value in other)
+        return (
+            is_inside
+            and node.op_type == "Cast"
+            and all(self.layouts.dtype_of(value) in HALF_TYPES for value in other)
+        )
+
+    def scalar(self, call: BoundNode) -> Scalar | None:
+        """The result of a node as an expression; None if the node is not elementwise, or an input is unavailable."""
+        node = call.node
+        args = [self.argument(node, i, value) for i, value in enumerate(node.inputs)]
+        if None in (arg for arg, value in zip(args, node.inputs, strict=True) if value is not None):
+            return None
+        return scalar_expression(
+            node.op_type, call.attributes, args, list(map(self.layouts.dtype_of, node.inputs))
+        )
+
+    def define(self, value: Value, expression: Scalar) -> None:
+        """Records the expression of a value, and queues its consumers."""
+        self.values[value] = expression
+        for node in self.layouts.consumers(value):
+            if node.graph is self.layouts.graph and node not in self.nodes:
+                heappush(self.queue, (self.layouts.order[node], id(node), node))
+
+    def argument(self, node: Node, index: int, value: Value | None) -> Scalar | None:
+        """An input as an expression; None if it is omitted or unavailable."""
+        if value is None:
+            return None
+        if value in self.values:
+            return self.values[value]
+        number = (
+            scalar_constant(self.layouts.constant(value))
+            if is_single_element(self.layouts.shape(value))
+            else None
+        )
+        if number is not None and not is_per_node_constant(node, index, number):
+            return Number(number)
+        broadcasts = index == 0 or node.op_type not in ("BatchNormalization", *QUANTIZATION)
+        if (
+            value in self.layouts.lazy
+            and self.dtype is None
+            and (inlined := self.inline(value, broadcasts)) is not None
+        ):
+            return inlined
+        shape = self.broadcast_shape(node, index, value)
+        if shape is None or not self.layouts.is_native(value) or not self.accepts(value, shape):
+            return None
+        return self.operands.setdefault((value, shape), Local(f"{self.name}{len(self.operands)}"))
+
+    def inline(self, value: Value, broadcasts: bool) -> Scalar | None:
+        """A lazy value as an expression of its operands; it may be broadcast if it is only a Cast.
+
+        broadcasts: whether the consumer reads the value by ordinary broadcasting, and not per axis or per channel.
+        """
+        call = None if value.producer is None else self.layouts.bind_node(value.producer)
+        fits = self.layouts.shape(value) == self.shape or (
+            broadcasts and call is not None and call.op_type == "Cast"
+        )
+        if value not in self.inlined and call is not None and fits:
+            expression = self.scalar(call)
+            if expression is not None:
+                self.inlined[value] = expression
+        return self.inlined.get(value) if fits else None
+
+    def broadcast_shape(self, node: Node, index: int, value: Value) -> Shape | None:
+        """The dims of an operand padded to the rank of the result; None if it is not known to broadcast."""
+        shape = self.layouts.shape(value)
+        if shape is None or len(shape) > len(self.shape):
+            return None
+        if node.op_type == "BatchNormalization" and index > 0:
+            shape = (*shape, *(1 for _ in self.shape[2:]))  # one element per channel
+        if node.op_type in QUANTIZATION and index > 0:
+            along = quantization.align_to_axis(node, shape, self.shape)
+            if along is None or not self.has_one_shape(node):
+                return None
+            shape = along
+        shape = (*(1 for _ in self.shape[len(shape) :]), *shape)
+        if not all(self.layouts.guard_broadcast(a, b) for a, b in zip(shape, self.shape, strict=True)):
+            return None
+        return tuple(1 if a == 1 else b for a, b in zip(shape, self.shape, strict=True))
+
+    def has_one_shape(self, node: Node) -> bool:
+        """Whether the scale and the zero point of a quantisation have the same shape."""
+        shapes = [self.layouts.shape(value) for value in node.inputs[1:] if value is not None]
+        return all(shape is not None and shape == shapes[0] for shape in shapes)
+
+    def snapshot(self, result: Value) -> FusionGroup:
+        """The group as it is, with the given result."""
+        keys = list(self.operands)
+        return FusionGroup(
+            self.shape,
+            result,
+            self.values[result],
+            list(self.nodes),
+            [k[0] for k in keys],
+            [k[1] for k in keys],
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of nodes, not counting those that round to half precision and back."""
+        values = [(*node.inputs, *node.outputs) for node in self.nodes]
+        return sum(not any(self.layouts.dtype_of(value) in HALF_TYPES for value in some) for some in values)
+
+    def escaping(self) -> list[Value]:
+        """The values that are read outside the group."""
+        return [value for value in self.values if self.is_read_outside(value)]
+
+    def is_read_outside(self, value: Value) -> bool:
+        if value in self.layouts.outputs:
+            return True
+        return any(node not in self.nodes for node in self.layouts.consumers(value))
+
+    def grow(self) -> FusionGroup | None:
+        """Adds as many nodes as possible; returns the largest group of which one value is read outside, if any."""
+        best = None
+        seen: set[Node] = set()
+        while self.queue and self.size < MAX_FUSED_NODES:
+            node = heappop(self.queue)[-1]
+            if node in seen or node in self.layouts.lowered:
+                continue
+            seen.add(node)
+            if (
+                self.add(node)
+                and len(outside := self.escaping()) == 1
+                and not is_lazy_dequantize(self.layouts, outside[0])
+                and self.dtype in (None, self.layouts.dtype_of(outside[0]))
+            ):
+                best = self.snapshot(outside[0])
+        return best
+
+
+def fuse_consumers(
+    layouts: ValueLayouts, value: Value, accepts: Accepts, start: Scalar
+) -> FusionGroup | None:
+    """The elementwise consumers of a kernel's result, which is `start` in their expression, that fit in its epilogue."""
+    shape = layouts.shape(value)
+    if shape is None or value in layouts.outputs:
+        return None
+    builder = GroupBuilder(layouts, shape, accepts, "o", DataType.FLOAT)
+    builder.define(value, start)
+    return builder.grow()
+
+
+def fuse_from(layouts: ValueLayouts, node: Node) -> FusionGroup | None:
+    """A group that starts at an elementwise node; None if the node is not elementwise."""
+    shape = layouts.shape(node.outputs[0])
+    if shape is None:
+        return None
+    builder = GroupBuilder(layouts, shape, lambda value, shape: True)
+    if not builder.add(node):
+        return None
+    first = builder.snapshot(node.outputs[0])
+    return builder.grow() or first
+
+
+def group_single_node(layouts: ValueLayouts, node: Node) -> FusionGroup | None:
+    """The group of one elementwise node alone."""
+    shape = layouts.shape(node.outputs[0])
+    builder = None if shape is None else GroupBuilder(layouts, shape, lambda value, shape: True)
+    return builder.snapshot(node.outputs[0]) if builder is not None and builder.add(node) else None
+
+
+def is_lazy_dequantize(layouts: ValueLayouts, value: Value) -> bool:
+    """Whether a value dequantizes narrow integers, which consumers better read than the floats."""
+    node = value.producer
+    if node is None or node.op_type != "DequantizeLinear" or node.domain:
+        return False
+    return layouts.dtype_of(node.inputs[0]) in quantization.QUANTIZED_TYPES
+
+
+def is_single_element(shape: Shape | None) -> bool:
+    """Whether a tensor has one element."""
+    return shape is not None and all(dim == 1 for dim in shape)
+
+
+def is_per_node_constant(node: Node, index: int, number: float) -> bool:
+    """Whether a constant differs from node to node: scales and zero points stay operands, so that nodes share kernels."""
+    return node.op_type in QUANTIZATION and index > 0 and number != 0
+
+
+def canonicalize_operands(value: Scalar) -> Scalar:
+    """A sum or product with its outside operand last, so that kernels that differ only in that order are one."""
+    match value:
+        case Apply(op="add" | "mul", args=(Local() as a, b)) if a != Local("x") and not isinstance(b, Number):
+            return Apply(value.op, (b, a))
+    return value
+
+
+def scalar_constant(elements: Array | None) -> float | int | bool | None:
+    """The element of a constant that has one; None for other constants."""
+    if elements is None or elements.size != 1 or elements.dtype.kind not in "fiub":
+        return None
+    element = np.asarray(elements).reshape(()).item()
+    return element if isinstance(element, float | int | bool) else None

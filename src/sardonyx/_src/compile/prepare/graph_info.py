@@ -1,0 +1,133 @@
+"""Shape and type queries over a prepared graph, and the runtime guards that lowerings rely on."""
+
+from __future__ import annotations
+
+import math
+
+from sardonyx._src.compile.prepare.bound_node import BoundNode, is_typed
+from sardonyx._src.compile.prepare.prepare import PreparedModel
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Expr, Known, dim_min, known_equal, known_ge
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.bind import attributes_of, schema_of
+from sardonyx._src.ops.inference import Known as Elements
+
+MAX_ELEMENTS = 1 << 40  # of a tensor: byte sizes and strides of every tensor then fit in 64 bits
+MAX_SIZE_ELEMENTS = 64  # of a tensor whose elements are computed from the sizes of the inputs
+
+
+class GraphInfo:
+    """Queries over a graph of a prepared model.
+
+    guards: pairs of dims that must be equal for a run of the program; `guard_*` adds them where a relation between dims
+    is neither proved nor refuted.  A run that violates one bails out to the reference engine.
+    """
+
+    def __init__(self, prepared: PreparedModel, graph: Graph | None = None) -> None:
+        """graph: a subgraph of the model; the model's own graph by default."""
+        self.model, self.facts = prepared.model, prepared.facts
+        self.graph: Graph = graph or prepared.model.graph
+        self.sizes = prepared.sizes
+        self.outputs = dict.fromkeys(self.graph.outputs)
+        self.order = {node: i for i, node in enumerate(self.graph.nodes)}
+        self.guards: dict[tuple[Known, Known], None] = {}
+
+    # --- shapes and guards -------------------------------------------------------------------
+
+    def shape(self, value: Value | None) -> tuple[Known, ...] | None:
+        """The dims of a tensor, as numbers or expressions over input sizes; None if kernels cannot hold the value."""
+        if value is None or not isinstance(value.type, TensorType) or value.type.shape is None:
+            return None
+        if value.type.dtype is DataType.STRING:
+            return None
+        dims = tuple(dim for dim in value.type.shape if dim is not None and self.is_size(dim))
+        elements = math.prod(dim for dim in dims if isinstance(dim, int))
+        return None if len(dims) < len(value.type.shape) or elements > MAX_ELEMENTS else dims
+
+    def known_shape(self, value: Value) -> tuple[Known, ...]:
+        """The dims of a value that has a `shape`."""
+        shape = self.shape(value)
+        assert shape is not None, f"{value!r} has no shape"
+        return shape
+
+    def is_size(self, dim: Known) -> bool:
+        """Whether a dim is determined by the sizes of the inputs."""
+        if isinstance(dim, int):
+            return dim >= 0
+        return dim.symbols() <= self.sizes.keys() and dim.substitute({}) is not None
+
+    def guard_equal(self, a: Known, b: Known) -> bool:
+        """Whether two dims are equal in every run.
+
+        Two unproved dims that depend on a common size, such as `min(n, 512)` and `n`, are guarded and taken as equal.
+        """
+        is_equal = known_equal(a, b)
+        if is_equal is None and isinstance(a, Expr) and isinstance(b, Expr) and a.symbols() & b.symbols():
+            self.guards[a, b] = None
+            return True
+        return bool(is_equal)
+
+    def guard_ge(self, a: Known, b: Known) -> bool:
+        """Whether a >= b in every run; guarded where that is not known."""
+        is_ge = known_ge(a, b)
+        if is_ge is None:
+            self.guards[dim_min(a, b), b] = None
+        return is_ge is not False
+
+    def guard_broadcast(self, size: Known, whole: Known) -> bool:
+        """Whether a dim broadcasts to another one, by being equal to it or 1, in every run; guarded where not known."""
+        if size == 1 or known_equal(size, whole):
+            return True
+        if isinstance(size, int) or known_equal(size, whole) is False:
+            return self.guard_equal(size, whole)
+        violation = (size - whole) * (size - 1)
+        if not isinstance(violation, int) and violation.substitute({}) is None:
+            return False
+        self.guards[violation, 0] = None
+        return True
+
+    # --- element types and elements ----------------------------------------------------------
+
+    def dtype(self, value: Value) -> DataType:
+        """The element type of a value that is known to be a tensor."""
+        assert isinstance(value.type, TensorType), f"{value!r} is no tensor"
+        return value.type.dtype
+
+    def dtype_of(self, value: Value | None) -> DataType | None:
+        """The element type of a tensor; None if it is unknown, or the value is no tensor."""
+        return value.type.dtype if value is not None and isinstance(value.type, TensorType) else None
+
+    def elements(self, value: Value | None) -> Elements | None:
+        """The known elements of a small tensor: numbers, or an object array of numbers, `Expr` and None."""
+        return None if value is None else self.facts.elements(value)
+
+    def size_elements(self, value: Value) -> list[Known] | None:
+        """The elements of a small int64 tensor computed by a node, if input sizes determine all of them."""
+        elements = None if value.producer is None else self.elements(value)
+        if elements is None or self.dtype_of(value) is not DataType.INT64 or self.shape(value) is None:
+            return None
+        dims = [e if isinstance(e, Expr) or e is None else int(e) for e in elements.flat]
+        known = [dim for dim in dims if dim is not None and (isinstance(dim, int) or self.is_size(dim))]
+        return known if len(known) == elements.size <= MAX_SIZE_ELEMENTS else None
+
+    # --- nodes -------------------------------------------------------------------------------
+
+    def bind_node(self, node: Node) -> BoundNode | None:
+        """The node with its signature; None for calls of functions, and for nodes that fail type checking."""
+        is_function = (node.domain, node.op_type, node.overload) in self.model.functions
+        if is_function or self.facts.is_rejected(node):
+            return None
+        schema = schema_of(node, self.model.opset_imports)
+        return BoundNode(node, schema, attributes_of(node, schema, {})) if is_typed(node, schema) else None
+
+    def consumers(self, value: Value) -> list[Node]:
+        """The nodes that read a value, those of subgraphs included."""
+        return [node for node, _ in value.uses]
+
+    def sole_consumer(self, value: Value) -> Node | None:
+        """The only reader of a value, if it is a node of this graph and the value is no output."""
+        if len(value.uses) != 1 or value in self.outputs:
+            return None
+        node = value.uses[0][0]
+        return node if node.graph is self.graph else None

@@ -1,0 +1,116 @@
+"""Legacy operator sets: whether nodes of operator sets before 8 may be converted to versions that broadcast more freely.
+
+Operators of the first sets accept fewer shapes than their later versions, which broadcast both ways.  A model is upgraded
+only if every such node provably has shapes that its own version accepts; otherwise an invalid run would succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from sardonyx._src.infer.incremental import IncrementalInference
+from sardonyx._src.ir.dims import Dim, known_equal
+from sardonyx._src.ir.graph import Attribute, Graph, Model, Node, Value
+from sardonyx._src.ir.types import Shape, TensorType
+from sardonyx._src.ir.walk import nodes
+from sardonyx._src.ops.math.legacy_broadcast import first_dim
+from sardonyx._src.ops.registry import find
+from sardonyx._src.ops.traits import LegacyBroadcastKind
+
+ShapeCheck = Callable[[Node], bool]
+FIRST_BROADCASTING_OPSET = 8  # in which every operator broadcasts both ways
+
+
+def broadcasts_are_equivalent(model: Model) -> bool:
+    """Whether every node provably has shapes that its own version accepts; infers the types of the model's values."""
+    checks = [
+        pair
+        for graph, imports in root_graphs(model)
+        for pair in legacy_nodes(graph, imports.get("", FIRST_BROADCASTING_OPSET))
+    ]
+    if checks:
+        IncrementalInference(model).walk()
+    return all(rule(node) for node, rule in checks)
+
+
+def root_graphs(model: Model) -> Iterator[tuple[Graph, Mapping[str, int]]]:
+    """The main graph and the bodies of functions, with the operator sets that each imports."""
+    yield model.graph, model.opset_imports
+    for function in model.functions.values():
+        yield function.body, function.opset_imports
+
+
+def legacy_nodes(graph: Graph, version: int) -> Iterator[tuple[Node, ShapeCheck]]:
+    """The nodes whose operators accept fewer shapes in this version, each with its shape check."""
+    if version >= FIRST_BROADCASTING_OPSET:
+        return
+    for node in nodes(graph):
+        op = None if node.domain else find("", node.op_type)
+        legacy = None if op is None else op.legacy_broadcast
+        if legacy is not None and version <= legacy.last_opset:
+            yield node, SHAPE_CHECKS[legacy.kind]
+
+
+def shape_of(value: Value | None) -> Shape | None:
+    return value.type.shape if value is not None and isinstance(value.type, TensorType) else None
+
+
+def int_attribute(node: Node, name: str) -> int | None:
+    attribute: Attribute | None = node.attributes.get(name)
+    return attribute.value if attribute is not None and isinstance(attribute.value, int) else None
+
+
+def is_one_element(shape: Shape) -> bool:
+    return all(dim == 1 for dim in shape)
+
+
+def are_equal_shapes(a: Shape | None, b: Shape | None) -> bool:
+    if a is None or b is None or len(a) != len(b):
+        return False
+    return all(map(are_equal_dims, a, b))
+
+
+def are_equal_dims(a: Dim, b: Dim) -> bool:
+    return known_equal(a, b) is True
+
+
+def one_way_fits(node: Node) -> bool:
+    """B has A's shape or is a scalar; with `broadcast`, it has one element or the dims of A from `axis` on."""
+    a, b = map(shape_of, node.inputs)
+    if b == () or are_equal_shapes(a, b):
+        return True
+    if a is None or b is None or not int_attribute(node, "broadcast") or len(b) > len(a):
+        return False
+    start = first_dim(len(a), len(b), int_attribute(node, "axis"))
+    if start is None or is_one_element(b):
+        return is_one_element(b)
+    return all(size == 1 or are_equal_dims(size, n) for size, n in zip(b, a[start:], strict=False))
+
+
+def equal_shapes_fit(node: Node) -> bool:
+    """All inputs have one shape."""
+    shapes = list(map(shape_of, node.inputs))
+    return len(shapes) == 1 or all(are_equal_shapes(shapes[0], shape) for shape in shapes[1:])
+
+
+def slope_fits(node: Node) -> bool:
+    """The slope of a PRelu has one element, one element per channel, or X's shape."""
+    x, slope = map(shape_of, node.inputs)
+    if slope is None or is_one_element(slope):
+        return slope is not None
+    return are_equal_shapes(slope, x) or (x is not None and len(x) > 1 and are_equal_shapes(slope, x[1:2]))
+
+
+def addend_fits(node: Node) -> bool:
+    """C of a Gemm has the shape of the output, unless `broadcast` is set."""
+    return bool(int_attribute(node, "broadcast")) or are_equal_shapes(
+        shape_of(node.inputs[2]), shape_of(node.outputs[0])
+    )
+
+
+SHAPE_CHECKS: Mapping[LegacyBroadcastKind, ShapeCheck] = {
+    "one_way": one_way_fits,
+    "none": equal_shapes_fit,
+    "slope": slope_fits,
+    "addend": addend_fits,
+}

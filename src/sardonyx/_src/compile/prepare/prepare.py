@@ -1,0 +1,137 @@
+"""Preparation of a model for lowering: newest operator set, optimised, half precision promoted, all types inferred anew."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sardonyx._src.compile.prepare.decompose import decompose
+from sardonyx._src.compile.prepare.legacy_opsets import broadcasts_are_equivalent
+from sardonyx._src.compile.prepare.precision_classes import HasLowering
+from sardonyx._src.compile.prepare.promote_half import promote_half_precision
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.errors import ConversionError, InferenceError, LimitError
+from sardonyx._src.infer.incremental import IncrementalInference
+from sardonyx._src.ir.clone import clone
+from sardonyx._src.ir.dims import Expr, Known, symbol
+from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.walk import graphs, nodes, roots
+from sardonyx._src.rewrite.optimize import optimize
+from sardonyx._src.schema import latest
+
+log = logging.getLogger(__name__)
+OPTIMIZE_SECONDS = 60.0
+MAX_FOLDED_BYTES = 1 << 30  # that constant folding may add: the result is never written to a file
+FIRST_IR_WITH_SEPARATE_INITIALIZERS = 4  # initializers need not be inputs
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedModel:
+    """A private copy of a model, rewritten for the compiler, with inferred types.
+
+    facts: types, shapes and known elements of its values.  sizes: for each symbol of its shapes, the input and the axis
+    whose length it is.
+    """
+
+    model: Model
+    facts: IncrementalInference
+    sizes: Mapping[str, tuple[str, int]]
+
+
+def prepare_model(model: Model, has_lowering: HasLowering) -> PreparedModel:
+    """A prepared copy, which computes the same for callers that override no initializer."""
+    copy = strip_training_and_types(model)
+    sizes = name_sizes(copy)
+    copy.ir_version = max(copy.ir_version, FIRST_IR_WITH_SEPARATE_INITIALIZERS)
+    try:
+        copy = optimize(upgrade_opset(copy), seconds=OPTIMIZE_SECONDS, growth=MAX_FOLDED_BYTES)
+    except (InferenceError, LimitError) as error:
+        log.info("the model is compiled without optimisation: %s", error)
+    facts = infer_types(copy)
+    if promote_half_precision(copy, facts, has_lowering):
+        facts = infer_types(copy)
+    decompose(copy)
+    return PreparedModel(copy, facts, sizes)
+
+
+def infer_types(model: Model) -> IncrementalInference:
+    """Infers all types from those of the inputs alone."""
+    forget_types(model)
+    facts = IncrementalInference(model)
+    facts.walk()
+    return facts
+
+
+def strip_training_and_types(model: Model) -> Model:
+    """A copy without training graphs, whose initializers are constants.
+
+    Declared types are dropped, except those of the inputs and initializers.
+    """
+    copy = clone(model)
+    copy.training.clear()
+    graph = copy.graph
+    for value in graph.inputs:
+        if value.initializer is not None:
+            graph.remove_input(value)
+    for value in graph.initializers.values():
+        if isinstance(value.initializer, Tensor):
+            value.type = TensorType(value.initializer.dtype, value.initializer.shape)
+    forget_types(copy)
+    return copy
+
+
+def forget_types(model: Model) -> None:
+    """Drops the types of all computed values: files may declare stale sizes, and kernels rely on sizes."""
+    for root in roots(model):
+        for graph in graphs(root):
+            for node in nodes(graph):
+                for value in node.outputs:
+                    value.type = None
+
+
+def upgrade_opset(model: Model) -> Model:
+    """The model at the newest default operator set, or unchanged if it cannot be converted."""
+    if not broadcasts_are_equivalent(model):
+        log.info(
+            "the model keeps its operator sets: newer versions accept shapes that its own versions reject"
+        )
+        return model
+    try:
+        return convert(model, opset=latest(""))
+    except (ConversionError, InferenceError) as error:
+        log.info("the model keeps its operator sets: %s", error)
+        return model
+
+
+def name_sizes(model: Model) -> dict[str, tuple[str, int]]:
+    """Gives every open dim of an input a symbol; returns the input and the axis of each symbol."""
+    sizes: dict[str, tuple[str, int]] = {}
+    for value in model.graph.inputs:
+        if isinstance(value.type, TensorType) and value.type.shape is not None:
+            scope = (
+                "" if model.ir_version >= 4 else f"{value.name}."
+            )  # up to IR version 3 a name is local to one declaration
+            shape = tuple(
+                bind_symbol(dim, value, axis, scope, sizes) for axis, dim in enumerate(value.type.shape)
+            )
+            value.type = TensorType(value.type.dtype, shape)
+    return sizes
+
+
+def bind_symbol(
+    dim: Known | None, value: Value, axis: int, scope: str, sizes: dict[str, tuple[str, int]]
+) -> Known:
+    """The dim as a number or one symbol; a dim that is an expression gets a symbol of its own."""
+    if isinstance(dim, int):
+        return dim
+    if isinstance(dim, Expr):
+        name = next(iter(dim.symbols()), "")
+        if dim == symbol(name):
+            sizes.setdefault(scope + name, (value.name, axis))
+            return symbol(scope + name)
+    name = f"{value.name}.{axis}"
+    sizes[name] = (value.name, axis)
+    return symbol(name)

@@ -1,0 +1,102 @@
+"""Encodes a program as i64 slots: the tape, with one record for each action, and then the arguments of the kernels.
+
+A slot is a number, or an address given as a base, chosen when the program is loaded, and an offset in bytes
+(a relocation).  Numbers and offsets that depend on input sizes are expressions, which the program's size function
+evaluates (`size_functions.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sardonyx._src.compile.executor.pool_layout import ARGS, FLAG, JUMP, KERNEL, RECORD_SLOTS, UNITS, WEIGHT
+from sardonyx._src.compile.program.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
+from sardonyx._src.ir.dims import Known, symbol
+
+NO_BASE, ARENA_BASE, SLOTS_BASE, STATUS_BASE = 0, 1, 2, 3  # bases that every program has
+MAX_WEIGHT = 1 << 60  # of weights known at compile time, so that they fit a slot
+FLOPS_PER_NANOSECOND, FLOPS_PER_BYTE = 50, 4  # nominal throughput, to estimate the weight of a step
+RelocationBase: TypeAlias = "Buffer | Kernel"
+
+
+@dataclass(slots=True)
+class Encoding:
+    """The encoded program: `values[i]` is the number in slot i, or its offset from the base with index `bases[i]`.
+
+    extra_bases: the indices of bases other than the four common ones: buffers and kernels.
+    scratch_sizes: bytes of scratch memory for each thread, of the steps that need any.
+    """
+
+    plan: MemoryPlan
+    values: list[Known] = field(default_factory=list)
+    bases: list[int] = field(default_factory=list)
+    extra_bases: dict[RelocationBase, int] = field(default_factory=dict)
+    scratch_sizes: list[Known] = field(default_factory=list)
+
+    def base_index(self, base: RelocationBase) -> int:
+        """The index of a base, assigned at its first use."""
+        return self.extra_bases.setdefault(base, len(self.extra_bases) + STATUS_BASE + 1)
+
+    def append(self, value: Known, base: int = NO_BASE) -> None:
+        """Appends a slot."""
+        self.values.append(value)
+        self.bases.append(base)
+
+    def set_slot(self, index: int, value: Known, base: int = NO_BASE) -> None:
+        self.values[index], self.bases[index] = value, base
+
+    def encode_argument(self, argument: KernelArgument) -> tuple[Known, int]:
+        """The value and base of a kernel argument: of a number, or of the address of a tensor's first element."""
+        if not isinstance(argument, TensorView):
+            return argument, NO_BASE
+        offset = argument.offset * element_bytes(argument.dtype)
+        buffer = argument.buffer
+        match buffer.role:
+            case "arena":
+                return offset + self.arena_offset(buffer), ARENA_BASE
+            case "status":
+                return offset, STATUS_BASE
+        return offset, self.base_index(buffer)
+
+    def arena_offset(self, buffer: Buffer) -> Known:
+        """The offset of a buffer in the arena, in bytes."""
+        slot = self.plan.slot_of.get(buffer)
+        return self.plan.offsets[buffer] if slot is None else arena_slot_symbol(slot)
+
+    def encode_record(self, start: int, step: Step) -> None:
+        """Fills in the record of a step, which begins at slot `start`, and appends the step's arguments."""
+        self.set_slot(start + KERNEL, 0, self.base_index(step.kernel))
+        self.set_slot(start + ARGS, 8 * len(self.values), SLOTS_BASE)
+        self.set_slot(start + UNITS, step.units)
+        weight = (step.flops + step.bytes_accessed * FLOPS_PER_BYTE) // FLOPS_PER_NANOSECOND
+        self.set_slot(start + WEIGHT, min(weight, MAX_WEIGHT) if isinstance(weight, int) else weight)
+        if step.scratch != 0:
+            self.scratch_sizes.append(step.scratch)
+        if step.jump is not None:
+            self.set_slot(start + JUMP, step.jump.distance)
+            self.set_slot(start + FLAG, *self.encode_argument(step.jump.flag))
+        for argument in step.args:
+            self.append(*self.encode_argument(argument))
+
+
+def encode_program(program: Program, plan: MemoryPlan) -> Encoding:
+    """Encodes a program; the records of actions that Python executes are zeros."""
+    encoding = Encoding(plan)
+    for _ in range(RECORD_SLOTS * len(program.actions)):
+        encoding.append(0)
+    for i, action in enumerate(program.actions):
+        if isinstance(action, Step):
+            encoding.encode_record(i * RECORD_SLOTS, action)
+    for tensor in (*program.inputs.values(), *program.outputs.values()):
+        if tensor is not None and tensor.buffer.role in ("input", "output"):
+            encoding.base_index(tensor.buffer)
+    return encoding
+
+
+def arena_slot_symbol(slot: int) -> Known:
+    """The symbol for the offset of an arena slot, whose value the size function computes."""
+    return symbol(f"slot {slot}")

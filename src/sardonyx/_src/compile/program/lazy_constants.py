@@ -1,0 +1,87 @@
+"""Lazy constants: packed weights that are computed when needed, whole or in chunks while a file is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.io.memory_release import release_pages
+from sardonyx._src.ir.tensors import Array
+
+FLOAT32: np.dtype[np.generic] = np.dtype(np.float32)
+MAX_CHUNK_BYTES = (
+    4 << 20
+)  # bytes computed at a time, unless a single row is longer, so that they stay in the cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LazyConstant:
+    """A tensor computed row by row from `source`; the last `row_rank` dims are one row.
+
+    compute_rows(rows, first): fills the uninitialized dense array `rows`, [n, *row_shape], with the rows from `first` on.
+    """
+
+    shape: tuple[int, ...]
+    row_rank: int
+    source: Array
+    compute_rows: Callable[[Array, int], None]
+    dtype: np.dtype[np.generic] = FLOAT32
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        return self.shape[len(self.shape) - self.row_rank :]
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows."""
+        return math.prod(self.shape[: len(self.shape) - self.row_rank])
+
+    @property
+    def rows_per_chunk(self) -> int:
+        """The number of rows computed at a time."""
+        return max(MAX_CHUNK_BYTES // max(math.prod(self.row_shape) * self.dtype.itemsize, 1), 1)
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def materialize(self) -> Array:
+        """The whole tensor."""
+        rows = np.empty((self.num_rows, *self.row_shape), self.dtype)
+        for first in range(0, self.num_rows, self.rows_per_chunk):
+            self.fill_rows(rows[first : first + self.rows_per_chunk], first)
+        release_pages(self.source)
+        return rows.reshape(self.shape)
+
+    def iter_chunks(self) -> Iterator[Array]:
+        """Chunks of rows in order; each is valid until the next, which reuses its memory."""
+        buffer = np.empty((min(self.rows_per_chunk, self.num_rows), *self.row_shape), self.dtype)
+        for first in range(0, self.num_rows, self.rows_per_chunk):
+            chunk = buffer[: self.num_rows - first]
+            self.fill_rows(chunk, first)
+            yield chunk
+        release_pages(self.source)
+
+    def fill_rows(self, rows: Array, first: int) -> None:
+        if rows.size:
+            self.compute_rows(rows, first)
+
+
+def iter_bytes(content: Array | LazyConstant) -> Iterator[memoryview]:
+    """The bytes of a constant in chunks; each is valid until the next."""
+    if isinstance(content, LazyConstant):
+        yield from (view_as_bytes(chunk).data for chunk in content.iter_chunks())
+        return
+    array = view_as_bytes(np.ascontiguousarray(content))
+    for first in range(0, len(array), MAX_CHUNK_BYTES):
+        chunk = array[first : first + MAX_CHUNK_BYTES]
+        yield chunk.data
+        release_pages(chunk)
+
+
+def view_as_bytes(array: Array) -> Array:
+    """A dense array as its bytes, [nbytes] uint8."""
+    return array.reshape(-1).view(np.uint8)

@@ -1,0 +1,187 @@
+"""Memory planning: buffers whose live ranges do not overlap share memory in the arena.
+
+A step that may work in place writes to the memory of an input that is not read later: the buffers form an *in-place
+alias set*, which is planned as one.  Alias sets of known sizes get offsets.  If sizes are known only at run time, alias
+sets are assigned to slots instead, each as large as its largest buffer; the slots are adjacent in the arena.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
+from sardonyx._src.ir.dims import Known, evaluate
+
+CACHE_LINE_BYTES = 64  # the alignment of buffers
+GUESSED_LENGTH = 61  # assumed for symbolic dims when slots are assigned
+
+
+@dataclass(slots=True)
+class LiveRange:
+    """The live range of a buffer: from its first to its last use, as indices of actions."""
+
+    buffer: Buffer
+    first: int
+    last: int
+    size: int  # bytes, estimated if it depends on input sizes
+
+
+@dataclass(slots=True)
+class ArenaSlot:
+    """A memory range of the arena, used by several buffers one after the other."""
+
+    buffers: list[Buffer] = field(default_factory=list)
+    size: int = 0
+    free_from: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """Where the buffers of the arena are.
+
+    offsets, size: bytes, if all sizes are known at compile time.  slots, slot_of: the slots and the index of each
+    buffer's slot, otherwise.
+    live_ranges: of every buffer.  alias_sets: the union of the live ranges of each in-place alias set, by its first buffer.
+    """
+
+    live_ranges: tuple[LiveRange, ...]
+    offsets: Mapping[Buffer, int]
+    size: int
+    slots: tuple[ArenaSlot, ...]
+    slot_of: Mapping[Buffer, int]
+    alias_sets: tuple[LiveRange, ...] = ()
+
+
+def plan_memory(program: Program) -> MemoryPlan:
+    """Plans the arena of a program."""
+    ranges = find_live_ranges(program.actions, dict.fromkeys(program.sizes, GUESSED_LENGTH))
+    root = find_in_place_aliases(program.actions, ranges)
+    alias_sets = coalesce(ranges, root)
+    if all(isinstance(r.buffer.size, int) for r in alias_sets):
+        root_offsets, size = pack_offsets(alias_sets)
+        offsets = {r.buffer: root_offsets[root[r.buffer]] for r in ranges}
+        return MemoryPlan(tuple(ranges), offsets, size, (), {}, tuple(alias_sets))
+    slots, root_slots = share_slots(alias_sets)
+    slot_of = {r.buffer: root_slots[root[r.buffer]] for r in ranges}
+    return MemoryPlan(tuple(ranges), {}, 0, slots, slot_of, tuple(alias_sets))
+
+
+def find_live_ranges(actions: Sequence[Action], sizes: Mapping[str, int]) -> list[LiveRange]:
+    """The live range of each buffer of the arena, in the order of first use.
+
+    Values that are computed anew in each iteration of a loop, or within a branch, are live from their first to their last
+    use, as in straight-line code.
+    """
+    ranges: dict[Buffer, LiveRange] = {}
+    for index, action in enumerate(actions):
+        assert isinstance(action, Step | FallbackOp | CopyIn | CollectScanOutputs), (
+            f"program must consist of actions; got {action!r}"
+        )
+        for tensor in (*action.reads, *action.writes):
+            buffer = tensor.buffer
+            if buffer.role == "arena":
+                if buffer not in ranges:
+                    ranges[buffer] = LiveRange(buffer, index, index, estimate_bytes(buffer.size, sizes))
+                ranges[buffer].last = index
+        if isinstance(action, Step) and action.jump is not None and action.jump.distance < 0:
+            extend_across_back_edge(ranges.values(), index + action.jump.distance, index)
+    return list(ranges.values())
+
+
+def extend_across_back_edge(ranges: Iterable[LiveRange], start: int, end: int) -> None:
+    """Extends the live ranges that begin before a loop and reach into it to its end: the next iteration uses them."""
+    for live_range in ranges:
+        if live_range.first < start <= live_range.last:
+            live_range.last = end
+
+
+def find_in_place_aliases(actions: Sequence[Action], ranges: Sequence[LiveRange]) -> dict[Buffer, Buffer]:
+    """For each buffer the first buffer of its in-place alias set, which for most is itself."""
+    live_ranges = {live_range.buffer: live_range for live_range in ranges}
+    root = {buffer: buffer for buffer in live_ranges}
+    for index, action in enumerate(actions):
+        if isinstance(action, Step) and action.in_place and len(action.writes) == 1:
+            output = action.writes[0]
+            if output.buffer in live_ranges and live_ranges[output.buffer].first == index:
+                candidates = (
+                    operand.buffer
+                    for operand in action.reads
+                    if can_write_in_place(operand, output, action, index, live_ranges)
+                )
+                root[output.buffer] = root[next(candidates, output.buffer)]
+    return root
+
+
+def can_write_in_place(
+    operand: TensorView, output: TensorView, step: Step, index: int, live_ranges: Mapping[Buffer, LiveRange]
+) -> bool:
+    """Whether a step may write its output over an operand: this is the last use of the buffer, and their layouts agree."""
+    live_range = live_ranges.get(operand.buffer)
+    if live_range is None or live_range.last != index or live_range.first == index:
+        return False
+    views = [view for view in step.reads if view.buffer is operand.buffer]
+    return (
+        all((v.shape, v.strides, v.offset) == (output.shape, output.strides, output.offset) for v in views)
+        and all(element_bytes(v.dtype) == element_bytes(output.dtype) for v in views)
+        and operand.buffer.size == output.buffer.size
+    )
+
+
+def coalesce(ranges: Sequence[LiveRange], root: Mapping[Buffer, Buffer]) -> list[LiveRange]:
+    """Coalesces the live ranges of each in-place alias set into one."""
+    unions: dict[Buffer, LiveRange] = {}
+    for live_range in ranges:
+        union = unions.setdefault(root[live_range.buffer], replace(live_range))
+        union.last = max(union.last, live_range.last)
+    return list(unions.values())
+
+
+def estimate_bytes(size: Known, sizes: Mapping[str, int]) -> int:
+    """A size with assumed values of the symbolic dims."""
+    value = evaluate(size, sizes)
+    return CACHE_LINE_BYTES if value is None else max(value, 0)
+
+
+def pack_offsets(ranges: Sequence[LiveRange]) -> tuple[dict[Buffer, int], int]:
+    """(offsets, total size): first-fit packing, the largest buffer first, each in the lowest gap that it fits into."""
+    placed: list[tuple[int, int, LiveRange]] = []  # start, end, live range
+    offsets: dict[Buffer, int] = {}
+    total = 0
+    for live_range in sorted(ranges, key=lambda r: (-r.size, r.first)):
+        start, size = 0, align_to_cache_line(live_range.size)
+        for low, high, other in sorted(placed, key=lambda p: p[0]):
+            if other.first > live_range.last or other.last < live_range.first:
+                continue
+            if start + size <= low:
+                break
+            start = max(start, high)
+        placed.append((start, start + size, live_range))
+        offsets[live_range.buffer] = start
+        total = max(total, start + size)
+    return offsets, total
+
+
+def share_slots(ranges: Sequence[LiveRange]) -> tuple[tuple[ArenaSlot, ...], dict[Buffer, int]]:
+    """(slots, slot of each buffer): each takes the free slot nearest in size, preferably one with a buffer of equal size."""
+    slots: list[ArenaSlot] = []
+    slot_of: dict[Buffer, int] = {}
+    for live_range in ranges:
+        free = [i for i, slot in enumerate(slots) if slot.free_from <= live_range.first]
+        same_size = [i for i in free if any(b.size == live_range.buffer.size for b in slots[i].buffers)]
+        candidates = same_size or free
+        index = min(candidates, key=lambda i: abs(slots[i].size - live_range.size), default=len(slots))
+        if index == len(slots):
+            slots.append(ArenaSlot())
+        slot = slots[index]
+        slot.buffers.append(live_range.buffer)
+        slot.size, slot.free_from = max(slot.size, live_range.size), live_range.last + 1
+        slot_of[live_range.buffer] = index
+    return tuple(slots), slot_of
+
+
+def align_to_cache_line(size: int) -> int:
+    """A size rounded up to whole cache lines."""
+    return -(-size // CACHE_LINE_BYTES) * CACHE_LINE_BYTES

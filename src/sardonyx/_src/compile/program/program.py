@@ -1,0 +1,99 @@
+"""Compiled programs: a list of actions over tensors in buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.graph import Model, Node, Value
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackOp:
+    """A fallback op: a node executed by the reference engine, because there is no native kernel for it.
+
+    native_inputs: the tensors of those inputs, captured values of subgraphs included, that native steps compute.  Its
+    outputs are Python values, not tensors in buffers.
+    """
+
+    node: Node
+    native_inputs: Mapping[Value, TensorView]
+
+    @property
+    def reads(self) -> tuple[TensorView, ...]:
+        return tuple(self.native_inputs.values())
+
+    @property
+    def writes(self) -> tuple[TensorView, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class CopyIn:
+    """Copies an output of a fallback op into a tensor; its shape and type must be those that were inferred."""
+
+    value: Value
+    tensor: TensorView
+
+    @property
+    def reads(self) -> tuple[TensorView, ...]:
+        return ()
+
+    @property
+    def writes(self) -> tuple[TensorView, ...]:
+        return (self.tensor,)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectScanOutputs:
+    """Scan-output accumulation: takes the slices that loop iterations have written to buffers, [iterations, ...].
+
+    buffers: the buffer of each scan output, reused by later iterations.  iterations: the number of iterations so far,
+    one int64.  is_last: whether the scan outputs are complete.
+    """
+
+    buffers: Mapping[Value, TensorView]
+    iterations: TensorView
+    is_last: bool
+
+    @property
+    def reads(self) -> tuple[TensorView, ...]:
+        return *self.buffers.values(), self.iterations
+
+    @property
+    def writes(self) -> tuple[TensorView, ...]:
+        return ()
+
+
+Action: TypeAlias = "Step | FallbackOp | CopyIn | CollectScanOutputs"
+
+
+@dataclass(slots=True)
+class Program:
+    """A compiled program: actions in order of execution.
+
+    sizes: for each symbolic dim, the input and axis that has this length.  inputs: the tensors of the inputs that
+    native steps read.  outputs: the tensor of each output, or None if a fallback op computes it.
+    status: the status block.  guards: pairs of dims that must be equal at run time, or the run bails out.
+    """
+
+    model: Model
+    actions: list[Action]
+    sizes: Mapping[str, tuple[str, int]]
+    inputs: Mapping[Value, TensorView]
+    outputs: Mapping[Value, TensorView | None]
+    status: TensorView
+    guards: tuple[tuple[Known, Known], ...] = ()
+
+    @property
+    def steps(self) -> list[Step]:
+        return [action for action in self.actions if isinstance(action, Step)]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all sizes are known at compile time."""
+        return not self.sizes

@@ -1,0 +1,167 @@
+"""Size functions: a program's symbolic sizes and offsets, evaluated by compiled code `i64 sizes(ptr lengths, ptr values)`.
+
+lengths: of the inputs, one for each symbolic dim, in order.  values: receives one i64 for each symbolic slot of the
+encoding, then the size of the arena in bytes, then that of one thread's scratch memory.  The result is the number of
+violations: negative dims, guards of the program that do not hold, and integer overflows.  If it is not 0, nothing may be
+run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.program.encoding import Encoding
+from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.program import Program
+from sardonyx._src.ir.dims import Expr, Known, evaluate
+from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
+
+
+class SizeFunctionBuilder(BlockBuilder):
+    """Emits dim expressions as i64 arithmetic, each subexpression once."""
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        super().__init__(has_fma=False)
+        self.symbols: dict[str, LLVMValue] = {}
+        self.emitted: dict[Expr | DimCall, LLVMValue] = {}
+        self.overflows: list[LLVMValue] = []  # an i1 for each sum and product
+        for i, name in enumerate(symbols):
+            pointer = self.gep("%lengths", self.constant(i, I64), "i64")
+            self.symbols[name] = self.emit(I64, f"load i64, ptr {pointer}")
+
+    def emit_dim(self, dim: Known) -> LLVMValue:
+        if not isinstance(dim, Expr):
+            return self.constant(dim, I64)
+        if dim not in self.emitted:
+            terms = [self.emit_term(monomial, factor) for monomial, factor in dim.terms.items()]
+            self.emitted[dim] = reduce(lambda a, b: self.emit_checked("sadd", a, b), terms)
+        return self.emitted[dim]
+
+    def emit_term(self, monomial: Sequence[Atom], factor: int) -> LLVMValue:
+        factors = [self.emit_atom(atom) for atom in monomial]
+        if factor != 1 or not factors:
+            factors.append(self.constant(factor, I64))
+        return reduce(lambda a, b: self.emit_checked("smul", a, b), factors)
+
+    def emit_checked(self, operation: str, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+        """A sum or product (`sadd`, `smul`); an overflow is recorded, since a buffer of the wrapped size would be too small."""
+        self.declarations[f"declare {{i64, i1}} @llvm.{operation}.with.overflow.i64(i64, i64)"] = None
+        self._count += 1
+        pair = f"%o{self._count}"
+        self.lines.append(f" {pair} = call {{i64, i1}} @llvm.{operation}.with.overflow.i64({a}, {b})")
+        self.overflows.append(self.emit(LLVMType("i1"), f"extractvalue {{i64, i1}} {pair}, 1"))
+        return self.emit(I64, f"extractvalue {{i64, i1}} {pair}, 0")
+
+    def emit_atom(self, atom: Atom) -> LLVMValue:
+        if isinstance(atom, Symbol):
+            return self.symbols[atom.name]
+        assert isinstance(atom, DimCall), f"size must be an expression of dims; got {atom}"
+        if atom not in self.emitted:
+            args = [self.emit_dim(arg) for arg in atom.args]
+            self.emitted[atom] = reduce(lambda a, b: self.emit_call(atom.op, a, b), args)
+        return self.emitted[atom]
+
+    def emit_call(self, op: str, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+        """`max`, `min`, or Python's `//` and `%`, where a zero divisor counts as 1."""
+        match op:
+            case "max":
+                return self.select(a < b, b, a)
+            case "min":
+                return self.select(a < b, a, b)
+        divisor = self.select(b.eq(0), 1, b)  # division by zero would trap
+        quotient = self.emit(I64, f"sdiv {a}, {divisor.name}")
+        remainder = a - quotient * divisor
+        rounds_down = remainder.ne(0) & ((remainder ^ divisor) < 0)
+        if op == "//":
+            return self.select(rounds_down, quotient - 1, quotient)
+        return self.select(rounds_down, remainder + divisor, remainder)
+
+    def align_to_cache_line(self, size: LLVMValue) -> LLVMValue:
+        """A size in bytes rounded up to whole cache lines; 0 if it is negative."""
+        return ((size.clamp_min(0)) + (CACHE_LINE_BYTES - 1)) & -CACHE_LINE_BYTES
+
+    def store_value(self, index: int, value: LLVMValue) -> None:
+        pointer = self.gep("%values", self.constant(index, I64), "i64")
+        self.lines.append(f" store {value}, ptr {pointer}")
+
+
+def size_function_module(name: str, program: Program, encoding: Encoding) -> str:
+    """The LLVM module of a program's size function."""
+    builder = SizeFunctionBuilder(list(program.sizes))
+    total = emit_arena_slots(builder, encoding)
+    expressions = sized_values(encoding)
+    for i, dim in enumerate(expressions):
+        builder.store_value(i, builder.emit_dim(dim))
+    builder.store_value(len(expressions), total)
+    builder.store_value(len(expressions) + 1, emit_max_size(builder, encoding.scratch_sizes))
+    violations = builder.constant(0, I64)
+    for dim in runtime_dims(program):
+        violations = violations + (builder.emit_dim(dim) < 0).convert("zext", "i64")
+    for a, b in program.guards:
+        violations = violations + builder.emit_dim(a).ne(builder.emit_dim(b)).convert("zext", "i64")
+    for overflow in builder.overflows:
+        violations = violations + overflow.convert("zext", "i64")
+    head = f"define i64 @{name}(ptr %lengths, ptr %values) nounwind {{"
+    return "\n".join(
+        (*builder.declarations, head, "entry:", *builder.allocas, *builder.lines, f" ret {violations}", "}")
+    )
+
+
+def emit_arena_slots(builder: SizeFunctionBuilder, encoding: Encoding) -> LLVMValue:
+    """Emits the offsets of the arena slots, one after the other; returns the size of the arena."""
+    total = builder.constant(encoding.plan.size, I64)
+    for i, slot in enumerate(encoding.plan.slots):
+        builder.symbols[f"slot {i}"] = total
+        sizes = dict.fromkeys(buffer.size for buffer in slot.buffers)
+        total = builder.emit_checked("sadd", total, emit_max_size(builder, sizes))
+    return total
+
+
+def emit_max_size(builder: SizeFunctionBuilder, sizes: Iterable[Known]) -> LLVMValue:
+    """The maximum of some sizes, in whole cache lines."""
+    largest = builder.constant(0, I64)
+    for size in sizes:
+        value = builder.emit_dim(size)
+        largest = builder.select(largest < value, value, largest)
+    return builder.align_to_cache_line(largest)
+
+
+def sized_values(encoding: Encoding) -> list[Known]:
+    """The slots that are symbolic expressions, in order."""
+    return [value for value in encoding.values if isinstance(value, Expr)]
+
+
+def runtime_dims(program: Program) -> list[Known]:
+    """The symbolic dims of all tensors, which must not be negative."""
+    tensors = (t for action in program.actions for t in (*action.reads, *action.writes))
+    return list(dict.fromkeys(dim for tensor in tensors for dim in tensor.shape if isinstance(dim, Expr)))
+
+
+def evaluate_sizes(
+    program: Program, encoding: Encoding, lengths: Sequence[int]
+) -> tuple[list[int], int, int, int]:
+    """The size function in Python: (values, arena bytes, scratch bytes, violations)."""
+    known = dict(zip(program.sizes, lengths, strict=True))
+    total = encoding.plan.size
+    for i, slot in enumerate(encoding.plan.slots):
+        known[f"slot {i}"] = total
+        total += max_aligned_size(known, (buffer.size for buffer in slot.buffers))
+    values = [evaluate_dim(value, known) for value in sized_values(encoding)]
+    violations = sum(evaluate_dim(dim, known) < 0 for dim in runtime_dims(program))
+    violations += sum(evaluate_dim(a, known) != evaluate_dim(b, known) for a, b in program.guards)
+    return values, total, max_aligned_size(known, encoding.scratch_sizes), violations
+
+
+def max_aligned_size(known: dict[str, int], sizes: Iterable[Known]) -> int:
+    largest = max((evaluate_dim(size, known) for size in sizes), default=0)
+    return -(-max(largest, 0) // CACHE_LINE_BYTES) * CACHE_LINE_BYTES
+
+
+def evaluate_dim(dim: Known, known: dict[str, int]) -> int:
+    """The value of a dim; as in the compiled code, a zero divisor counts as 1."""
+    value = evaluate(dim, known)
+    assert value is not None, f"{dim} must depend on {sorted(known)} only"
+    return value

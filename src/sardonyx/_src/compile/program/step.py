@@ -1,0 +1,65 @@
+"""Steps: kernel calls with their arguments, the actions that native code executes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known
+
+KernelSource: TypeAlias = Callable[[str, Target], str]
+KernelArgument: TypeAlias = "TensorView | Known"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A native function `void name(ptr args, i64 first, i64 last, ptr scratch)`.
+
+    key: the cache key, which determines the code for a given target; also the kernel's name in programs and profiles.
+    source: returns the LLVM module, given the name of the function and the target.
+    args: i64 slots, addresses of tensors and sizes.  A call executes the units of work in [first, last); units are
+    independent of one another, and results do not depend on how they are divided among calls.
+    scratch: memory of the calling thread.
+    """
+
+    key: str
+    source: KernelSource = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A conditional jump after a step: if the i64 `flag` is nonzero, continue `distance` records away (negative: back)."""
+
+    flag: TensorView
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A kernel call.
+
+    units: the number of units of work, which are partitioned among threads.  flops, bytes_accessed: operations and bytes
+    of all units together, for work partitioning and profiles.  scratch: bytes for each thread.  nodes: the names of the
+    nodes that it implements.
+    in_place: whether an output may share the memory of an input with the same strides and element size.
+    jump: for control flow; other steps continue with the next one.
+    """
+
+    kernel: Kernel
+    args: tuple[KernelArgument, ...]
+    units: Known
+    reads: tuple[TensorView, ...]
+    writes: tuple[TensorView, ...]
+    flops: Known = 0
+    bytes_accessed: Known = 0
+    scratch: Known = 0
+    nodes: tuple[str, ...] = ()
+    in_place: bool = False
+    jump: Jump | None = None
+
+    def with_nodes(self, nodes: tuple[str, ...]) -> Step:
+        """The same step, attributed to these nodes."""
+        return replace(self, nodes=nodes)

@@ -1,0 +1,126 @@
+"""What a facet sees of one node of a model, with lookup of elements, dependency tracking and suspension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sardonyx._src.infer.elements import Elements
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.types import Type
+from sardonyx._src.ops.inference import Inference, Iteration, Known
+
+Purpose = Literal["types", "iteration", "unused"]
+
+
+class NeedsSubgraph(Exception):  # no error: suspends a facet until the subgraph has been walked
+    """A subgraph that must be walked before the facet can continue."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        inputs: Sequence[Type | None],
+        known: Sequence[Known | None],
+        purpose: Purpose,
+    ) -> None:
+        self.graph, self.inputs, self.known, self.purpose = graph, inputs, known, purpose
+
+
+@dataclass(slots=True)
+class ReplayState:
+    """Results that a facet has already received; it is run again from its start after each subgraph it waits
+    for.
+
+    Nested graphs therefore use no more of Python's stack than graphs side by side.
+    """
+
+    results: list[list[Type | None] | Iteration | None] = field(
+        default_factory=list
+    )  # of subgraphs, in order
+    dims: list[Dim] = field(default_factory=list)  # new symbols, in order
+    max_iterations: dict[Graph, int] = field(default_factory=dict)  # walked one by one
+
+
+@dataclass(slots=True)
+class NodeInferenceContext(Inference):
+    """The `Inference` of one node of a model: looks up elements on demand and records what the result depends
+    on."""
+
+    values: Sequence[Value | None] = ()  # the node's inputs
+    elements: Elements = field(default_factory=Elements)
+    iteration_budget: Callable[[Graph], int] | None = (
+        None  # iterations of a subgraph that may be walked one by one
+    )
+    replay: ReplayState | None = None  # None: the facet cannot wait for subgraphs
+    inputs_read: tuple[int, ...] = ()  # inputs whose elements the facet has read
+    is_unique: bool = False  # the result has new symbols or depends on a subgraph: it cannot be cached
+    output_index: int = 0  # the output whose elements a value facet computes
+    reads_output_index: bool = False  # the value facet computes elements of outputs other than output 0
+    output_elements: Sequence[Known | None] = ()  # found by the infer facet
+    subgraph_count: int = 0  # subgraph results requested so far
+    new_dim_count: int = 0
+
+    def value(self, i: int) -> Known | None:
+        if i not in self.inputs_read:
+            self.inputs_read = (*self.inputs_read, i)
+        return self.elements.get(self.values[i]) if i < len(self.values) else None
+
+    def new_dim(self) -> Dim:
+        self.is_unique = True
+        replay, index = self.replay, self.new_dim_count
+        self.new_dim_count += 1
+        if replay is None:
+            return Inference.new_dim(self)
+        if index == len(replay.dims):
+            replay.dims.append(Inference.new_dim(self))
+        return replay.dims[index]
+
+    def subgraph(
+        self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None] = ()
+    ) -> list[Type | None] | None:
+        types = self.subgraph_result(name, inputs, known, "types")
+        assert not isinstance(types, Iteration), "a replayed facet must request the same subgraphs"
+        return types
+
+    def iteration(
+        self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None]
+    ) -> Iteration | None:
+        result = self.subgraph_result(name, inputs, known, "iteration")
+        assert not isinstance(result, list), "a replayed facet must request the same subgraphs"
+        return result
+
+    def infer_unused_subgraph(self, name: str) -> None:
+        self.subgraph_result(name, (), (), "unused")
+
+    def subgraph_result(
+        self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None], purpose: Purpose
+    ) -> list[Type | None] | Iteration | None:
+        """The result of walking a subgraph; raises NeedsSubgraph where it has not been walked yet."""
+        self.is_unique = True
+        graph = self.attributes.get(name)
+        if self.replay is None or not isinstance(graph, Graph):
+            return None
+        index = self.subgraph_count
+        self.subgraph_count += 1
+        if index == len(self.replay.results):
+            raise NeedsSubgraph(graph, inputs, known, purpose)
+        return self.replay.results[index]
+
+    def subgraph_elements(self, name: str) -> Sequence[Known | None] | None:
+        graph = self.attributes.get(name)
+        return [self.elements.get(v) for v in graph.outputs] if isinstance(graph, Graph) else None
+
+    def max_iterations(self, name: str) -> int:
+        graph = self.attributes.get(name)
+        if self.replay is None or self.iteration_budget is None or not isinstance(graph, Graph):
+            return 0
+        return self.replay.max_iterations.setdefault(graph, self.iteration_budget(graph))
+
+    def set_output_elements(self, known: Sequence[Known | None]) -> None:
+        self.output_elements = known
+
+    def requested_output(self) -> int:
+        self.reads_output_index = True
+        return self.output_index

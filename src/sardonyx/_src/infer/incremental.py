@@ -1,0 +1,86 @@
+"""Incremental type inference of a model that is being edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.infer.observer import ContextFactory
+from sardonyx._src.infer.plan import InferencePlan
+from sardonyx._src.infer.scope import InferenceScope
+from sardonyx._src.infer.state import InferenceState
+from sardonyx._src.infer.walk import model_walk, run_walk
+from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.ir.graph import Model, Node, Value
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.types import Type
+from sardonyx._src.ops.inference import Known
+
+
+class RejectionRecorder:
+    """An observer that records the nodes that their operators reject."""
+
+    def __init__(self) -> None:
+        self.nodes: set[Node] = set()
+
+    def on_node(
+        self,
+        contexts: ContextFactory,
+        node: Node,
+        plan: InferencePlan | None,
+        types: Sequence[Type | None],
+        error: InferenceError | None,
+    ) -> Sequence[Type | None]:
+        if error is not None:
+            self.nodes.add(node)
+        else:
+            self.nodes.discard(node)
+        return types
+
+    def on_declared_type(
+        self, value: Value, producer: Node, declared: Type, inferred: Type, error: InferenceError | None
+    ) -> None:
+        """Ignored: a wrong declaration does not mean that the operator rejects its node."""
+
+
+class IncrementalInference:
+    """Types and known elements of a model's values; new nodes are typed one by one.
+
+    Where declared and inferred types contradict each other the inferred ones are used, and nothing is raised.
+    """
+
+    def __init__(self, model: Model) -> None:
+        """Nothing is typed before `walk`."""
+        self.errors: list[InferenceError] = []
+        self.rejections = RejectionRecorder()
+        self.state = InferenceState(model, self.errors, observer=self.rejections)
+
+    def walk(self) -> None:
+        """Types all values, as `infer` does."""
+        with pause_gc(), limit_nesting():
+            run_walk(model_walk(self.state.model, self.state))
+            self.state.finalize()
+
+    def infer_node(self, node: Node, imports: Mapping[str, int]) -> None:
+        """Types the outputs of a node whose inputs are typed, and its subgraphs; `imports` select its
+        operator set."""
+        run_walk(InferenceScope(self.state, imports).node(node, None))
+
+    def is_rejected(self, node: Node) -> bool:
+        """Whether the node's operator rejects its inputs or attributes, so that it cannot run."""
+        return node in self.rejections.nodes
+
+    def elements(self, value: Value | None) -> Known | None:
+        """Known elements of a small tensor: numbers, or an object array of int, Expr and None."""
+        return self.state.elements.get(value)
+
+    def put(self, value: Value, elements: Known | Tensor | None) -> None:
+        """Stores elements, as of a new constant; None removes them."""
+        self.state.elements.put(value, elements)
+
+    def forget(self, value: Value) -> None:
+        """Removes everything inferred or declared for a value, its type included."""
+        value.type = None
+        self.state.declared.pop(value, None)
+        self.put(value, None)

@@ -1,0 +1,336 @@
+"""Type inference over the nodes of a graph, with its subgraphs and calls of model-local functions.
+
+A walk is a generator that yields the walks that it waits for: those of subgraphs and of the functions it
+calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sardonyx._src.errors import InferenceError, InvalidModel, UnsupportedOperator
+from sardonyx._src.infer.context import NeedsSubgraph, NodeInferenceContext, ReplayState
+from sardonyx._src.infer.folding import infer_elements
+from sardonyx._src.infer.memo_cache import MEMO_CACHE, Key, OutputTypes
+from sardonyx._src.infer.merge import formal_type, join_types, merge_types
+from sardonyx._src.infer.plan import InferencePlan
+from sardonyx._src.infer.state import InferenceState
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.graph import Attribute, Function, Graph, Node, Value
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir.walk import graphs, location, values
+from sardonyx._src.ops.api import OPERAND_ERRORS
+from sardonyx._src.ops.bind import Bindings, bound_attributes, literal_of, schema_of
+from sardonyx._src.ops.inference import Iteration, Known
+from sardonyx._src.ops.registry import find
+
+Walk: TypeAlias = "Generator[Walk, None, None]"
+# One that returns the types of a node's outputs.
+NodeWalk: TypeAlias = "Generator[Walk, None, Sequence[Type | None]]"
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceScope:
+    """The environment of nodes: operator set imports and, in a function, the attributes of the call.
+
+    scopes: the defining scope of each subgraph passed as an attribute.
+    """
+
+    state: InferenceState
+    imports: Mapping[str, int]
+    bindings: Bindings = field(default_factory=dict)
+    scopes: Mapping[Graph, InferenceScope] = field(default_factory=dict)
+
+    def graph(self, graph: Graph) -> Walk:
+        """Types the values of a graph whose inputs are typed.
+
+        Most nodes of a large model hit the memo cache.  Hits are handled in this one function, since a call
+        would cost as much as the lookup.
+        """
+        state = self.state
+        self.note_initializers(graph)
+        plans = state.plans_of("", self.imports)
+        look_up, untyped, observer = MEMO_CACHE.entries.get, state.untyped, state.observer
+        literals = state.elements.has_literals
+        for node in graph.nodes:
+            op_type, outputs = node.op_type, node.outputs
+            if op_type == "Constant" and literals and (tensor := literal_of(node)) is not None:
+                result = look_up((tensor.dtype, tensor.shape))
+                types = result.types if type(result) is OutputTypes else type_of(tensor)
+            else:
+                plan = None if node.domain else plans.get(op_type)
+                key = None if plan is None else plan.key(node)
+                result = look_up(key)
+                if plan is None or type(result) is not OutputTypes:
+                    yield from self.node(node, key)
+                    continue
+                types = result.types
+                if result.may_be_small and plan.infers_elements:
+                    self.put_lazy_elements(node, plan, result)
+                if observer is not None:
+                    types = observer.on_node(self, node, plan, types, None)
+            if len(outputs) == 1 and types:
+                value = outputs[0]
+                if value.type is None and value.name:
+                    value.type = types[0]
+                    untyped.append(value)
+                    continue
+            self.set_types(node, types)
+
+    def note_initializers(self, graph: Graph) -> None:
+        """Stores the elements of initializers that no feed can replace.
+
+        Those that are inputs can be replaced; up to IR version 3, where all of them must be inputs, that is
+        not what such files mean.
+        """
+        state = self.state
+        replaceable = frozenset(graph.inputs) if state.model.ir_version >= 4 else frozenset()
+        for value in graph.initializers.values():
+            if value not in replaceable and isinstance(value.initializer, Tensor):
+                state.elements.put(value, value.initializer)
+
+    def node(self, node: Node, key: Key | None) -> Walk:
+        """Types the outputs of a node and stores what is known of their elements.
+
+        key: its memo-cache key, if the caller has computed it.
+        """
+        types: Sequence[Type | None] = ()
+        plan = failure = None
+        try:
+            plan = self.plan(node)
+            if plan is not None:
+                types = yield from self.infer_outputs(node, plan, key or plan.key(node))
+            elif (function := self.state.function_of(node)) is not None:
+                types = yield from self.call(node, function)
+        except (InferenceError, InvalidModel) as error:
+            about = error.about if isinstance(error, InferenceError) else ""
+            failure = InferenceError(error.why, location=error.location or location(node), about=about)
+            self.state.report(failure)
+        if self.state.observer is not None:
+            types = self.state.observer.on_node(self, node, plan, types, failure)
+        self.set_types(node, types)
+
+    def set_types(self, node: Node, types: Sequence[Type | None]) -> None:
+        """Types the outputs of a node: inferred types merged with declared ones."""
+        for i, value in enumerate(node.outputs):
+            if value.name:
+                inferred = types[i] if i < len(types) else None
+                declared = self.note_declared_type(value)
+                if declared is None or inferred is None:
+                    value.type = inferred if declared is None else declared
+                else:
+                    self.merge_declaration(value, declared, inferred, node)
+
+    def note_declared_type(self, value: Value) -> Type | None:
+        """The declared type of a value, which is recorded before an inferred type replaces it."""
+        if value.type is None:
+            self.state.untyped.append(value)
+        else:
+            self.state.declared[value] = value.type
+        return value.type
+
+    def merge_declaration(self, value: Value, declared: Type, inferred: Type, node: Node) -> None:
+        """Types a value that has both a declared and an inferred type."""
+        state, failure = self.state, None
+        try:
+            value.type = merge_types(declared, inferred)
+        except InferenceError as error:
+            failure = at_location(error, f"{node.name or node.op_type!r} output {value.name!r}")
+            value.type = inferred
+        if state.observer is not None:
+            state.observer.on_declared_type(value, node, declared, inferred, failure)
+        if failure is not None:
+            state.report(failure)
+
+    # --- operators ----------------------------------------------------------------------------
+
+    def plan(self, node: Node) -> InferencePlan | None:
+        """The plan of the node's operator; None where the node calls a function or its operator is
+        unknown."""
+        state = self.state
+        plans = state.plans_of(node.domain, self.imports)
+        if node.op_type in plans:
+            return plans[node.op_type]
+        if state.function_of(node):
+            return None
+        plan = self.new_plan(node)
+        if all((node.domain, node.op_type) != name[:2] for name in state.model.functions):
+            plans[node.op_type] = plan
+        return plan
+
+    def new_plan(self, node: Node) -> InferencePlan | None:
+        try:
+            schema = schema_of(node, self.imports)
+        except UnsupportedOperator:
+            return None
+        op = find(node.domain, node.op_type)
+        infer = op.infers.get(schema.since_version) if op is not None else None
+        return None if op is None or infer is None else InferencePlan(op, schema, infer)
+
+    def infer_outputs(self, node: Node, plan: InferencePlan, key: Key | None) -> NodeWalk:
+        """The output types of a node: cached for these elements of its inputs, or computed and cached."""
+        elements = self.state.elements
+        result = plan.look_up(key, node, elements)
+        if result is None:
+            if plan.has_subgraphs:
+                context, result = yield from self.infer_with_subgraphs(node, plan)
+            else:
+                context = self.new_context(node, plan)
+                result = call_infer_facet(context, plan)
+            if not context.is_unique:
+                plan.store(key, context.inputs_read, result, node, elements)
+            if context.output_elements:
+                for value, known in zip(node.outputs, context.output_elements, strict=False):
+                    elements.put(value, known)
+                return result.types
+        if result.may_be_small and plan.infers_elements:
+            self.put_lazy_elements(node, plan, result)
+        return result.types
+
+    def infer_with_subgraphs(
+        self, node: Node, plan: InferencePlan
+    ) -> Generator[Walk, None, tuple[NodeInferenceContext, OutputTypes]]:
+        """Calls the infer facet of an operator with subgraphs, once more after each subgraph that it waits
+        for."""
+        replay = ReplayState()
+        while True:
+            context = self.new_context(node, plan)
+            context.replay = replay
+            try:
+                return context, call_infer_facet(context, plan)
+            except NeedsSubgraph as request:
+                result = yield from self.walk_subgraph(request)
+                replay.results.append(result)
+
+    def new_context(self, node: Node, plan: InferencePlan) -> NodeInferenceContext:
+        inputs = node.inputs
+        return NodeInferenceContext(
+            node.op_type,
+            plan.version,
+            [None if v is None else v.type for v in inputs],
+            [v is not None for v in inputs],
+            plan.attributes.bind(node, self.bindings),
+            len(node.outputs),
+            (),
+            None,
+            "",
+            self.state.new_symbol,
+            inputs,
+            self.state.elements,
+            self.state.iteration_budget,
+        )
+
+    def put_lazy_elements(self, node: Node, plan: InferencePlan, result: OutputTypes) -> None:
+        """Stores elements of the outputs that are computed at first use."""
+
+        def compute() -> Sequence[Known | None]:
+            return infer_elements(plan, self.new_context(node, plan), result, node)
+
+        inputs: Sequence[Value | None] = node.inputs
+        if plan.has_subgraphs:
+            inputs = [*inputs, *(value for graph in node.subgraphs for value in graph.outputs)]
+        try:
+            self.state.elements.put_lazy(node.outputs, inputs, compute, needs_all=plan.value is None)
+        except InvalidModel as error:  # a tensor whose data are invalid for its element type
+            self.state.report(InferenceError(error.why, location=error.location))
+
+    # --- subgraphs and functions --------------------------------------------------------------
+
+    def walk_subgraph(
+        self, request: NeedsSubgraph
+    ) -> Generator[Walk, None, list[Type | None] | Iteration | None]:
+        """The result of walking a subgraph with the requested input types.
+
+        Errors in a graph that does not run, or in a single iteration, are not reported: the facet requests
+        the types that hold in all iterations as well.
+        """
+        state, graph, purpose = self.state, request.graph, request.purpose
+        if purpose == "iteration":
+            state.begin_iteration(graph)
+        elif not state.may_enter(graph):
+            return [None] * len(graph.outputs)
+        if purpose == "types":
+            yield from self.subgraph(request)
+            return [v.type for v in graph.outputs]
+        with state.trial() as errors:
+            yield from self.subgraph(request)
+            known = [state.elements.get(v) for v in graph.outputs]
+        return None if errors else Iteration([v.type for v in graph.outputs], known)
+
+    def subgraph(self, request: NeedsSubgraph) -> Walk:
+        types, known = request.inputs, request.known
+        for i, value in enumerate(request.graph.inputs):
+            self.bind_formal(
+                value, types[i] if i < len(types) else None, known[i] if i < len(known) else None
+            )
+        yield self.scopes.get(request.graph, self).graph(request.graph)
+
+    def bind_formal(self, value: Value, actual: Type | None, known: Known | None) -> None:
+        """Types a formal parameter of a subgraph or function, and stores its elements."""
+        value.type = formal_type(self.note_declared_type(value), actual)
+        self.state.elements.put(value, known)
+
+    def call(self, node: Node, function: Function) -> NodeWalk:
+        """The types of the outputs of a call of a model-local function."""
+        state, body = self.state, function.body
+        if not state.may_enter(body):
+            return ()
+        arguments = bound_attributes(node, self.bindings)
+        bindings: dict[str, Attribute | None] = {**function.attributes, **arguments}
+        subgraphs = [graph for attribute in arguments.values() for graph in attribute.graphs]
+        scopes = {graph: self.scopes.get(graph, self) for graph in subgraphs}
+        inner = InferenceScope(state, function.opset_imports, bindings, scopes)
+        for i, value in enumerate(body.inputs):
+            actual = node.inputs[i] if i < len(node.inputs) else None
+            inner.bind_formal(value, None if actual is None else actual.type, state.elements.get(actual))
+        yield inner.graph(body)
+        inner.join_calls(function)
+        for value, result in zip(node.outputs, body.outputs, strict=False):
+            state.elements.put(value, state.elements.get(result))
+        return [v.type for v in body.outputs]
+
+    def join_calls(self, function: Function) -> None:
+        """Joins the types of a function's values with those of earlier calls; trials do not count."""
+        if self.state.trial_depth:
+            return
+        joined = self.state.in_functions
+        for graph in graphs(function.body):
+            for value in values(graph):
+                joined[value] = join_types(joined[value], value.type) if value in joined else value.type
+
+
+def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> OutputTypes:
+    """The output types of an operator; raises InferenceError where it rejects the node or returns an invalid
+    size."""
+    try:
+        result = OutputTypes(plan.infer(context))
+    except OPERAND_ERRORS as error:
+        inputs = ", ".join(str(type or "?") for type in context.inputs)
+        raise InferenceError(f"{context.op_type}: {error} (inputs: {inputs})") from error
+    for type_ in result.types:
+        if isinstance(type_, TensorType) and type_.shape and any(is_invalid_size(dim) for dim in type_.shape):
+            raise InferenceError(
+                f"{context.op_type} output sizes must be in the range from 0 to 2^63 - 1; got {type_}"
+            )
+    return result
+
+
+def at_location(error: InferenceError, where: str) -> InferenceError:
+    return InferenceError(error.why, location=where, about=error.about)
+
+
+def is_invalid_size(dim: Dim) -> bool:
+    return isinstance(dim, int) and not 0 <= dim < 1 << 63
+
+
+def type_of(tensor: Tensor) -> Sequence[Type | None]:
+    """The type of a tensor, one object for all tensors of equal types."""
+    key = tensor.dtype, tensor.shape
+    result = MEMO_CACHE.entries.get(key)
+    if type(result) is not OutputTypes:
+        result = OutputTypes(TensorType(*key))
+        MEMO_CACHE.put(key, result)
+    return result.types

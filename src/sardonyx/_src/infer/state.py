@@ -1,0 +1,161 @@
+"""The state of one inference: known elements, declared types, errors and budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.infer.elements import Elements
+from sardonyx._src.infer.observer import InferenceObserver
+from sardonyx._src.infer.plan import InferencePlan
+from sardonyx._src.ir.dims import Expr, symbol
+from sardonyx._src.ir.graph import Function, Graph, Model, Node, Value
+from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
+from sardonyx._src.ir.walk import graphs, nodes, roots, values
+
+MAX_REPEATED_NODES = 1 << 18  # walked again in functions and subgraphs, in one inference
+MAX_ITERATED_NODES = 1 << 12  # walked in single iterations, in one inference
+MAX_ITERATIONS = 64  # of one loop that are walked one by one
+
+
+@dataclass(slots=True)
+class InferenceState:
+    """What one inference knows beyond the types, which are set on the values themselves."""
+
+    model: Model
+    errors: list[InferenceError] | None
+    observer: InferenceObserver | None = None
+    elements: Elements = field(init=False)
+    declared: dict[Value, Type] = field(default_factory=dict)  # types from before the inference
+    untyped: list[Value] = field(default_factory=list)  # values that had no type before the inference
+    in_functions: dict[Value, Type | None] = field(default_factory=dict)  # join over all calls so far
+    plans: dict[tuple[str, int | None], dict[str, InferencePlan | None]] = field(default_factory=dict)
+    used_symbols: frozenset[str] | None = None  # of the model; computed with the first new symbol
+    symbol_count: int = 0
+    walked: set[Graph] = field(default_factory=set)
+    repeated_nodes: int = 0
+    reported: set[str] = field(default_factory=set)  # texts of the errors in `errors`
+    trial_depth: int = 0
+    iterated_nodes: int = 0
+    given_up: set[Graph] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        functions = self.model.functions
+        has_literals = all(key[:2] != ("", "Constant") for key in functions)
+        self.elements = Elements(has_literals=has_literals)
+
+    def plans_of(self, domain: str, imports: Mapping[str, int]) -> dict[str, InferencePlan | None]:
+        """The plans, by operator name, of the operators of a domain that nodes have used so far."""
+        return self.plans.setdefault((domain, imports.get(domain)), {})
+
+    def function_of(self, node: Node) -> Function | None:
+        """The model-local function that the node calls."""
+        functions = self.model.functions
+        return functions.get((node.domain, node.op_type, node.overload)) if functions else None
+
+    def report(self, error: InferenceError) -> None:
+        """Raises an error, or adds it to the list unless an earlier walk of its graph has reported it."""
+        if self.errors is None:
+            raise error
+        if str(error) not in self.reported:
+            self.reported.add(str(error))
+            self.errors.append(error)
+
+    @contextmanager
+    def trial(self) -> Iterator[list[InferenceError]]:
+        """Collects errors in the list that it yields instead of reporting them; observers are not called."""
+        before = self.errors, self.reported, self.observer
+        errors: list[InferenceError] = []
+        self.errors, self.reported, self.observer = errors, set(), None
+        self.trial_depth += 1
+        try:
+            yield errors
+        except InferenceError as error:
+            errors.append(error)
+        finally:
+            self.errors, self.reported, self.observer = before
+            self.trial_depth -= 1
+
+    def begin_iteration(self, graph: Graph) -> None:
+        """Prepares a subgraph for the walk of a single iteration."""
+        self.reset(graph)
+        self.walked.add(graph)
+        self.iterated_nodes += 1 + sum(1 for _ in nodes(graph))
+
+    def iteration_budget(self, graph: Graph) -> int:
+        """How many iterations of a subgraph may be walked one by one."""
+        budget = MAX_ITERATED_NODES - self.iterated_nodes
+        return min(MAX_ITERATIONS, budget // (1 + sum(1 for _ in nodes(graph))))
+
+    def new_symbol(self) -> Expr:
+        """A symbol that the model does not use."""
+        if self.used_symbols is None:
+            self.used_symbols = self.symbols_of_model()
+        while True:
+            name = f"unk_{self.symbol_count}"
+            self.symbol_count += 1
+            if name not in self.used_symbols:
+                return symbol(name)
+
+    def symbols_of_model(self) -> frozenset[str]:
+        """The symbols in all types, including declared types that inferred ones have replaced."""
+        types = {v.type for root in roots(self.model) for graph in graphs(root) for v in values(graph)}
+        return frozenset(name for type in types.union(self.declared.values()) for name in symbols_of(type))
+
+    def may_enter(self, graph: Graph) -> bool:
+        """Whether a subgraph or function body may be walked (again); bounds the cost of nested loops and
+        calls."""
+        if graph in self.walked:
+            self.repeated_nodes += 1 + len(graph.nodes)
+            self.reset(graph)
+        self.walked.add(graph)
+        if self.repeated_nodes > MAX_REPEATED_NODES:
+            self.give_up(graph)
+        return self.repeated_nodes <= MAX_REPEATED_NODES
+
+    def reset(self, graph: Graph) -> None:
+        """Restores the declared types of a graph's values and forgets their elements."""
+        for value in values(graph):
+            self.elements.put(value, None)
+        if graph in self.walked:
+            outputs = chain.from_iterable(node.outputs for node in graph.nodes)
+            for value in chain(graph.inputs, outputs):
+                value.type = self.declared.get(value)
+
+    def give_up(self, graph: Graph) -> None:
+        """Marks a graph that was not walked with all its input types, and the functions that it calls."""
+        pending = [graph]
+        while pending:
+            graph = pending.pop()
+            if graph not in self.given_up:
+                self.given_up.add(graph)
+                callees = map(self.function_of, nodes(graph))
+                pending.extend(function.body for function in callees if function is not None)
+
+    def finalize(self) -> None:
+        """Sets values of functions to the join of all calls, and those of graphs given up to their declared
+        types."""
+        for value, type in self.in_functions.items():
+            value.type = type
+        if self.given_up:
+            inside = {v for graph in self.given_up for inner in graphs(graph) for v in values(inner)}
+            self.restore(inside)
+
+    def restore(self, among: Collection[Value] | None = None) -> None:
+        """Restores the declared types of the values `among`, or of all values."""
+        for value in self.untyped:
+            if among is None or value in among:
+                value.type = None
+        for value, type in self.declared.items():
+            if among is None or value in among:
+                value.type = type
+
+
+def symbols_of(type: Type | None) -> frozenset[str]:
+    """The symbols in the shape of a tensor type."""
+    if not isinstance(type, TensorType | SparseTensorType) or type.shape is None:
+        return frozenset()
+    return frozenset(name for dim in type.shape if isinstance(dim, Expr) for name in dim.symbols())

@@ -1,0 +1,174 @@
+"""Loading a model from a path, bytes, a file object, a record or a foreign ModelProto."""
+
+from __future__ import annotations
+
+import gc
+import io
+import mmap
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Protocol, TypeAlias, runtime_checkable
+
+from sardonyx._src.errors import DecodeError, InvalidModel
+from sardonyx._src.io.external import ExternalFiles, Policy
+from sardonyx._src.io.loading.operator_sets import OperatorSetSource, with_operator_sets
+from sardonyx._src.io.loading.text_files import read_text
+from sardonyx._src.io.serde import from_proto
+from sardonyx._src.ir.graph import Model, Note
+from sardonyx._src.proto.binary import decode
+from sardonyx._src.proto.messages import ModelProto
+from sardonyx._src.proto.wire import Limits
+
+
+@runtime_checkable
+class Serializable(Protocol):
+    """An object of another library that serializes to the wire format, such as `onnx.ModelProto`."""
+
+    def SerializeToString(self) -> bytes: ...
+
+
+TEXT_SUFFIXES = (".json", ".onnxtxt", ".txt")  # of files in text formats
+PathSource: TypeAlias = str | os.PathLike[str]
+ModelSource: TypeAlias = (
+    "PathSource | bytes | bytearray | memoryview | BinaryIO | Serializable | ModelProto | Model"
+)
+
+
+def load(
+    source: ModelSource,
+    *,
+    policy: Policy | str = Policy.HUB,
+    base: PathSource | None = None,
+    operator_sets: Iterable[OperatorSetSource] = (),
+    limits: Limits | None = None,
+    copy: bool = False,
+) -> Model:
+    """The model in `source`: a path, bytes, a binary file object, a record, or an object with `SerializeToString`;
+    a Model is returned unchanged.
+
+    Paths that end in `.json` are read as protobuf's JSON mapping, those in `.onnxtxt` or `.txt` as ONNX text.
+    Weights are views of the memory-mapped file.  `policy` determines which links to external data files are followed;
+    `base` is the directory of external data if it is not that of the model; `copy` reads external data into memory
+    instead of mapping it.  `operator_sets` are operator-set documents; their functions are added to models that
+    import their domains.  Repairs made while loading are listed in `Model.notes`.
+
+    Raises DecodeError, TextError or JsonError for data in a wrong format, InvalidModel for records that are not a
+    valid model, LimitError for data that exceed `limits`, OSError for files that cannot be read, and TypeError for
+    any other kind of source.
+    """
+    if isinstance(source, Model):
+        model = source
+    else:
+        with pause_gc():
+            model = model_from(source, Policy(policy), base, limits, copy)
+    return with_operator_sets(model, operator_sets) if operator_sets else model
+
+
+def model_from(
+    source: ModelSource, policy: Policy, base: PathSource | None, limits: Limits | None, copy: bool
+) -> Model:
+    """The model; a separate function, so that its records are freed on return."""
+    record, path = read(source, limits)
+    folder = path if base is None else Path(base) / "model"
+    files = ExternalFiles(folder, policy, copy=copy)
+    model = from_proto.model(record, files)
+    model.notes += [Note("external_data", text) for text in files.notes]
+    return model
+
+
+@contextmanager
+def pause_gc() -> Iterator[None]:
+    """Disables the cycle collector, which would repeatedly traverse the many objects of a graph under construction."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def read(source: ModelSource, limits: Limits | None = None) -> tuple[ModelProto, Path | None]:
+    """The record of a model, and the path of its file if it has one."""
+    if isinstance(source, ModelProto):
+        return source, None
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        return read_file(path, limits), path
+    if isinstance(source, Serializable):
+        return decode(source.SerializeToString(), ModelProto, limits), None
+    if isinstance(source, bytes | bytearray | memoryview):
+        return decode_model(source, limits), None
+    if isinstance(source, Model) or not hasattr(source, "read"):
+        accepted = "a path, bytes, a binary file object or an object with SerializeToString"
+        raise TypeError(f"a model source must be {accepted}; got {type(source).__name__}")
+    return read_stream(source, limits)
+
+
+def read_stream(source: BinaryIO, limits: Limits | None) -> tuple[ModelProto, Path | None]:
+    name = getattr(source, "name", None)
+    path = Path(name) if isinstance(name, str) else None
+    data: object = source.read()
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(
+            f"the file object must return bytes; got {type(data).__name__}; open it in binary mode, or use sx.from_text"
+        )
+    if not data:
+        raise InvalidModel(f"{path or 'the file'} must contain a model; got an empty file")
+    return decode_model(data, limits, str(path or "")), path
+
+
+def read_file(path: Path, limits: Limits | None) -> ModelProto:
+    """The record in a file; a binary file is mapped, not read."""
+    if path.is_dir():
+        raise InvalidModel(f"{path} must be a file; got a directory; name the model file in it")
+    if path.suffix == ".json":
+        from sardonyx._src.proto.json import from_json
+
+        return from_json(read_text(path), ModelProto)
+    if path.suffix in (".onnxtxt", ".txt"):
+        from sardonyx._src.proto.text import from_text
+
+        return from_text(read_text(path), ModelProto, source=str(path))
+    return decode_model(map_or_read(path), limits, str(path))
+
+
+def decode_model(
+    data: bytes | bytearray | memoryview | mmap.mmap, limits: Limits | None, source: str = ""
+) -> ModelProto:
+    try:
+        return decode(data, ModelProto, limits, source=source)
+    except DecodeError as error:
+        why = error.why + format_hint(bytes(data[:64]))
+        raise DecodeError(why, offset=error.offset, path=error.path, source=source) from None
+
+
+def map_or_read(path: Path) -> mmap.mmap | bytes:
+    """The bytes of a file, mapped if possible; raises InvalidModel for a device, which may be endless."""
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+            raise InvalidModel(f"{path} must be a file; got a device; name a file, or - for standard input")
+        if status.st_size == 0:
+            data = file.read()  # a pipe, whose length is unknown
+            if not data:
+                raise InvalidModel(f"{path} must contain a model; got an empty file")
+            return data
+        try:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, io.UnsupportedOperation):
+            return file.read()
+
+
+def format_hint(start: bytes) -> str:
+    """A hint on the actual format of data that are not in the binary format."""
+    if start.startswith(b"version https://git-lfs"):
+        return "; this is a Git LFS pointer: fetch the file itself"
+    if start.lstrip().startswith(b"<") or (start.isascii() and b"\x00" not in start and b"\n" in start):
+        return (
+            "; this looks like text: ONNX text is read from files that end in .onnxtxt, and by sx.from_text"
+        )
+    return ""

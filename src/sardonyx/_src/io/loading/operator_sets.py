@@ -1,0 +1,98 @@
+"""Loading operator-set documents, and adding their functions to models that import their domains."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from sardonyx._src.errors import InvalidModel
+from sardonyx._src.io.external import ExternalFiles, Policy
+from sardonyx._src.io.loading.text_files import read_text
+from sardonyx._src.io.serde import from_proto
+from sardonyx._src.io.serde.graphs import domain_of
+from sardonyx._src.ir.graph import Model, Note
+from sardonyx._src.ir.operator_set import OperatorDeclaration, OperatorSet, OperatorStatus
+from sardonyx._src.proto.binary import decode
+from sardonyx._src.proto.messages import OperatorProto, OperatorSetProto
+
+OPSET_MAGIC = "ONNXOPSET"
+OperatorSetSource: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO | OperatorSet"
+
+
+def load_operator_set(source: OperatorSetSource) -> OperatorSet:
+    """The operator set of a document: a path (`.onnxtxt` and `.txt` are text), bytes or a binary file.
+
+    Raises DecodeError or TextError for other data, InvalidModel for a document without magic or version.
+    """
+    if isinstance(source, OperatorSet):
+        return source
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if path.suffix in (".onnxtxt", ".txt"):
+            from sardonyx._src.proto.text import from_text
+
+            return operator_set_from(from_text(read_text(path), OperatorSetProto, source=str(path)))
+        return operator_set_from(decode(path.read_bytes(), OperatorSetProto, source=str(path)))
+    data = source if isinstance(source, bytes) else source.read()
+    return operator_set_from(decode(data, OperatorSetProto))
+
+
+def operator_set_from(record: OperatorSetProto) -> OperatorSet:
+    """The operator set of a record."""
+    if record.magic != OPSET_MAGIC:
+        raise InvalidModel(f"the magic must be {OPSET_MAGIC!r}; got {record.magic!r}", location="magic")
+    if not record.has("opset_version"):
+        raise InvalidModel("an operator set must have a version; got none", location="opset_version")
+    result = OperatorSet(domain_of(record), record.opset_version, record.ir_version)
+    result.ir_version_prerelease = record.ir_version_prerelease
+    result.ir_build_metadata = record.ir_build_metadata
+    result.doc = record.doc_string
+    result.operators = [declaration_from(declaration, i) for i, declaration in enumerate(record.operator)]
+    notes: list[Note] = []
+    files = ExternalFiles(None, Policy.STRICT)
+    for i, function in enumerate(record.functions):
+        where = f"functions[{i}] {function.name!r}"
+        result.functions.append(from_proto.function(function, files, notes, where))
+        result.functions[-1].domain = result.functions[-1].domain or result.domain
+    result.unknown = record.unknown or None
+    return result
+
+
+def declaration_from(record: OperatorProto, index: int) -> OperatorDeclaration:
+    if not record.op_type:
+        raise InvalidModel("an operator must have a name; got none", location=f"operator[{index}]")
+    if record.status not in set(OperatorStatus):
+        raise InvalidModel(
+            f"the status of an operator must be a defined one; got {record.status}",
+            location=f"operator[{index}]",
+        )
+    status = OperatorStatus(record.status)
+    return OperatorDeclaration(record.op_type, record.since_version, status, record.doc_string)
+
+
+def with_operator_sets(model: Model, sources: Iterable[OperatorSetSource]) -> Model:
+    """The model, with the functions of those sets whose domains it or one of its functions imports.
+
+    Functions of the model take precedence.  Raises InvalidModel if the model imports another version of a set.
+    """
+    waiting = [load_operator_set(source) for source in sources]
+    while ready := [operator_set for operator_set in waiting if is_imported(operator_set, model)]:
+        for operator_set in ready:
+            waiting.remove(operator_set)
+            for function in operator_set.functions:
+                model.functions.setdefault(function.key, function)
+    from_proto.refuse_recursion(model)
+    return model
+
+
+def is_imported(operator_set: OperatorSet, model: Model) -> bool:
+    """Whether the model or one of its functions imports the set; raises InvalidModel for another version of it."""
+    importers = (model.opset_imports, *(f.opset_imports for f in model.functions.values()))
+    imported = {imports[operator_set.domain] for imports in importers if operator_set.domain in imports}
+    if others := imported - {operator_set.version}:
+        what = f"the operator set {operator_set.domain!r} must be of the imported version {min(others)}"
+        what += f"; got {operator_set.version}"
+        raise InvalidModel(what, location="operator_sets")
+    return bool(imported)

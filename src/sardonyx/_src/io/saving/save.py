@@ -1,0 +1,193 @@
+"""Saving models to one file, or with external data files."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, TypeAlias, get_args
+
+from sardonyx._src.errors import ExternalDataError
+from sardonyx._src.io.external import ExternalStorage, components
+from sardonyx._src.io.saving.layout import DataFileLayout, ExternalDataLayout, pack_tensor
+from sardonyx._src.io.saving.staging import BinaryWriter, StagedFile, Staging, write_all
+from sardonyx._src.io.serde import to_proto
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.proto import binary
+from sardonyx._src.proto.messages import ModelProto
+from sardonyx._src.proto.record import Payload, Record
+
+Format: TypeAlias = Literal["binary", "text", "json"]
+SUFFIXES: dict[str, Format] = {".onnxtxt": "text", ".txt": "text", ".json": "json"}  # as for `load`
+PROTOBUF_TEXT = (".textproto", ".prototxt", ".pbtxt")
+WRITE_BLOCK_BYTES = 1 << 16  # shorter pieces are concatenated before they are written
+
+
+def save(
+    model: Model | ModelProto,
+    target: str | os.PathLike[str] | BinaryWriter,
+    *,
+    external: str | bool | None = None,
+    shard_size: int | None = None,
+    threshold: int = 1024,
+    align: int = 4096,
+    format: Format | None = None,
+    checksum: bool = False,
+) -> None:
+    """Writes a model to a file, with its data inline or in external data files; or to a binary file object, all inline.
+
+    `external`: None keeps external tensors external (in `NAME.data`, where NAME is the file name of the target) and
+    the others inline; False writes all tensors inline; a name, or True for `NAME.data`, writes every tensor of at
+    least `threshold` bytes to that file and the others inline.  The name is a location as in `external_data`, below
+    the directory of the target; missing directories are created.  Strings and empty tensors are always inline.
+    `shard_size`: maximum size of a data file in bytes, exceeded only by a file with a single tensor; several files
+    are named `NAME-00001-of-00003.data`.
+    `align`: tensors of at least that many bytes start at a multiple of it, smaller ones at a multiple of 64; 1 means
+    no gaps.  Windows maps at multiples of 65536, other systems at 4096 or 16384.
+    `format`: by default .onnxtxt and .txt are text, .json is JSON, all others binary.
+    `checksum`: whether external tensors record the SHA-1 of their file.
+
+    A record is written unchanged: data options are not allowed, and data files are not written.
+
+    Files are replaced after all of them are complete on disk, data before the model; a failure before that leaves the
+    old files unchanged.  A model can therefore be saved over the files from which it is mapped (except on Windows,
+    which does not replace open files).  A symbolic link at the target is replaced, not followed.  File modes follow
+    the umask.  Old data files with other names are not removed.  `external_data` keys that ONNX does not define are
+    dropped, since they may refer to the old file.
+
+    Raises ExternalDataError for a location that is not allowed and for data that cannot be read, OSError for system
+    errors, ValueError for contradictory options.
+    """
+    if not isinstance(model, Model | ModelProto):
+        raise TypeError(f"the model must be a Model or a ModelProto record; got {type(model).__name__}")
+    if align < 1 or threshold < 0 or (shard_size is not None and shard_size < 1):
+        raise ValueError(
+            f"align and shard_size must be >= 1, threshold >= 0; got {align}, {shard_size} and {threshold}"
+        )
+    has_data_options = external not in (None, False) or shard_size is not None or checksum
+    if not isinstance(model, Model) and (has_data_options or external is False):
+        raise ValueError(
+            "data options require a Model; got a record; convert it with sx.load to move its data"
+        )
+    if external is False and has_data_options:
+        raise ValueError("shard_size and checksum require external data; got external=False")
+    if isinstance(target, str | os.PathLike):
+        rule = external_rule(external, threshold)
+        path = os.fspath(target)
+        location = external if isinstance(external, str) else f"{os.path.basename(path)}.data"
+        if isinstance(external, str):
+            data_file_components(location, os.path.basename(path))
+        layout = ExternalDataLayout(location, rule, align=align, shard_size=shard_size)
+        save_to_path(model, path, layout, format_of(path, format), checksum=checksum)
+    elif has_data_options:
+        raise ValueError(
+            "external, shard_size and checksum require a path; got a file object; save to a path or omit them"
+        )
+    else:
+        record = to_proto.model(model) if isinstance(model, Model) else model
+        write_blocks(target, encode_as(record, format_of("", format)))
+
+
+def save_to_path(
+    model: Model | ModelProto, path: str, layout: ExternalDataLayout, format: Format, *, checksum: bool
+) -> None:
+    folder, name = os.path.split(path)
+    if not name:
+        raise IsADirectoryError(errno.EISDIR, "the target must be a file; got a directory", path)
+    with Staging(folder or os.curdir) as staging:
+        record = model
+        if isinstance(model, Model):
+            record = to_proto.model(model, layout.place)
+            write_data(staging, layout, name, checksum=checksum)
+            if len(layout.files) > 1 or checksum:  # final names and checksums are known only now
+                record = to_proto.model(model, layout.place)
+        assert isinstance(record, ModelProto), "to_proto must return a ModelProto"
+        with staging.create([name]) as file:
+            write_blocks(file, encode_as(record, format))
+        staging.commit()
+
+
+def external_rule(external: str | bool | None, threshold: int) -> Callable[[Tensor], bool]:
+    """The predicate that selects external tensors."""
+    if external is None:
+        return lambda tensor: isinstance(tensor.storage, ExternalStorage)
+    if external is False:
+        return lambda tensor: False
+    return lambda tensor: tensor.nbytes >= threshold
+
+
+def format_of(path: str, format: Format | None) -> Format:
+    """The given format, or the one implied by the suffix."""
+    if format is not None:
+        if format not in get_args(Format):
+            raise ValueError(f"format must be one of {', '.join(get_args(Format))}; got {format!r}")
+        return format
+    suffix = os.path.splitext(path)[1]
+    if suffix in PROTOBUF_TEXT:
+        what = f"the suffix must be that of a supported format; got {suffix}, protobuf's text format"
+        raise ValueError(f"{what}; use .onnxtxt, .json or .onnx, or pass `format`")
+    return SUFFIXES.get(suffix, "binary")
+
+
+def data_file_components(location: str, model_name: str) -> tuple[str, ...]:
+    """The components of the location of a data file, validated as in loading."""
+    names = components(location, "external")
+    if names[0].casefold() == model_name.casefold():  # some file systems are case-insensitive
+        what = f"a data file must not have the name of the model; got {location!r} for {model_name!r}"
+        raise ExternalDataError(f"{what}; choose another name", location="external")
+    return names
+
+
+def write_data(staging: Staging, layout: ExternalDataLayout, model_name: str, *, checksum: bool) -> None:
+    for file, location in zip(layout.files, layout.names(), strict=True):
+        with staging.create(data_file_components(location, model_name)) as staged:
+            write_pieces(staged, file, checksum=checksum)
+
+
+def write_pieces(staged: StagedFile, file: DataFileLayout, *, checksum: bool) -> None:
+    """Writes the tensors of a data file at their offsets; with `checksum`, also computes its hash."""
+    digest = hashlib.sha1(usedforsecurity=False)
+    end = 0
+    for offset, tensor in file.pieces:
+        data = memoryview(pack_tensor(tensor)).cast("B")
+        assert len(data) == tensor.nbytes, f"{tensor!r} must pack into {tensor.nbytes} bytes; got {len(data)}"
+        staged.skip_to(offset)
+        staged.write(data)
+        if checksum:
+            digest.update(bytes(offset - end))
+            digest.update(data)
+        end = offset + len(data)
+    if checksum:
+        file.checksum = digest.hexdigest()
+
+
+def encode_as(record: Record, format: Format) -> Iterator[Payload]:
+    """The pieces of a record in a format."""
+    if format == "binary":
+        return binary.chunks(record)
+    # Lazy imports: these codecs are slow to load and rarely used.
+    if format == "json":
+        from sardonyx._src.proto.json import to_json
+
+        return iter((to_json(record).encode(),))
+    from sardonyx._src.proto.text import to_text
+
+    return iter((to_text(record).encode(),))
+
+
+def write_blocks(file: BinaryWriter, pieces: Iterable[Payload]) -> None:
+    """Writes the pieces; short ones are concatenated into blocks."""
+    short: list[Payload] = []
+    size = 0
+    for piece in pieces:
+        if len(piece) < WRITE_BLOCK_BYTES:
+            short.append(piece)
+            size += len(piece)
+        if size >= WRITE_BLOCK_BYTES or len(piece) >= WRITE_BLOCK_BYTES:
+            write_all(file, b"".join(short))
+            short, size = [], 0
+        if len(piece) >= WRITE_BLOCK_BYTES:
+            write_all(file, piece)
+    write_all(file, b"".join(short))

@@ -1,0 +1,142 @@
+"""Near-atomic replacement of a group of files.
+
+Each file is written under a temporary name in its directory, flushed to disk, and renamed at the end; a failure
+before the first rename leaves every old file unchanged.  Only a power loss between the renames can leave a mix of
+new and old files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from typing import Protocol, Self
+
+from sardonyx._src.io.external.folders import Folder, is_link
+from sardonyx._src.proto.record import Payload
+
+
+class BinaryWriter(Protocol):
+    """A binary file object, buffered or not."""
+
+    def write(self, data: Payload, /) -> int | None: ...
+
+
+class StagedFile:
+    """A file being written under a temporary name; a context manager that flushes it to disk at the end."""
+
+    def __init__(self, folder: Folder, name: str) -> None:
+        self.folder = folder
+        self.name = name
+        self.temporary = f".sardonyx-{os.urandom(8).hex()}.tmp"
+        self.path = os.path.join(folder.path, name)
+        with name_in_errors(self.path):
+            self._file = io.FileIO(folder.create(self.temporary), "w")
+
+    def write(self, data: Payload, /) -> int:
+        """Writes all bytes."""
+        with name_in_errors(self.path):
+            write_all(self._file, data)
+        return len(data)
+
+    def skip_to(self, offset: int) -> None:
+        """Seeks to `offset`; a gap reads as zeros and is sparse where the file system supports it."""
+        self._file.seek(offset)
+
+    def rename(self) -> None:
+        with name_in_errors(self.path):
+            self.folder.rename(self.temporary, self.name)
+
+    def remove(self) -> None:
+        self._file.close()
+        with contextlib.suppress(FileNotFoundError):
+            self.folder.remove(self.temporary)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        with name_in_errors(self.path), self._file:
+            if kind is None:
+                os.fsync(self._file.fileno())
+
+
+class Staging:
+    """A context manager that creates files; those that `commit` has not renamed are removed at the end.
+
+    Raises OSError, naming the target file, for system errors.
+    """
+
+    def __init__(self, folder: str) -> None:
+        """`folder`: the base directory of all names; links in its path are followed."""
+        self._base = Folder.from_path(folder)
+        self._folders: dict[tuple[str, ...], Folder] = {}
+        self._staged: list[StagedFile] = []
+
+    def create(self, names: Sequence[str]) -> StagedFile:
+        """A new file for the path with the components `names`.
+
+        Missing directories are created; links to directories are rejected.  An existing link at the path is replaced,
+        not followed; other hard links to an existing file keep the old content.  Raises FileExistsError if the path
+        is a directory, a device or a pipe.
+        """
+        *folders, name = names
+        key = tuple(folders)
+        if key not in self._folders:
+            self._folders[key] = self._base.reach(folders, make=True)
+        refuse_special(self._folders[key], name)
+        self._staged.append(StagedFile(self._folders[key], name))
+        return self._staged[-1]
+
+    def commit(self) -> None:
+        """Renames the files to their final names, in the order of creation."""
+        while self._staged:
+            self._staged[0].rename()
+            del self._staged[0]
+        for folder in self._folders.values():
+            folder.sync()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for staged in self._staged:
+            staged.remove()
+        for folder in self._folders.values():
+            folder.close()
+        self._base.close()
+
+
+def refuse_special(folder: Folder, name: str) -> None:
+    try:
+        status = folder.status(name)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(status.st_mode) and not is_link(status):
+        what = "the target must be a regular file; to write to a device or pipe, open it and pass the file object"
+        raise FileExistsError(errno.EEXIST, what, os.path.join(folder.path, name))
+
+
+def write_all(file: BinaryWriter, data: Payload) -> None:
+    """Writes every byte; repeats partial writes."""
+    rest = memoryview(data).cast("B")
+    while rest:
+        count = file.write(rest)
+        if count is None:
+            raise BlockingIOError(
+                errno.EAGAIN,
+                "the file object must be blocking; got no byte count from write; pass a blocking one",
+            )
+        rest = rest[count:]
+
+
+@contextlib.contextmanager
+def name_in_errors(path: str) -> Iterator[None]:
+    """Makes OSErrors raised in the block name the target file instead of the temporary one."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error

@@ -1,0 +1,198 @@
+"""Models and functions from records to IR.
+
+Lenient where a defect leaves the meaning unambiguous (unsorted nodes, duplicate metadata keys, a branch that returns
+an outer value, unused imports): it is repaired and noted in `Model.notes`.  Strict otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sardonyx._src.errors import InvalidModel
+from sardonyx._src.io.serde.attributes import attribute_from
+from sardonyx._src.io.serde.devices import configuration_from
+from sardonyx._src.io.serde.graphs import GraphReader, NameScope, domain_of
+from sardonyx._src.io.serde.metadata import metadata_from
+from sardonyx._src.io.serde.tensors import ExternalData
+from sardonyx._src.ir.graph import Attribute, Function, Graph, Model, Note, TrainingInfo, Value
+from sardonyx._src.ir.walk import calls, nodes, roots
+from sardonyx._src.proto import messages as m
+
+LATEST_IR_VERSION = max(m.Version)
+
+
+def model(record: m.ModelProto, external: ExternalData) -> Model:
+    """The model of a record; `external` resolves the data of external tensors.
+
+    Raises InvalidModel, with the location, for a record that is not a valid model; `check` reports all defects.
+    """
+    notes: list[Note] = []
+    if record.graph is None:
+        raise InvalidModel("a model must have a graph; got none", location="graph")
+    reader = GraphReader(external, notes)
+    graph = reader.read_root(record.graph, None, "graph")
+    result = Model(graph, ir_version=ir_version(record, notes), opset_imports=imports_of(record, notes))
+    result.notes = notes
+    for name in ("producer_name", "producer_version", "domain"):
+        if record.has(name):
+            setattr(result, name, getattr(record, name))
+    result.model_version = record.model_version if record.has("model_version") else None
+    result.doc = record.doc_string
+    result.metadata = metadata_from(record.metadata_props, notes, "model")
+    result.configurations = [configuration_from(c) for c in record.configuration]
+    add_functions(result, record.functions, external)
+    for i, step in enumerate(record.training_info):
+        result.training.append(training(step, reader, graph, f"training_info[{i}]"))
+    note_unused_imports(result)
+    if record.unknown:
+        result.unknown = record.unknown
+    return result
+
+
+def note_unused_imports(model: Model) -> None:
+    """Notes the domains that the model imports but does not use; some exporters write them."""
+    if model.opset_imports.keys() <= {""}:
+        return
+    used = {node.domain for graph in roots(model) for node in nodes(graph)} | {
+        key[0] for key in model.functions
+    }
+    for domain in model.opset_imports.keys() - used - {""}:
+        model.notes.append(Note("opset_import", f"domain {domain!r} is imported but not used"))
+
+
+def ir_version(record: m.ModelProto, notes: list[Note]) -> int:
+    if not record.ir_version:
+        notes.append(Note("ir_version", f"missing: the model is read as IR version {LATEST_IR_VERSION}"))
+        return int(LATEST_IR_VERSION)
+    if record.ir_version > LATEST_IR_VERSION:
+        known = f"newer than {LATEST_IR_VERSION}, the latest known version: unknown fields are preserved"
+        notes.append(Note("ir_version", f"{record.ir_version} is {known}"))
+    return record.ir_version
+
+
+def imports_of(record: m.ModelProto, notes: list[Note]) -> dict[str, int]:
+    """The imported operator sets; IR versions 1 and 2 have no imports and use version 1 of the default domain."""
+    result = opset_imports(record.opset_import, notes, "opset_import")
+    if result:
+        return result
+    if (record.ir_version or LATEST_IR_VERSION) >= 3:
+        what = "a model must import an operator set; got none; add an import such as ai.onnx 21"
+        raise InvalidModel(what, location="opset_import")
+    return {"": 1}
+
+
+def opset_imports(records: Sequence[m.OperatorSetIdProto], notes: list[Note], where: str) -> dict[str, int]:
+    """Version by domain; of several imports of a domain the highest applies (onnx.proto, ModelProto)."""
+    result: dict[str, int] = {}
+    for record in records:
+        domain = domain_of(record)
+        if domain in result and result[domain] != record.version:
+            what = f"{domain or 'ai.onnx'!r} is imported as {result[domain]} and {record.version}: the higher version applies"
+            notes.append(Note(where, what))
+        result[domain] = max(record.version, result.get(domain, 0))
+    return result
+
+
+def add_functions(model: Model, records: Iterable[m.FunctionProto], external: ExternalData) -> None:
+    """Adds functions to the model; raises InvalidModel for duplicate functions and for recursion."""
+    for i, record in enumerate(records):
+        result = function(record, external, model.notes, f"functions[{i}] {record.name!r}")
+        if result.key in model.functions:
+            what = f"functions must be unique; got {result.domain}.{result.name} with overload {result.overload!r} twice"
+            raise InvalidModel(what, location=f"functions[{i}]")
+        model.functions[result.key] = result
+    if model.functions:
+        refuse_recursion(model)
+
+
+def function(record: m.FunctionProto, external: ExternalData, notes: list[Note], where: str) -> Function:
+    """The function of a record; its body is a graph whose inputs are the formal parameters."""
+    reader = GraphReader(external, notes, in_function=True)
+    inputs = [m.ValueInfoProto(name=name) for name in record.input]
+    outputs = [m.ValueInfoProto(name=name) for name in record.output]
+    infos = {v.name: v for v in record.value_info}
+    body = m.GraphProto(name=record.name, node=record.node, value_info=list(infos.values()))
+    body.input = [infos.pop(v.name, v) for v in inputs]
+    body.output = [infos.pop(v.name, v) for v in outputs]
+    body.value_info = list(infos.values())
+    graph = reader.read_root(body, None, where)
+    result = Function(domain_of(record), record.name, graph, overload=record.overload)
+    result.doc = record.doc_string
+    result.metadata = metadata_from(record.metadata_props, notes, where)
+    result.opset_imports = opset_imports(record.opset_import, notes, f"{where}.opset_import")
+    result.attributes = parameters(record, reader, where)
+    if record.unknown:
+        result.unknown = record.unknown
+    return result
+
+
+def parameters(record: m.FunctionProto, reader: GraphReader, where: str) -> dict[str, Attribute | None]:
+    """The attribute parameters, those without default first."""
+    result: dict[str, Attribute | None] = dict.fromkeys(record.attribute)
+    for default in record.attribute_proto:
+        if default.name in result:
+            raise InvalidModel(
+                f"attribute parameters must be unique; got {default.name!r} twice", location=where
+            )
+        result[default.name] = attribute_from(
+            default, reader, lambda g, w: reader.read_root(g, None, w), where
+        )
+    return result
+
+
+def refuse_recursion(model: Model) -> None:
+    """Raises InvalidModel for recursive functions (onnx.proto, ModelProto.functions)."""
+    done: set[Function] = set()
+    for start in model.functions.values():
+        path = {start: calls(start, model)}
+        while path:
+            current = next(reversed(path))
+            callee = next(path[current], None)
+            if callee is None:
+                done.add(current)
+                del path[current]
+            elif callee in path:
+                names = " -> ".join(f.name for f in path)
+                what = f"functions must not be recursive; got {names} -> {callee.name}"
+                raise InvalidModel(what, location="functions")
+            elif callee not in done:
+                path[callee] = calls(callee, model)
+
+
+def training(record: m.TrainingInfoProto, reader: GraphReader, main: Graph, where: str) -> TrainingInfo:
+    """A training step; its algorithm can use values of the main graph, its initialization cannot."""
+    result = TrainingInfo()
+    before, around = NameScope(), NameScope.of(main)
+    after = around
+    if record.initialization is not None:
+        result.initialization = reader.read_root(record.initialization, None, f"{where}.initialization")
+        before = NameScope.of(result.initialization)
+    if record.algorithm is not None:
+        result.algorithm = reader.read_root(record.algorithm, around, f"{where}.algorithm")
+        after = NameScope.of(result.algorithm)
+        after.outer = around
+    for i, entry in enumerate(record.initialization_binding):
+        place = f"{where}.initialization_binding[{i}]"
+        result.initialization_binding.append(
+            (resolve_binding(entry.key, after, place), resolve_binding(entry.value, before, place))
+        )
+    for i, entry in enumerate(record.update_binding):
+        place = f"{where}.update_binding[{i}]"
+        result.update_binding.append(
+            (resolve_binding(entry.key, after, place), resolve_binding(entry.value, after, place))
+        )
+    if record.unknown:
+        result.unknown = record.unknown
+    return result
+
+
+def resolve_binding(name: str, scope: NameScope, where: str) -> Value:
+    value = scope.find(name)
+    if value is None:
+        raise InvalidModel(
+            f"a binding must name a value in scope; got {name!r}{scope.suggestion(name)}", location=where
+        )
+    return value
+
+
+__all__ = ["Graph", "add_functions", "function", "model", "opset_imports"]

@@ -1,0 +1,322 @@
+"""Graphs from records to IR: names are resolved to values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from sardonyx._src.errors import InvalidModel
+from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.io.serde.attributes import attribute_from
+from sardonyx._src.io.serde.devices import annotation_from, node_configuration_from
+from sardonyx._src.io.serde.metadata import metadata_from
+from sardonyx._src.io.serde.tensors import ExternalData, sparse_from, tensor_from
+from sardonyx._src.io.serde.topological_order import topological_order
+from sardonyx._src.io.serde.types import type_from
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Note, Value
+from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
+from sardonyx._src.ir.walk import values
+from sardonyx._src.proto import messages as m
+from sardonyx._src.suggestions import did_you_mean
+
+
+class NameScope:
+    """The values in scope of a node: those defined so far in its graph, and those of the enclosing graphs."""
+
+    __slots__ = ("names", "outer")
+
+    def __init__(self, outer: NameScope | None = None) -> None:
+        self.names: dict[str, Value] = {}
+        self.outer = outer
+
+    @classmethod
+    def of(cls, graph: Graph) -> NameScope:
+        """The scope after the last node of a complete graph."""
+        scope = cls()
+        scope.names = {value.name: value for value in values(graph)}
+        return scope
+
+    def find(self, name: str) -> Value | None:
+        scope: NameScope | None = self
+        while scope is not None:
+            if (value := scope.names.get(name)) is not None:
+                return value
+            scope = scope.outer
+        return None
+
+    def suggestion(self, name: str) -> str:
+        """A hint with the most similar name in scope, or ""."""
+        return did_you_mean(name, self.names)
+
+
+RARE_NODE_FIELDS = frozenset(
+    ("overload", "doc_string", "metadata_props", "device_configurations", "_unknown")
+)
+
+
+class UseBeforeDefinition(Exception):
+    """A node uses a name that is not defined before it; a later node of its graph or of an enclosing one may define it."""
+
+    def __init__(self, name: str, error: InvalidModel) -> None:
+        super().__init__(name)
+        self.name, self.error = name, error
+
+
+class GraphReader:
+    """Reads graph records; one instance for the main graph and one for each function."""
+
+    def __init__(self, external: ExternalData, notes: list[Note], *, in_function: bool = False) -> None:
+        self.external = external
+        self.notes = notes
+        self.in_function = in_function
+        self.started: list[Graph] = []
+        self.orders: dict[
+            str, list[int]
+        ] = {}  # topological order of the nodes of unsorted graphs, by location
+
+    def read_root(self, record: m.GraphProto, outer: NameScope | None, where: str) -> Graph:
+        """The graph of a record that is not a node attribute; raises InvalidModel with the location."""
+        try:
+            with limit_nesting():
+                return self.read(outer, record, where)
+        except UseBeforeDefinition as error:
+            raise error.error from None
+
+    def read(self, outer: NameScope | None, record: m.GraphProto, where: str) -> Graph:
+        """The graph of a record; six stack frames per level, so that the decoder's limit is reached before Python's."""
+        scope = NameScope(outer)
+        graph = Graph(record.name)
+        self.started.append(graph)
+        self.read_inputs(graph, record, scope, where)
+        self.read_initializers(graph, record, scope, where)
+        types = {v.name: v for v in record.value_info} if record.has("value_info") else {}
+        if types:
+            self.describe_initializers(graph, types, where)
+        self.read_nodes(graph, record.node, scope, types, where)
+        self.read_outputs(graph, record, scope, where)
+        if record.has("quantization_annotation"):
+            graph.quantization_annotations = [
+                annotation_from(a, scope.find) for a in record.quantization_annotation
+            ]
+        graph.doc = record.doc_string
+        if record.has("metadata_props"):
+            graph.metadata.update(metadata_from(record.metadata_props, self.notes, where))
+        for name in types.keys() - scope.names.keys():
+            self.notes.append(Note(where, f"value_info {name!r} names no value of the graph: ignored"))
+        if record.unknown:
+            graph.unknown = record.unknown
+        return graph
+
+    def read_inputs(self, graph: Graph, record: m.GraphProto, scope: NameScope, where: str) -> None:
+        for i, info in enumerate(record.input):
+            if info.name in scope.names or not info.name:
+                why = (
+                    f"names of inputs must be unique; got {info.name!r} twice"
+                    if info.name
+                    else "an input must have a name; got none"
+                )
+                raise InvalidModel(why, location=f"{where}.input[{i}]")
+            value = graph.add_input(Value(info.name))
+            self.describe(value, info, f"{where}.input[{i}]")
+            scope.names[info.name] = value
+
+    def read_initializers(self, graph: Graph, record: m.GraphProto, scope: NameScope, where: str) -> None:
+        for i, dense in enumerate(record.initializer):
+            place = f"{where}.initializer[{i}]"
+            self.add_initializer(graph, tensor_from(dense, self.external, self.notes, place), scope, place)
+        if record.has("sparse_initializer"):
+            for i, sparse in enumerate(record.sparse_initializer):
+                place = f"{where}.sparse_initializer[{i}]"
+                self.add_initializer(
+                    graph, sparse_from(sparse, self.external, self.notes, place), scope, place
+                )
+
+    def add_initializer(
+        self, graph: Graph, tensor: Tensor | SparseTensor, scope: NameScope, where: str
+    ) -> None:
+        name = tensor.name
+        if not name or name in graph.initializers:
+            why = (
+                f"names of initializers must be unique; got {name!r} twice"
+                if name
+                else "an initializer must have a name; got none"
+            )
+            raise InvalidModel(why, location=where)
+        value = scope.names.get(name)
+        if value is None:
+            value = scope.names[name] = Value(name)
+        if value.type is None:
+            make = SparseTensorType if isinstance(tensor, SparseTensor) else TensorType
+            value.type = make(tensor.dtype, tensor.shape)
+        value.initializer = tensor
+        graph.add_initializer(value)
+
+    def describe_initializers(self, graph: Graph, types: dict[str, m.ValueInfoProto], where: str) -> None:
+        """Applies value_info to initializers; if the types differ, that of the tensor takes precedence."""
+        inputs = set(graph.inputs)
+        for name, value in graph.initializers.items():
+            if (info := types.get(name)) is None or value in inputs:
+                continue
+            own = value.type
+            self.describe(value, info, where)
+            assert isinstance(own, TensorType | SparseTensorType), (
+                f"{value!r} must have the type of its tensor"
+            )
+            if value.type is own:
+                continue
+            if not isinstance(value.type, type(own)) or (value.type.dtype, value.type.shape) != (
+                own.dtype,
+                own.shape,
+            ):
+                what = f"value_info declares {value.type} for initializer {name!r}, whose type is {own}: the tensor takes precedence"
+                self.notes.append(Note(where, what))
+                value.type = own
+
+    def read_nodes(
+        self,
+        graph: Graph,
+        records: Sequence[m.NodeProto],
+        scope: NameScope,
+        types: dict[str, m.ValueInfoProto],
+        where: str,
+    ) -> None:
+        before, noted, started = dict(scope.names), len(self.notes), len(self.started)
+        while True:
+            order = self.orders.get(where)  # from an earlier attempt, possibly one at an enclosing graph
+            try:
+                for index in range(len(records)) if order is None else order:
+                    self.read_node(graph, records[index], scope, types, f"{where}.node", index)
+            except UseBeforeDefinition as error:
+                for attempt in (graph, *self.started[started:]):
+                    attempt.clear()
+                scope.names = dict(before)
+                del self.notes[noted:], self.started[started:]
+                if order is not None or not any(error.name in record.output for record in records):
+                    raise
+                self.orders[where] = topological_order(list(records), where)
+            else:
+                break
+        if order is not None:
+            self.notes.append(Note(where, "nodes precede the producers of their inputs: sorted"))
+
+    def read_node(
+        self,
+        graph: Graph,
+        record: m.NodeProto,
+        scope: NameScope,
+        types: dict[str, m.ValueInfoProto],
+        where: str,
+        index: int,
+    ) -> None:
+        names = scope.names
+        fields = (
+            record.__dict__
+        )  # the fields that are set; this access is fast, which matters for large graphs
+        inputs: list[Value | None] = []
+        for name in fields.get("input", ()):
+            value = names.get(name)
+            if value is None and name and (value := scope.find(name)) is None:
+                raise UseBeforeDefinition(
+                    name, self.undefined_name_error(record, name, scope, f"{where}[{index}]")
+                )
+            inputs.append(value)
+        attributes = self.read_attributes(record, scope, where, index) if "attribute" in fields else None
+        outputs = []
+        for name in fields.get("output", ()):
+            output = Value(name)
+            if name:
+                if name in names:
+                    raise self.redefinition_error(record, name, f"{where}[{index}]")
+                names[name] = output
+                if types and (info := types.get(name)) is not None:
+                    self.describe(output, info, f"{where}[{index}]")
+            outputs.append(output)
+        node = Node(record.op_type, inputs, outputs, attributes, domain=domain_of(record), name=record.name)
+        if not RARE_NODE_FIELDS.isdisjoint(fields):
+            self.read_node_extras(node, record, scope, f"{where}[{index}]")
+        graph.append(node)
+
+    def read_attributes(
+        self, record: m.NodeProto, scope: NameScope, where: str, index: int
+    ) -> dict[str, Attribute]:
+        result: dict[str, Attribute] = {}
+        place = f"{where}[{index}] {record.name or record.op_type!r}"
+        for attribute in record.attribute:
+            if attribute.name in result:
+                raise InvalidModel(
+                    f"attributes of a node must be unique; got {attribute.name!r} twice", location=place
+                )
+            result[attribute.name] = attribute_from(attribute, self, partial(self.read, scope), place)
+        return result
+
+    def read_node_extras(self, node: Node, record: m.NodeProto, scope: NameScope, where: str) -> None:
+        if record.has("overload"):
+            node.overload = record.overload
+        if record.has("doc_string"):
+            node.doc = record.doc_string
+        if record.has("metadata_props"):
+            node.metadata.update(metadata_from(record.metadata_props, self.notes, where))
+        if record.has("device_configurations"):
+            node.device_configurations = [
+                node_configuration_from(c, scope.find) for c in record.device_configurations
+            ]
+        if record.has("_unknown"):
+            node.unknown = record.unknown
+
+    def read_outputs(self, graph: Graph, record: m.GraphProto, scope: NameScope, where: str) -> None:
+        for i, info in enumerate(record.output):
+            place = f"{where}.output[{i}]"
+            value = scope.names.get(info.name)
+            if value is None:
+                outer = scope.find(info.name)
+                if outer is None:
+                    raise InvalidModel(
+                        f"a graph output must be a value in scope; got {info.name!r}{scope.suggestion(info.name)}",
+                        location=place,
+                    )
+                value = self.pass_through(graph, outer, scope, place)
+            if value.type is None or value.producer is not None:
+                self.describe(value, info, place)
+            graph.outputs.append(value)
+
+    def pass_through(self, graph: Graph, outer: Value, scope: NameScope, where: str) -> Value:
+        """An Identity of an outer value, which a subgraph cannot return directly."""
+        self.notes.append(
+            Note(where, f"output {outer.name!r} belongs to an outer graph: an Identity was inserted")
+        )
+        value = scope.names[outer.name] = Value(outer.name, outer.type)
+        graph.append(Node("Identity", [outer], [value]))
+        return value
+
+    def describe(self, value: Value, info: m.ValueInfoProto, where: str) -> None:
+        """Applies a ValueInfoProto to a value."""
+        stated: Type | None = type_from(info.type, f"{where} {info.name!r}")
+        if stated is not None:
+            value.type = stated
+        if info.has("doc_string"):
+            value.doc = info.doc_string
+        if info.has("metadata_props"):
+            value.metadata.update(metadata_from(info.metadata_props, self.notes, where))
+        if info.has("_unknown"):
+            value.unknown = info.unknown
+
+    def undefined_name_error(
+        self, record: m.NodeProto, name: str, scope: NameScope, where: str
+    ) -> InvalidModel:
+        slot = list(record.input).index(name)
+        what = f"input {slot} must be a value in scope; got {name!r}{scope.suggestion(name)}"
+        return InvalidModel(
+            what, location=f"{where}{' ' + repr(record.name) if record.name else ''} ({record.op_type})"
+        )
+
+    def redefinition_error(self, record: m.NodeProto, name: str, where: str) -> InvalidModel:
+        what = f"names of values must be unique in a graph; got {name!r} twice"
+        return InvalidModel(
+            what, location=f"{where}{' ' + repr(record.name) if record.name else ''} ({record.op_type})"
+        )
+
+
+def domain_of(record: m.NodeProto | m.OperatorSetIdProto | m.FunctionProto | m.OperatorSetProto) -> str:
+    """The domain; the default domain is the empty string."""
+    return "" if record.domain == "ai.onnx" else record.domain

@@ -1,0 +1,89 @@
+"""Full matches of texts: by google-re2 if it is installed and certain to agree, else by the automaton.
+
+The pattern is always compiled here first, so that errors and limits of patterns do not depend on google-re2.  It is not
+used for patterns with Unicode categories, scripts or case folding, whose tables depend on its Unicode version; for texts
+that are not UTF-8; and for work that could exceed the limit, which only the automaton counts exactly.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Protocol, cast
+
+from sardonyx._src.ops.text.re2.automaton import Expression, Matcher, compile_expression
+from sardonyx._src.ops.text.re2.states import StateKind
+
+UNICODE_TABLES = re.compile(r"\\[pP]|\(\?[a-zA-Z-]*i")  # \p{...} and (?i), also where they are quoted
+
+
+class NativePattern(Protocol):
+    """A pattern compiled by google-re2."""
+
+    def fullmatch(self, text: bytes) -> object | None: ...
+
+
+class NativeModule(Protocol):
+    """What this package uses of google-re2."""
+
+    error: type[Exception]
+
+    def Options(self) -> object: ...
+
+    def compile(self, pattern: bytes, options: object) -> NativePattern: ...
+
+
+def full_matches(pattern: str, texts: Sequence[str], limit: int) -> list[bool]:
+    """Whether the pattern matches each whole text.
+
+    Raises EvaluationError for a pattern that RE2 refuses, LimitError for one that is too large and for matching that
+    visits more than `limit` states.
+    """
+    expression = compile_expression(pattern)
+    native = native_pattern(pattern) if most_visits(expression, texts) <= limit else None
+    encoded = encode_texts(texts) if native is not None else None
+    if native is None or encoded is None:
+        matcher = Matcher(expression, limit)
+        return [matcher.matches(text) for text in texts]
+    return [native.fullmatch(text) is not None for text in encoded]
+
+
+def most_visits(expression: Expression, texts: Sequence[str]) -> int:
+    """An upper bound of the states that a Matcher visits for these texts."""
+    closures = 4 if any(state.kind is StateKind.BYTE for state in expression.states) else 1  # per character
+    characters = sum(map(len, texts))
+    return characters + (characters * closures + len(texts)) * len(expression.states)
+
+
+def encode_texts(texts: Sequence[str]) -> list[bytes] | None:
+    """The texts as UTF-8; None if one has surrogates."""
+    try:
+        return [text.encode() for text in texts]
+    except UnicodeEncodeError:
+        return None
+
+
+@lru_cache(maxsize=64)
+def native_pattern(pattern: str) -> NativePattern | None:
+    """The pattern compiled by google-re2; None if it is not installed, refuses the pattern, or could disagree."""
+    module = native_module()
+    if module is None or UNICODE_TABLES.search(pattern):
+        return None
+    options = module.Options()
+    setattr(options, "log_errors", False)  # noqa: B010  a refused pattern is no reason to write to stderr
+    try:
+        return module.compile(pattern.encode(), options)
+    except module.error:
+        return None
+
+
+@cache
+def native_module() -> NativeModule | None:
+    """The module of google-re2; None if it is not installed, or another package provides `re2`."""
+    try:
+        module = importlib.import_module("re2")
+    except ImportError:
+        return None
+    return cast(NativeModule, module) if hasattr(module, "Options") and hasattr(module, "error") else None

@@ -1,0 +1,163 @@
+"""Traits of operators: properties that rewriting, compilation and checking read instead of lists of names.
+
+A trait is a keyword argument of `Operator`, declared in the operator's own file; its readers look the operator of the
+node at hand up in the registry, so that an operator is known to them as soon as it is declared.  Traits hold for every
+version of an operator unless they say otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.ops.inference import Inference
+
+Tolerance = Literal["exact", "rounding", "random"]
+DataMovement = bool | Literal["without_reduction"]
+# softmax: along one axis, from version 13; earlier versions cover all axes from it on.
+PermutationRule = Literal[
+    "along_axis",
+    "softmax",
+    "concat",
+    "squeeze",
+    "gather",
+    "matmul",
+    "slice",
+    "pad",
+    "per_tensor_quantization",
+]
+# operands: constant operands, which are as long as the data.  loop_states, scan_states: the initial values of carried ones.
+SizeRule = Literal[
+    "target_shape",
+    "broadcast_shape",
+    "lengths",
+    "slice_ends",
+    "operands",
+    "initial_states",
+    "loop_states",
+    "scan_states",
+]
+OrderRule = Literal["always", "permutation", "gather"]
+LinearLayerKind = Literal["conv", "conv_transpose", "gemm", "batch_normalization"]
+LegacyBroadcastKind = Literal["one_way", "none", "slope", "addend"]
+DimPair: TypeAlias = tuple[Dim, Dim]
+EqualDims: TypeAlias = Callable[[Inference], Iterator[DimPair]]
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValues:
+    """The values that a string attribute, or each entry of a list, may have.
+
+    by_version: the first version of the operator with these values, and the values; newest first.
+    """
+
+    by_version: tuple[tuple[int, frozenset[str]], ...]
+    ignores_case: bool = False
+
+    def in_version(self, version: int) -> frozenset[str] | None:
+        """The values that a version of the operator allows; None if they are not restricted."""
+        return next((values for first, values in self.by_version if first <= version), None)
+
+    def is_allowed(self, value: str, version: int) -> bool:
+        values = self.in_version(version)
+        if values is None or value in values:
+            return True
+        return self.ignores_case and value.lower() in {allowed.lower() for allowed in values}
+
+
+def enum_values(*values: str, ignores_case: bool = False) -> EnumValues:
+    """The same values in all versions."""
+    return EnumValues(((1, frozenset(values)),), ignores_case)
+
+
+def enum_values_by_version(values: Mapping[int, Iterable[str]]) -> EnumValues:
+    """The values by the first version of the operator that has them."""
+    return EnumValues(
+        tuple((version, frozenset(values[version])) for version in sorted(values, reverse=True))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyBroadcast:
+    """The broadcasting of an operator in the operator sets up to `last_opset`, which later ones extend.
+
+    one_way: input 1 to input 0, as the attributes `broadcast` and `axis` say.  none: all inputs have one shape.
+    slope: input 1 has one element, one for each channel, or the shape of input 0.  addend: input 2 has the shape of the
+    output unless the attribute `broadcast` is set.
+    """
+
+    kind: LegacyBroadcastKind
+    last_opset: int
+
+
+@dataclass(eq=False, kw_only=True)
+class OperatorTraits:
+    """The traits of an operator.
+
+    Numerics
+    tolerance: how far two correct implementations may differ: not at all, by rounding, or in all but distribution.
+    elementwise: output i depends on element i of the (broadcast) inputs alone.
+    commutative: the order of the inputs does not matter.
+    reduction: reduces the axes that the attribute or input `axes` lists, and keeps them with length 1 if `keepdims` is set.
+
+    Half precision
+    moves_data: the elements of the results are elements of the inputs, or constants; for a scatter, without a reduction.
+    casts: converts the element type.
+    reads_shape: reads the shape of its input, not the elements.
+    computes_in_float32: half precision is computed in float32 and every result rounded once.  Elementwise operators always
+    compute so.
+    exact_in_half: results computed in float32 from half-precision inputs need no rounding: they are elements of the inputs
+    or their negatives, or integers that half precision holds.
+
+    Rewriting
+    under_permutation: how a node computes the same from untransposed inputs; elementwise operators and reductions need no
+    rule.
+    keeps_order: whether it returns the elements of its first input in order, with another shape: always, when the
+    permutation moves only axes of length 1, or when the indices take the one entry of an axis.
+    linear_layer: how the weights and biases of a linear layer, inputs 1 and 2, correspond to output channels.
+    legacy_broadcast: the restricted broadcasting of its first versions.
+
+    Sizes held in constants
+    size_rule: which constants of a node hold sizes of its data, and change with them.
+    sizes_input: the input whose integers may be such sizes, if nothing else tells.
+
+    Checking
+    enum_attributes: the values of string attributes that list them.
+    stash_type_constraint: the type constraint that lists the types of intermediate results; None: any float type.
+    equal_dims: pairs of input sizes that are equal in every valid run.
+    body_inputs: for an operator with bodies: from the number of its inputs, the number of inputs that it gives to a body.
+    """
+
+    tolerance: Tolerance = "exact"
+    elementwise: bool = False
+    commutative: bool = False
+    reduction: bool = False
+    moves_data: DataMovement = False
+    casts: bool = False
+    reads_shape: bool = False
+    computes_in_float32: bool = False
+    exact_in_half: bool = False
+    under_permutation: PermutationRule | None = None
+    keeps_order: OrderRule | None = None
+    linear_layer: LinearLayerKind | None = None
+    legacy_broadcast: LegacyBroadcast | None = None
+    size_rule: SizeRule | None = None
+    sizes_input: int | None = None
+    enum_attributes: Mapping[str, EnumValues] = field(default_factory=dict)
+    stash_type_constraint: str | None = None
+    equal_dims: EqualDims | None = None
+    body_inputs: Callable[[int], int] | None = None
+
+    @property
+    def is_random(self) -> bool:
+        return self.tolerance == "random"
+
+    def is_data_movement(self, node: Node) -> bool:
+        """Whether a node of this operator only moves data."""
+        if self.moves_data != "without_reduction":
+            return self.moves_data
+        reduction = node.attributes.get("reduction")
+        return reduction is None or reduction.value == b"none"

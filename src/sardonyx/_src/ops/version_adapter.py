@@ -1,0 +1,344 @@
+"""Version adapters: the context in which a convert facet replaces one node by its counterpart in another version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn, Protocol, TypeAlias
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import ConversionError
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.build import attribute as make_attribute
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.walk import location
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.schema import exact
+
+
+@dataclass(frozen=True, slots=True)
+class SameOp:
+    """The node itself with other inputs, attributes or another name, as `Adapter.same` returns it."""
+
+    op_type: str
+    inputs: Sequence[Value | None]
+    attributes: Mapping[str, Attribute]
+    outputs: int
+
+
+FIRST_CONSTANTS = (
+    DataType.FLOAT,
+    DataType.DOUBLE,
+    DataType.FLOAT16,
+)  # that a Constant of operator set 1 can hold
+AdaptedNode: TypeAlias = SameOp | Value | Sequence[Value | None]
+
+
+class InsertionPoint(Protocol):
+    """The place before the converted node where new nodes are inserted."""
+
+    def add(self, node: Node, adapter: Adapter) -> None:
+        """Inserts a node, names and types its outputs; refuses a node that the operator set does not allow."""
+        ...
+
+    def constant(self, tensor: Tensor, adapter: Adapter) -> Value:
+        """A tensor as a Constant or, if the operator set has none of its type, as by `initializer`."""
+        ...
+
+    def initializer(self, tensor: Tensor, adapter: Adapter) -> Value:
+        """A tensor as an initializer; in a function, which has none, as a Constant cast to its type."""
+        ...
+
+    def fresh(self, name: str) -> str:
+        """An unused name derived from `name`."""
+        ...
+
+
+class Attributes(dict[str, object]):
+    """Attribute values as facets take them; an access to a parameter of the enclosing function is refused."""
+
+    def __init__(
+        self, values: Mapping[str, object], references: Collection[str], refuse: Callable[[str], NoReturn]
+    ) -> None:
+        super().__init__(values)
+        self.references = references
+        self.refuse = refuse
+
+    def __getitem__(self, name: str) -> object:
+        self.check(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: object = None) -> object:
+        self.check(name)
+        return super().get(name, default)
+
+    def check(self, name: str) -> None:
+        if name in self.references:
+            self.refuse(f"attribute {name!r} is a parameter of the function; inline the function first")
+
+
+@dataclass(slots=True)
+class Adapter:
+    """One node to be replaced by its counterpart in operator set `target` of its domain.
+
+    origin: the node of the model from which this one results by earlier steps.
+    inference: the node as seen by inference, in the version that it is converted from.
+    New nodes use `imports`, in which `target` is the version of the node's domain.
+    """
+
+    node: Node
+    origin: Node
+    inference: Inference
+    target: int
+    imports: Mapping[str, int]
+    insertion_point: InsertionPoint
+    bound_parameters: Collection[str] = ()  # parameters of the enclosing function that every call sets
+    added: list[Node] = field(default_factory=list)
+    detached: dict[str, Attribute] = field(default_factory=dict)
+
+    # --- the node ------------------------------------------------------------------------------
+
+    def input(self, i: int) -> Value:
+        """Input i; refused if it is left out."""
+        value = self.optional(i)
+        if value is None:
+            self.refuse(f"input {i} is missing")
+        return value
+
+    def optional(self, i: int) -> Value | None:
+        """Input i, or None if it is left out."""
+        return self.node.inputs[i] if i < len(self.node.inputs) else None
+
+    def has_output(self, i: int) -> bool:
+        """Whether output i is named."""
+        return i < len(self.node.outputs) and bool(self.node.outputs[i].name)
+
+    def has(self, name: str) -> bool:
+        """Whether the node itself sets an attribute."""
+        return name in self.node.attributes
+
+    def rank(self, i: int) -> int:
+        """The rank of input i; refused where it is not known."""
+        rank = self.inference.rank(i)
+        if rank is None:
+            self.refuse(f"the rank of input {i} must be known")
+        return rank
+
+    def shape(self, i: int) -> tuple[int, ...]:
+        """The shape of input i; refused unless all sizes are known numbers."""
+        shape = self.inference.shape(i)
+        if shape is None or not all(isinstance(d, int) for d in shape):
+            self.refuse(f"the sizes of input {i} must be known; got {self.inference.type(i) or 'no type'}")
+        return tuple(d for d in shape if isinstance(d, int))
+
+    def dtype(self, i: int) -> DataType:
+        """The element type of input i; refused where it is not known."""
+        dtype = self.inference.dtype(i)
+        if dtype is None:
+            self.refuse(f"the element type of input {i} must be known")
+        return dtype
+
+    def axis(self, name: str = "axis", i: int = 0) -> int:
+        """An axis of input i that an attribute names, counted from the front."""
+        axis = self.inference.integer(name)
+        return axis if axis >= 0 else self.inference.axis(axis, self.rank(i))
+
+    # --- the replacement -----------------------------------------------------------------------
+
+    def same(
+        self,
+        inputs: Sequence[Value | None] | None = None,
+        *,
+        op_type: str = "",
+        drop: Collection[str] = (),
+        outputs: int | None = None,
+        **attributes: object,
+    ) -> SameOp:
+        """The node with other inputs, some attributes dropped and others set; a value of None changes nothing.
+
+        `outputs` keeps only the first ones.
+        """
+        added = {k: make_attribute(k, v) for k, v in attributes.items() if v is not None}
+        return self.same_with(added, inputs, op_type=op_type, drop=drop, outputs=outputs)
+
+    def same_with(
+        self,
+        attributes: Mapping[str, Attribute],
+        inputs: Sequence[Value | None] | None = None,
+        *,
+        op_type: str = "",
+        drop: Collection[str] = (),
+        outputs: int | None = None,
+    ) -> SameOp:
+        """The result of `same`, with `attributes` as given."""
+        merged = {k: v for k, v in self.node.attributes.items() if k not in drop}
+        merged.update(attributes)
+        operands = self.node.inputs if inputs is None else tuple(inputs)
+        count = len(self.node.outputs) if outputs is None else outputs
+        return SameOp(op_type or self.node.op_type, trim_absent_inputs(operands), merged, count)
+
+    def op(self, op_type: str, *inputs: Value | None, domain: str = "", **attributes: object) -> Value:
+        """Adds a node of one output before the old one; an attribute of None is left out."""
+        return self.ops(op_type, *inputs, outputs=1, domain=domain, **attributes)[0]
+
+    def fresh(self, name: str) -> str:
+        """An unused name derived from `name`."""
+        return self.insertion_point.fresh(name)
+
+    def ops(
+        self, op_type: str, *inputs: Value | None, outputs: int, domain: str = "", **attributes: object
+    ) -> tuple[Value, ...]:
+        """Adds a node of several outputs."""
+        given_attributes = {k: make_attribute(k, v) for k, v in attributes.items() if v is not None}
+        return self.add(op_type, inputs, given_attributes, outputs, domain)
+
+    def add(
+        self,
+        op_type: str,
+        inputs: Sequence[Value | None],
+        attributes: dict[str, Attribute],
+        outputs: int,
+        domain: str = "",
+    ) -> tuple[Value, ...]:
+        stem = self.node.outputs[0].name if self.node.outputs else ""
+        results = [Value(f"{stem}_{op_type}") for _ in range(outputs)]
+        node = Node(op_type, trim_absent_inputs(inputs), results, attributes, domain=domain)
+        try:
+            self.insertion_point.add(node, self)
+        except ConversionError:
+            node.set_inputs(())
+            for graph in node.subgraphs:
+                graph.release()
+            raise
+        self.added.append(node)
+        return node.outputs
+
+    def __getattr__(self, op_type: str) -> Callable[..., Value]:
+        if not op_type[:1].isupper():
+            raise AttributeError(f"Adapter has no {op_type!r}; operators begin with a capital letter")
+
+        def call(*inputs: Value | None, **options: object) -> Value:
+            return self.op(op_type, *inputs, **options)  # type: ignore[arg-type]  # checked by op itself
+
+        return call
+
+    def constant(self, values: object, dtype: DataType | None = None) -> Value:
+        """The array-like `values` as a Constant; before operator set 9, which knows only some types, an initializer."""
+        return self.insertion_point.constant(Tensor.of(values, dtype), self)
+
+    def integers(self, values: object) -> Value:
+        """Elements of int64 as `constant` gives them."""
+        return self.constant(np.asarray(values, np.int64))
+
+    def take_graph(self, name: str) -> Graph:
+        """The graph of an attribute, moved out of the node for use in a new one."""
+        attribute = self.node.attributes[name]
+        assert isinstance(attribute.value, Graph), f"{name} of {self.node!r} is no graph"
+        self.detached[name] = self.node.attributes.pop(name)
+        return attribute.value
+
+    def rename_attribute(self, name: str, new: str) -> Attribute | None:
+        """An attribute of the node under another name."""
+        attribute = self.node.attributes.get(name)
+        return (
+            None
+            if attribute is None
+            else Attribute(new, attribute.type, attribute.value, ref=attribute.ref, doc=attribute.doc)
+        )
+
+    # --- attributes that become inputs, and back ------------------------------------------------
+
+    def as_input(self, name: str, dtype: DataType | None = None) -> Value | None:
+        """The value of an attribute, or its default, as a Constant: numbers of INT(S) as int64, FLOAT(S) as float32.
+
+        None where there is neither.  Inside a function the Constant may go on referring to a parameter.
+        """
+        attribute = self.node.attributes.get(name)
+        if attribute is not None and attribute.ref:
+            return self.parameter(attribute)
+        value = self.inference.attributes.get(name)
+        if value is None:
+            return None
+        if dtype is None and isinstance(value, str):
+            dtype = DataType.STRING
+        is_float = any(isinstance(x, float) for x in (value if isinstance(value, tuple) else (value,)))
+        return self.constant(value, dtype or (DataType.FLOAT if is_float else DataType.INT64))
+
+    def parameter(self, attribute: Attribute) -> Value:
+        """A Constant whose value is a parameter of the enclosing function."""
+        kind = self.kind_of(attribute)
+        form = f"value_{kind.name.lower()}"
+        if attribute.ref not in self.bound_parameters or self.imports.get("", 0) < 12:
+            self.refuse(
+                f"attribute {attribute.name!r} is a parameter of the function; inline the function first"
+            )
+        return self.add("Constant", (), {form: Attribute(form, kind, None, ref=attribute.ref)}, 1)[0]
+
+    def kind_of(self, attribute: Attribute) -> AttributeType:
+        """The type of an attribute; for an untyped reference that of the signature."""
+        schema = exact(self.node.domain, self.node.op_type, self.inference.version)
+        declared = None if schema is None else schema.attributes.get(attribute.name)
+        if attribute.type is not AttributeType.UNDEFINED or declared is None:
+            return attribute.type
+        return AttributeType[declared.type]
+
+    def as_attribute(self, i: int, name: str, kind: AttributeType) -> Attribute | None:
+        """Input i as an attribute: its known elements, or the parameter of its Constant; None if it is left out.
+
+        Refused if the elements are not known.
+        """
+        value = self.optional(i)
+        if value is None:
+            return None
+        if (
+            referenced := referenced_parameter(value)
+        ) is not None and referenced.name == f"value_{kind.name.lower()}":
+            return Attribute(name, kind, None, ref=referenced.ref)
+        elements = self.inference.constant(i)
+        if elements is None:
+            self.refuse(
+                f"{name} ({value.name!r}) must be constant, as it is an attribute in the target version"
+            )
+        flat = elements.reshape(-1).tolist()
+        if kind in (AttributeType.FLOAT, AttributeType.FLOATS):
+            with np.errstate(over="ignore"):
+                wide = [x for x in flat if x == x and float(np.float32(x)) != x]
+            if wide:
+                self.refuse(f"{name} must fit an attribute of type FLOAT; got {wide[0]}")
+        if kind in (AttributeType.INT, AttributeType.FLOAT):
+            if len(flat) != 1:
+                self.refuse(
+                    f"{name} ({value.name!r}) must have one element to become an attribute; got {len(flat)}"
+                )
+            return Attribute(name, kind, flat[0])
+        return Attribute(name, kind, tuple(flat))
+
+    def refuse(self, why: str) -> NoReturn:
+        """Raises ConversionError at this node."""
+        raise ConversionError(
+            why,
+            domain=self.node.domain,
+            op_type=self.node.op_type,
+            version=self.inference.version,
+            target=self.target,
+            location=location(self.origin),
+        )
+
+
+def trim_absent_inputs(inputs: Sequence[Value | None]) -> Sequence[Value | None]:
+    """Inputs without absent ones at the end."""
+    remaining = list(inputs)
+    while remaining and remaining[-1] is None:
+        remaining.pop()
+    return remaining
+
+
+def referenced_parameter(value: Value) -> Attribute | None:
+    """The function parameter that is the value of a Constant; None for any other value."""
+    node = value.producer
+    if node is None or node.op_type != "Constant" or node.domain:
+        return None
+    return next((a for a in node.attributes.values() if a.ref), None)

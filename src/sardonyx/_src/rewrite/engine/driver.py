@@ -1,0 +1,228 @@
+"""Pass driver: runs passes over a model, with a worklist of nodes, to a fixpoint."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.verify import verify
+from sardonyx._src.ir.walk import nodes, roots
+from sardonyx._src.ops.index import qualified_name
+from sardonyx._src.rewrite.api import PHASES, Pass, Phase
+from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES, Edit
+from sardonyx._src.rewrite.engine.match import matches
+from sardonyx._src.rewrite.engine.pattern import Pattern, parse_pattern
+from sardonyx._src.rewrite.engine.template import can_instantiate, instantiate
+from sardonyx._src.rewrite.engine.view import Versions
+from sardonyx._src.rewrite.pages import find, page, root_operators
+from sardonyx._src.rewrite.report import AppliedEdit, OptimizationReport
+
+MAX_ROUNDS = 16  # of all phases; passes that need more undo each other
+MAX_EDITS_PER_NODE = 100  # likewise
+
+
+class BudgetExhausted(Exception):
+    """The budget is spent.  The model is consistent, and keeps the edits made so far."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """Limits of a run: edits, seconds, bytes that constants may add to the file."""
+
+    edits: int | None = None
+    seconds: float | None = None
+    growth: int = DEFAULT_GROWTH_BYTES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedPass:
+    """A pass with its parsed page; `rooted` if it applies to nodes of certain operators only."""
+
+    declaration: Pass
+    name: str
+    versions: Versions
+    rooted: bool
+    before: tuple[Pattern, ...] = ()
+    after: Pattern | None = None
+
+
+def load_pass(name: str) -> LoadedPass:
+    """Import a pass and parse its page."""
+    declared, documented = find(name), page(name)
+    if declared.kind != "pattern":
+        return LoadedPass(declared, documented.name, documented.versions, bool(declared.roots))
+    return LoadedPass(
+        declared,
+        documented.name,
+        documented.versions,
+        True,
+        tuple(map(parse_pattern, documented.before)),
+        parse_pattern(documented.after),
+    )
+
+
+@dataclass(slots=True)
+class Driver:
+    """One run of selected passes over one model, which is changed in place."""
+
+    edit: Edit
+    report: OptimizationReport
+    budget: Budget
+    debug: bool = False
+    progress: Callable[[int], None] | None = None
+    _deadline: float = field(default=float("inf"))
+
+    def run(self, passes: Sequence[str]) -> None:
+        """Run all phases of the named passes until a round changes nothing or the budget is spent."""
+        if self.budget.seconds is not None:
+            self._deadline = time.perf_counter() + self.budget.seconds
+        tables = [PassTable(passes, phase) for phase in PHASES]
+        try:
+            for _ in range(MAX_ROUNDS):
+                before = len(self.report.edits)
+                for table in tables:
+                    self.phase(table)
+                if len(self.report.edits) == before:
+                    return
+                self.edit.facts.reinfer()
+            self.report.stopped = f"after {MAX_ROUNDS} rounds without reaching a fixpoint"
+        except BudgetExhausted as stop:
+            self.report.stopped = str(stop)
+
+    def phase(self, table: PassTable) -> None:
+        """Try the passes of a phase on every node, and again on the nodes that edits touch."""
+        worklist = Worklist(self.edit, [n for root in roots(self.edit.model) for n in nodes(root)])
+        before = -1
+        while len(self.report.edits) != before:
+            before = len(self.report.edits)
+            while (node := worklist.next()) is not None:
+                for loaded in table.passes_for(node):
+                    if self.try_pass(loaded, node):
+                        worklist.queue_touched()
+                        if not self.edit.is_erased(node):
+                            worklist.add(node)
+                        break
+            for loaded in table.sweeps:
+                self.sweep(loaded)
+                worklist.queue_touched()
+
+    def try_pass(self, loaded: LoadedPass, node: Node) -> bool:
+        """Try a pass on a node; returns whether the model changed."""
+        self.check_budget()
+        start = time.perf_counter()
+        self.edit.supported_versions = loaded.versions
+        name, outputs = node.name, node.outputs  # may belong to another node afterwards
+        done = apply_pass(loaded, node, self.edit)
+        self.report.of(loaded.name).seconds += time.perf_counter() - start
+        if done:
+            self.record_edit(loaded, f"{node.op_type} {node_label(name, outputs)!r}")
+        return done
+
+    def sweep(self, loaded: LoadedPass) -> None:
+        assert loaded.declaration.on_model is not None, f"{loaded.name} must be a sweep"
+        self.check_budget()
+        self.edit.supported_versions = loaded.versions
+        pass_report = self.report.of(loaded.name)
+        start = time.perf_counter()
+        for name in loaded.declaration.on_model(self.edit):
+            self.record_edit(loaded, name)
+            self.check_budget()
+        pass_report.seconds += time.perf_counter() - start
+
+    def record_edit(self, loaded: LoadedPass, name: str) -> None:
+        """Record an edit; in debug mode, verify the model after it."""
+        self.report.of(loaded.name).edits += 1
+        self.report.edits.append(AppliedEdit(len(self.report.edits) + 1, loaded.name, name))
+        if self.debug:
+            verify(self.edit.model)
+        if self.progress is not None:
+            self.progress(len(self.report.edits))
+
+    def check_budget(self) -> None:
+        limit = self.budget.edits
+        if limit is not None and len(self.report.edits) >= limit:
+            raise BudgetExhausted(f"after {limit} edits")
+        if len(self.report.edits) > MAX_EDITS_PER_NODE * (self.report.nodes_before + 100):
+            raise BudgetExhausted(f"after {len(self.report.edits)} edits: passes undo each other")
+        if time.perf_counter() > self._deadline:
+            raise BudgetExhausted(f"after {self.budget.seconds} seconds")
+
+
+def apply_pass(loaded: LoadedPass, node: Node, edit: Edit) -> bool:
+    if loaded.rooted and not edit.is_a(node, node.op_type, node.domain):
+        return False
+    if loaded.declaration.on_node is not None:
+        return loaded.declaration.on_node(node, edit)
+    accept, after = loaded.declaration.on_match, loaded.after
+    assert accept is not None and after is not None, f"{loaded.name} must be a pattern"
+    if not can_instantiate(after, node, edit):
+        return False
+    for before in loaded.before:
+        for match in matches(before, node, edit):
+            bindings = accept(match)
+            if bindings is not None:
+                return instantiate(after, match, bindings)
+    return False
+
+
+class PassTable:
+    """The passes of a phase by root operator, each loaded when the first node of that operator is seen."""
+
+    def __init__(self, passes: Sequence[str], phase: Phase) -> None:
+        self.phase = phase
+        self.names: dict[str, list[str]] = {}
+        self.rooted: dict[str, list[LoadedPass]] = {}
+        for name in passes:
+            for root in root_operators(name):
+                self.names.setdefault(root, []).append(name)
+        rootless = self.load_passes(name for name in passes if not root_operators(name))
+        self.sweeps = [loaded for loaded in rootless if loaded.declaration.kind == "sweep"]
+        self.rootless = [loaded for loaded in rootless if loaded.declaration.kind != "sweep"]
+
+    def load_passes(self, names: Iterable[str]) -> list[LoadedPass]:
+        return [loaded for loaded in map(load_pass, names) if loaded.declaration.phase == self.phase]
+
+    def passes_for(self, node: Node) -> Iterator[LoadedPass]:
+        yield from self.rootless
+        root = qualified_name(node.domain, node.op_type)
+        if root in self.names:
+            if root not in self.rooted:
+                self.rooted[root] = self.load_passes(self.names[root])
+            yield from self.rooted[root]
+
+
+class Worklist:
+    """Nodes to visit; a node is queued at most once at a time."""
+
+    def __init__(self, edit: Edit, first: Sequence[Node]) -> None:
+        self.edit = edit
+        self.pending = deque(first)
+        self.queued = set(first)
+        edit.touched.clear()
+
+    def next(self) -> Node | None:
+        while self.pending:
+            node = self.pending.popleft()
+            self.queued.discard(node)
+            if not self.edit.is_erased(node):
+                return node
+        return None
+
+    def add(self, node: Node) -> None:
+        if node not in self.queued:
+            self.queued.add(node)
+            self.pending.append(node)
+
+    def queue_touched(self) -> None:
+        """Queue the nodes that edits have touched."""
+        for node in self.edit.touched:
+            self.add(node)
+        self.edit.touched.clear()
+
+
+def node_label(name: str, outputs: Sequence[Value]) -> str:
+    """The name of a node in reports: its own, or that of its first named output."""
+    return name or next((v.name for v in outputs if v.name), "")

@@ -1,0 +1,149 @@
+"""Inferred types and known elements of a model's values, updated as nodes are inserted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sardonyx._src.infer.incremental import IncrementalInference
+from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.ir.graph import Function, Graph, Model, Node, Value
+from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
+from sardonyx._src.ir.walk import graphs, nodes, roots
+from sardonyx._src.ops.inference import Known
+from sardonyx._src.ops.registry import find
+
+
+class Facts:
+    """What inference knows about a model's values.
+
+    While a model is rewritten its values carry inferred types; `restore` puts the declared ones back.  Types that a
+    file declares for inner values are ignored if inference covers their operators, since files declare stale sizes.
+    Function bodies are typed without assumptions about inputs and attributes, which differ from call to call.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.declared = {value: value.type for value in all_values(model)}
+        self.training_states = {
+            target
+            for step in model.training
+            for target, _ in (*step.initialization_binding, *step.update_binding)
+        }
+        self.inference = IncrementalInference(model)
+        self.infer_model()
+
+    def reinfer(self) -> None:
+        """Infer the whole model again: edits together may determine more than incremental inference has found."""
+        self.restore()
+        self.inference = IncrementalInference(self.model)
+        self.infer_model()
+
+    def infer_model(self) -> None:
+        with pause_gc():
+            self.clear_inner_types()
+            self.infer_graphs()
+            for function in self.model.functions.values():
+                self.infer_body(function)
+
+    def clear_inner_types(self) -> None:
+        outputs = set(self.model.graph.outputs)
+        for root in roots(self.model):
+            for node in nodes(root):
+                if self.has_inference(node):
+                    for value in node.outputs:
+                        value.type = value.type if value in outputs else None
+
+    def has_inference(self, node: Node) -> bool:
+        """Whether the node's output types can be inferred: it calls a function, or its operator has an inference rule."""
+        if (node.domain, node.op_type, node.overload) in self.model.functions:
+            return True
+        op = find(node.domain, node.op_type)
+        return op is not None and bool(op.infers)
+
+    def infer_graphs(self) -> None:
+        """Infer all graphs, with the tensors of training states hidden, since training changes them."""
+        hidden: list[tuple[Value, Tensor | SparseTensor]] = []
+        for value in self.training_states:
+            if value.initializer is not None:
+                hidden.append((value, value.initializer))
+                value.type = value.type or type_of(value.initializer)
+                value.initializer = None
+        try:
+            self.inference.walk()
+        finally:
+            for value, tensor in hidden:
+                value.initializer = tensor
+
+    def infer_body(self, function: Function) -> None:
+        """Infer the types in a function's body that hold for every call."""
+        for graph in graphs(function.body):
+            for value in values(graph):
+                self.inference.forget(value)
+        for node in function.body.nodes:
+            self.infer_node(node, function.opset_imports)
+
+    def infer_node(self, node: Node, imports: Mapping[str, int]) -> None:
+        """Infer the output types of a node and of the nodes in its subgraphs; its inputs have types already."""
+        if not (is_inside_function(node) and self.depends_on_call(node)):
+            self.inference.infer_node(node, imports)
+
+    def depends_on_call(self, node: Node) -> bool:
+        """Whether the types of a node in a function body differ by call: it uses attribute references or calls."""
+        inner = (n for graph in node.subgraphs for n in nodes(graph))
+        return any(has_attribute_references(n) or self.is_call(n) for n in (node, *inner))
+
+    def is_call(self, node: Node) -> bool:
+        functions = self.model.functions
+        return bool(functions) and (node.domain, node.op_type, node.overload) in functions
+
+    def elements(self, value: Value | None) -> Known | None:
+        """The known elements of a small tensor: numbers, or an object array with expressions."""
+        return self.inference.elements(value)
+
+    def record_constant(self, value: Value, tensor: Tensor) -> None:
+        """Record the type and elements of a new constant."""
+        value.type = TensorType(tensor.dtype, tensor.shape)
+        self.inference.put(value, tensor)
+
+    def restore(self) -> None:
+        """Put the declared types back; new inner values have none."""
+        for value in all_values(self.model):
+            if value in self.declared:
+                value.type = self.declared[value]
+            elif value.producer is not None:
+                value.type = None
+
+
+def all_values(model: Model) -> Iterator[Value]:
+    for root in roots(model):
+        for graph in graphs(root):
+            yield from values(graph)
+
+
+def values(graph: Graph) -> Iterator[Value]:
+    """Every value defined in the graph itself, unused outputs included."""
+    yield from dict.fromkeys((*graph.inputs, *graph.initializers.values()))
+    for node in graph.nodes:
+        yield from node.outputs
+
+
+def type_of(tensor: Tensor | SparseTensor) -> Type:
+    kind = TensorType if isinstance(tensor, Tensor) else SparseTensorType
+    return kind(tensor.dtype, tensor.shape)
+
+
+def has_attribute_references(node: Node) -> bool:
+    """Whether an attribute of the node refers to an attribute of the enclosing function."""
+    return any(attribute.ref for attribute in node.attributes.values())
+
+
+def is_inside_function(node: Node) -> bool:
+    return node.graph is not None and outermost_graph(node.graph).function is not None
+
+
+def outermost_graph(graph: Graph) -> Graph:
+    """The outermost graph that encloses a graph: a main or training graph, or a function's body."""
+    while graph.parent is not None and graph.parent.graph is not None:
+        graph = graph.parent.graph
+    return graph

@@ -1,0 +1,89 @@
+"""Patterns: the Before and After texts of a pass, in ONNX textual syntax.
+
+A name that no node of the text defines matches any value, and the same value wherever it recurs.  An attribute
+`axis = @a` matches any value; an attribute that is not written must have its default.
+`c = Constant<value_float = 0.5> ()` matches a constant of one element, 0.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from sardonyx._src.proto.messages import AttributeProto, GraphProto, NodeProto
+from sardonyx._src.proto.text import from_text
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRef:
+    """An attribute variable of a pattern: `@name`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatternNode:
+    """One node of a pattern."""
+
+    op_type: str
+    domain: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, object]
+
+    @property
+    def number(self) -> float | None:
+        """The number that a Constant of the pattern matches; None for any other node."""
+        if self.op_type != "Constant" or self.domain:
+            return None
+        attribute_value = self.attributes.get("value_float", self.attributes.get("value_int"))
+        return float(attribute_value) if isinstance(attribute_value, int | float) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pattern:
+    """Nodes in topological order; the last is the root, whose outputs are the pattern's outputs."""
+
+    nodes: tuple[PatternNode, ...]
+    producers: Mapping[str, tuple[PatternNode, int]]
+
+    @property
+    def root(self) -> PatternNode:
+        return self.nodes[-1]
+
+    def operators(self) -> set[tuple[str, str]]:
+        return {(n.domain, n.op_type) for n in self.nodes if n.number is None}
+
+
+@cache
+def parse_pattern(text: str) -> Pattern:
+    """Parse the nodes of a Before or After text; raises TextError."""
+    record = from_text(f"pattern () => () {{ {text} }}", GraphProto)
+    nodes = tuple(parse_node(node) for node in record.node)
+    producers = {name: (node, i) for node in nodes for i, name in enumerate(node.outputs) if name}
+    return Pattern(nodes, producers)
+
+
+def parse_node(node: NodeProto) -> PatternNode:
+    attributes = {a.name: attribute_value(a) for a in node.attribute}
+    return PatternNode(node.op_type, node.domain, tuple(node.input), tuple(node.output), attributes)
+
+
+def attribute_value(attribute: AttributeProto) -> object:
+    """The Python value of an attribute of the text."""
+    if attribute.ref_attr_name:
+        return AttributeRef(attribute.ref_attr_name)
+    for field, payload in attribute.present():
+        match field.name:
+            case "f" | "i":
+                return payload
+            case "s":
+                assert isinstance(payload, bytes | memoryview), f"{attribute.name} must be a string"
+                return bytes(payload).decode()
+            case "ints" | "floats":
+                assert isinstance(payload, list), f"{attribute.name} must be a list"
+                return tuple(payload)
+    raise AssertionError(
+        f"attribute {attribute.name!r} of a pattern must be a number, a string or a list of numbers"
+    )

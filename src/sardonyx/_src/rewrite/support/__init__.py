@@ -1,0 +1,1 @@
+"""Analyses and builders shared by several passes."""

@@ -1,0 +1,36 @@
+"""Constant evaluation of a single node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir.clone import Copier
+from sardonyx._src.ir.graph import Graph, Model, Node, Value
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ops.api import RunLimits, RuntimeValue
+
+FOLDING_LIMITS = RunLimits(bytes=1 << 31, iterations=1 << 16)
+
+
+def evaluate_node(
+    node: Node, imports: Mapping[str, int], tensors: Sequence[Tensor | None]
+) -> Sequence[RuntimeValue] | None:
+    """Evaluate a node without subgraphs on constant inputs; one result per used output.
+
+    None if the operator rejects them: the error is left to the run, in case the node is reached.
+    """
+    graph = Graph("one node")
+    stand_ins: dict[Value, Value | None] = {}
+    for value, tensor in zip(node.inputs, tensors, strict=True):
+        if value is not None and value not in stand_ins:
+            stand_ins[value] = graph.add_initializer(Value(f"x{len(stand_ins)}", None, tensor))
+    copy = Copier(stand_ins).node(node)
+    graph.append(copy)
+    graph.outputs = [v for v in copy.outputs if v.name]
+    model = Model(graph, ir_version=10, opset_imports=dict(imports))
+    try:
+        return list(Interpreter(model, limits=FOLDING_LIMITS).run({}).values())
+    except SardonyxError:
+        return None

@@ -1,0 +1,266 @@
+"""Execution context: everything that one run of a native program needs for itself.
+
+A context holds a copy of the program's i64 slots (the tape and its arguments), the arena of intermediate tensors, scratch
+memory for each thread, and the status block.  A run specializes the context for the sizes of its inputs, unless they are
+those of its last run; patches the addresses of feeds and outputs into the slots; and runs the tape.  Where the tape
+stops at an action that is not a kernel step, Python performs it: a fallback op, a copy into a tensor, or the collection
+of scan outputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sardonyx._src.compile.executor import status
+from sardonyx._src.compile.executor.fast_entry import DONE, FAULT
+from sardonyx._src.compile.program import size_functions
+from sardonyx._src.compile.program.encoding import ARENA_BASE, SLOTS_BASE, STATUS_BASE
+from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.interp.run_state import Frame, RunState
+from sardonyx._src.ir.dims import Known, evaluate
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.fallback_ops import check_result
+from sardonyx._src.runtime.fast_path import FastPath, build_fast_path
+from sardonyx._src.runtime.run_limits import (
+    FALLBACK_SHAPE,
+    INDEX_OUT_OF_RANGE,
+    MEMORY_LIMIT,
+    Bailout,
+    name_failed_guard,
+    raise_limit_error,
+    reset_status,
+)
+from sardonyx._src.runtime.scan_outputs import ScanOutputs
+
+if TYPE_CHECKING:
+    from sardonyx._src.runtime.native_program import NativeProgram
+
+MIN_VALIDATED_RUNS = 2  # runs of the same input sizes before the fast path is built
+
+
+class ExecutionContext:
+    """The slots, arena, scratch and status block of one run at a time.
+
+    input_sizes: the sizes that the context is specialized for; None before the first run.  values: the slots without the
+    base addresses.  fast_path_runs: counted here because the run that is under way owns the context exclusively.
+    """
+
+    def __init__(self, native: NativeProgram) -> None:
+        self.native = native
+        self.slots = native.fixed_slots.copy()
+        self.bases = native.bases.copy()
+        self.status = np.zeros(status.STATUS_SLOTS, np.int64)
+        self.bases[SLOTS_BASE], self.bases[STATUS_BASE] = self.slots.ctypes.data, self.status.ctypes.data
+        self.input_sizes: tuple[int, ...] | None = None
+        self.fast_path: FastPath | None = None
+        self.validated_runs = 0
+        self.fast_path_runs = 0
+        self.sizes: dict[str, int] = {}  # by the program's symbols
+        self.arena = np.empty(0, np.uint8)
+        self.scratch = native.pool.scratch(0)
+        self.values = native.fixed_slots
+        self.caller_arrays: dict[Buffer, Array] = {}  # feeds and outputs of the run
+        self.scan_outputs = ScanOutputs()
+        self.arena_views: dict[tuple[TensorView, bool], Array] = {}  # by tensor and writeability
+
+    # --- a run -------------------------------------------------------------------------------
+
+    def run(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
+        """The outputs by name; raises Bailout, LimitError, or what a fallback op raises."""
+        native, program = self.native, self.native.program
+        input_sizes = native.input_sizes(feeds)
+        if input_sizes != self.input_sizes:
+            self.specialize(input_sizes, run.limits.bytes)
+        frame = native.fallback.frame(run)
+        for value in program.model.graph.inputs:
+            self.bind_input(value, feeds.get(value.name), frame)
+        outputs = {v: self.allocate_output(tensor, run.limits.bytes) for v, tensor in program.outputs.items()}
+        reset_status(self.status, run)
+        try:
+            self.execute(frame)
+        finally:
+            self.caller_arrays.clear()
+            self.scan_outputs.clear()
+        run.nodes = int(self.status[status.NODES_CALLED])
+        if self.status[status.FAULT]:
+            raise_limit_error(self.status, run.limits)
+            raise Bailout(INDEX_OUT_OF_RANGE)
+        return {
+            v.name: frame[v] if (array := outputs[v]) is None else array for v in program.model.graph.outputs
+        }
+
+    def specialize(self, input_sizes: tuple[int, ...], max_bytes: int) -> None:
+        """Computes all slots for these input sizes and makes room in the arena; raises Bailout if a guard fails."""
+        native = self.native
+        self.fast_path, self.validated_runs = None, 0
+        self.input_sizes = None  # until everything is in place: an interrupt may come in between
+        varying, arena_bytes, scratch_bytes, faults = native.size_function(input_sizes)
+        sizes = dict(zip(native.program.sizes, input_sizes, strict=True))
+        if faults:
+            raise Bailout(name_failed_guard(native.program, sizes))
+        if arena_bytes > max_bytes:
+            raise Bailout(MEMORY_LIMIT)
+        values = native.fixed_slots.copy()
+        values[native.varying_slots] = varying
+        self.arena_views.clear()
+        self.arena = grow_memory(self.arena, arena_bytes)
+        if scratch_bytes > self.scratch.stride:
+            self.scratch = native.pool.scratch(scratch_bytes)
+        self.bases[ARENA_BASE] = aligned_start(self.arena)
+        self.values = values
+        self.slots[:] = values + self.bases[native.base_indices]
+        self.sizes = sizes
+        self.input_sizes = input_sizes
+
+    def record_validated(self) -> None:
+        """Counts a run whose feeds and outputs matched the model's declarations; builds the fast path at the second."""
+        self.validated_runs += 1
+        if self.validated_runs >= MIN_VALIDATED_RUNS and self.fast_path is None:
+            self.fast_path = build_fast_path(self)
+
+    def finish(self) -> int:
+        """Runs the tape on from where native code stopped, on the fast path; returns DONE or FAULT."""
+        pool, tape = self.native.pool, self.slots.ctypes.data
+        record, count = int(self.status[status.RESUME_RECORD]), len(self.native.program.actions)
+        while record < count:
+            record = pool.run(tape, record, count, self.scratch)
+        return FAULT if self.status[status.FAULT] else DONE
+
+    def execute(self, frame: Frame) -> None:
+        """Runs the tape; it returns early at actions that Python performs, and to let Python handle signals."""
+        actions, pool = self.native.program.actions, self.native.pool
+        tape, record = self.slots.ctypes.data, 0
+        while (record := pool.run(tape, record, len(actions), self.scratch)) < len(actions):
+            if not isinstance(actions[record], Step):
+                self.perform(actions[record], frame)
+                record += 1
+
+    def perform(self, action: Action, frame: Frame) -> None:
+        """Performs an action that is not a kernel step."""
+        if isinstance(action, FallbackOp):
+            native_inputs = {v: self.view(tensor) for v, tensor in action.native_inputs.items()}
+            frame.run.nodes = int(self.status[status.NODES_CALLED])
+            self.native.fallback.call(action.node, native_inputs, frame)
+            self.status[status.NODES_CALLED] = frame.run.nodes
+        elif isinstance(action, CollectScanOutputs):
+            slices = {value: self.view(tensor) for value, tensor in action.buffers.items()}
+            iterations = int(self.view(action.iterations)[0])
+            self.scan_outputs.collect(slices, iterations, frame, is_last=action.is_last)
+        else:
+            assert isinstance(action, CopyIn), f"the tape stopped at {action!r}"
+            self.copy_in(action, frame)
+
+    def copy_in(self, action: CopyIn, frame: Frame) -> None:
+        """Copies the result of a fallback op into the tensor that kernels read."""
+        value, shape = action.value, self.shape(action.tensor)
+        if is_empty_of_other_shape(frame[value], shape):
+            raise Bailout(FALLBACK_SHAPE)  # a loop without iterations leaves dims that inference cannot know
+        array = check_result(frame[value], shape, action.tensor.dtype.numpy, value.producer)
+        self.view(action.tensor, writeable=True)[...] = array
+
+    # --- arrays of the caller ----------------------------------------------------------------
+
+    def bind_input(self, value: Value, fed: RuntimeValue, frame: Frame) -> None:
+        """Makes a feed visible to kernels, or to fallback ops if no kernel reads it."""
+        tensor = self.native.program.inputs.get(value)
+        if tensor is not None and isinstance(fed, np.ndarray):
+            self.patch_pointer(tensor.buffer, np.require(fed, requirements=("C", "ALIGNED")))
+        else:
+            frame.values[value] = fed
+
+    def allocate_output(self, tensor: TensorView | None, max_bytes: int) -> Array | None:
+        """A new array for an output that kernels compute."""
+        if tensor is None:
+            return None
+        shape = self.shape(tensor)
+        if math.prod(shape) * tensor.dtype.numpy.itemsize > max_bytes:
+            raise Bailout(MEMORY_LIMIT)
+        array: Array = np.empty(shape, tensor.dtype.numpy)
+        self.patch_pointer(tensor.buffer, array)
+        return array
+
+    def patch_pointer(self, buffer: Buffer, array: Array) -> None:
+        """Writes the address of a caller's array into every slot that points into its buffer."""
+        self.caller_arrays[buffer] = array
+        slots = self.native.relocations.get(buffer)
+        if slots is not None:
+            self.slots[slots] = self.values[slots] + array.ctypes.data
+
+    # --- views of tensors --------------------------------------------------------------------
+
+    def view(self, tensor: TensorView, *, writeable: bool = False) -> Array:
+        """The elements of a tensor, without a copy."""
+        if tensor.buffer.role != "arena":
+            return self.make_view(tensor, writeable=writeable)
+        view = self.arena_views.get((tensor, writeable))
+        if view is None:
+            view = self.arena_views[tensor, writeable] = self.make_view(tensor, writeable=writeable)
+        return view
+
+    def make_view(self, tensor: TensorView, *, writeable: bool) -> Array:
+        itemsize, shape = tensor.dtype.numpy.itemsize, self.shape(tensor)
+        if 0 in shape:
+            return np.empty(shape, tensor.dtype.numpy)  # its offset may be past the end of the memory
+        strides = tuple(self.evaluate(stride) * itemsize for stride in tensor.strides)
+        memory, offset = self.memory_of(tensor.buffer)
+        offset += self.evaluate(tensor.offset) * itemsize
+        array: Array = np.ndarray(shape, tensor.dtype.numpy, memory, offset, strides)
+        array.flags.writeable = writeable
+        return array
+
+    def memory_of(self, buffer: Buffer) -> tuple[Array, int]:
+        """The array that a buffer is part of, and the byte offset at which it begins."""
+        if buffer.role == "arena":
+            start = aligned_start(self.arena) - self.arena.ctypes.data
+            plan = self.native.plan
+            if buffer in plan.offsets:
+                return self.arena, start + plan.offsets[buffer]
+            return self.arena, start + self.slot_offsets()[plan.slot_of[buffer]]
+        memory = buffer.data if buffer.role == "constant" else self.caller_arrays[buffer]
+        assert memory is not None, f"{buffer.name} has no data"
+        return memory, 0
+
+    def slot_offsets(self) -> list[int]:
+        """The byte offsets of the arena's slots of run-time size."""
+        offsets, total = [], self.native.plan.size
+        for slot in self.native.plan.slots:
+            offsets.append(total)
+            total += size_functions.max_aligned_size(self.sizes, (tenant.size for tenant in slot.buffers))
+        return offsets
+
+    def shape(self, tensor: TensorView) -> tuple[int, ...]:
+        return tuple(self.evaluate(dim) for dim in tensor.shape)
+
+    def evaluate(self, dim: Known) -> int:
+        """A dim as a number, for the sizes that the context is specialized for."""
+        number = evaluate(dim, self.sizes)
+        assert number is not None, f"{dim} is not determined by {sorted(self.sizes)}"
+        return number
+
+
+def is_empty_of_other_shape(value: RuntimeValue, shape: tuple[int, ...]) -> bool:
+    """Whether a value is an array without elements whose shape is another than `shape`."""
+    return isinstance(value, np.ndarray) and value.size == 0 and value.shape != shape
+
+
+def grow_memory(memory: Array, size: int) -> Array:
+    """Memory of at least `size` bytes after its first cache-line boundary: the same array if it suffices.
+
+    It grows by half at least, so that sizes which increase from run to run rarely reallocate.
+    """
+    required = size + CACHE_LINE_BYTES
+    return memory if memory.size >= required else np.empty(max(required, memory.size * 3 // 2), np.uint8)
+
+
+def aligned_start(memory: Array) -> int:
+    """The address of the first cache line in an array."""
+    return -(-memory.ctypes.data // CACHE_LINE_BYTES) * CACHE_LINE_BYTES

@@ -1,0 +1,91 @@
+"""Fallback ops: the nodes of a compiled program that run as reference kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import numpy as np
+
+from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.interp.program import constant_value, step_of
+from sardonyx._src.interp.run_state import Frame, RunState
+from sardonyx._src.interp.steps import NodeStep
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.walk import captures, location
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.native_subgraphs import NativeSubgraphProgram, SubgraphCompiler
+
+
+class FallbackRunner:
+    """The reference kernels of a program's fallback ops, and the constants that they read.
+
+    Raises UnsupportedOperator or InvalidModel for a node that cannot run.
+    """
+
+    def __init__(self, program: Program, compiler: SubgraphCompiler | None = None) -> None:
+        """compiler: compiles subgraphs; None if they are interpreted."""
+        model = program.model
+        self.interpreted = NativeSubgraphProgram(
+            model.graph, model, model.opset_imports, {}, compiler=compiler
+        )
+        nodes = [action.node for action in program.actions if isinstance(action, FallbackOp)]
+        read = {v for node in nodes for v in values_read(node)} | set(model.graph.outputs)
+        self.constants = {
+            value: constant_value(value) for value in model.graph.initializers.values() if value in read
+        }
+        self.interpreted.constants = self.constants
+        self.steps: dict[Node, NodeStep] = {node: step_of(node, self.interpreted) for node in nodes}
+
+    def frame(self, run: RunState) -> Frame:
+        """The values of a new run: the constants."""
+        return Frame(dict(self.constants), None, run)
+
+    def call(self, node: Node, native_inputs: Mapping[Value, Array], frame: Frame) -> None:
+        """Runs a node; native_inputs: views of tensors, whose memory later steps reuse."""
+        frame.values.update(native_inputs)
+        step = self.steps[node]
+        step.execute(frame)
+        for value in native_inputs:
+            del frame.values[value]
+        for output in step.writes:
+            if native_inputs and output is not None:
+                frame.values[output] = copy_if_shared(frame.values[output], native_inputs)
+
+
+def values_read(node: Node) -> set[Value]:
+    """The values that a node reads, captured values of its subgraphs included."""
+    inputs = {v for v in node.inputs if v is not None}
+    return inputs.union(*(captures(graph) for graph in node.subgraphs))
+
+
+def copy_if_shared(result: RuntimeValue, native_inputs: Mapping[Value, Array]) -> RuntimeValue:
+    """The result, copied where it may share memory with an input."""
+    match result:
+        case np.ndarray():
+            is_shared = any(np.may_share_memory(result, array) for array in native_inputs.values())
+            return result.copy() if is_shared else result
+        case list():
+            return [copy_if_shared(element, native_inputs) for element in result]
+        case dict():
+            return cast(
+                RuntimeValue, {key: copy_if_shared(value, native_inputs) for key, value in result.items()}
+            )
+    return result
+
+
+def check_result(
+    value: RuntimeValue, shape: tuple[int, ...], dtype: np.dtype[np.generic], node: Node | None
+) -> Array:
+    """The result of a reference kernel as an array; raises EvaluationError unless it has the inferred type and shape."""
+    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != dtype:
+        actual = (
+            f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else type(value).__name__
+        )
+        where = "" if node is None else location(node)
+        raise EvaluationError(
+            f"the result must be {dtype}{list(shape)}, as inferred; got {actual}", location=where
+        )
+    return value

@@ -1,0 +1,111 @@
+"""Fast path: a run with the element types and shapes of an earlier run goes straight into native code.
+
+What is checked of feeds and outputs depends only on their names, types and shapes.  After two validated runs with the
+same ones, a context builds the *frame* of the native function `enter` (`compile.executor.fast_entry`), which compares
+the feeds with it, patches their addresses into the slots, and runs the tape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sardonyx._src.compile.executor import fast_entry
+from sardonyx._src.compile.executor.pool_layout import (
+    ASSUMED_ITERATIONS,
+    RECORD_SLOTS,
+    WAKE_THRESHOLD,
+    WEIGHT,
+)
+from sardonyx._src.runtime.arrays import SLOT_BYTES, get_fast_entry, python_address
+from sardonyx._src.runtime.thread_pool import SCHEDULING_DEFAULTS, tape_runner
+
+if TYPE_CHECKING:
+    from sardonyx._src.runtime.execution_context import ExecutionContext
+    from sardonyx._src.runtime.native_program import NativeProgram
+
+MIN_GIL_RELEASE = 5_000  # nominal nanoseconds of a tape that is worth releasing Python's lock
+
+
+@dataclass(frozen=True, slots=True)
+class FastPath:
+    """`enter` takes the feeds and then a new array for each of `outputs`, by shape and element type."""
+
+    enter: Callable[..., int]
+    outputs: tuple[tuple[tuple[int, ...], np.dtype[np.generic]], ...]
+
+
+def has_fast_path(native: NativeProgram) -> bool:
+    """Whether kernel steps alone compute every output, from the caller's arrays into the caller's arrays."""
+    program = native.program
+    outputs = program.outputs.values()
+    return (
+        len(program.steps) == len(program.actions)
+        and set(program.model.graph.inputs) == set(program.inputs)
+        and all(tensor is not None and tensor.buffer.role == "output" for tensor in outputs)
+        and get_fast_entry() is not None
+    )
+
+
+def build_fast_path(context: ExecutionContext) -> FastPath:
+    """The fast path for the input sizes that the context is specialized for."""
+    entry = get_fast_entry()
+    assert entry is not None, "the layout of arrays is unknown"
+    tensors = context.native.program.outputs.values()
+    outputs = [(context.shape(tensor), tensor.dtype.numpy) for tensor in tensors if tensor is not None]
+    return FastPath(entry.function(np.array(build_frame(context), np.int64)), tuple(outputs))
+
+
+def build_frame(context: ExecutionContext) -> list[int]:
+    """The frame of `enter`: counts, addresses, then a check for each feed and the pointer patches."""
+    native = context.native
+    program, records = native.program, len(native.program.actions)
+    nanoseconds = nominal_duration(context)
+    runs_alone = native.pool.threads == 1 or nanoseconds < SCHEDULING_DEFAULTS[WAKE_THRESHOLD]
+    checks, patches = feed_checks(context), pointer_patches(context)
+    frame = [0] * fast_entry.FRAME_BODY
+    frame[fast_entry.ARRAY_COUNT] = len(program.inputs) + len(program.outputs)
+    frame[fast_entry.FEED_COUNT], frame[fast_entry.RELOCATION_COUNT] = len(program.inputs), len(patches) // 3
+    frame[fast_entry.ARRAY_TYPE] = id(np.ndarray)
+    frame[fast_entry.RUN_FUNCTION] = tape_runner().library.addresses["run"] if runs_alone else 0
+    frame[fast_entry.TAPE], frame[fast_entry.RECORDS] = context.slots.ctypes.data, records
+    frame[fast_entry.SCRATCH], frame[fast_entry.STRIDE] = context.scratch.address, context.scratch.stride
+    frame[fast_entry.STATUS] = context.status.ctypes.data
+    if nanoseconds > MIN_GIL_RELEASE:
+        frame[fast_entry.RELEASE_GIL] = python_address("PyEval_SaveThread")
+        frame[fast_entry.ACQUIRE_GIL] = python_address("PyEval_RestoreThread")
+    frame[fast_entry.MAKE_NUMBER] = python_address("PyLong_FromSsize_t")
+    return frame + checks + patches
+
+
+def nominal_duration(context: ExecutionContext) -> int:
+    """The nominal nanoseconds of the tape; loops, whose iterations are unknown, count as long."""
+    records = len(context.native.program.actions)
+    weight = int(context.values[WEIGHT : records * RECORD_SLOTS : RECORD_SLOTS].sum())
+    return weight * ASSUMED_ITERATIONS + MIN_GIL_RELEASE + 1 if context.native.has_loops else weight
+
+
+def feed_checks(context: ExecutionContext) -> list[int]:
+    """What each feed is compared with: address of its element type, rank, dims."""
+    checks = []
+    for value in context.native.program.model.graph.inputs:
+        tensor = context.native.program.inputs[value]
+        shape = context.shape(tensor)
+        checks += [id(tensor.dtype.numpy), len(shape), *shape]
+    return checks
+
+
+def pointer_patches(context: ExecutionContext) -> list[int]:
+    """For each slot that points into a caller's array: number of the array, address of the slot, byte offset."""
+    program, relocations = context.native.program, context.native.relocations
+    inputs = [program.inputs[value] for value in program.model.graph.inputs]
+    tensors = [*inputs, *(tensor for tensor in program.outputs.values() if tensor is not None)]
+    start = context.slots.ctypes.data
+    patches: list[int] = []
+    for number, tensor in enumerate(tensors):
+        for slot in relocations.get(tensor.buffer, np.empty(0, np.int64)).tolist():
+            patches += [number, start + slot * SLOT_BYTES, int(context.values[slot])]
+    return patches

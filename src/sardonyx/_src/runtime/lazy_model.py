@@ -1,0 +1,27 @@
+"""Lazily decoded models: a cached program runs without the graph of its model until something needs it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from sardonyx._src.io.loading.load import TEXT_SUFFIXES, load, map_or_read
+from sardonyx._src.ir.graph import Model
+
+
+class LazyModel:
+    """The model in a file as it was at construction, even if the name later refers to another file.
+
+    interface: a model with the same inputs and outputs, and nothing else.
+    """
+
+    def __init__(self, path: Path, interface: Model) -> None:
+        """Raises OSError for a file that cannot be read."""
+        assert path.suffix not in TEXT_SUFFIXES, f"{path} is a text file, which cannot be mapped"
+        self.interface = interface
+        self.data = map_or_read(path)
+
+    @cached_property
+    def model(self) -> Model:
+        """The decoded model; raises what `load` raises."""
+        return load(memoryview(self.data))

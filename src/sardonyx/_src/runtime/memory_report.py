@@ -1,0 +1,128 @@
+"""Memory report: the bytes that a run of a compiled program takes, and what is live at the peak."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from sardonyx._src.compile.program import size_functions as sizes_of
+from sardonyx._src.compile.program.encoding import Encoding
+from sardonyx._src.compile.program.memory_plan import LiveRange, MemoryPlan
+from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class HeldMemory:
+    """A range of the arena that holds the value `name` from step `first` to step `last`."""
+
+    name: str
+    bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReport:
+    """Bytes that a run takes in addition to its feeds and outputs.
+
+    arena: for intermediate values, for each run at a time.  peak: the most that is live at one step, which is step
+    `peak_step` (`node`); held: what is live there, largest first.  weights: constants, shared by all runs.  scratch: of all threads
+    of a run.
+    """
+
+    arena: int
+    peak: int
+    peak_step: int
+    node: str
+    held: tuple[HeldMemory, ...]
+    weights: int
+    scratch: int
+
+    def as_json(self) -> dict[str, object]:
+        """The report as numbers, strings, lists and dicts."""
+        return {**asdict(self), "held": [asdict(memory) for memory in self.held]}
+
+    def __str__(self) -> str:
+        sizes = ((name, format_bytes(getattr(self, name))) for name in ("arena", "weights", "scratch"))
+        head = (
+            ", ".join(f"{name} {size}" for name, size in sizes),
+            f"at the peak, step {self.peak_step} ({self.node}), {format_bytes(self.peak)} are held:",
+        )
+        lines = (f"{format_bytes(m.bytes):>10}  {m.first:4} to {m.last:4}  {m.name}" for m in self.held)
+        return "\n".join((*head, *lines))
+
+
+def build_memory_report(
+    program: Program, plan: MemoryPlan, encoding: Encoding, threads: int, lengths: Mapping[str, int]
+) -> MemoryReport:
+    """The report for runs with these dims, by the names of dimension variables.
+
+    Raises InputError for a dim that is missing, unknown or negative, and for dims that violate the model's constraints.
+    """
+    known = check_lengths(program, lengths)
+    _, arena, scratch, faults = sizes_of.evaluate_sizes(program, encoding, list(known.values()))
+    if faults:
+        raise InputError(f"the dims must satisfy the model's constraints; got {known}", name="lengths")
+    held = [measure_live_range(live_range, known) for live_range in plan.alias_sets]
+    totals = [
+        sum(memory.bytes for memory in held if memory.first <= i <= memory.last)
+        for i in range(len(program.actions))
+    ]
+    peak = max(totals, default=0)
+    peak_step = totals.index(peak) if totals else 0
+    live = [memory for memory in held if memory.first <= peak_step <= memory.last]
+    node = action_title(program.actions[peak_step]) if program.actions else ""
+    largest = sorted(live, key=lambda memory: -memory.bytes)
+    return MemoryReport(
+        arena, peak, peak_step, node, tuple(largest), constant_bytes(program), scratch * threads
+    )
+
+
+def check_lengths(program: Program, lengths: Mapping[str, int]) -> dict[str, int]:
+    """The dims in the order of the program's symbols."""
+    for name, length in lengths.items():
+        if name not in program.sizes:
+            names = ", ".join(map(repr, program.sizes)) or "none"
+            raise InputError(f"the model has no dimension {name!r}; it has {names}", name=name)
+        if length < 0:
+            raise InputError(f"dimension {name!r} must be at least 0; got {length}", name=name)
+    missing = [name for name in program.sizes if name not in lengths]
+    if missing:
+        raise InputError(f"no length for dimension {missing[0]!r}", name=missing[0])
+    return {name: int(lengths[name]) for name in program.sizes}
+
+
+def measure_live_range(live_range: LiveRange, known: dict[str, int]) -> HeldMemory:
+    size = max(sizes_of.evaluate_dim(live_range.buffer.size, known), 0)
+    return HeldMemory(live_range.buffer.name, size, live_range.first, live_range.last)
+
+
+def constant_bytes(program: Program) -> int:
+    """Bytes of the constants that steps read, each counted once."""
+    buffers = {arg.buffer for step in program.steps for arg in step.args if isinstance(arg, TensorView)}
+    return sum(buffer.content.nbytes for buffer in buffers if buffer.content is not None)
+
+
+def action_title(action: Action) -> str:
+    """The nodes that an action computes."""
+    match action:
+        case Step():
+            return "+".join(dict.fromkeys(action.nodes))
+        case FallbackOp():
+            return action.node.name or action.node.op_type
+        case CopyIn():
+            return action.value.name
+        case CollectScanOutputs():
+            return "+".join(value.name for value in action.buffers)
+
+
+def format_bytes(size: float) -> str:
+    """A number of bytes with a decimal unit."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    raise AssertionError("the loop returns at the last unit")

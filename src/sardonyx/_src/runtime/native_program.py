@@ -1,0 +1,198 @@
+"""A compiled program in this process: kernels loaded, slots encoded, and execution contexts for its runs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy import empty
+
+from sardonyx._src.compile.executor.fast_entry import DONE, READY
+from sardonyx._src.compile.executor.pool_layout import JUMP, RECORD_SLOTS
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.encoding import encode_program
+from sardonyx._src.compile.program.memory_plan import MemoryPlan, plan_memory
+from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.interp.run_state import Random, RunState
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.runtime.execution_context import ExecutionContext
+from sardonyx._src.runtime.fallback_ops import FallbackRunner
+from sardonyx._src.runtime.fast_path import has_fast_path
+from sardonyx._src.runtime.native_subgraphs import SubgraphCompiler
+from sardonyx._src.runtime.relocations import SizeFunctionLoader, find_relocations, process_bases
+from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.stats import RunCounters
+from sardonyx._src.runtime.thread_pool import get_thread_pool
+
+if TYPE_CHECKING:
+    from sardonyx._src.runtime.memory_report import MemoryReport
+
+
+class NativeProgram:
+    """A program ready to run; runs in several threads at the same time have a context each.
+
+    fixed_slots: the values of slots that do not depend on input sizes, and 0 for the others, whose indices are
+    `varying_slots`.  base_indices: for each slot, the index in `bases` of the address that is added to its value.
+    relocations: the slots that point into each array of the caller.  size_function: computes varying slots, arena and
+    scratch bytes from input sizes, and counts failed guards.
+    """
+
+    def __init__(
+        self, program: Program, threads: int | None = None, counters: RunCounters | None = None
+    ) -> None:
+        self.initialize(program, plan_memory(program), counters)
+        self.encoding = encode_program(program, self.plan)
+        size_function = SizeFunctionLoader(program, self.encoding)
+        self.fallback = FallbackRunner(program, subgraph_compiler(threads, self.counters))
+        self.pool = get_thread_pool(threads)
+        self.fixed_slots = np.array([v if isinstance(v, int) else 0 for v in self.encoding.values], np.int64)
+        self.base_indices = np.array(self.encoding.bases, np.int64)
+        self.varying_slots = np.flatnonzero([not isinstance(v, int) for v in self.encoding.values])
+        self.bases = process_bases(self.encoding)
+        self.relocations = find_relocations(self.encoding.extra_bases, self.base_indices)
+        self.size_function = size_function.load()
+        self.has_fast_path = has_fast_path(self)
+        self.counters.count_program()
+
+    def initialize(self, program: Program, plan: MemoryPlan, counters: RunCounters | None) -> None:
+        """Sets what does not depend on where the code comes from."""
+        self.program, self.plan = program, plan
+        self.counters = counters or RunCounters()
+        self.contexts: list[ExecutionContext] = []
+        self.idle_contexts: deque[ExecutionContext] = deque()
+        self.input_names = tuple(value.name for value in program.model.graph.inputs)
+        self.output_names = tuple(value.name for value in program.outputs)
+
+    @property
+    def has_loops(self) -> bool:
+        """Whether nodes of subgraphs are among its steps, which runs count as they reach them.
+
+        Not cached: an attribute that is added after construction slows every other attribute access in CPython.
+        """
+        return bool(self.fixed_slots[JUMP : len(self.program.actions) * RECORD_SLOTS : RECORD_SLOTS].any())
+
+    @property
+    def fallback_nodes(self) -> int:
+        """The number of nodes that run as reference kernels."""
+        return sum(isinstance(action, FallbackOp) for action in self.program.actions)
+
+    @property
+    def fast_path_runs(self) -> int:
+        return sum(context.fast_path_runs for context in tuple(self.contexts))
+
+    def run(
+        self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, rng: Random
+    ) -> dict[str, RuntimeValue]:
+        """The outputs by name, for feeds that match the declared inputs; raises Bailout, LimitError, or what a fallback
+        op raises."""
+        return self.run_in(feeds, RunState(limits, rng))
+
+    def run_in(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
+        """`run`, as a part of a run that may already be under way."""
+        try:
+            context = self.idle_contexts.pop()
+        except IndexError:
+            context = ExecutionContext(self)
+            self.contexts.append(context)
+        try:
+            return context.run(feeds, run)
+        finally:
+            self.idle_contexts.append(context)
+
+    def run_subgraph(
+        self, feeds: Mapping[str, RuntimeValue], run: RunState
+    ) -> dict[str, RuntimeValue] | None:
+        """The outputs of a subgraph during a run; None if a guard fails."""
+        try:
+            outputs = self.run_in(feeds, run)
+        except Bailout as bailout:
+            self.counters.record_bailout(
+                f"{bailout.guard} (in a subgraph)", "the reference engine runs the subgraph"
+            )
+            return None
+        self.record_validated(feeds)
+        return outputs
+
+    def try_run(self, feeds: object) -> dict[str, RuntimeValue] | None:
+        """The outputs, on the fast path; None for feeds unlike those of the validated runs before."""
+        try:
+            context = self.idle_contexts.pop()
+        except IndexError:
+            return None
+        try:
+            fast_path = context.fast_path
+            if fast_path is None or type(feeds) is not dict or len(feeds) != len(self.input_names):
+                return None
+            outputs = [empty(shape, dtype) for shape, dtype in fast_path.outputs]
+            state = fast_path.enter(*map(feeds.get, self.input_names), *outputs)
+            if state == READY:
+                state = context.finish()
+            if state != DONE:
+                return None
+            context.fast_path_runs += 1
+            return dict(zip(self.output_names, outputs, strict=True))
+        finally:
+            self.idle_contexts.append(context)
+
+    def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
+        """Records that a run with feeds of these sizes, and its outputs, matched the model's declarations."""
+        if not self.has_fast_path:
+            return
+        try:
+            context = self.idle_contexts.pop()
+        except IndexError:
+            return
+        try:
+            if context.input_sizes == self.input_sizes(feeds):
+                context.record_validated()
+        finally:
+            self.idle_contexts.append(context)
+
+    def release_contexts(self) -> None:
+        """Frees the memory of runs at once: contexts and their program refer to each other."""
+        self.idle_contexts.clear()
+        self.contexts.clear()
+
+    def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
+        """The memory of a run with these dims; raises InputError for dims that no run can have."""
+        from sardonyx._src.runtime.memory_report import build_memory_report  # lazy: few sessions need it
+
+        return build_memory_report(self.program, self.plan, self.encoding, self.pool.threads, lengths)
+
+    def input_sizes(self, feeds: Mapping[str, RuntimeValue]) -> tuple[int, ...]:
+        """The sizes of inputs that the slots depend on, in the order of the program's symbols."""
+        return tuple(dim_size(feeds[name], axis) for name, axis in self.program.sizes.values())
+
+
+def dim_size(value: RuntimeValue, axis: int) -> int:
+    assert isinstance(value, np.ndarray), "only tensors have sizes"
+    return int(value.shape[axis])
+
+
+def compile_model(model: Model) -> Program:
+    """The program of a model, for callers who override no initializer."""
+    # Lazy imports: cached and saved programs run without the compiler, which takes time to import.
+    from sardonyx._src.compile.pipeline import lower_model
+    from sardonyx._src.runtime.async_compilation import compile_runner_async
+
+    target = host_target()
+    compile_runner_async(target)
+    return lower_model(model, target)
+
+
+def subgraph_compiler(threads: int | None, counters: RunCounters) -> SubgraphCompiler:
+    """Compiles subgraphs that fallback ops call; None instead of a program if the compiler fails and that is tolerated."""
+
+    def compile_subgraph(model: Model) -> NativeProgram | None:
+        try:
+            return NativeProgram(compile_model(model), threads, counters)
+        except AssertionError as error:
+            if not counters.tolerates_faults:
+                raise
+            counters.record_compiler_fault(error)
+            return None
+
+    return compile_subgraph

@@ -1,0 +1,38 @@
+"""Checks the kind and element type of results against the model's declarations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import SparseTensor
+from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
+from sardonyx._src.ops.api import RuntimeValue
+
+
+def matches_type(value: RuntimeValue, declared: Type | None) -> bool:
+    """Whether the value has the declared kind and element type, whatever its shape."""
+    match declared:
+        case TensorType():
+            return isinstance(value, np.ndarray) and value.dtype == declared.dtype.numpy
+        case SparseTensorType():  # the reference engine computes with dense ones
+            return isinstance(value, np.ndarray | SparseTensor)
+        case SequenceType():
+            return isinstance(value, list) and all(matches_type(element, declared.elem) for element in value)
+        case OptionalType():
+            return value is None or matches_type(value, declared.elem)
+        case MapType():
+            return isinstance(value, dict)
+    return True
+
+
+def describe_value(value: RuntimeValue) -> str:
+    """The kind and element type of a value, in ONNX's notation of types: `seq(float)`, `map`, `none`."""
+    match value:
+        case np.ndarray() | SparseTensor():
+            return DataType.of(value.dtype).text if isinstance(value, np.ndarray) else "sparse_tensor"
+        case list():
+            return f"seq({', '.join(dict.fromkeys(map(describe_value, value)))})"
+        case dict():
+            return "map"
+    return "none"

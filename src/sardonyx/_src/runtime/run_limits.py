@@ -1,0 +1,61 @@
+"""Limits of a run in the status block, and `Bailout`, which ends a run that a program cannot complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx._src.compile.executor import status
+from sardonyx._src.compile.program.program import Program
+from sardonyx._src.errors import LimitError
+from sardonyx._src.interp.run_state import RunState
+from sardonyx._src.ir.dims import evaluate
+from sardonyx._src.ops.api import RunLimits
+
+# Names of guards, as `SessionStats.bailouts` has them; guards of sizes are named by their two dims.
+INDEX_OUT_OF_RANGE = "index out of range"
+INVALID_SIZE = "negative or overflowing size"
+MEMORY_LIMIT = "memory limit"
+FALLBACK_SHAPE = "shape of a fallback result"
+EMPTY_SCAN_OUTPUT = "scan output of a loop without iterations"
+OVERRIDDEN_INITIALIZER = "overridden initializer"
+
+
+class Bailout(Exception):
+    """A guard of the program failed: the run must be repeated on the reference engine, which reports errors precisely."""
+
+    def __init__(self, guard: str) -> None:
+        super().__init__(guard)
+        self.guard = guard
+
+
+def name_failed_guard(program: Program, sizes: Mapping[str, int]) -> str:
+    """The first guard that these input sizes violate, such as `n == min(n, 512)`; sizes: by the program's symbols."""
+    for a, b in program.guards:
+        if evaluate(a, sizes) != evaluate(b, sizes):
+            return f"{a} == {b}"
+    return INVALID_SIZE
+
+
+def reset_status(block: NDArray[np.int64], run: RunState) -> None:
+    """Writes the limits of a run into the status block (`compile.executor.status`), and clears what kernels report."""
+    block[status.FAULT] = block[status.EXCEEDED_LIMIT] = 0
+    block[status.NODES_CALLED], block[status.MAX_NODES] = run.nodes, min(run.limits.nodes, status.UNLIMITED)
+    block[status.MAX_ITERATIONS] = min(run.limits.iterations, status.UNLIMITED)
+
+
+def raise_limit_error(block: NDArray[np.int64], limits: RunLimits) -> None:
+    """Raises LimitError if native code reported that a limit was exceeded."""
+    match int(block[status.EXCEEDED_LIMIT]):
+        case status.LOOP_LIMIT:
+            raise LimitError(
+                f"the loop exceeds {block[status.EXCEEDED_COUNT]} iterations", limit="limits.iterations"
+            )
+        case status.SCAN_LIMIT:
+            raise LimitError(
+                f"the inputs have {block[status.EXCEEDED_COUNT]} slices", limit="limits.iterations"
+            )
+        case status.NODE_LIMIT:
+            raise LimitError(f"a run must call at most {limits.nodes} nodes", limit="limits.nodes")

@@ -1,0 +1,187 @@
+"""Container format of saved programs: a header, constants, sections, and a document in JSON.
+
+The header has the offset, length and hash of the document; the document has the offset, size and hash of each section.
+Constants come first, from the second page on, because they are written before the code is compiled; they are mapped
+rather than read, and so have no hash.  The document comes last.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from sardonyx._src.errors import DecodeError
+from sardonyx._src.io.saving.staging import StagedFile, Staging
+
+ConstantBytes: TypeAlias = tuple[int, Iterable[bytes | memoryview]]  # their number, and the bytes in parts
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+DocumentAndSections: TypeAlias = tuple[
+    Mapping[str, Json], Mapping[str, bytes]
+]  # the document and the sections
+MAGIC = b"\x89SDX\r\n\x1a\n"
+FORMAT_VERSION = 3
+HEADER = struct.Struct(
+    "<8sIIQQ32s"
+)  # magic, version, bytes of the header, offset and bytes of the document, its hash
+ALIGNMENT, PAGE_BYTES = 64, 4096
+MAX_DOCUMENT_BYTES = 1 << 30
+CONSTANTS = "constants"
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """An open file: its document, and its sections as views of the mapped file."""
+
+    document: dict[str, Json]
+    sections: Mapping[str, memoryview]
+
+
+def write_container(
+    path: Path, constants: Sequence[ConstantBytes], finish: Callable[[], DocumentAndSections]
+) -> None:
+    """Writes a file, which appears under its name when it is complete; constants are at `aligned_offsets`.
+
+    finish: returns the document and the sections; called after the constants are written, so that code compiles meanwhile.
+    """
+    folder, name = os.path.split(path)
+    with Staging(folder or os.curdir) as staging:
+        with staging.create([name]) as file:
+            sizes = [size for size, _ in constants]
+            for offset, (_, parts) in zip(aligned_offsets(sizes), constants, strict=True):
+                file.skip_to(PAGE_BYTES + offset)
+                for part in parts:
+                    file.write(part)
+            write_sections(file, *finish(), total_extent(sizes))
+        staging.commit()
+
+
+def write_sections(
+    file: StagedFile, document: Mapping[str, Json], sections: Mapping[str, bytes], constants: int
+) -> None:
+    """Writes the sections after `constants` bytes of constants, then the document, and the header."""
+    table: dict[str, Json] = {CONSTANTS: [PAGE_BYTES, constants, ""]}
+    end = round_up(PAGE_BYTES + constants, ALIGNMENT)
+    for offset, (name, data) in zip(
+        aligned_offsets([*map(len, sections.values())]), sections.items(), strict=True
+    ):
+        table[name] = [end + offset, len(data), hashlib.sha256(data).hexdigest()]
+        file.skip_to(end + offset)
+        file.write(data)
+    end += total_extent([*map(len, sections.values())])
+    text = json.dumps({**document, "sections": table}, separators=(",", ":")).encode()
+    file.skip_to(end)
+    file.write(text)
+    file.skip_to(0)
+    file.write(HEADER.pack(MAGIC, FORMAT_VERSION, HEADER.size, end, len(text), hashlib.sha256(text).digest()))
+
+
+def aligned_offsets(sizes: Sequence[int]) -> list[int]:
+    """The offsets of pieces of these sizes in a row, each aligned to `ALIGNMENT`."""
+    offsets, end = [], 0
+    for size in sizes:
+        offsets.append(end)
+        end += round_up(size, ALIGNMENT)
+    return offsets
+
+
+def total_extent(sizes: Sequence[int]) -> int:
+    """The end of the last piece that is not empty, as an offset from the first."""
+    pairs = zip(aligned_offsets(sizes), sizes, strict=True)
+    return max((start + size for start, size in pairs if size), default=0)
+
+
+def round_up(size: int, to: int) -> int:
+    return -(-size // to) * to
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def read_container(path: Path) -> Container:
+    """Opens a file and checks all hashes; raises DecodeError for a file that is damaged or has another format."""
+    with path.open("rb") as file, name_file(path):
+        head = file.read(HEADER.size)
+        require(len(head) == HEADER.size, "the file ends in its header", len(head))
+        magic, version, size, start, length, digest = HEADER.unpack(head)
+        require(magic == MAGIC, "not a saved program")
+        require(
+            version == FORMAT_VERSION,
+            f"the format version must be {FORMAT_VERSION}; got {version}: compile the model again",
+            8,
+        )
+        require(size == HEADER.size and length <= MAX_DOCUMENT_BYTES, "the header is damaged", 12)
+        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        require(start + length == len(data), "the file does not end with its document", len(data))
+        text = data[start:]
+        require(hashlib.sha256(text).digest() == digest, "the document is damaged", start)
+        document = expect_object(json.loads(bytes(text)))
+        return Container(document, dict(read_sections(document, data)))
+
+
+def read_sections(document: Mapping[str, Json], data: memoryview) -> Iterator[tuple[str, memoryview]]:
+    for name, entry in expect_object(document["sections"]).items():
+        offset, size, digest = expect_list(entry, 3)
+        start, length = expect_integer(offset, 1 << 62), expect_integer(size, 1 << 62)
+        require(
+            length == 0 or start + length <= len(data), f"the file ends in its section {name!r}", len(data)
+        )
+        section = data[start : start + length]
+        if name != CONSTANTS:
+            require(hashlib.sha256(section).hexdigest() == digest, f"the section {name!r} is damaged", start)
+        else:
+            require(start % ALIGNMENT == 0, "constants are not aligned", start)
+        yield name, section
+
+
+@contextmanager
+def name_file(path: Path) -> Iterator[None]:
+    """Converts the errors of decoding to DecodeErrors that name the file."""
+    try:
+        yield
+    except DecodeError as error:
+        raise DecodeError(error.why, offset=error.offset, source=str(path)) from None
+    except (KeyError, ValueError, RecursionError) as error:
+        raise DecodeError(
+            f"the document does not describe a program: {error}", offset=HEADER.size, source=str(path)
+        ) from None
+
+
+def require(condition: bool, why: str, offset: int = HEADER.size) -> None:
+    """Raises DecodeError unless the condition holds."""
+    if not condition:
+        raise DecodeError(why, offset=offset)
+
+
+def expect_list(value: Json, length: int | None = None) -> list[Json]:
+    require(isinstance(value, list), "expected a list")
+    result = cast("list[Json]", value)
+    require(length is None or len(result) == length, f"expected a list of {length}; got {len(result)}")
+    return result
+
+
+def expect_object(value: Json) -> dict[str, Json]:
+    require(isinstance(value, dict), "expected an object")
+    return cast("dict[str, Json]", value)
+
+
+def expect_string(value: Json) -> str:
+    require(isinstance(value, str), "expected a string")
+    return cast(str, value)
+
+
+def expect_integer(value: Json, maximum: int | None = None) -> int:
+    """An integer; with `maximum`, one from 0 to that."""
+    require(isinstance(value, int) and not isinstance(value, bool), "expected an integer")
+    result = cast(int, value)
+    require(
+        maximum is None or 0 <= result <= maximum, f"expected an integer from 0 to {maximum}; got {result}"
+    )
+    return result

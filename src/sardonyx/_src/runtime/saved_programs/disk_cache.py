@@ -1,0 +1,292 @@
+"""Disk cache of compiled programs: the next process that opens the same file compiles and packs nothing.
+
+An entry is a saved program.  Its name hashes everything that it depends on: the file stamp of the model, the sources of
+Sardonyx, Python and NumPy, and the processor; and then the compiler, which a process without llvmlite disregards.  Whatever
+goes wrong with an entry costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from sardonyx._src.compile.linker import features
+from sardonyx._src.compile.llvm.cache import default_folder
+from sardonyx._src.compile.llvm.host_target import compiler_stamp, cpu_identity, require_llvmlite
+from sardonyx._src.compile.program.encoding import Encoding, encode_program
+from sardonyx._src.compile.program.memory_plan import MemoryPlan, plan_memory
+from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.errors import DecodeError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
+from sardonyx._src.io.memory_release import trim_heap
+from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.async_compilation import async_compilation
+from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights
+from sardonyx._src.runtime.lazy_model import LazyModel
+from sardonyx._src.runtime.saved_programs import reading
+from sardonyx._src.runtime.saved_programs.reading import ProgramImage
+from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
+from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, FileStamp, stamp_file
+from sardonyx._src.runtime.source_digest import package_stamps
+from sardonyx._src.runtime.stats import RunCounters
+
+if TYPE_CHECKING:
+    from sardonyx._src.runtime.memory_report import MemoryReport
+
+NAME_FORMAT = "2"  # of entry names; a change makes older entries unreachable, and trimming removes them
+MAX_ENTRY_BYTES = 1 << 30
+MAX_TOTAL_BYTES = 4 << 30  # of all entries
+ABANDONED_AFTER = 3600  # seconds after which a temporary file belongs to a writer that died
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class CachedProgram:
+    """A mapped entry, shared by the engines that run it."""
+
+    image: ProgramImage
+
+
+OPEN_PROGRAMS: WeakValueDictionary[FileStamp, CachedProgram] = WeakValueDictionary()
+
+
+class CachedEngine(NativeEngine):
+    """Runs a program from the disk cache; its reference engine is made when it is needed."""
+
+    def __init__(
+        self,
+        model: Model | LazyModel,
+        cached: CachedProgram,
+        *,
+        threads: int | None = None,
+        limits: RunLimits | None = None,
+        seed: int | None = None,
+        counters: RunCounters | None = None,
+    ) -> None:
+        self.initialize(model, limits, seed, counters)
+        self.cached_program = cached
+        with limit_nesting(), pause_gc():
+            self.native = SavedProgram(cached.image, threads, self.counters)
+        self.try_run = self.native.try_run
+
+    def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
+        """The memory of a run with these dims; raises InputError for dims that no run can have."""
+        from sardonyx._src.runtime.memory_report import build_memory_report  # lazy: few sessions need it
+
+        return build_memory_report(*self.recompiled, self.native.pool.threads, lengths)
+
+    @cached_property
+    def recompiled(self) -> tuple[Program, MemoryPlan, Encoding]:
+        """The model's program, lowered again: entries do not name their buffers."""
+        with limit_nesting(), pause_gc():
+            program = compile_releasing_weights(self.model)
+            plan = plan_memory(program)
+            return program, plan, encode_program(program, plan)
+
+
+def open_cached_engine(
+    path: Path,
+    stamp: FileStamp,
+    *,
+    threads: int | None = None,
+    limits: RunLimits | None = None,
+    seed: int | None = None,
+    counters: RunCounters | None = None,
+) -> CachedEngine | None:
+    """The engine of a file from the cache, without decoding its model; None if there is no entry, or the model is needed.
+
+    stamp: of the file.
+    """
+    is_compiled = SHARED_PROGRAMS.get(stamp) is not None
+    cached = None if is_compiled or path.suffix in TEXT_SUFFIXES else open_cached_program(stamp)
+    if cached is None or cached.image.has_defaults:
+        return None
+    model = LazyModel(path, cached.image.interface)
+    if stamp_file(path) != stamp:
+        return None  # the mapped file may be another one
+    return CachedEngine(model, cached, threads=threads, limits=limits, seed=seed, counters=counters)
+
+
+def make_native_engine(
+    model: Model,
+    *,
+    threads: int | None = None,
+    limits: RunLimits | None = None,
+    seed: int | None = None,
+    stamp: FileStamp | None = None,
+    counters: RunCounters | None = None,
+) -> NativeEngine:
+    """The native engine of a model, with the cached program of its file if there is one.
+
+    Raises MissingPackage without llvmlite, unless the program is compiled already, and, before anything runs, what the
+    reference engine raises for a model that cannot be run.
+    """
+    is_compiled = stamp is not None and SHARED_PROGRAMS.get(stamp) is not None
+    cached = None if stamp is None or is_compiled else open_cached_program(stamp)
+    if cached is not None:
+        return CachedEngine(model, cached, threads=threads, limits=limits, seed=seed, counters=counters)
+    require_llvmlite()
+    with async_compilation():
+        cached, program = None, None
+        if not is_compiled and stamp is not None and is_cacheable_file(stamp):
+            cached, program = compile_into_cache(stamp, model, limits or RunLimits())
+        if cached is not None:
+            engine: NativeEngine = CachedEngine(
+                model, cached, threads=threads, limits=limits, seed=seed, counters=counters
+            )
+        else:
+            engine = NativeEngine(
+                model,
+                threads=threads,
+                limits=limits,
+                seed=seed,
+                stamp=stamp,
+                program=program,
+                counters=counters,
+            )
+    if not is_compiled:
+        trim_heap()
+    return engine
+
+
+def compile_into_cache(
+    stamp: FileStamp, model: Model, limits: RunLimits
+) -> tuple[CachedProgram | None, Program | None]:
+    """Compiles a model into the cache: the new entry, or the program alone if it cannot be cached."""
+    Interpreter(model, limits=limits)  # raises its errors
+    with limit_nesting(), pause_gc():
+        program = compile_releasing_weights(model)
+    cached = store_program(stamp, model, program)
+    return cached, None if cached else program
+
+
+def open_cached_program(stamp: FileStamp) -> CachedProgram | None:
+    """The cached program of a file, shared with the other engines that run it; None if there is no intact entry."""
+    cached = OPEN_PROGRAMS.get(stamp)
+    if cached is None:
+        path = entry_path(stamp)
+        image = None if path is None else read_entry(path)
+        if image is not None:
+            cached = OPEN_PROGRAMS[stamp] = CachedProgram(image)
+    return cached
+
+
+def read_entry(path: Path) -> ProgramImage | None:
+    """The program of an entry; None if there is none, or a damaged one, which is removed."""
+    with suppress(OSError):
+        os.utime(path)  # for least-recently-used trimming
+    try:
+        with pause_gc():
+            container, *_ = reading.open_container(path)  # its requirements are part of its name
+            return reading.read_image(path, container)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        log.info("the cached program %s cannot be read: %s", path, error)
+    except DecodeError as error:
+        log.warning("the cached program %s is damaged and will be compiled again: %s", path, error)
+        with suppress(OSError):
+            path.unlink()
+    return None
+
+
+def is_cacheable_file(stamp: FileStamp) -> bool:
+    """Whether the program of this version of a file may be cached."""
+    return not stamp.is_racily_clean and entry_path(stamp) is not None
+
+
+def store_program(stamp: FileStamp, model: Model, program: Program) -> CachedProgram | None:
+    """Writes an entry and opens it; None if the program cannot be cached or the folder cannot be written to.
+
+    Weights are packed on their way into the file: in memory they exist only as its pages.
+    """
+    path = entry_path(stamp)
+    if path is None or not is_cacheable_program(program):
+        return None
+    # Lazy imports: processes that only read entries do without.
+    from sardonyx._src.compile.llvm.jit import host_target
+    from sardonyx._src.runtime.arrays import FIELDS
+    from sardonyx._src.runtime.saved_programs import writing
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with limit_nesting():
+            writing.write_program(path, model, program, host_target(), FIELDS)
+        cached = open_cached_program(stamp)
+        trim_folder(path.parent)
+    except OSError as error:
+        log.info("compiled programs are not cached in %s: %s", path.parent, error)
+        return None
+    return cached
+
+
+def is_cacheable_program(program: Program) -> bool:
+    """Whether a program is small enough, and compiles nothing while it runs, as fallback ops with subgraphs do."""
+    nodes = [action.node for action in program.actions if isinstance(action, FallbackOp)]
+    if any(node.subgraphs for node in nodes) or (nodes and program.model.functions):
+        return False
+    from sardonyx._src.runtime.memory_report import constant_bytes  # lazy, as above
+
+    return constant_bytes(program) <= MAX_ENTRY_BYTES
+
+
+def trim_folder(folder: Path) -> None:
+    """Removes the least recently used entries until the others fit, and temporary files of writers that died."""
+    now = time.time()
+    for path in folder.glob(".*.tmp"):
+        if now - path.stat().st_mtime > ABANDONED_AFTER:
+            path.unlink(missing_ok=True)
+    entries = [(path.stat(), path) for path in folder.glob("*.sdx")]
+    total = sum(stat.st_size for stat, _ in entries)
+    for stat, path in sorted(entries, key=lambda entry: entry[0].st_mtime):
+        if total <= MAX_TOTAL_BYTES:
+            return
+        path.unlink(missing_ok=True)
+        total -= stat.st_size
+
+
+# --- names -----------------------------------------------------------------------------------
+
+
+def entry_path(stamp: FileStamp) -> Path | None:
+    """Where the program of this version of a file is cached; None if it is not.
+
+    Without llvmlite nothing can be compiled, but the code of any compiler runs: the path is that of an existing entry.
+    """
+    folder = default_folder()
+    if folder is None or features.saved_program_machine() is None or not environment_digest():
+        return None
+    name = digest_text(repr((NAME_FORMAT, stamp, environment_digest())))
+    compiler = compiler_stamp()
+    if compiler is None:
+        return max((folder / "programs").glob(f"{name}-*.sdx"), default=None)
+    return folder / "programs" / f"{name}-{digest_text(repr(compiler))[:16]}.sdx"
+
+
+@cache
+def environment_digest() -> str:
+    """What a program depends on besides its model and the compiler: versions, the processor, our sources.
+
+    Empty for a package that is not in files: nothing would distinguish two versions of it.
+    """
+    ours = package_stamps()
+    return digest_text(repr((sys.version, np.__version__, cpu_identity(), ours))) if ours else ""
+
+
+def digest_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

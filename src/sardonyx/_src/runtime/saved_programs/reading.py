@@ -1,0 +1,312 @@
+"""Decodes a saved program: everything except addresses, which depend on the process."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx._src.compile.codegen import atomics
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.executor import fast_entry, pool_layout, scheduling, status, tape
+from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
+from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
+from sardonyx._src.compile.program import encoding, size_functions
+from sardonyx._src.compile.program.encoding import STATUS_BASE
+from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
+from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.tensor import Buffer, BufferRole, TensorView
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.io.loading.load import load
+from sardonyx._src.io.serde.types import type_from
+from sardonyx._src.ir.dims import Expr, Known
+from sardonyx._src.ir.graph import Graph, Model, Value
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import decode
+from sardonyx._src.runtime.saved_programs.container import (
+    CONSTANTS,
+    Container,
+    Json,
+    expect_integer,
+    expect_list,
+    expect_object,
+    expect_string,
+    name_file,
+    read_container,
+    require,
+)
+from sardonyx._src.runtime.saved_programs.dims import decode_dim, decode_dims
+
+ImageSlots = NDArray[np.int64]
+BUFFER_ROLES = ("arena", "input", "output", "constant", "status")
+POINTER_BYTES = 8  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramImage:
+    """A decoded program.
+
+    interface: a model with only the inputs and outputs that callers see.  has_defaults: whether the model has further
+    inputs, with defaults.  code: linked code; functions: offsets in it; slots: offsets for addresses of C library
+    functions.  words, base_of, varying: the slots of the program, as in `NativeProgram`.  others: for each base of slots
+    after the common ones, a buffer or the offset of a kernel.  size: bytes of the arena and of a thread's scratch, and
+    failed guards; None if the function `sizes` computes them.
+    """
+
+    interface: Model
+    has_defaults: bool
+    program: Program
+    plan: MemoryPlan
+    code: memoryview
+    slots: Mapping[str, int]
+    functions: Mapping[str, int]
+    words: ImageSlots
+    base_of: ImageSlots
+    varying: ImageSlots
+    others: tuple[Buffer | int, ...]
+    size: tuple[int, int, int] | None
+    fields: fast_entry.ArrayFields
+
+
+def protocol_digest() -> str:
+    """A digest of the interface between code and runtime: the files that define it."""
+    digest = hashlib.sha256()
+    for module in (atomics, fast_entry, encoding, pool_layout, scheduling, size_functions, status, tape):
+        digest.update(Path(str(module.__file__)).read_bytes())
+    return digest.hexdigest()
+
+
+def open_container(path: Path) -> tuple[Container, list[str], str, str]:
+    """A file and its requirements: features of the processor, the machine, and the protocol digest."""
+    container = read_container(path)
+    with name_file(path):
+        document = container.document
+        features = [expect_string(name) for name in expect_list(document["features"])]
+        return container, features, expect_string(document["machine"]), expect_string(document["protocol"])
+
+
+def read_image(path: Path, container: Container) -> ProgramImage:
+    """The program in a file; raises DecodeError for one that `writing` cannot have written."""
+    with name_file(path):
+        return ImageReader(container).read()
+
+
+class ImageReader:
+    """Decodes one document."""
+
+    def __init__(self, container: Container) -> None:
+        self.document, self.sections = container.document, container.sections
+        self.model = load(bytes(self.sections["model"]))
+        graph = self.model.graph
+        computed = [v for node in graph.nodes for v in node.outputs]
+        self.values = {v.name: v for v in (*graph.inputs, *graph.initializers.values(), *computed)}
+        self.drop_native_values()
+        self.lengths = {
+            expect_string(name): (expect_string(source), expect_integer(axis, 64))
+            for name, source, axis in (
+                expect_list(entry, 3) for entry in expect_list(self.document["lengths"])
+            )
+        }
+        self.checked_dims: set[Expr] = set()
+        self.constants = self.constant_arrays()
+        self.buffers = [self.buffer(entry) for entry in expect_list(self.document["storages"])]
+
+    def read(self) -> ProgramImage:
+        document, code = self.document, self.sections["code"]
+        actions = [self.action(entry) for entry in expect_list(document["actions"])]
+        functions = {
+            name: expect_integer(offset, len(code))
+            for name, offset in expect_object(document["functions"]).items()
+        }
+        require({"run", "work", "enter"} <= functions.keys(), "the file has no run loop")
+        size = document["size"]
+        if not isinstance(size, list):
+            functions["sizes"] = expect_integer(size, len(code))
+        slots = {
+            name: expect_integer(offset, len(code) - POINTER_BYTES)
+            for name, offset in expect_object(document["slots"]).items()
+        }
+        require(slots.keys() <= set(LIBC_FUNCTIONS), f"code may not call one of {sorted(slots)}")
+        words, base_of, varying = (self.numbers(name) for name in ("words", "bases", "varying"))
+        others = tuple(self.base(entry) for entry in expect_list(document["others"]))
+        require(len(words) == len(base_of) and len(words) >= RECORD_SLOTS * len(actions), "slots are missing")
+        require(is_within(base_of, STATUS_BASE + 1 + len(others)), "a slot has no base")
+        require(is_within(varying, len(words)), "a varying slot is out of range")
+        require(len(varying) == 0 or not isinstance(size, list), "nothing computes the varying slots")
+        return ProgramImage(
+            interface=self.interface(),
+            has_defaults=expect_object(document["interface"])["has_defaults"] is True,
+            program=self.program(actions),
+            plan=self.plan(),
+            code=code,
+            slots=slots,
+            functions=functions,
+            words=words,
+            base_of=base_of,
+            varying=varying,
+            others=others,
+            size=decode_static_sizes(size) if isinstance(size, list) else None,
+            fields=fast_entry.ArrayFields(
+                *(expect_integer(offset, 64) for offset in expect_list(document["fields"], 6))
+            ),
+        )
+
+    # --- the model ---------------------------------------------------------------------------
+
+    def drop_native_values(self) -> None:
+        """Removes the inputs that are not the program's: they stand for results of kernel steps."""
+        graph = self.model.graph
+        for value in graph.inputs[expect_integer(self.document["fed"], len(graph.inputs)) :]:
+            graph.remove_input(value)
+
+    def interface(self) -> Model:
+        ports = expect_object(self.document["interface"])
+        graph = Graph("saved", [decode_port(entry) for entry in expect_list(ports["inputs"])])
+        graph.outputs = [decode_port(entry) for entry in expect_list(ports["outputs"])]
+        return Model(graph, ir_version=expect_integer(ports["ir_version"]), opset_imports={})
+
+    def value(self, name: Json) -> Value:
+        value = self.values.get(expect_string(name))
+        require(value is not None, f"unknown value {name!r}")
+        return cast(Value, value)
+
+    # --- the program -------------------------------------------------------------------------
+
+    def program(self, actions: list[Action]) -> Program:
+        inputs, outputs = expect_list(self.document["inputs"]), expect_list(self.document["outputs"])
+        graph = self.model.graph
+        input_tensors = {
+            self.value(name): self.tensor(t) for name, t in (expect_list(entry, 2) for entry in inputs)
+        }
+        require(input_tensors.keys() <= set(graph.inputs), "a tensor of an unknown input")
+        output_tensors = {
+            self.value(name): None if t is None else self.tensor(t)
+            for name, t in (expect_list(entry, 2) for entry in outputs)
+        }
+        require(output_tensors.keys() == set(graph.outputs), "the outputs are not those of the model")
+        require(
+            {source for source, _ in self.lengths.values()} <= {v.name for v in graph.inputs},
+            "a size of an unknown input",
+        )
+        status_view = TensorView(
+            DataType.INT64, (1,), (1,), Buffer("status", status.STATUS_SLOTS * status.SLOT_BYTES, "status")
+        )
+        return Program(
+            self.model, actions, self.lengths, input_tensors, output_tensors, status_view, self.guards()
+        )
+
+    def guards(self) -> tuple[tuple[Known, Known], ...]:
+        """Pairs of dims that must be equal in a run."""
+        pairs = (expect_list(entry, 2) for entry in expect_list(self.document["guards"]))
+        guards = tuple((decode_dim(a), decode_dim(b)) for a, b in pairs)
+        self.check_dims(*(dim for guard in guards for dim in guard))
+        return guards
+
+    def action(self, entry: Json) -> Action:
+        """A kernel's key; or a node's index and its native inputs; or a value's name and its tensor; or the buffers of scan
+        outputs, the iterations, and whether they are the last."""
+        if isinstance(entry, str):
+            return Step(Kernel(entry, no_source), (), 0, (), ())
+        first, second, *rest = expect_list(entry)
+        if isinstance(first, list):
+            pairs = (expect_list(pair, 2) for pair in first)
+            buffers = {self.value(name): self.tensor(tensor) for name, tensor in pairs}
+            require(len(rest) == 1 and bool(buffers), "scan outputs are incomplete")
+            return CollectScanOutputs(buffers, self.tensor(second), is_last=rest[0] is True)
+        require(not rest, "an action is too long")
+        if isinstance(first, str):
+            return CopyIn(self.value(first), self.tensor(second))
+        node = self.model.graph.nodes[expect_integer(first, len(self.model.graph.nodes) - 1)]
+        pairs = (expect_list(pair, 2) for pair in expect_list(second))
+        return FallbackOp(node, {self.value(name): self.tensor(tensor) for name, tensor in pairs})
+
+    def tensor(self, entry: Json) -> TensorView:
+        dtype, shape, strides, number, offset = expect_list(entry, 5)
+        dims, steps, first = decode_dims(shape), decode_dims(strides), decode_dim(offset)
+        require(len(dims) == len(steps), "a tensor must have as many strides as dims")
+        self.check_dims(*dims, *steps, first)
+        buffer = self.buffers[expect_integer(number, len(self.buffers) - 1)]
+        return TensorView(DataType.from_number(expect_integer(dtype)), dims, steps, buffer, first)
+
+    def check_dims(self, *dims: Known) -> None:
+        """Raises DecodeError for a dim that input sizes do not determine."""
+        for dim in dims:
+            if not isinstance(dim, int) and dim not in self.checked_dims:
+                is_known = dim.symbols() <= self.lengths.keys() and dim.substitute({}) is not None
+                require(is_known, f"input sizes do not determine {dim}")
+                self.checked_dims.add(dim)
+
+    def buffer(self, entry: Json) -> Buffer:
+        role, name, size, place = expect_list(entry, 4)
+        require(expect_string(role) in BUFFER_ROLES, f"unknown role {role} of a buffer")
+        data = self.constants[expect_integer(place, len(self.constants) - 1)] if role == "constant" else None
+        byte_size = decode_dim(size)
+        self.check_dims(byte_size)
+        return Buffer(cast(BufferRole, role), byte_size, expect_string(name), data)
+
+    def constant_arrays(self) -> list[NDArray[np.uint8]]:
+        """Views of the mapped file."""
+        data = self.sections[CONSTANTS]
+        constants = []
+        for entry in expect_list(self.document[CONSTANTS]):
+            start, size = (expect_integer(number, len(data)) for number in expect_list(entry, 2))
+            require(start + size <= len(data), "a constant ends after the file")
+            constants.append(np.frombuffer(data[start : start + size], np.uint8))
+        return constants
+
+    # --- its slots ---------------------------------------------------------------------------
+
+    def plan(self) -> MemoryPlan:
+        """The places in the arena of the buffers that fallback ops read."""
+        total = expect_integer(self.document["arena"], 1 << 62)
+        slots = [decode_dims(entry) for entry in expect_list(self.document["arena_slots"])]
+        self.check_dims(*(size for sizes in slots for size in sizes))
+        offsets: dict[Buffer, int] = {}
+        slot_of: dict[Buffer, int] = {}
+        for buffer, entry in zip(self.buffers, expect_list(self.document["storages"]), strict=True):
+            place = expect_list(entry, 4)[3]
+            if buffer.role == "arena" and isinstance(place, list):
+                slot_of[buffer] = expect_integer(expect_list(place, 1)[0], len(slots) - 1)
+            elif buffer.role == "arena":
+                offsets[buffer] = expect_integer(place, total)
+                require(
+                    isinstance(buffer.size, int) and offsets[buffer] + buffer.size <= total,
+                    "the arena is too small",
+                )
+        tenants = tuple(ArenaSlot([Buffer("arena", size, "") for size in sizes]) for sizes in slots)
+        return MemoryPlan(live_ranges=(), offsets=offsets, size=total, slots=tenants, slot_of=slot_of)
+
+    def base(self, entry: Json) -> Buffer | int:
+        if isinstance(entry, list):
+            return self.buffers[expect_integer(expect_list(entry, 1)[0], len(self.buffers) - 1)]
+        return expect_integer(entry, len(self.sections["code"]) - 1)
+
+    def numbers(self, name: str) -> ImageSlots:
+        data = self.sections[name]
+        require(len(data) % POINTER_BYTES == 0, f"the section {name!r} has a part of a slot")
+        return np.frombuffer(data, "<i8")
+
+
+def no_source(name: str, target: Target) -> str:
+    raise AssertionError("kernels of saved programs have no source")
+
+
+def decode_port(entry: Json) -> Value:
+    name, type = expect_list(entry, 2)
+    record = None if type is None else decode(bytes.fromhex(expect_string(type)), m.TypeProto)
+    return Value(expect_string(name), type_from(record, expect_string(name)))
+
+
+def decode_static_sizes(entry: list[Json]) -> tuple[int, int, int]:
+    arena, scratch, faults = (expect_integer(number, 1 << 62) for number in expect_list(entry, 3))
+    return arena, scratch, faults
+
+
+def is_within(numbers: ImageSlots, end: int) -> bool:
+    return bool(((numbers >= 0) & (numbers < end)).all())

@@ -1,0 +1,25 @@
+"""Compiles models into `.sdx` files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.interp.program import check_kernels
+from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.runtime.arrays import FIELDS
+from sardonyx._src.runtime.async_compilation import async_compilation
+from sardonyx._src.runtime.native_program import compile_model
+from sardonyx._src.runtime.saved_programs import writing
+
+
+def save_compiled(model: Model, path: Path) -> None:
+    """Compiles a model for this machine into a file that `Session` opens without compiling anything.
+
+    Raises what a session raises for a model that cannot be run, MissingPackage without llvmlite, and SardonyxError on
+    systems without saved programs.
+    """
+    check_kernels(model)
+    with limit_nesting(), async_compilation():
+        writing.write_program(path, model, compile_model(model), host_target(), FIELDS)

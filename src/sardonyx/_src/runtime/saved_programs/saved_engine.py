@@ -1,0 +1,133 @@
+"""Saved programs in this process: nothing is compiled, and llvmlite need not be installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sardonyx._src.compile.linker import features
+from sardonyx._src.compile.llvm.executable import Executable
+from sardonyx._src.compile.program.encoding import STATUS_BASE, RelocationBase
+from sardonyx._src.errors import DecodeError, EvaluationError, SardonyxError, UnsupportedProcessor
+from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.runtime import arrays, thread_pool
+from sardonyx._src.runtime.engine import NativeEngine, Observer
+from sardonyx._src.runtime.fallback_ops import FallbackRunner
+from sardonyx._src.runtime.fast_path import has_fast_path
+from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.relocations import SizeFunction, bind_size_function, find_relocations
+from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.saved_programs import reading
+from sardonyx._src.runtime.saved_programs.reading import ImageSlots, ProgramImage, protocol_digest
+from sardonyx._src.runtime.stats import RunCounters
+
+if TYPE_CHECKING:
+    from sardonyx._src.runtime.memory_report import MemoryReport
+
+
+class SavedEngine(NativeEngine):
+    """Runs the program of a `.sdx` file; it has no model, and so no reference engine."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        threads: int | None = None,
+        limits: RunLimits | None = None,
+        seed: int | None = None,
+        counters: RunCounters | None = None,
+    ) -> None:
+        """Raises DecodeError for a file that is damaged, UnsupportedProcessor for one for another machine."""
+        image = open_image(path)
+        self.initialize(image.interface, limits, seed, counters)
+        with limit_nesting():
+            self.native = SavedProgram(image, threads, self.counters)
+        self.try_run = self.native.try_run
+
+    def run(
+        self, feeds: Mapping[str, RuntimeValue], observe: Observer | None = None
+    ) -> dict[str, RuntimeValue]:
+        """The outputs by name; raises EvaluationError if a guard fails."""
+        if observe is not None:
+            raise SardonyxError(
+                "a saved program has no nodes to trace; trace the model that it was compiled from"
+            )
+        try:
+            with np.errstate(all="ignore"), limit_nesting():
+                return self.native.run(feeds, self.limits, self.random_source)
+        except Bailout as bailout:
+            self.counters.record_bailout(bailout.guard, "a saved program has no reference engine")
+            raise EvaluationError(
+                f"the compiled program must not fail a guard; got: {bailout.guard}; "
+                "run the model that it was compiled from, which reports the operator at fault"
+            ) from None
+
+
+class SavedProgram(NativeProgram):
+    """A program whose code, slots and constants come from a file."""
+
+    def __init__(
+        self, image: ProgramImage, threads: int | None = None, counters: RunCounters | None = None
+    ) -> None:
+        self.initialize(image.program, image.plan, counters)
+        self.code = Executable(image.code, image.functions, image.slots)
+        thread_pool.adopt_runner(self.code)
+        if image.fields == arrays.FIELDS:
+            arrays.adopt_entry(self.code)
+        self.fallback = FallbackRunner(image.program)
+        self.pool = thread_pool.get_thread_pool(threads)
+        self.fixed_slots, self.base_indices = image.words, image.base_of
+        self.varying_slots = image.varying
+        self.bases = self.image_bases(image)
+        indices: dict[RelocationBase, int] = {
+            base: i for i, base in enumerate(image.others, STATUS_BASE + 1) if not isinstance(base, int)
+        }
+        self.relocations = find_relocations(indices, image.base_of)
+        self.size_function = image_size_function(image, self.code)
+        self.has_fast_path = image.fields == arrays.FIELDS and has_fast_path(self)
+        self.counters.count_program()
+
+    def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
+        raise SardonyxError(
+            "memory planning requires the model; got a saved program, which does not name its buffers"
+        )
+
+    def image_bases(self, image: ProgramImage) -> ImageSlots:
+        """Base addresses that are the same for all runs in this process: of kernels and constants."""
+        bases = np.zeros(len(image.others) + STATUS_BASE + 1, np.int64)
+        for index, base in enumerate(image.others, STATUS_BASE + 1):
+            if isinstance(base, int):
+                bases[index] = self.code.start + base
+            elif base.data is not None:
+                bases[index] = base.data.ctypes.data
+        return bases
+
+
+def open_image(path: Path) -> ProgramImage:
+    """The program in a file; raises unless it was compiled for this machine by this version of Sardonyx."""
+    container, required, machine, protocol = reading.open_container(path)
+    if features.saved_program_machine() != machine:
+        actual = features.saved_program_machine() or "another system"
+        raise UnsupportedProcessor(f"{path} is for Linux on {machine}, and this is {actual}", features=())
+    available = features.host_features()
+    missing = [name for name in required if name not in available]
+    if missing:
+        what = f"{path} was compiled for a processor with {', '.join(missing)}, which this one has not"
+        raise UnsupportedProcessor(what, features=tuple(missing))
+    if protocol != protocol_digest():
+        why = "another version of Sardonyx compiled this program: compile the model anew"
+        raise DecodeError(why, offset=0, source=str(path))
+    return reading.read_image(path, container)
+
+
+def image_size_function(image: ProgramImage, code: Executable) -> SizeFunction:
+    """The function of input sizes; a constant one for a program whose sizes are all numbers."""
+    if image.size is not None:
+        arena, scratch, faults = image.size
+        no_slots = np.empty(0, np.int64)
+        return lambda input_sizes: (no_slots, arena, scratch, faults)
+    return bind_size_function(code, len(image.varying))

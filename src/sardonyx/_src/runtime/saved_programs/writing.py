@@ -1,0 +1,151 @@
+"""Encodes a program as the document and the sections of a saved program (`container`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.executor import fast_entry
+from sardonyx._src.compile.linker.features import saved_program_machine
+from sardonyx._src.compile.program.encoding import Encoding, encode_program
+from sardonyx._src.compile.program.lazy_constants import LazyConstant, iter_bytes
+from sardonyx._src.compile.program.memory_plan import MemoryPlan, plan_memory
+from sardonyx._src.compile.program.program import Action, CollectScanOutputs, FallbackOp, Program
+from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.io.serde.types import type_to
+from sardonyx._src.ir.graph import Model, Node, Value
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.proto.binary import encode
+from sardonyx._src.runtime.saved_programs import container
+from sardonyx._src.runtime.saved_programs.container import ConstantBytes, Json
+from sardonyx._src.runtime.saved_programs.dims import encode_dim, encode_dims
+from sardonyx._src.runtime.saved_programs.fallback_model import extract_fallback_model
+from sardonyx._src.runtime.saved_programs.program_code import ProgramCode
+from sardonyx._src.runtime.saved_programs.reading import protocol_digest
+
+
+def write_program(
+    path: Path, model: Model, program: Program, target: Target, fields: fast_entry.ArrayFields
+) -> None:
+    """Compiles the program of a model into a file; fields: the memory layout of NumPy's arrays.
+
+    Raises SardonyxError on other systems than Linux on x86-64 or AArch64.
+    """
+    if saved_program_machine() is None:
+        raise SardonyxError("saved programs require Linux on x86-64 or AArch64")
+    plan = plan_memory(program)
+    encoding = encode_program(program, plan)
+    code = ProgramCode(
+        program, encoding, target, fields
+    )  # workers compile while constants are packed and written
+    document, sections, constants = encode_parts(model, program, plan, encoding)
+
+    def link() -> container.DocumentAndSections:
+        code_document, image = code.link_and_describe(document["others"])
+        return {**document, **code_document}, {**sections, "code": image}
+
+    container.write_container(path, constants, link)
+
+
+def encode_parts(
+    model: Model, program: Program, plan: MemoryPlan, encoding: Encoding
+) -> tuple[dict[str, Json], dict[str, bytes], list[ConstantBytes]]:
+    """The document of a program and its sections, without the code; and its constants."""
+    fallback_model, node_numbers = extract_fallback_model(program)
+    encoder = TensorEncoder(plan)
+    document: dict[str, Json] = {
+        "machine": saved_program_machine(),
+        "protocol": protocol_digest(),
+        "interface": encode_interface(model),
+        "lengths": [[name, *source] for name, source in program.sizes.items()],
+        "guards": [[encode_dim(a), encode_dim(b)] for a, b in program.guards],
+        "others": [encoder.base(base) for base in encoding.extra_bases],
+        "actions": [encoder.action(action, node_numbers) for action in program.actions],
+        "inputs": [[v.name, encoder.tensor(t)] for v, t in program.inputs.items()],
+        "outputs": [[v.name, None if t is None else encoder.tensor(t)] for v, t in program.outputs.items()],
+        "fed": len(program.model.graph.inputs),
+        "arena": plan.size,
+        "arena_slots": [encode_dims(tuple(tenant.size for tenant in slot.buffers)) for slot in plan.slots],
+    }
+    document["storages"] = encoder.storages
+    sizes = [constant.nbytes for constant in encoder.constants]
+    document["constants"] = [[*pair] for pair in zip(container.aligned_offsets(sizes), sizes, strict=True)]
+    sections = {"model": encode(fallback_model), **encode_slots(encoding)}
+    return document, sections, [(constant.nbytes, iter_bytes(constant)) for constant in encoder.constants]
+
+
+def encode_interface(model: Model) -> Json:
+    """What callers see: inputs without defaults, and outputs, each a name and its encoded type in hexadecimal."""
+    inputs = [v for v in model.graph.inputs if v.initializer is None]
+    return {
+        "ir_version": model.ir_version,
+        "inputs": [encode_port(v) for v in inputs],
+        "outputs": [encode_port(v) for v in model.graph.outputs],
+        "has_defaults": len(inputs) < len(model.graph.inputs),
+    }
+
+
+def encode_port(value: Value) -> Json:
+    return [value.name, None if value.type is None else encode(type_to(value.type)).hex()]
+
+
+def encode_slots(encoding: Encoding) -> dict[str, bytes]:
+    """The fixed values of a program's slots, their base indices, and the indices of those that depend on input sizes."""
+    fixed = [value if isinstance(value, int) else 0 for value in encoding.values]
+    varying = [i for i, value in enumerate(encoding.values) if not isinstance(value, int)]
+    arrays = {"words": fixed, "bases": encoding.bases, "varying": varying}
+    return {name: np.array(values, "<i8").tobytes() for name, values in arrays.items()}
+
+
+class TensorEncoder:
+    """Encodes tensors and actions; numbers buffers in the order of first use, and collects constants."""
+
+    def __init__(self, plan: MemoryPlan) -> None:
+        self.plan = plan
+        self.storages: list[Json] = []
+        self.constants: list[Array | LazyConstant] = []
+        self._numbers: dict[Buffer, int] = {}
+
+    def buffer(self, buffer: Buffer) -> int:
+        """The number of a buffer."""
+        if buffer not in self._numbers:
+            self._numbers[buffer] = len(self.storages)
+            self.storages.append([buffer.role, buffer.name, encode_dim(buffer.size), self.place(buffer)])
+        return self._numbers[buffer]
+
+    def place(self, buffer: Buffer) -> Json:
+        """The number of a constant; in the arena, the offset, or a list of the slot; None for other buffers."""
+        if buffer.content is not None:
+            self.constants.append(buffer.content)
+            return len(self.constants) - 1
+        if buffer.role != "arena":
+            return None
+        slot = self.plan.slot_of.get(buffer)
+        return self.plan.offsets[buffer] if slot is None else [slot]
+
+    def tensor(self, tensor: TensorView) -> Json:
+        place = [self.buffer(tensor.buffer), encode_dim(tensor.offset)]
+        return [int(tensor.dtype), encode_dims(tensor.shape), encode_dims(tensor.strides), *place]
+
+    def base(self, base: Buffer | Kernel) -> Json:
+        """A base of slots: a list of the number of a buffer; None for a kernel, which is not linked yet."""
+        return None if isinstance(base, Kernel) else [self.buffer(base)]
+
+    def action(self, action: Action, node_numbers: Mapping[Node, int]) -> Json:
+        match action:
+            case Step():
+                return action.kernel.key
+            case FallbackOp():
+                return [
+                    node_numbers[action.node],
+                    [[v.name, self.tensor(t)] for v, t in action.native_inputs.items()],
+                ]
+            case CollectScanOutputs():
+                buffers: Json = [[v.name, self.tensor(t)] for v, t in action.buffers.items()]
+                return [buffers, self.tensor(action.iterations), action.is_last]
+        return [action.value.name, self.tensor(action.tensor)]

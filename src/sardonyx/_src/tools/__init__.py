@@ -1,0 +1,1 @@
+"""Tools that transform or compare whole models; each works on a copy and leaves its argument unchanged."""

@@ -1,0 +1,76 @@
+"""A difference between two models, and its text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Literal, get_args
+
+DifferenceKind = Literal[
+    "model", "import", "metadata", "doc", "input", "output", "node", "attribute", "edge", "weight", "type", "name",
+    "function", "training", "annotation", "device",
+]  # fmt: skip
+DIFFERENCE_KINDS: tuple[DifferenceKind, ...] = get_args(DifferenceKind)
+CHANGE_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+MOST_TEXT = 200  # characters of each side in a line
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """The distance of two tensors of equal type and shape; infinite if only one has a NaN at some index.
+
+    max_rel: relative to the element of the first tensor; norm: the L2 norm of the difference; of: the L2 norm of the
+    first tensor; index: that of the element with the largest difference.
+    """
+
+    elements: int
+    max_abs: float
+    max_rel: float
+    norm: float
+    of: float
+    index: Sequence[int]
+
+    def __str__(self) -> str:
+        where = f" at {list(self.index)}" if self.index else ""
+        size = f"L2 {self.norm:.4g} of {self.of:.4g}"
+        return f"{self.elements} elements differ, by {self.max_abs:.4g}{where}, relative {self.max_rel:.4g}, {size}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something added, removed or changed: its place, and its text before and after."""
+
+    kind: DifferenceKind
+    what: Literal["added", "removed", "changed"]
+    place: str
+    before: str = ""
+    after: str = ""
+    distance: Distance | None = field(default=None)
+
+    def __str__(self) -> str:
+        head = f"{CHANGE_SIGNS[self.what]} {self.kind} {self.place}".rstrip()
+        if self.distance is not None:
+            return f"{head}: {self.distance}"
+        if self.what == "changed":
+            return f"{head}: {brief(self.before)} -> {brief(self.after)}"
+        text = brief(self.before or self.after)
+        return f"{head}: {text}" if text else head
+
+    def json(self) -> dict[str, object]:
+        """The difference as a JSON object; infinite numbers become strings."""
+        fields: dict[str, object] = {"kind": self.kind, "what": self.what, "at": self.place}
+        fields |= {"before": self.before, "after": self.after}
+        if self.distance is not None:
+            distance = asdict(self.distance)
+            distance["at"] = distance.pop("index")
+            fields["distance"] = {key: finite(value) for key, value in distance.items()}
+        return fields
+
+
+def finite(value: object) -> object:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def brief(text: str) -> str:
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}... ({len(text)} characters)"

@@ -1,0 +1,185 @@
+"""`inline`: replace calls of model-local functions by their bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from sardonyx._src.errors import InputError, InvalidModel, LimitError
+from sardonyx._src.ir.clone import clone
+from sardonyx._src.ir.graph import Function, FunctionKey, Graph, Model, Node, Note
+from sardonyx._src.ir.inline import inline as put_body
+from sardonyx._src.ir.names import FreshNames
+from sardonyx._src.ir.walk import location, nodes
+from sardonyx._src.ops.registry import find
+from sardonyx._src.schema import lookup, releases
+from sardonyx._src.suggestions import suggest
+from sardonyx._src.tools.calls import callee, main_graphs, reachable_functions, remove_uncalled
+from sardonyx._src.tools.imports import remove_unused_imports
+
+MOST_NODES = 1_000_000
+MOST_NESTING = 40  # the default limit of readers
+
+
+def inline(
+    model: Model,
+    functions: Iterable[str] | None = None,
+    *,
+    lacking: Callable[[str, str], bool] | None = None,
+    limit: int = MOST_NODES,
+    nesting: int = MOST_NESTING,
+) -> Model:
+    """Return a copy of the model with function calls replaced by function bodies; uncalled functions are removed.
+
+    `functions` names functions as `domain.name` or `domain.name:overload`; without an overload, all of that name; by
+    default all functions are inlined, nested calls included.  `lacking` is called with domain and name, and returns
+    whether to inline: an engine that implements a function keeps its calls (`is_unregistered` for the reference
+    engine).  Imports that only a function has are added to the model.
+
+    Raises InputError for an unknown function; InvalidModel if an operator of a body has another version under the
+    caller's imports, and for a call that does not match its function; LimitError, before any change, for a result of
+    more than `limit` nodes or with graphs nested deeper than `nesting`.
+    """
+    result = clone(model)
+    selected = set(result.functions) if functions is None else keys_of(result, functions)
+    if lacking is not None:
+        selected = {key for key in selected if lacking(*key[:2])}
+    order = reachable_functions(result)
+    refuse_growth(result, order, selected, limit)
+    refuse_nesting(result, order, selected, nesting)
+    for function in order:
+        replace_calls(result, [function.body], function.opset_imports, selected)
+    replace_calls(result, main_graphs(result), result.opset_imports, selected)
+    remove_uncalled(result)
+    remove_unused_imports(result, {function.domain for function in order})
+    return result
+
+
+def is_unregistered(domain: str, name: str) -> bool:
+    """Whether the reference engine has no operator of this domain and name."""
+    return find(domain, name) is None
+
+
+def keys_of(model: Model, labels: Iterable[str]) -> set[FunctionKey]:
+    """The keys of the functions that labels name."""
+    keys_by_label: dict[str, set[FunctionKey]] = {}
+    for function in model.functions.values():
+        for label in (function.label, function.label.partition(":")[0]):
+            keys_by_label.setdefault(label, set()).add(function.key)
+    keys: set[FunctionKey] = set()
+    for name in labels:
+        if name not in keys_by_label:
+            hint = suggest(name, sorted(keys_by_label), "functions")
+            raise InputError(f"the model has no function {name!r}{hint}", name=name)
+        keys |= keys_by_label[name]
+    return keys
+
+
+def refuse_growth(model: Model, order: list[Function], selected: Collection[FunctionKey], limit: int) -> None:
+    """Raise LimitError if the result would have more nodes than the limit; `order`: callees before callers."""
+    sizes: dict[Function, int] = {}
+
+    def size(graph: Graph) -> int:
+        total = 0
+        for node in nodes(graph):
+            function = callee(node, model)
+            is_inlined = function is not None and function.key in selected
+            total += sizes[function] + len(node.outputs) if function is not None and is_inlined else 1
+        return total
+
+    for function in order:
+        sizes[function] = size(function.body)
+    total = sum(map(size, main_graphs(model))) + sum(sizes[f] for f in order if f.key not in selected)
+    if total > limit:
+        raise LimitError(
+            f"with its functions inlined the model would have up to {total} nodes", limit="limit"
+        )
+
+
+def refuse_nesting(
+    model: Model, order: list[Function], selected: Collection[FunctionKey], limit: int
+) -> None:
+    """Raise LimitError if graphs would be nested deeper than the limit; `order`: callees before callers."""
+    depths: dict[Function, int] = {}
+
+    def depth(graph: Graph) -> int:
+        deepest = 0
+        for node in graph.nodes:
+            function = callee(node, model)
+            if function is not None and function.key in selected:
+                deepest = max(deepest, depths[function])
+            deepest = max([deepest, *(1 + depth(inner) for inner in node.subgraphs)])
+        return deepest
+
+    for function in order:
+        depths[function] = depth(function.body)
+    deepest = max([*map(depth, main_graphs(model)), *depths.values()])
+    if deepest > limit:
+        raise LimitError(f"with its functions inlined the model would nest {deepest} graphs", limit="nesting")
+
+
+def replace_calls(
+    model: Model, graphs: list[Graph], imports: dict[str, int], selected: Collection[FunctionKey]
+) -> None:
+    """Replace the selected calls in graphs of one scope; the callees' bodies contain no selected calls."""
+    names: FreshNames | None = None
+    for node in [node for graph in graphs for node in nodes(graph)]:
+        function = callee(node, model)
+        if function is None or function.key not in selected:
+            continue
+        refuse_misfit(node, function)
+        take_imports(model, function, imports, node)
+        if node.device_configurations:
+            what = f"the device configurations of a call of {function.label} are removed with it"
+            model.notes.append(Note(location(node), what))
+        names = names or FreshNames.of_graphs(graphs)
+        inlined = put_body(node, function, names)
+        if any(new_node.op_type == "Identity" and not new_node.domain for new_node in inlined):
+            imports.setdefault("", newest_opset(model.ir_version))
+
+
+def refuse_misfit(call: Node, function: Function) -> None:
+    """Raise InvalidModel for a call with more inputs or outputs than its function, or without an input that is returned."""
+    body = function.body
+    for what, actual, declared in (
+        ("inputs", len(call.inputs), len(body.inputs)),
+        ("outputs", len(call.outputs), len(body.outputs)),
+    ):
+        if actual > declared:
+            raise InvalidModel(
+                f"the call must have at most {declared} {what}, as {function.label}; got {actual}",
+                location=location(call),
+            )
+    inputs = dict(zip(body.inputs, (*call.inputs, *[None] * len(body.inputs)), strict=False))
+    for output, result in zip(call.outputs, body.outputs, strict=False):
+        if output.name and inputs.get(result, output) is None:
+            what = f"{function.label} returns its input {result.name!r} as {output.name!r}, and the call omits it"
+            raise InvalidModel(f"{what}; give that input", location=location(call))
+
+
+def take_imports(model: Model, function: Function, imports: dict[str, int], call: Node) -> None:
+    """Extend the caller's imports for a function body; raises InvalidModel if they resolve to another operator."""
+    for node in nodes(function.body):
+        if callee(node, model) is not None:
+            continue
+        domain, own = node.domain, function.opset_imports.get(node.domain)
+        if own is None:
+            what = f"uses {node.op_type} of domain {domain or 'ai.onnx'!r}, which it does not import"
+            raise InvalidModel(what, location=location(node))
+        imported = imports.setdefault(domain, own)
+        if imported != own and not same_operator(node, own, imported):
+            what = f"{function.label} imports {domain or 'ai.onnx'} {own}, its caller {imported}"
+            cure = "convert the model to one version first, or do not inline it"
+            raise InvalidModel(
+                f"{what}, where {node.op_type} is another operator; {cure}", location=location(call)
+            )
+
+
+def same_operator(node: Node, first: int, second: int) -> bool:
+    """Whether a node's operator is the same in two versions of its domain."""
+    left, right = (lookup(node.domain, node.op_type, version) for version in (first, second))
+    return left is not None and right is not None and left.since_version == right.since_version
+
+
+def newest_opset(ir_version: int) -> int:
+    """The newest ai.onnx opset of the releases with this IR version or an older one."""
+    return max((r.opsets[""] for r in releases() if r.ir_version <= ir_version), default=1)

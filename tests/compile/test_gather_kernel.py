@@ -1,0 +1,195 @@
+"""Kernels of gathers, scatters and OneHot with run-time indices, against NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compile import guarded
+from sardonyx._src.compile.kernels.data_movement.gather import (
+    gather_elements_step,
+    gather_nd_step,
+    gather_step,
+    scatter_elements_steps,
+    scatter_nd_steps,
+)
+from sardonyx._src.compile.kernels.data_movement.one_hot import one_hot_steps
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+
+
+class Memory:
+    """Arrays by the buffers of their tensors, and a status tensor."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[Buffer, Array] = {}
+        self.status_value = np.zeros(1, np.int64)
+        self.status = self.add(self.status_value)
+
+    def add(self, array: Array) -> TensorView:
+        tensor, buffer = guarded.tensor(array)
+        self.arrays[buffer] = array
+        return tensor
+
+    def run(self, steps: Step | Sequence[Step] | None, sizes: dict[str, int] | None = None) -> int:
+        """Runs steps; returns the status: 1 + the offset of an index out of bounds, or 0."""
+        assert steps is not None
+        guarded.run(steps, self.arrays, sizes)
+        return int(self.status_value[0])
+
+
+def random_values(shape: Sequence[int], dtype: Any = np.float32) -> Array:
+    return np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+
+
+def random_indices(size: int, shape: Sequence[int], dtype: Any = np.int64) -> Array:
+    return np.random.default_rng(1).integers(-size, size, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("index_shape", [(), (7,), (2, 3), (0,)])
+@pytest.mark.parametrize("shape", [(6, 5, 4), (3, 1, 1), (2, 9, 33), (1, 4, 0)])
+def test_gather_along_any_axis(shape: tuple[int, ...], index_shape: tuple[int, ...], dtype: Any) -> None:
+    array = random_values(shape)
+    for axis in range(3):
+        if shape[axis] == 0:
+            continue
+        memory, indices = Memory(), np.asarray(random_indices(shape[axis], index_shape, dtype))
+        reference = array.take(indices, axis)
+        result = np.full(reference.shape, -1, np.float32)
+        x, index_tensor, y = memory.add(array), memory.add(indices), memory.add(result)
+        assert memory.run(gather_step(x, index_tensor, y, axis, memory.status)) == 0
+        np.testing.assert_array_equal(result, reference)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.complex128])
+def test_elements_of_any_size(dtype: Any) -> None:
+    array, memory = random_values((5, 8), dtype), Memory()
+    for axis in (0, 1):
+        indices = random_indices(5, (6,))
+        reference = array.take(indices, axis)
+        result = np.zeros(reference.shape, dtype)
+        x, index_tensor, y = memory.add(array), memory.add(indices), memory.add(result)
+        assert memory.run(gather_step(x, index_tensor, y, axis, memory.status)) == 0
+        np.testing.assert_array_equal(result, reference)
+
+
+@pytest.mark.parametrize("bad_index", [5, -6, 2**40, -(2**62)])
+def test_index_out_of_bounds_yields_zero_and_sets_status(bad_index: int) -> None:
+    for axis, shape in ((0, (5, 300)), (1, (7, 5))):
+        array, memory = random_values(shape) + 1, Memory()
+        indices = np.array([1, bad_index, 0, bad_index, 3], np.int64)
+        valid_indices = np.array([1, 0, 0, 0, 3])
+        reference = array.take(valid_indices, axis)
+        (reference if axis == 0 else reference.T)[[1, 3]] = 0
+        result = np.full(reference.shape, -1, np.float32)
+        x, index_tensor, y = memory.add(array), memory.add(indices), memory.add(result)
+        assert memory.run(gather_step(x, index_tensor, y, axis, memory.status)) == 4
+        np.testing.assert_array_equal(result, reference)
+
+
+def test_every_index_into_an_empty_axis_is_out_of_bounds() -> None:
+    memory = Memory()
+    result = np.full((3, 2), -1, np.float32)
+    x, y = memory.add(np.zeros((0, 2), np.float32)), memory.add(result)
+    index_tensor = memory.add(np.zeros(3, np.int64))
+    assert memory.run(gather_step(x, index_tensor, y, 0, memory.status)) == 3
+    assert (result == 0).all()
+
+
+def test_symbolic_number_of_indices() -> None:
+    memory, n = Memory(), symbol("N")
+    table, indices = random_values((50, 96)), random_indices(50, (2, 20), np.int32)
+    result = np.zeros((2, 20, 96), np.float32)
+    x, index_tensor, y = memory.add(table), memory.add(indices), memory.add(result)
+    symbolic_indices = TensorView(index_tensor.dtype, (2, n), (n, 1), index_tensor.buffer)
+    symbolic_y = TensorView(y.dtype, (2, n, 96), (n * 96, 96, 1), y.buffer)
+    assert memory.run(gather_step(x, symbolic_indices, symbolic_y, 0, memory.status), {"N": 20}) == 0
+    np.testing.assert_array_equal(result, table[indices])
+
+
+def test_gather_elements_along_any_axis() -> None:
+    array = random_values((4, 6, 5))
+    for axis in range(3):
+        memory, shape = Memory(), [3, 4, 2]
+        shape[axis] = 9
+        indices = random_indices(array.shape[axis], shape)
+        result = np.zeros(shape, np.float32)
+        x, index_tensor, y = memory.add(array), memory.add(indices), memory.add(result)
+        assert memory.run(gather_elements_step(x, index_tensor, y, axis, memory.status)) == 0
+        source = array[tuple(slice(None) if a == axis else slice(n) for a, n in enumerate(shape))]
+        np.testing.assert_array_equal(result, np.take_along_axis(source, indices, axis))
+
+
+def test_indices_larger_than_the_data_have_no_kernel() -> None:
+    memory = Memory()
+    x, y = memory.add(random_values((2, 3))), memory.add(random_values((3, 3)))
+    assert gather_elements_step(x, memory.add(random_indices(3, (3, 3))), y, 1, memory.status) is None
+
+
+@pytest.mark.parametrize("batch", [0, 1])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_gather_nd(depth: int, batch: int) -> None:
+    array, memory = random_values((3, 4, 5, 6)), Memory()
+    sizes = np.array(array.shape[batch : batch + depth])
+    lead = (3,) if batch else ()
+    indices = np.random.default_rng(2).integers(-sizes, sizes, (*lead, 7, depth))
+    batch_index = (np.arange(3)[:, None],) if batch else ()
+    reference = array[(*batch_index, *np.moveaxis(indices, -1, 0))]
+    result = np.zeros(reference.shape, np.float32)
+    x, index_tensor, y = memory.add(array), memory.add(indices), memory.add(result)
+    assert memory.run(gather_nd_step(x, index_tensor, y, batch, memory.status)) == 0
+    np.testing.assert_array_equal(result, reference)
+
+
+def test_last_of_several_updates_wins() -> None:
+    memory, array = Memory(), random_values((4, 5))
+    indices, updates = np.array([[0, 0], [1, -3], [7, 2]]), -random_values((3, 2)) - 1
+    result = np.zeros_like(array)
+    x, index_tensor, update_tensor, y = (memory.add(a) for a in (array, indices, updates, result))
+    assert memory.run(scatter_elements_steps(x, index_tensor, update_tensor, y, 1, memory.status)) == 5
+    reference = array.copy()
+    reference[0, 0], reference[2, 2], reference[1, [1, 2]] = updates[0, 1], updates[2, 1], updates[1]
+    np.testing.assert_array_equal(result, reference)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_scatter_nd(depth: int) -> None:
+    memory, array = Memory(), random_values((4, 5, 6))
+    sizes = np.array(array.shape[:depth])
+    indices = np.random.default_rng(3).integers(-sizes, sizes, (2, 3, depth))
+    updates = -random_values((2, 3, *array.shape[depth:])) - 1
+    result, reference = np.zeros_like(array), array.copy()
+    x, index_tensor, update_tensor, y = (memory.add(a) for a in (array, indices, updates, result))
+    assert memory.run(scatter_nd_steps(x, index_tensor, update_tensor, y, memory.status)) == 0
+    for position in np.ndindex(2, 3):
+        reference[tuple(indices[position])] = updates[position]
+    np.testing.assert_array_equal(result, reference)
+
+
+def test_update_out_of_bounds_is_skipped() -> None:
+    memory, array = Memory(), random_values((4, 40))
+    updates, result = -random_values((3, 40)) - 1, np.zeros_like(array)
+    x, index_tensor, update_tensor, y = (
+        memory.add(a) for a in (array, np.array([[1], [9], [-1]]), updates, result)
+    )
+    assert memory.run(scatter_nd_steps(x, index_tensor, update_tensor, y, memory.status)) == 2
+    np.testing.assert_array_equal(result[[1, 3]], updates[[0, 2]])
+    np.testing.assert_array_equal(result[[0, 2]], array[[0, 2]])
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_one_hot(axis: int) -> None:
+    memory, indices = Memory(), np.array([[0, -1, 6], [5, -6, -7]])
+    values = np.array([2, 9], np.float32)
+    reference = np.moveaxis(np.where(indices[..., None] % 6 == np.arange(6), 9, 2), -1, axis)
+    reference = np.where(np.expand_dims((indices >= -6) & (indices < 6), axis), reference, 2)
+    result = np.zeros(reference.shape, np.float32)
+    index_tensor, values_tensor, y = (memory.add(a) for a in (indices, values, result))
+    memory.run(one_hot_steps(index_tensor, values_tensor, y, axis, memory.status))
+    np.testing.assert_array_equal(result, reference)

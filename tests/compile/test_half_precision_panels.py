@@ -1,0 +1,96 @@
+"""GEMMs with half-precision constants, whose panels are not promoted to float32 if they are large."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from compile.test_matmul_kernel import LANES, SIZES, Memory, assert_close, draw, make_target
+from sardonyx._src.compile.codegen.expressions import Apply, Local
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm import panels
+from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
+from sardonyx._src.compile.kernels.gemm.panels import pack_constant
+from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.lazy_constants import iter_bytes
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+
+HALF_DTYPES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
+half_dtypes = pytest.mark.parametrize("dtype", HALF_DTYPES, ids=str)
+
+
+@pytest.fixture(autouse=True)
+def keep_all_in_half_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(panels, "MIN_HALF_BYTES", 0)
+
+
+def product(a: Array, b: Array, target: Target) -> Array:
+    y = np.full((*a.shape[:-1], b.shape[-1]), -7, np.float32)
+    memory, packed = Memory(), pack_constant(b, target)
+    assert packed.tensor.dtype is DataType.of(b.dtype)
+    memory.run(matmul_steps(memory.tensor(a), packed, memory.tensor(y)), target)
+    return y
+
+
+@half_dtypes
+@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_matrices_may_have_any_size(
+    size: tuple[int, int, int], lanes: int | None, dtype: np.dtype[np.generic]
+) -> None:
+    m, n, k = size
+    a, b = draw(m, k), draw(k, n, seed=2).astype(dtype)
+    assert_close(product(a, b, make_target(lanes)), a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize("lanes", [None, 4])
+def test_float16_needs_no_special_instructions(lanes: int | None) -> None:
+    a, b = draw(7, 130), draw(130, 70, seed=2).astype(np.float16)
+    target = replace(make_target(lanes), has_fma=False)
+    assert_close(product(a, b, target), a.astype(np.float64) @ b.astype(np.float64))
+
+
+@half_dtypes
+def test_batches_have_panels_of_their_own(dtype: np.dtype[np.generic]) -> None:
+    a, b = draw(3, 9, 20), draw(3, 20, 17, seed=2).astype(dtype)
+    assert_close(product(a, b, host_target()), a.astype(np.float64) @ b.astype(np.float64))
+
+
+@half_dtypes
+def test_bias_and_epilogue_are_fused(dtype: np.dtype[np.generic]) -> None:
+    a, b, bias, y = draw(8, 40), draw(40, 90, seed=2).astype(dtype), draw(90, seed=3), draw(8, 90)
+    memory, packed = Memory(), pack_constant(b, host_target())
+    epilogue = Epilogue(Apply("max", (Local("x"), Local("o0"))), ("column",))
+    operand = draw(90, seed=4)
+    bias_panels = make_constant(pack_bias(bias, packed.tile), "bias")
+    operands = (memory.tensor(operand),)
+    steps = matmul_steps(
+        memory.tensor(a), packed, memory.tensor(y), bias=bias_panels, epilogue=epilogue, operands=operands
+    )
+    memory.run(steps, host_target())
+    assert_close(y, np.maximum(a.astype(np.float64) @ b.astype(np.float64) + bias, operand))
+
+
+@half_dtypes
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_panels_hold_the_elements_of_the_constant(is_transposed: bool, dtype: np.dtype[np.generic]) -> None:
+    tile = make_tile(1, host_target().lanes, host_target().registers)
+    b = draw(2, 1, 33, 70).astype(dtype)
+    b = b.swapaxes(-1, -2) if is_transposed else b
+    half, single = make_lazy_panels(b, tile, keep_half=True), make_lazy_panels(b, tile)
+    assert half.nbytes * 2 == single.nbytes
+    assert half.materialize().astype(np.float32).tobytes() == single.materialize().tobytes()
+    assert b"".join(bytes(chunk) for chunk in iter_bytes(half)) == half.materialize().tobytes()
+
+
+def test_small_constants_are_promoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(panels, "MIN_HALF_BYTES", 1 << 17)
+    packed = pack_constant(draw(20, 30).astype(np.float16), host_target())
+    assert packed.tensor.dtype is DataType.FLOAT

@@ -1,0 +1,52 @@
+"""Lazy constants: materialized whole or in chunks of any size, they have the same bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sardonyx._src.compile.kernels.gemm.packing import make_lazy_panels
+from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
+from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
+from sardonyx._src.compile.kernels.winograd.transforms import F2X3, F4X3
+from sardonyx._src.compile.kernels.winograd.weight_transform import transform_weights
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program import lazy_constants
+from sardonyx._src.compile.program.lazy_constants import LazyConstant, iter_bytes
+
+F = np.float32
+TILE = make_tile(1, host_target().lanes, host_target().registers)
+DRAW = np.random.default_rng(0)
+CONSTANTS = {
+    "matrix": make_lazy_panels(DRAW.standard_normal((1, 33, 70), F), TILE),
+    "stack": make_lazy_panels(DRAW.standard_normal((2, 3, 9, 5, 20), F), TILE),
+    "columns": make_lazy_panels(DRAW.standard_normal((1, 70, 33), F).swapaxes(1, 2), TILE),
+    "nothing": make_lazy_panels(np.empty((1, 4, 0), F), TILE),
+    "winograd": transform_weights(DRAW.standard_normal((37, 5, 3, 3), F), TileTransforms(F4X3, F2X3), TILE),
+}
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 3000, 1 << 20])
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_chunks_concatenate_to_the_whole(
+    name: str, chunk_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constant = CONSTANTS[name]
+    expected = constant.materialize()
+    monkeypatch.setattr(lazy_constants, "MAX_CHUNK_BYTES", chunk_bytes)
+    assert expected.shape == constant.shape and expected.nbytes == constant.nbytes
+    assert b"".join(bytes(chunk) for chunk in iter_bytes(constant)) == expected.tobytes()
+    assert constant.materialize().tobytes() == expected.tobytes()
+
+
+def test_rows_overwrite_uninitialized_memory() -> None:
+    constant = CONSTANTS["stack"]
+    rows = np.full((constant.num_rows, *constant.row_shape), np.nan, F)
+    constant.fill_rows(rows, 0)
+    assert rows.tobytes() == constant.materialize().tobytes()
+
+
+def test_the_bytes_of_an_array_are_in_row_major_order() -> None:
+    array = np.arange(24, dtype=np.int16).reshape(2, 3, 4).swapaxes(0, 2)
+    assert b"".join(bytes(chunk) for chunk in iter_bytes(array)) == array.tobytes()
+    assert isinstance(CONSTANTS["matrix"], LazyConstant)

@@ -1,0 +1,178 @@
+"""Kernels of layer, RMS and group normalization, against formulas in double precision."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compile import guarded
+from sardonyx._src.compile.codegen.expressions import Apply, Local
+from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
+from sardonyx._src.compile.kernels.reductions.group_norm import group_norm_step
+from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+
+# Sums of n products are off by a few ulp of their parts, and all else rounds a handful of times.
+CLOSE = (1e-5, 2e-6)
+EPSILON = 1e-5
+
+
+class Memory:
+    """float32 arrays by the buffers of their tensors."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[Buffer, Array] = {}
+
+    def random_array(self, *shape: int) -> tuple[TensorView, Array]:
+        array = np.random.default_rng(len(self.arrays)).normal(1, 2, shape).astype(np.float32)
+        return self.add(array), array
+
+    def add(self, array: Array) -> TensorView:
+        tensor, buffer = guarded.tensor(array)
+        self.arrays[buffer] = array
+        return tensor
+
+
+def standardize(x: Array, axes: tuple[int, ...]) -> Array:
+    in_double = x.astype(np.float64)
+    deviation = in_double - in_double.mean(axes, keepdims=True)
+    return np.asarray(deviation / np.sqrt((deviation**2).mean(axes, keepdims=True) + EPSILON))
+
+
+@pytest.mark.parametrize("n", [1, 7, 16, 63, 64, 65, 768, 1000])
+def test_rows_of_any_length(n: int) -> None:
+    memory = Memory()
+    (x, a), (scale, s), (bias, b) = memory.random_array(5, n), memory.random_array(n), memory.random_array(n)
+    y = memory.add(result := np.zeros_like(a))
+    step = layer_norm_step(x, y, -1, NormParams(EPSILON, scale=scale, bias=bias))
+    assert step is not None
+    guarded.run(step, memory.arrays)
+    np.testing.assert_allclose(result, standardize(a, (1,)) * s + b, *CLOSE)
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 3), (2, 0, 3), (2, 3, 0), (3, 5, 7)])
+def test_statistics_over_trailing_dims(shape: tuple[int, int, int]) -> None:
+    memory = Memory()
+    (x, a), (scale, s) = memory.random_array(*shape), memory.random_array(*shape[1:])
+    y = memory.add(result := np.zeros_like(a))
+    mean, inverse = (memory.add(np.zeros((shape[0], 1, 1), np.float32)) for _ in range(2))
+    step = layer_norm_step(x, y, 1, NormParams(EPSILON, scale=scale, mean=mean, inverse=inverse))
+    assert step is not None
+    guarded.run(step, memory.arrays)
+    if a.size:
+        np.testing.assert_allclose(result, standardize(a, (1, 2)) * s, *CLOSE)
+        means, inverses = memory.arrays[mean.buffer], memory.arrays[inverse.buffer]
+        np.testing.assert_allclose(means, a.mean((1, 2), keepdims=True), *CLOSE)
+        np.testing.assert_allclose(inverses, 1 / np.sqrt(a.var((1, 2), keepdims=True) + EPSILON), *CLOSE)
+
+
+@pytest.mark.parametrize("stores_total", [False, True])
+@pytest.mark.parametrize("centered", [False, True])
+def test_residual_is_added_before_normalization(centered: bool, stores_total: bool) -> None:
+    memory = Memory()
+    (x, a), (addend, addend_values), (scale, s) = (
+        memory.random_array(4, 3, 50),
+        memory.random_array(4, 3, 50),
+        memory.random_array(50),
+    )
+    y = memory.add(result := np.zeros_like(a))
+    total = memory.add(np.zeros_like(a)) if stores_total else None
+    params = NormParams(EPSILON, centered, scale=scale, addend=addend, total=total)
+    step = layer_norm_step(x, y, -1, params)
+    assert step is not None
+    guarded.run(step, memory.arrays)
+    total_reference = a.astype(np.float64) + addend_values
+    deviation = np.sqrt((total_reference**2).mean(-1, keepdims=True) + EPSILON)
+    np.testing.assert_allclose(
+        result, (standardize(total_reference, (2,)) if centered else total_reference / deviation) * s, *CLOSE
+    )
+    if total is not None:
+        np.testing.assert_array_equal(memory.arrays[total.buffer], a + addend_values)
+
+
+def test_epilogue_is_applied_to_the_result() -> None:
+    memory = Memory()
+    (x, a), (column, c), (matrix, m) = (
+        memory.random_array(6, 37),
+        memory.random_array(37),
+        memory.random_array(6, 37),
+    )
+    y = memory.add(result := np.zeros_like(a))
+    value = Apply("add", (Apply("mul", (RESULT, Local("o0"))), Local("o1")))
+    epilogue = Epilogue(value, ("column", "matrix"))
+    step = layer_norm_step(x, y, 1, NormParams(EPSILON, epilogue=epilogue, operands=(column, matrix)))
+    assert step is not None
+    guarded.run(step, memory.arrays)
+    np.testing.assert_allclose(result, standardize(a, (1,)) * c + m, *CLOSE)
+
+
+def test_strided_rows_and_symbolic_dims() -> None:
+    memory = Memory()
+    n = symbol("N")
+    (full_x, a), (bias, b) = memory.random_array(3, 4, 30), memory.random_array(20)
+    full_y = memory.add(result := np.full((3, 4, 30), -1, np.float32))
+    x, y = (TensorView(t.dtype, (n, 4, 20), (120, 30, 1), t.buffer, 5) for t in (full_x, full_y))
+    step = layer_norm_step(x, y, -1, NormParams(EPSILON, bias=bias))
+    assert step is not None
+    guarded.run(step, memory.arrays, {"N": 3})
+    np.testing.assert_allclose(result[..., 5:25], standardize(a[..., 5:25], (2,)) + b, *CLOSE)
+    assert (result[..., :5] == -1).all() and (result[..., 25:] == -1).all()
+
+
+def test_in_place_and_nan_stays_in_its_row() -> None:
+    memory = Memory()
+    x, a = memory.random_array(5, 40)
+    a[2, 3], a[4, 0] = np.nan, np.inf
+    before = a.copy()
+    step = layer_norm_step(x, x, -1, NormParams(EPSILON))
+    assert step is not None
+    guarded.run(step, memory.arrays)
+    assert np.isnan(a[[2, 4]]).all()
+    np.testing.assert_allclose(a[[0, 1, 3]], standardize(before[[0, 1, 3]], (1,)), *CLOSE)
+
+
+@pytest.mark.parametrize("shape", [(2, 6, 5, 7), (1, 4, 1, 1), (3, 8, 16, 16), (0, 4, 3, 3), (2, 4, 0, 3)])
+def test_group_norm(shape: tuple[int, int, int, int]) -> None:
+    for groups in (1, 2, shape[1]):
+        memory = Memory()
+        (x, a), (scale, s), (bias, b) = (
+            memory.random_array(*shape),
+            memory.random_array(shape[1]),
+            memory.random_array(shape[1]),
+        )
+        y = memory.add(result := np.zeros_like(a))
+        epilogue = Epilogue(Apply("max", (RESULT, Apply("neg", (RESULT,)))))
+        step = group_norm_step(x, y, scale, bias, groups=groups, epsilon=EPSILON, epilogue=epilogue)
+        assert step is not None
+        guarded.run(step, memory.arrays)
+        if a.size:
+            grouped = standardize(a.reshape(shape[0], groups, -1), (2,)).reshape(shape)
+            reference = grouped * s[:, None, None] + b[:, None, None]
+            np.testing.assert_allclose(result, abs(reference), *CLOSE)
+
+
+@pytest.mark.parametrize("lanes", [16, 8, 4, 1])
+def test_results_do_not_depend_on_vector_width(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = replace(host_target(), lanes=lanes)
+    monkeypatch.setattr(guarded, "target", lambda: target)
+    test_rows_of_any_length(39)
+    test_group_norm((2, 6, 5, 7))
+
+
+def test_permuted_rows_have_no_kernel_with_statistics() -> None:
+    """Statistics and operands are indexed by the row number, which sorting the dims of the rows would change."""
+    memory = Memory()
+    x, a = memory.random_array(3, 4, 20)
+    y = memory.add(result := np.zeros_like(a))
+    mean = memory.add(np.zeros((4, 3, 1), np.float32))
+    permuted = x.permute((1, 0, 2)), y.permute((1, 0, 2))
+    assert layer_norm_step(*permuted, -1, NormParams(EPSILON, mean=mean)) is None
+    step = layer_norm_step(*permuted, -1, NormParams(EPSILON))
+    assert step is not None
+    guarded.run(step, memory.arrays)
+    np.testing.assert_allclose(result, standardize(a, (2,)), *CLOSE)

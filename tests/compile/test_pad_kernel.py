@@ -1,0 +1,97 @@
+"""Steps of Pad, Tile and fills, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compile import guarded
+from sardonyx._src.compile.kernels.data_movement.fill import fill_step, tile_step
+from sardonyx._src.compile.kernels.data_movement.pad import PadMode, pad_steps
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+
+Pads = tuple[tuple[int, int], ...]
+
+
+def random_array(shape: tuple[int, ...], dtype: Any = np.float32) -> Array:
+    return np.random.default_rng(0).integers(1, 100, shape).astype(dtype)
+
+
+def run_pad(array: Array, pads: Pads, mode: PadMode) -> Array:
+    shape = [n + a + b for n, (a, b) in zip(array.shape, pads, strict=True)]
+    result = np.full(shape, 77, array.dtype)
+    (x, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
+    steps = pad_steps(x, y, [a for a, _ in pads], mode, np.array(5, array.dtype))
+    assert steps is not None
+    guarded.run(steps, {x_buffer: array, y_buffer: result})
+    return result
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64])
+@pytest.mark.parametrize("pads", [((0, 0), (1, 2), (3, 0)), ((2, 1), (0, 0), (0, 9)), ((0, 0),) * 3])
+@pytest.mark.parametrize("shape", [(2, 5, 6), (1, 17, 40), (0, 3, 4)])
+def test_constant_pad(shape: tuple[int, ...], pads: Pads, dtype: Any) -> None:
+    array = random_array(shape, dtype)
+    np.testing.assert_array_equal(run_pad(array, pads, "constant"), np.pad(array, pads, constant_values=5))
+
+
+@pytest.mark.parametrize("pads", [((0, 0), (1, 2), (3, 0)), ((1, 1), (4, 4), (0, 5)), ((0, 0),) * 3])
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
+def test_reflect_edge_and_wrap_pad(mode: PadMode, pads: Pads) -> None:
+    array = random_array((2, 5, 6))
+    np.testing.assert_array_equal(run_pad(array, pads, mode), np.pad(array, pads, mode=mode))
+
+
+def test_negative_pads_crop() -> None:
+    array = random_array((6, 7, 8))
+    result = run_pad(array, ((-1, -2), (-3, 2), (1, -8)), "constant")
+    expected = np.pad(array[1:4, 3:], ((0, 0), (0, 2), (1, 0)), constant_values=5)[..., :1]
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    ("mode", "before", "sizes"),
+    [("reflect", 5, 5), ("wrap", 6, 5), ("edge", 1, 0), ("reflect", -1, 5), ("reflect", symbol("P"), 5)],
+)
+def test_pad_larger_than_its_source_has_no_kernel(mode: PadMode, before: Any, sizes: int) -> None:
+    x, _ = guarded.tensor(np.zeros(sizes, np.float32))
+    y = TensorView(x.dtype, (sizes + before,), (1,), x.buffer)
+    assert pad_steps(x, y, [before], mode, np.zeros((), np.float32)) is None
+
+
+def test_symbolic_dims() -> None:
+    n = symbol("N")
+    for size in (0, 1, 5, 40):
+        array = random_array((3, size))
+        result = np.zeros((3, size + 3), np.float32)
+        (x, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
+        symbolic = (
+            TensorView(x.dtype, (3, n), (n, 1), x_buffer),
+            TensorView(y.dtype, (3, n + 3), (n + 3, 1), y_buffer),
+        )
+        steps = pad_steps(*symbolic, [0, 1], "constant", np.array(5, np.float32))
+        assert steps is not None
+        guarded.run(steps, {x_buffer: array, y_buffer: result}, {"N": size})
+        np.testing.assert_array_equal(result, np.pad(array, ((0, 0), (1, 2)), constant_values=5))
+
+
+@pytest.mark.parametrize("repeats", [(1, 1, 1), (2, 1, 3), (1, 4, 2), (3, 0, 1)])
+def test_tile(repeats: tuple[int, int, int]) -> None:
+    array = random_array((2, 3, 5))
+    expected = np.tile(array, repeats)
+    result = np.zeros_like(expected)
+    (x, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
+    guarded.run(tile_step(x, y, repeats), {x_buffer: array, y_buffer: result})
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.bool_, np.int16, np.complex128])
+def test_fill(dtype: Any) -> None:
+    result = np.zeros((3, 50), dtype)
+    y, y_buffer = guarded.tensor(result)
+    guarded.run(fill_step(y, np.array(7, dtype)), {y_buffer: result})
+    assert (result == np.array(7, dtype)).all()

@@ -1,0 +1,149 @@
+"""Kernels of reductions along any set of axes, against the reference kernels in double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from compile import guarded
+from sardonyx._src.compile.codegen.expressions import Apply
+from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
+from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
+from sardonyx._src.compile.kernels.reductions.reducers import ReduceOp
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.math import reductions
+
+REFERENCE: dict[str, Callable[..., Array]] = {
+    "sum": reductions.total,
+    "mean": reductions.mean,
+    "max": reductions.greatest,
+    "min": reductions.least,
+    "prod": reductions.product,
+    "l1": reductions.sum_of_magnitudes,
+    "l2": reductions.root_of_squares,
+    "sum_square": reductions.sum_of_squares,
+    "log_sum": reductions.log_of_sum,
+    "log_sum_exp": reductions.log_of_exponentials,
+}
+OPS: tuple[ReduceOp, ...] = get_args(ReduceOp)
+# Sums of some hundred terms of either sign are off by a few ulp of the largest of them.
+CLOSE = (1e-5, 1e-5)
+
+
+def run(op: ReduceOp, array: Array, axes: tuple[int, ...], *, keepdims: bool = True) -> Array:
+    shape = [1 if d in axes else n for d, n in enumerate(array.shape) if keepdims or d not in axes]
+    result = np.full(shape, 7, array.dtype)
+    (x, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
+    step = reduce_step(op, x, y, axes)
+    assert step is not None
+    guarded.run(step, {x_buffer: array, y_buffer: result})
+    return result
+
+
+def compute_expected(op: ReduceOp, array: Array, axes: tuple[int, ...], *, keepdims: bool = True) -> Array:
+    in_double = array.astype(np.float64) if array.dtype == np.float32 else array
+    with np.errstate(all="ignore"):
+        return REFERENCE[op](in_double, axes, keepdims)
+
+
+def random_array(shape: tuple[int, ...], op: str = "") -> Array:
+    result = np.random.default_rng(5).normal(0, 1, shape).astype(np.float32)
+    return abs(result) + np.float32(0.5) if op == "log_sum" else result
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("shape", [(3, 4, 5), (2, 1, 130), (5, 33, 3), (0, 2, 3), (2, 0, 3), (2, 3, 0)])
+def test_any_set_of_axes(shape: tuple[int, int, int], op: ReduceOp) -> None:
+    array = random_array(shape, op)
+    for count in range(4):
+        for axes in combinations(range(3), count):
+            keepdims = count % 2 == 0
+            result = run(op, array, axes, keepdims=keepdims)
+            np.testing.assert_allclose(result, compute_expected(op, array, axes, keepdims=keepdims), *CLOSE)
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "max", "log_sum_exp"])
+@pytest.mark.parametrize("n", [1, 15, 16, 64, 100, 5000])
+def test_rows_and_columns_of_any_length(n: int, op: ReduceOp) -> None:
+    array = random_array((3, n))
+    for axes in ((0,), (1,), (0, 1)):
+        np.testing.assert_allclose(run(op, array, axes), compute_expected(op, array, axes), 1e-5, 1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
+@pytest.mark.parametrize("op", ["sum", "max", "min", "prod", "sum_square"])
+def test_integer_and_double_elements(op: ReduceOp, dtype: Any) -> None:
+    array = np.random.default_rng(6).integers(-9, 9, (4, 3, 21)).astype(dtype)
+    array[0, 0, 0] = 2**31 - 1  # so that products wrap around
+    for axes in ((0,), (1,), (2,), (0, 2), (0, 1, 2)):
+        result, reference = run(op, array, axes), compute_expected(op, array, axes)
+        np.testing.assert_allclose(result, reference, 0 if dtype != np.float64 else 1e-14)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_infinities_and_nan_match_the_reference(op: ReduceOp) -> None:
+    array = random_array((6, 40))
+    array[0, 3], array[1, 4], array[1, 7] = np.nan, np.inf, -np.inf
+    array[2, 8], array[3] = np.inf, -np.inf
+    for axes in ((0,), (1,)):
+        np.testing.assert_allclose(run(op, array, axes), compute_expected(op, array, axes), *CLOSE)
+
+
+def test_unsupported_types_have_no_kernel() -> None:
+    x, _ = guarded.tensor(np.zeros((2, 2), np.int64))
+    assert reduce_step("mean", x, x, ()) is None
+    assert reduce_step("log_sum", x, x, ()) is None
+
+
+def test_epilogue_is_applied_to_the_result() -> None:
+    array, result = random_array((4, 50)), np.zeros(4, np.float32)
+    (x, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
+    step = reduce_step("sum", x, y, (1,), Epilogue(Apply("abs", (RESULT,))))
+    assert step is not None
+    guarded.run(step, {x_buffer: array, y_buffer: result})
+    np.testing.assert_allclose(result, abs(array.sum(1, dtype=np.float64)), *CLOSE)
+
+
+def test_strided_input() -> None:
+    array, result = random_array((20, 30)), np.zeros(15, np.float32)
+    (full, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
+    x = TensorView(full.dtype, (10, 15), (60, 2), x_buffer, 31)
+    step = reduce_step("sum", x, y, (0,))
+    assert step is not None
+    guarded.run(step, {x_buffer: array, y_buffer: result})
+    np.testing.assert_allclose(result, array[1::2, 1::2].sum(0, dtype=np.float64), *CLOSE)
+
+
+def test_symbolic_dims() -> None:
+    n, h = symbol("N"), symbol("H")
+    for axes in ((1,), (2, 3), (1, 2), (0, 3)):
+        for sizes in ((2, 9), (0, 3), (3, 0)):
+            array = random_array((sizes[0], sizes[1], sizes[1], 24))
+            shape: tuple[Any, ...] = (n, h, h, 24)
+            y_shape = tuple(1 if d in axes else s for d, s in enumerate(shape))
+            result = np.zeros([1 if d in axes else s for d, s in enumerate(array.shape)], np.float32)
+            (x, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
+            symbolic = TensorView(x.dtype, shape, (h * h * 24, h * 24, 24, 1), x_buffer)
+            strides = (y_shape[1] * y_shape[2] * y_shape[3], y_shape[2] * y_shape[3], y_shape[3], 1)
+            step = reduce_step("mean", symbolic, TensorView(y.dtype, y_shape, strides, y_buffer), axes)
+            assert step is not None
+            guarded.run(step, {x_buffer: array, y_buffer: result}, {"N": sizes[0], "H": sizes[1]})
+            np.testing.assert_allclose(result, compute_expected("mean", array, axes), *CLOSE)
+
+
+@pytest.mark.parametrize("lanes", [16, 8, 4, 1])
+def test_results_do_not_depend_on_vector_width(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = replace(host_target(), lanes=lanes)
+    monkeypatch.setattr(guarded, "target", lambda: target)
+    for dtype in (np.float32, np.float64, np.int32, np.int64):
+        array = np.random.default_rng(7).integers(-9, 9, (7, 35)).astype(dtype)
+        for axes in ((0,), (1,)):
+            np.testing.assert_array_equal(run("max", array, axes), compute_expected("max", array, axes))

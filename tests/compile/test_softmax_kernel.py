@@ -1,0 +1,122 @@
+"""Kernels of Softmax and LogSoftmax, along rows and columns, against the reference kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compile import guarded
+from sardonyx._src.compile.kernels.reductions.softmax import softmax_step
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.nn.log_softmax import eval_13 as log_softmax_reference
+from sardonyx._src.ops.nn.softmax import eval_13 as softmax_reference
+
+# exp is within 1 ulp, sums of n terms within a few more, and the quotient by a reciprocal within 1.5
+CLOSE = (2e-6, 1e-38)
+
+
+def random_array(shape: tuple[int, ...]) -> Array:
+    return (np.random.default_rng(3).normal(size=shape) * 4).astype(np.float32)
+
+
+def run(array: Array, axis: int, *, log: bool = False) -> Array:
+    result = np.zeros_like(array)
+    (x, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
+    step = softmax_step(x, y, axis, log=log)
+    assert step is not None
+    guarded.run(step, {x_buffer: array, y_buffer: result})
+    return result
+
+
+def compute_expected(array: Array, axis: int, *, log: bool = False) -> Array:
+    with np.errstate(all="ignore"):
+        in_double = array.astype(np.float64)
+        return np.asarray((log_softmax_reference if log else softmax_reference)(in_double, axis=axis))
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 2, 15, 16, 17, 64, 65, 100, 1000])
+def test_rows_of_any_length(n: int, log: bool) -> None:
+    array = random_array((5, n))
+    np.testing.assert_allclose(
+        run(array, -1, log=log), compute_expected(array, -1, log=log), rtol=2e-6, atol=2e-6 if log else 1e-38
+    )
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize(
+    "shape", [(2, 3, 5), (3, 7, 1), (1, 21, 300), (2, 4, 64), (0, 3, 4), (2, 0, 5), (2, 3, 0)]
+)
+def test_any_axis(shape: tuple[int, int, int], log: bool) -> None:
+    array = random_array(shape)
+    for axis in range(3):
+        close = (2e-6, 2e-6) if log else CLOSE
+        np.testing.assert_allclose(run(array, axis, log=log), compute_expected(array, axis, log=log), *close)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_infinities_and_nan_match_the_reference(axis: int) -> None:
+    array = random_array((20, 20))
+    array[3, :] = -np.inf
+    array[:, 5] = -np.inf
+    array[7, 7], array[9, 9], array[11, 4] = np.inf, np.nan, -np.inf
+    for log in (False, True):
+        with np.errstate(all="ignore"):
+            reference_result = (log_softmax_reference if log else softmax_reference)(array, axis=axis)
+        np.testing.assert_allclose(run(array, axis, log=log), reference_result, 1e-5, 1e-5)
+
+
+def test_scale_and_mask_are_applied_first() -> None:
+    array, bias = random_array((2, 3, 4, 21)), random_array((2, 1, 1, 21))
+    bias[1, 0, 0, 5:] = -np.inf
+    result = np.zeros_like(array)
+    (x, x_buffer), (y, y_buffer), (bias_tensor, mask_buffer) = (
+        guarded.tensor(array),
+        guarded.tensor(result),
+        guarded.tensor(bias),
+    )
+    mask = replace(bias_tensor, shape=x.shape, strides=(21, 0, 0, 1))
+    step = softmax_step(x, y, scale=0.125, mask=mask)
+    assert step is not None
+    guarded.run(step, {x_buffer: array, y_buffer: result, mask_buffer: bias})
+    reference_result = compute_expected(array.astype(np.float64) * 0.125 + bias, -1)
+    np.testing.assert_allclose(result, reference_result, 4e-6, 1e-38)
+
+
+def test_in_place() -> None:
+    array = random_array((6, 33))
+    for axis in (0, 1):
+        result = array.copy()
+        x, buffer = guarded.tensor(result)
+        step = softmax_step(x, x, axis)
+        assert step is not None
+        guarded.run(step, {buffer: result})
+        np.testing.assert_allclose(result, compute_expected(array, axis), *CLOSE)
+
+
+def test_symbolic_dims() -> None:
+    n, s = symbol("N"), symbol("S")
+    array = random_array((3, 2, 19, 19))
+    result = np.zeros_like(array)
+    (x, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
+    shape, strides = (n, 2, s, s), (2 * s * s, s * s, s, 1)
+    for axis in range(4):
+        symbolic = [TensorView(t.dtype, shape, strides, t.buffer) for t in (x, y)]
+        step = softmax_step(symbolic[0], symbolic[1], axis)
+        assert step is not None
+        guarded.run(step, {x_buffer: array, y_buffer: result}, {"N": 3, "S": 19})
+        np.testing.assert_allclose(result, compute_expected(array, axis), *CLOSE)
+
+
+@pytest.mark.parametrize("lanes", [16, 8, 4, 1])
+def test_results_do_not_depend_on_vector_width(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = replace(host_target(), lanes=lanes)
+    monkeypatch.setattr(guarded, "target", lambda: target)
+    array = random_array((5, 39))
+    for axis in (0, 1):
+        np.testing.assert_allclose(run(array, axis), compute_expected(array, axis), *CLOSE)

@@ -1,0 +1,117 @@
+"""Transposed convolutions, against products scattered in float64."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compile import guarded
+from sardonyx._src.compile.codegen.expressions import Apply, Local
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
+from sardonyx._src.compile.kernels.conv.transposed import (
+    pack_transposed_weights,
+    transposed_convolution_steps,
+)
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.tensors import Array
+
+X = Local("x")
+
+
+def draw(seed: int, *shape: int) -> Array:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def reference(
+    x: Array, weights: Array, bias: Array, window: ConvWindow, groups: int, size: tuple[int, int]
+) -> Array:
+    """The transposed convolution of x [N, H, W, C] with an output of height and width `size`, in float64."""
+    images, height, width, channels = x.shape
+    columns = weights.shape[1]
+    y = np.zeros((images, *size, groups * columns)) + bias
+    group_channels = channels // groups
+    for g, iy, ix, ky, kx in np.ndindex(groups, height, width, *window.kernel):
+        oy = iy * window.strides[0] - window.pads[0] + ky * window.dilations[0]
+        ox = ix * window.strides[1] - window.pads[1] + kx * window.dilations[1]
+        if 0 <= oy < size[0] and 0 <= ox < size[1]:
+            group_slice = slice(g * group_channels, (g + 1) * group_channels)
+            taps = weights[group_slice, :, ky, kx].astype(np.float64)
+            y[:, oy, ox, g * columns : (g + 1) * columns] += x[:, iy, ix, group_slice] @ taps
+    return y
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize(
+    ("window", "size"),
+    [
+        (ConvWindow((2, 2), (2, 2)), (8, 10)),
+        (ConvWindow((4, 4), (2, 2), pads=(1, 1)), (8, 10)),
+        (ConvWindow((3, 3), (2, 3), pads=(1, 0)), (8, 15)),
+        (ConvWindow((3, 3), pads=(1, 1)), (4, 5)),
+        (ConvWindow((3, 2), (2, 4), (2, 3), pads=(0, 1)), (11, 19)),
+        (ConvWindow((3, 3), (1, 2), (3, 2), pads=(2, 2)), (6, 9)),
+        (ConvWindow((1, 1), (3, 2)), (12, 11)),
+    ],
+    ids=str,
+)
+def test_phases_of_any_strides_and_dilations(window: ConvWindow, size: tuple[int, int], groups: int) -> None:
+    x, weights, bias = draw(1, 2, 4, 5, 12), draw(2, 12, 7, *window.kernel), draw(3, 7 * groups)
+    y = np.full((2, *size, 7 * groups), np.nan, np.float32)
+    (x_tensor, x_buffer), (y_tensor, y_buffer) = guarded.tensor(x), guarded.tensor(y)
+    phases = pack_transposed_weights(weights, bias, window, host_target(), groups)
+    guarded.run(transposed_convolution_steps(x_tensor, phases, y_tensor), {x_buffer: x, y_buffer: y})
+    np.testing.assert_allclose(
+        y, reference(x, weights, bias, window, groups, size), 0, 1e-5
+    )  # 2^-24 of sums near 30
+
+
+def test_an_epilogue_reads_matrices_of_symbolic_size() -> None:
+    window, epilogue = (
+        ConvWindow((4, 4), (2, 2), pads=(1, 1)),
+        Epilogue(Apply("add", (X, Local("o0"))), ("matrix",)),
+    )
+    x, weights, operand = draw(1, 2, 5, 4, 9), draw(2, 9, 20, 4, 4), draw(4, 2, 10, 8, 20)
+    y = np.zeros((2, 10, 8, 20), np.float32)
+    (x_tensor, x_buffer), (y_tensor, y_buffer), (operand_tensor, operand_buffer) = (
+        guarded.tensor(a) for a in (x, y, operand)
+    )
+    h, w = symbol("H"), symbol("W")
+    x_tensor = replace(x_tensor, shape=(2, h, w, 9), strides=(h * w * 9, w * 9, 9, 1))
+    strides = (h * w * 80, w * 40, 20, 1)
+    y_tensor, operand_tensor = (
+        replace(t, shape=(2, h * 2, w * 2, 20), strides=strides) for t in (y_tensor, operand_tensor)
+    )
+    phases = pack_transposed_weights(weights, None, window, host_target())
+    steps = transposed_convolution_steps(x_tensor, phases, y_tensor, epilogue, [operand_tensor])
+    guarded.run(steps, {x_buffer: x, y_buffer: y, operand_buffer: operand}, {"H": 5, "W": 4})
+    expected = reference(x, weights, np.zeros(20, np.float32), window, 1, (10, 8)) + operand
+    np.testing.assert_allclose(y, expected, 0, 1e-5)  # 2^-24 of sums near 30
+
+
+def test_narrow_groups_are_transposed() -> None:
+    window = ConvWindow((4, 4), (2, 2), pads=(1, 1))
+    x, weights, bias = draw(1, 1, 4, 5, 32), draw(2, 32, 4, 4, 4), draw(3, 32)
+    y = np.full((1, 8, 10, 32), np.nan, np.float32)
+    (x_tensor, x_buffer), (y_tensor, y_buffer) = guarded.tensor(x), guarded.tensor(y)
+    phases = pack_transposed_weights(weights, bias, window, host_target(), 8)
+    guarded.run(transposed_convolution_steps(x_tensor, phases, y_tensor), {x_buffer: x, y_buffer: y})
+    np.testing.assert_allclose(
+        y, reference(x, weights, bias, window, 8, (8, 10)), 0, 1e-5
+    )  # 2^-24 of sums near 30
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 4, 3), (1, 0, 4, 3), (2, 1, 1, 3)], ids=str)
+def test_empty_images(shape: tuple[int, ...]) -> None:
+    window = ConvWindow((3, 3), (2, 2))
+    x, weights, bias = draw(1, *shape), draw(2, 3, 5, 3, 3), draw(3, 5)
+    y = np.full((shape[0], 3, 9, 5), np.nan, np.float32)
+    (x_tensor, x_buffer), (y_tensor, y_buffer) = guarded.tensor(x), guarded.tensor(y)
+    phases = pack_transposed_weights(weights, bias, window, host_target())
+    guarded.run(transposed_convolution_steps(x_tensor, phases, y_tensor), {x_buffer: x, y_buffer: y})
+    np.testing.assert_allclose(
+        y, reference(x, weights, bias, window, 1, (3, 9)), 0, 1e-5
+    )  # a sum of some terms

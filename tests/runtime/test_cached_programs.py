@@ -1,0 +1,307 @@
+"""The disk cache of programs: a second start opens the entry of the first and behaves the same."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import parse_model
+from sardonyx._src.compile.linker import features
+from sardonyx._src.compile.program.program import Program
+from sardonyx._src.io.memory_release import mapped_file_of
+from sardonyx._src.ir.graph import Model
+from sardonyx._src.runtime import engine, shared_programs
+from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights
+from sardonyx._src.runtime.saved_programs import container, disk_cache
+from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine
+
+pytestmark = pytest.mark.skipif(
+    features.saved_program_machine() is None, reason="programs are not saved here"
+)
+
+F = np.float32
+TESTS = Path(__file__).parents[1]
+PRODUCT = """g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {%d, 0, 0, %d}>
+    { a = MatMul(x, w)  y = Relu(a) }"""
+PICKED = "g (float[3] x, int64[N] i) => (float[N] y) { y = Gather(x, i) }"
+DEFAULT = "g (float[2] x, float[2] b) => (float[2] y) <float[2] b = {1, 2}> { y = Add(x, b) }"
+BRANCHES = """g (float[2] x, bool b) => (float[%s] y)
+    { y = If (b) <then_branch = p () => (float[2] u) { u = Neg(x) }, else_branch = q () => (float[%s] v) { v = %s(x) }> }"""
+RANDOM = "g (float[3] x) => (float[3] y) { r = RandomNormalLike(x)  y = Add(x, r) }"
+START = """
+import sys
+import numpy as np
+import sardonyx as sx
+session = sx.Session(sys.argv[1], engine="native", threads=1)
+y = session.run({"x": np.array([[1, -2], [3, 4]], np.float32)})["y"]
+loaded = [m for m in sys.modules if m.startswith(("sardonyx._src.convert", "sardonyx._src.rewrite", "sardonyx._src.ops.math", "llvmlite"))]
+print(type(session._runner).__name__, y.tolist(), loaded)
+"""
+
+
+COMPILED: list[Model] = []  # the models that were compiled, in order
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder for the test, for which no file is racily clean."""
+
+    def record_compilation(model: Model) -> Program:
+        COMPILED.append(model)
+        return compile_releasing_weights(model)
+
+    COMPILED.clear()
+    for module in (disk_cache, engine):
+        monkeypatch.setattr(module, "compile_releasing_weights", record_compilation)
+    monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(shared_programs, "RACY_WINDOW", -(1 << 62))
+    return tmp_path / "cache" / "programs"
+
+
+def save_model(path: Path, text: str) -> Path:
+    sx.save(parse_model(text), path)
+    return path
+
+
+def save_product(folder: Path, factor: int = 2) -> Path:
+    return save_model(folder / "m.onnx", PRODUCT % (factor, factor))
+
+
+def start_session(path: Path, seed: int | None = None) -> sx.Session:
+    """A session as in a new process: no program is shared with earlier sessions."""
+    shared_programs.SHARED_PROGRAMS.clear()
+    disk_cache.OPEN_PROGRAMS.clear()
+    return sx.Session(path, engine="native", threads=1, seed=seed)
+
+
+def is_cached(session: sx.Session) -> bool:
+    """Whether a session runs a program that an earlier session compiled."""
+    assert isinstance(session._runner, NativeEngine)
+    return isinstance(session._runner, CachedEngine) and session.model not in COMPILED
+
+
+def run_product(session: sx.Session, rows: int = 3) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
+    x = np.random.default_rng(rows).standard_normal((rows, 2)).astype(F)
+    y = session.run({"x": x})["y"]
+    assert isinstance(y, np.ndarray)
+    return y
+
+
+def test_a_second_start_gives_what_the_first_did(tmp_path: Path) -> None:
+    path = save_product(tmp_path)
+    first, second = start_session(path), start_session(path)
+    assert (is_cached(first), is_cached(second)) == (False, True)
+    assert first.inputs == second.inputs and first.outputs == second.outputs
+    for rows in (3, 0, 1, 3, 3, 3):
+        np.testing.assert_array_equal(run_product(first, rows), run_product(second, rows))
+
+
+def test_a_changed_file_is_recompiled(tmp_path: Path) -> None:
+    start_session(save_product(tmp_path, 2))
+    session = start_session(save_product(tmp_path, 3))
+    assert not is_cached(session)
+    assert np.array_equal(session.run({"x": np.ones((1, 2), F)})["y"], [[3, 3]])  # type: ignore[arg-type]
+
+
+def test_a_racily_clean_file_is_not_cached(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_programs, "RACY_WINDOW", 1 << 62)
+    start_session(save_product(tmp_path))
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("place", [0, 40, 5000, -1])
+def test_a_damaged_entry_is_logged_and_replaced(
+    place: int, tmp_path: Path, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = save_product(tmp_path)
+    start_session(path)
+    (entry,) = folder.iterdir()
+    content = bytearray(entry.read_bytes())
+    if place < 0:
+        del content[4200:]
+    else:
+        content[place] ^= 1
+    entry.write_bytes(content)
+    with caplog.at_level(logging.WARNING):
+        session = start_session(path)
+    assert not is_cached(session) and "damaged" in caplog.text
+    assert is_cached(start_session(path))
+
+
+def test_an_empty_folder_name_disables_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SARDONYX_CACHE", "")
+    path = save_product(tmp_path)
+    assert not any(is_cached(start_session(path)) for _ in range(2))
+
+
+def test_a_folder_that_cannot_be_created_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "file" / "folder"))
+    with caplog.at_level(logging.INFO):
+        assert run_product(start_session(save_product(tmp_path))).shape == (3, 2)
+    assert "not cached" in caplog.text
+
+
+def test_least_recently_used_entries_are_evicted(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [save_model(tmp_path / f"{i}.onnx", PRODUCT % (i, i)) for i in (1, 2, 3)]
+    for path in paths[:2]:
+        start_session(path)
+    size = max(entry.stat().st_size for entry in folder.iterdir())
+    time.sleep(0.02)
+    assert is_cached(start_session(paths[0]))  # used again
+    time.sleep(0.02)
+    monkeypatch.setattr(disk_cache, "MAX_TOTAL_BYTES", 2 * size + size // 2)
+    start_session(paths[2])
+    assert [is_cached(start_session(path)) for path in (paths[0], paths[2], paths[1])] == [True, True, False]
+
+
+def test_stale_temporary_files_are_removed(tmp_path: Path, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    old, new = folder / ".sardonyx-0.tmp", folder / ".sardonyx-1.tmp"
+    for file in (old, new):
+        file.write_bytes(b"")
+    os.utime(old, (0, 0))
+    start_session(save_product(tmp_path))
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_a_program_that_is_too_large_is_not_cached(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_cache, "MAX_ENTRY_BYTES", 15)
+    start_session(save_product(tmp_path))
+    assert not folder.exists()
+
+
+def test_branches_of_equal_shapes_are_cached(tmp_path: Path, folder: Path) -> None:
+    path = save_model(tmp_path / "m.onnx", BRANCHES % (2, 2, "Abs"))
+    start_session(path)
+    session = start_session(path)
+    assert is_cached(session)
+    x = np.array([1, -2], np.float32)
+    for which, expected in ((True, -x), (False, abs(x)), (True, -x)):
+        np.testing.assert_array_equal(session.run({"x": x, "b": np.array(which)})["y"], expected)
+
+
+def test_fallback_branches_are_not_cached(tmp_path: Path, folder: Path) -> None:
+    start_session(save_model(tmp_path / "m.onnx", BRANCHES % ("N", "N", "Unique")))
+    assert not folder.exists()
+
+
+def test_models_with_external_data_are_not_cached(tmp_path: Path, folder: Path) -> None:
+    sx.save(parse_model(PRODUCT % (2, 2)), tmp_path / "m.onnx", external=True, threshold=1)
+    start_session(tmp_path / "m.onnx")
+    assert not folder.exists()
+
+
+def test_a_cached_program_bails_out_to_the_reference_engine(tmp_path: Path) -> None:
+    path = save_model(tmp_path / "m.onnx", PICKED)
+    first, second = start_session(path), start_session(path)
+    fed = {"x": np.zeros(3, F), "i": np.array([7])}
+    messages = []
+    for session in (first, second):
+        with pytest.raises(sx.EvaluationError) as caught:
+            session.run(fed)
+        messages.append(str(caught.value))
+    assert is_cached(second) and messages[0] == messages[1]
+    assert [node.op_type for node, _ in second.trace({"x": fed["x"], "i": np.array([1])})] == ["Gather"]
+
+
+def test_an_initializer_is_overridden(tmp_path: Path) -> None:
+    path = save_model(tmp_path / "m.onnx", DEFAULT)
+    start_session(path)
+    session = start_session(path)
+    assert is_cached(session) and [port.has_default for port in session.inputs] == [False, True]
+    x = np.array([1, 1], F)
+    assert np.array_equal(session.run({"x": x})["y"], [2, 3])  # type: ignore[arg-type]
+    assert np.array_equal(session.run({"x": x, "b": x})["y"], [2, 2])  # type: ignore[arg-type]
+
+
+def test_random_numbers_are_those_of_the_seed(tmp_path: Path) -> None:
+    path = save_model(tmp_path / "m.onnx", RANDOM)
+    first, second = start_session(path, seed=5), start_session(path, seed=5)
+    assert is_cached(second)
+    for _ in range(3):
+        fed = {"x": np.zeros(3, F)}
+        np.testing.assert_array_equal(first.run(fed)["y"], second.run(fed)["y"])
+
+
+def test_the_memory_report_of_a_cached_program_is_the_same(tmp_path: Path) -> None:
+    path = save_product(tmp_path)
+    first, second = start_session(path), start_session(path)
+    assert is_cached(second)
+    assert str(first.plan({"N": 5})) == str(second.plan({"N": 5}))
+
+
+def test_sessions_of_one_entry_share_it(tmp_path: Path) -> None:
+    path = save_product(tmp_path)
+    start_session(path)
+    first = start_session(path)
+    second = sx.Session(path, engine="native", threads=2)
+    assert isinstance(first._runner, CachedEngine) and isinstance(second._runner, CachedEngine)
+    assert first._runner.cached_program is second._runner.cached_program
+    first.close()
+    assert run_product(second).shape == (3, 2)
+
+
+def test_a_program_that_sessions_share_is_written_once(tmp_path: Path, folder: Path) -> None:
+    path = save_product(tmp_path)
+    first = start_session(path)
+    (entry,) = folder.iterdir()
+    before = entry.stat()
+    second = sx.Session(path, engine="native", threads=1)
+    assert (is_cached(first), is_cached(second)) == (False, True)
+    assert entry.stat() == before
+
+
+def test_weights_of_the_first_session_are_pages_of_its_entry(tmp_path: Path) -> None:
+    first = start_session(save_product(tmp_path))
+    assert isinstance(first._runner, CachedEngine)
+    others = first._runner.cached_program.image.others
+    weights = [of.data for of in others if not isinstance(of, int) and of.data is not None]
+    assert weights and all(mapped_file_of(data) for data in weights)
+
+
+def test_a_full_disk_leaves_weights_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    path = save_product(tmp_path)
+    monkeypatch.setattr(container, "Staging", refuse)
+    with caplog.at_level(logging.INFO):
+        session = start_session(path)
+    assert not isinstance(session._runner, CachedEngine) and "no room" in caplog.text
+    assert len(COMPILED) == 1
+    assert np.array_equal(session.run({"x": np.ones((1, 2), F)})["y"], [[2, 2]])  # type: ignore[arg-type]
+
+
+def test_two_processes_may_write_one_entry_at_once(tmp_path: Path) -> None:
+    path = save_product(tmp_path)
+    time.sleep(0.2)  # until the file is no longer racily clean
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    command = [sys.executable, "-c", START, str(path)]
+    processes = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    printed = [process.communicate()[0].split(" ", 1) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    third = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert third.strip() == "CachedEngine [[2.0, 0.0], [6.0, 8.0]] []"  # and nothing that compiles was loaded
+    assert all(rest.startswith("[[2.0, 0.0], [6.0, 8.0]]") for _, rest in printed)

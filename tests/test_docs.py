@@ -1,0 +1,54 @@
+"""The documents name files and folders that exist, and link to pages and headings that exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SRC = ROOT / "src/sardonyx/_src"
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+CODE = re.compile(r"`([^`\n]+)`")
+FILE = re.compile(r"[\w./-]+\.(?:py|json|md|toml|lock)|[\w.-]+/(?:[\w.-]+/)*")
+LINK = re.compile(r"\]\(([^)#\s]+)\)")
+PLACEHOLDERS = (
+    "<",
+    "m.",
+    "a.",
+    "b.",
+    "model.",
+    "out.",
+    "copy.",
+    "older.",
+    "typed.",
+    "small.",
+    "fixed.",
+    "index.json",
+)
+
+
+def named_files(document: Path) -> Iterator[str]:
+    prose = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for code in CODE.findall(prose):
+        if FILE.fullmatch(code) and not code.startswith(PLACEHOLDERS):
+            yield code
+
+
+def exists(name: str, document: Path) -> bool:
+    """Whether a path exists from the root, the page, the internal packages, or one of their folders."""
+    bases = [ROOT, document.parent, SRC, *(path for path in SRC.rglob("*") if path.is_dir())]
+    return any((base / name).exists() for base in bases)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_named_files_exist(document: Path) -> None:
+    assert [name for name in named_files(document) if not exists(name, document)] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    links = [link for link in LINK.findall(document.read_text()) if "://" not in link]
+    assert [link for link in links if not (document.parent / link).exists()] == []

@@ -1,0 +1,109 @@
+"""The vocabulary: names and phrases that `docs/glossary.md` replaces by standard terms occur nowhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sardonyx._src
+
+SRC = Path(sardonyx._src.__path__[0])
+ROOT = SRC.parents[2]
+GENERATED = {SRC / "proto/messages.py", SRC / "proto/decoders.py"}
+SOURCES = [path for path in sorted(SRC.parent.rglob("*.py")) if path not in GENERATED]
+OTHER_CODE = [
+    path for folder in ("tests", "tools", "bench") for path in sorted((ROOT / folder).rglob("*.py"))
+]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+
+# Names of things.  Most are ordinary words, which sentences may use.
+RETIRED_NAMES = frozenset("""
+    asked at found here made one so_many somebody there told wanted
+    Asked Asker Collect Crew Destinations Doubt Ending Few Form Forms Grip HostCall Joined Manner Mend Nest Nowhere
+    Pending Planes Question Several Story Tail Tally Trail Unfit Upload Wanted Witness
+    MOST LEAST LARGEST LONGEST FEW FAR HALVES
+    accepted_of each_channel fewer_products put_down puts_down spell_out
+""".split())  # fmt: skip
+
+# Phrases, in sentences and messages.  Each pattern with its replacement.
+RETIRED_PHRASES = {
+    r"\b(is|are) wanted\b": "must be ...; got ...",
+    r"\bis told\b": "knows, receives",
+    r"\b(some|no)body\b": "name the actor, or use the passive",
+    r"\bso many\b": "n, the number of",
+    r"\bput(s|ting)? down\b": "emit",
+    r"\bgo(es)? by\b": "use",
+    r'(?<!")\bbehind\b(?!")': "after",  # a label of LLVM text and a field of a cache key keep the word
+    r"\bhands? (out|on)\b": "return, pass",
+    r"\bon its way (in|out|to)\b": "name the stage",
+    r"\btaken together\b": "reduced, coalesced",
+    r"\btold apart\b": "specialized on, cache key",
+    r"\bfloats of 16 bits\b": "half precision",
+    r"\bcrosswise\b": "transposed",
+    r"\bput side by side\b": "concatenated",
+    r"\bin the place of what\b": "in place",
+    r"\bwords of 8 bytes\b": "64-bit slots",
+    r"\bleft to the host\b": "a fallback operation",
+    r"\bmend(s|ed|ing|able)?\b": "fix",
+    r"\bleave by\b": "exit",
+}
+HOMES_OF_THE_LIST = {Path(__file__), ROOT / "docs/glossary.md"}
+
+
+def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every name that a module binds: definitions, parameters, variables and attributes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef() | ast.FunctionDef():
+                yield node.name, node.lineno
+            case ast.arg():
+                yield node.arg, node.lineno
+            case ast.Name(ctx=ast.Store()):
+                yield node.id, node.lineno
+            case ast.Attribute(ctx=ast.Store()):
+                yield node.attr, node.lineno
+
+
+@pytest.mark.parametrize("paths", [SOURCES, OTHER_CODE], ids=["sources", "other code"])
+def test_no_retired_name_is_bound(paths: list[Path]) -> None:
+    bound = [
+        f"{path.relative_to(ROOT)}:{line} {name}"
+        for path in paths
+        for name, line in bound_names(ast.parse(path.read_text()))
+        if name in RETIRED_NAMES
+    ]
+    assert not bound, "\n".join(bound)
+
+
+@pytest.mark.parametrize("pattern", RETIRED_PHRASES)
+def test_no_retired_phrase_is_used(pattern: str) -> None:
+    occurrences = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in (*SOURCES, *OTHER_CODE, *DOCUMENTS)
+        if path not in HOMES_OF_THE_LIST
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(pattern, line)
+    ]
+    assert not occurrences, f"use: {RETIRED_PHRASES[pattern]}\n" + "\n".join(occurrences)
+
+
+def test_one_class_name_is_one_class() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(str(path.relative_to(SRC.parent)))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_the_glossary_defines_each_term_once() -> None:
+    lines = (ROOT / "docs/glossary.md").read_text().splitlines()
+    terms = [line.split("|")[1].strip() for line in lines if line.startswith("| ") and "---" not in line]
+    terms = [term for term in terms if term != "term"]
+    assert len(terms) > 50
+    assert sorted(set(terms)) == sorted(terms)

@@ -63,7 +63,7 @@ def test_a_sparse_tensor_too_large_to_be_dense_is_refused() -> None:
     indices = m.TensorProto(dims=[1], data_type=7, int64_data=[1])
     model.graph.sparse_initializer = [m.SparseTensorProto(values=values, indices=indices, dims=[1 << 40])]
     assert "w" in sx.to_text(sx.load(model))
-    with pytest.raises(LimitError, match="as a dense one"):
+    with pytest.raises(LimitError, match="as a dense tensor"):
         sx.Session(model)
 
 

@@ -26,7 +26,7 @@ def long_text(steps: int, size: int) -> str:
     return f"g (float[N,{size}] x0, float[{size},{size}] w) => (float[N,{size}] x{steps}) {{ {' '.join(lines)} }}"
 
 
-def measure_interrupt(session: sx.Session, feeds: dict[str, Array], after: float) -> float:
+def measure_interrupt_delay(session: sx.Session, feeds: dict[str, Array], after: float) -> float:
     """Seconds from the signal, sent `after` seconds after the start of the run, until the run ends."""
     sent = []
 
@@ -54,10 +54,10 @@ def interrupt_long_runs() -> None:
     )
     for threads in (1, 2):
         session = sx.Session(model, engine="native", threads=threads)
-        delays = [measure_interrupt(session, many, 0.1)]
+        delays = [measure_interrupt_delay(session, many, 0.1)]
         for feeds in (few, many, many):
             np.testing.assert_array_equal(session.run(feeds)[f"x{steps}"], feeds["x0"])
-        delays.append(measure_interrupt(session, many, 0.15))
+        delays.append(measure_interrupt_delay(session, many, 0.15))
         np.testing.assert_array_equal(session.run(few)[f"x{steps}"], few["x0"])
         assert max(delays) < SOON, f"{delays} s until runs end, with {threads} threads"
 
@@ -74,10 +74,10 @@ def interrupt_endless_loops() -> None:
             parse_model(text), engine="native", threads=threads, limits=sx.RunLimits(iterations=1 << 60)
         )
         few, many = ({"x": np.ones(3, np.float32), "m": np.array(m)} for m in (3, 1 << 62))
-        delays = [measure_interrupt(session, many, 0.1)]
+        delays = [measure_interrupt_delay(session, many, 0.1)]
         for _ in range(4):
             np.testing.assert_array_equal(session.run(few)["y"], few["x"])
-        delays.append(measure_interrupt(session, many, 0.1))
+        delays.append(measure_interrupt_delay(session, many, 0.1))
         np.testing.assert_array_equal(session.run(few)["y"], few["x"])
         assert max(delays) < SOON, f"{delays} s until runs end, with {threads} threads"
 

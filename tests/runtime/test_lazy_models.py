@@ -33,7 +33,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def save_cached_model(path: Path, text: str) -> Path:
-    """A file whose program is in the disk cache, as if from an earlier process."""
+    """Saves a model and caches its program, as if in an earlier process; returns the model's path."""
     sx.save(parse_model(text), path)
     sx.Session(path, threads=1)
     shared_programs.SHARED_PROGRAMS.clear()

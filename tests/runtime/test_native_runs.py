@@ -129,8 +129,8 @@ def test_the_fast_path_refuses_the_feeds_that_a_first_run_refuses(
 
 
 def test_lengths_may_change_from_run_to_run() -> None:
-    session, random_source = make_session(SUM), np.random.default_rng(1)
-    for rows in random_source.integers(0, 5, 60):
+    session, rng = make_session(SUM), np.random.default_rng(1)
+    for rows in rng.integers(0, 5, 60):
         fed = feeds(int(rows), int(rows))
         assert is_right(fed, session.run(fed))
 

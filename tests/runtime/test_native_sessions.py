@@ -229,7 +229,7 @@ def test_a_saved_session_needs_no_file() -> None:
 
 
 def save_model(path: Path, factor: int, *, external: bool = False) -> Path:
-    """A file of a model that multiplies by a number."""
+    """Saves a model that multiplies by `factor`; returns its path."""
     text = f"g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {{{factor}, 0, 0, {factor}}}> {{ y = MatMul(x, w) }}"
     sx.save(parse_model(text), path, external=external or None, threshold=1)
     return path

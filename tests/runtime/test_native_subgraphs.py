@@ -36,9 +36,9 @@ def make_engine(text: str, limits: RunLimits | None = None, opset: int = 25) -> 
     return NativeEngine(parse_model(text, opset=opset), threads=1, limits=limits, seed=3)
 
 
-def reached_bodies(native: NativeEngine) -> Iterator[NativeSubgraphProgram]:
+def reached_bodies(engine: NativeEngine) -> Iterator[NativeSubgraphProgram]:
     """The bodies that runs have reached, nested ones included."""
-    waiting = [native.native.fallback.interpreted]
+    waiting = [engine.native.fallback.interpreted]
     while waiting:
         body = waiting.pop()
         inside = [inner for inner in body.subprograms.values() if isinstance(inner, NativeSubgraphProgram)]
@@ -58,23 +58,23 @@ def compiled_subgraphs(body: NativeSubgraphProgram) -> list[CompiledSubgraph]:
 
 def assert_matches_reference(text: str, *feeds: Mapping[str, RuntimeValue], opset: int = 25) -> NativeEngine:
     """Asserts that both engines give the same results for each of the feeds; returns the native engine."""
-    native, reference = make_engine(text, opset=opset), Interpreter(parse_model(text, opset=opset), seed=3)
+    engine, reference = make_engine(text, opset=opset), Interpreter(parse_model(text, opset=opset), seed=3)
     for feed in feeds:
         expected = reference.run(feed)
-        for name, result in native.run(feed).items():
+        for name, result in engine.run(feed).items():
             assert_same(result, expected[name])
-    return native
+    return engine
 
 
 def assert_matches_reference_with_strings(text: str, feed: Mapping[str, RuntimeValue]) -> NativeEngine:
     """`assert_matches_reference` for outputs of which some are strings."""
-    native, expected = make_engine(text), Interpreter(parse_model(text, opset=25)).run(feed)
-    for name, result in native.run(feed).items():
+    engine, expected = make_engine(text), Interpreter(parse_model(text, opset=25)).run(feed)
+    for name, result in engine.run(feed).items():
         if np.asarray(result).dtype.kind == "O":
             assert np.array_equal(result, expected[name])  # type: ignore[arg-type]
         else:
             assert_same(result, expected[name])
-    return native
+    return engine
 
 
 def assert_same(actual: RuntimeValue, expected: RuntimeValue) -> None:
@@ -98,10 +98,10 @@ def floats(*shape: int, seed: int = 0) -> Array:
 
 @pytest.mark.parametrize("trips", [0, 1, 2, 20])
 def test_the_body_of_a_loop_is_compiled(trips: int) -> None:
-    native = assert_matches_reference(
+    engine = assert_matches_reference(
         LOOP, {"x": floats(3), "m": np.array(trips)}, {"x": floats(3, seed=1), "m": np.array(3)}
     )
-    (body,) = reached_bodies(native)
+    (body,) = reached_bodies(engine)
     assert len(compiled_subgraphs(body)) == 1
 
 
@@ -127,10 +127,10 @@ def test_branches_are_compiled_when_they_are_first_taken() -> None:
     feeds = [
         {"s": floats(n, 3), "which": np.array(which)} for n in (1, 5, 0) for which in (True, True, False)
     ]
-    native = assert_matches_reference(text, *feeds[:2])
-    assert sorted(len(compiled_subgraphs(body)) for body in reached_bodies(native)) == [0, 1]
-    native = assert_matches_reference(text, *feeds)
-    assert sorted(len(compiled_subgraphs(body)) for body in reached_bodies(native)) == [1, 1]
+    engine = assert_matches_reference(text, *feeds[:2])
+    assert sorted(len(compiled_subgraphs(body)) for body in reached_bodies(engine)) == [0, 1]
+    engine = assert_matches_reference(text, *feeds)
+    assert sorted(len(compiled_subgraphs(body)) for body in reached_bodies(engine)) == [1, 1]
 
 
 def test_slices_are_scanned() -> None:
@@ -140,10 +140,10 @@ def test_slices_are_scanned() -> None:
         {CHAIN}  t = Add(d, v)  u = Neg(t)
       }}> (x, rows)
     }}"""
-    native = assert_matches_reference(
+    engine = assert_matches_reference(
         text, *({"x": floats(3), "rows": floats(n, 3, seed=n)} for n in (0, 1, 7))
     )
-    assert not list(reached_bodies(native))  # they are steps of the program
+    assert not list(reached_bodies(engine))  # they are steps of the program
 
 
 def test_sequences_are_mapped() -> None:
@@ -153,10 +153,10 @@ def test_sequences_are_mapped() -> None:
         c = Constant <value = float {{0.5}}> ()  {CHAIN}  e = Exp(d)
       }}> (two)
     }}"""
-    native = assert_matches_reference(
+    engine = assert_matches_reference(
         text, {"p": floats(3), "q": floats(8)}, {"p": floats(0), "q": floats(1)}
     )
-    (body,) = reached_bodies(native)
+    (body,) = reached_bodies(engine)
     assert len(compiled_subgraphs(body)) == 1
 
 
@@ -170,8 +170,8 @@ def test_nested_loops() -> None:
         }}> (n, , p)
       }}> (m, , x)
     }}"""
-    native = assert_matches_reference(text, {"x": floats(3) / 4, "m": np.array(3)})
-    assert any(compiled_subgraphs(body) for body in reached_bodies(native))
+    engine = assert_matches_reference(text, {"x": floats(3) / 4, "m": np.array(3)})
+    assert any(compiled_subgraphs(body) for body in reached_bodies(engine))
 
 
 @pytest.mark.parametrize("nodes", [3, 25])
@@ -184,10 +184,10 @@ def test_a_carried_value_may_grow(nodes: int) -> None:
         t = Concat <axis = 0> (a{nodes}, x)
       }}> (m, , x)
     }}"""
-    native = assert_matches_reference(
+    engine = assert_matches_reference(
         text, {"x": floats(2), "m": np.array(5)}, {"x": floats(0), "m": np.array(2)}
     )
-    (body,) = reached_bodies(native)
+    (body,) = reached_bodies(engine)
     assert len(compiled_subgraphs(body)) == (nodes > 3)
 
 
@@ -201,9 +201,9 @@ def test_values_that_a_body_passes_through_are_not_copied() -> None:
       last = Identity(on)
     }}"""
     big = floats(1000)
-    native = assert_matches_reference(text, {"x": floats(3), "big": big, "m": np.array(3)})
+    engine = assert_matches_reference(text, {"x": floats(3), "big": big, "m": np.array(3)})
     (specialization,) = (
-        specialization for body in reached_bodies(native) for specialization in compiled_subgraphs(body)
+        specialization for body in reached_bodies(engine) for specialization in compiled_subgraphs(body)
     )
     assert [v.name for v in specialization.native.program.outputs] == ["t"]
 
@@ -219,10 +219,10 @@ def test_sequences_are_carried_through_compiled_bodies() -> None:
         has = SequenceInsert(had, z)
       }}> (m, , empty)
     }}""".replace("empty = Seq", "axes = Constant <value = int64[1] {0}> ()  empty = Seq")
-    native = assert_matches_reference(
+    engine = assert_matches_reference(
         text, {"x": floats(3), "m": np.array(4)}, {"x": floats(3), "m": np.array(0)}
     )
-    assert any(compiled_subgraphs(body) for body in reached_bodies(native))
+    assert any(compiled_subgraphs(body) for body in reached_bodies(engine))
 
 
 def test_strings_bypass_compiled_bodies() -> None:
@@ -235,10 +235,10 @@ def test_strings_bypass_compiled_bodies() -> None:
         w = Concat <axis = 0> (v, words)
       }}> (m, , x, words)
     }}"""
-    native = assert_matches_reference_with_strings(
+    engine = assert_matches_reference_with_strings(
         text, {"x": floats(3), "words": np.array(["a", "b"], object), "m": np.array(3)}
     )
-    assert any(compiled_subgraphs(body) for body in reached_bodies(native))
+    assert any(compiled_subgraphs(body) for body in reached_bodies(engine))
 
 
 def test_noncontiguous_slices_are_scanned() -> None:
@@ -264,8 +264,8 @@ def test_bodies_of_too_many_types_are_interpreted() -> None:
       }> (m, , p)
     }"""
     text = text.replace("=> (float y)", "=> (float[] y)").replace("(float[A] p)", "(float[A] p, int64 m)")
-    native = assert_matches_reference(text, {"p": floats(3), "m": np.array(MAX_SPECIALIZATIONS + 6)})
-    (body,) = reached_bodies(native)
+    engine = assert_matches_reference(text, {"p": floats(3), "m": np.array(MAX_SPECIALIZATIONS + 6)})
+    (body,) = reached_bodies(engine)
     assert len(body.specializations) == MAX_SPECIALIZATIONS
 
 
@@ -278,8 +278,8 @@ def test_a_body_that_gains_little_is_interpreted() -> None:
         t = Add(n, s)
       }> (m, , x)
     }"""
-    native = assert_matches_reference(text, {"x": floats(3), "m": np.array(5)})
-    (body,) = reached_bodies(native)
+    engine = assert_matches_reference(text, {"x": floats(3), "m": np.array(5)})
+    (body,) = reached_bodies(engine)
     assert not compiled_subgraphs(body)
 
 
@@ -298,10 +298,10 @@ def test_random_numbers_have_the_same_order() -> None:
 
 def test_iterations_are_limited() -> None:
     limits = RunLimits(iterations=7)
-    native = make_engine(LOOP, limits)
-    native.run({"x": floats(3), "m": np.array(7)})
+    engine = make_engine(LOOP, limits)
+    engine.run({"x": floats(3), "m": np.array(7)})
     with pytest.raises(LimitError, match="7 iterations"):
-        native.run({"x": floats(3), "m": np.array(8)})
+        engine.run({"x": floats(3), "m": np.array(8)})
 
 
 COLLECTED = LOOP.replace("float[]", "float[3]").replace("float[3] z", "float[K,3] z")
@@ -309,15 +309,15 @@ NATIVE = COLLECTED.replace("y, z =", "y =").replace(", float[K,3] z", "").replac
 
 
 def test_iterations_of_native_loops_are_limited() -> None:
-    native = make_engine(NATIVE, RunLimits(iterations=7))
+    engine = make_engine(NATIVE, RunLimits(iterations=7))
     fits, passes = ({"x": floats(3), "m": np.array(m)} for m in (7, 8))
     for _ in range(3):
-        native.run(fits)
-        native.record_validated(fits)
-        assert native.native.try_run(dict(passes)) is None
+        engine.run(fits)
+        engine.record_validated(fits)
+        assert engine.native.try_run(dict(passes)) is None
         with pytest.raises(LimitError, match="the loop exceeds 7 iterations"):
-            native.run(passes)
-    assert native.native.try_run(dict(fits)) is not None
+            engine.run(passes)
+    assert engine.native.try_run(dict(fits)) is not None
 
 
 def test_native_loops_without_an_end_are_limited() -> None:
@@ -330,19 +330,19 @@ def test_slices_of_native_scans_are_limited() -> None:
     text = """g (float s, float[T] x) => (float y) {
       y = Scan <num_scan_inputs = 1, body = each (float s, float v) => (float t) { t = Max(s, v) }> (s, x)
     }"""
-    native = make_engine(text, RunLimits(iterations=7))
-    native.run({"s": floats(), "x": floats(7)})
+    engine = make_engine(text, RunLimits(iterations=7))
+    engine.run({"s": floats(), "x": floats(7)})
     with pytest.raises(LimitError, match="8 slices"):
-        native.run({"s": floats(), "x": floats(8)})
+        engine.run({"s": floats(), "x": floats(8)})
 
 
 def test_nodes_of_native_loops_are_counted() -> None:
-    native = make_engine(NATIVE, RunLimits(nodes=60))
+    engine = make_engine(NATIVE, RunLimits(nodes=60))
     for m in (5, 10, 5, 9):
-        native.run({"x": floats(3), "m": np.array(m)})
-        native.record_validated({"x": floats(3), "m": np.array(m)})
+        engine.run({"x": floats(3), "m": np.array(m)})
+        engine.record_validated({"x": floats(3), "m": np.array(m)})
     with pytest.raises(LimitError, match="60 nodes"):
-        native.run({"x": floats(3), "m": np.array(20)})
+        engine.run({"x": floats(3), "m": np.array(20)})
 
 
 def test_nodes_of_native_loops_in_fallback_bodies_are_counted() -> None:
@@ -355,17 +355,17 @@ def test_nodes_of_native_loops_in_fallback_bodies_are_counted() -> None:
         }}> (n, , p)
       }}> (m, , x)
     }}"""
-    native = make_engine(text, RunLimits(nodes=1000))
-    native.run({"x": floats(3), "m": np.array(10), "n": np.array(15)})
+    engine = make_engine(text, RunLimits(nodes=1000))
+    engine.run({"x": floats(3), "m": np.array(10), "n": np.array(15)})
     with pytest.raises(LimitError, match="1000 nodes"):
-        native.run({"x": floats(3), "m": np.array(10), "n": np.array(40)})
+        engine.run({"x": floats(3), "m": np.array(10), "n": np.array(40)})
 
 
 def test_nodes_of_bodies_are_counted() -> None:
-    native = make_engine(LOOP, RunLimits(nodes=60))
-    native.run({"x": floats(3), "m": np.array(5)})
+    engine = make_engine(LOOP, RunLimits(nodes=60))
+    engine.run({"x": floats(3), "m": np.array(5)})
     with pytest.raises(LimitError, match="60 nodes"):
-        native.run({"x": floats(3), "m": np.array(20)})
+        engine.run({"x": floats(3), "m": np.array(20)})
 
 
 def test_a_bad_index_in_a_body_is_an_error() -> None:
@@ -375,9 +375,9 @@ def test_a_bad_index_in_a_body_is_an_error() -> None:
         goes = Identity(on)  {CHAIN}  e = Gather(d, i)  t = Add(d, e)
       }}> (m, , x)
     }}"""
-    native = assert_matches_reference(text, {"x": floats(3), "m": np.array(3)})
+    engine = assert_matches_reference(text, {"x": floats(3), "m": np.array(3)})
     with pytest.raises(EvaluationError, match="Gather"):
-        native.run({"x": floats(3), "m": np.array(4)})
+        engine.run({"x": floats(3), "m": np.array(4)})
 
 
 def test_carried_values_of_incompatible_shapes_are_an_error() -> None:
@@ -387,19 +387,19 @@ def test_carried_values_of_incompatible_shapes_are_an_error() -> None:
         goes = Identity(on)  a = Exp(s)  b = Add(a, w)  t = Neg(b)
       }> (m, , x)
     }"""
-    native = assert_matches_reference(
+    engine = assert_matches_reference(
         text, {"x": floats(3), "w": floats(3)}, {"x": floats(1), "w": floats(4)}
     )
     with pytest.raises(EvaluationError):
-        native.run({"x": floats(3), "w": floats(2)})
+        engine.run({"x": floats(3), "w": floats(2)})
 
 
 @pytest.mark.parametrize("text", [LOOP, NATIVE, COLLECTED])
 def test_bodies_run_concurrently(text: str) -> None:
     feeds = [{"x": floats(3, seed=i), "m": np.array(30 + i % 3)} for i in range(12)]
     expected = [make_engine(text).run(feed) for feed in feeds]
-    native = make_engine(text)
+    engine = make_engine(text)
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(native.run, feeds))
+        results = list(pool.map(engine.run, feeds))
     for result, expected_result in zip(results, expected, strict=True):
         assert all(np.array_equal(result[name], expected_result[name]) for name in expected_result)  # type: ignore[arg-type]

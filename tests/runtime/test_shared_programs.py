@@ -96,10 +96,8 @@ def test_equal_models_share_a_program(tmp_path: Path) -> None:
     assert shared_program(first) is shared_program(second)
     sx.save(product(), tmp_path / "m.onnx")
     content = (tmp_path / "m.onnx").read_bytes()
-    assert shared_program(make_session(content)) is not shared_program(
-        first
-    )  # its tensors have another storage
     third = make_session(content)
+    assert shared_program(third) is not shared_program(first)  # its tensors have another storage
     assert shared_program(make_session(content)) is shared_program(third)
 
 

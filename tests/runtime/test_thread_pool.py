@@ -58,9 +58,9 @@ def test_a_pool_has_the_requested_number_of_threads() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_each_unit_is_run_once(threads: int) -> None:
-    random_source, pool = random.Random(threads), get_thread_pool(threads)
+    rng, pool = random.Random(threads), get_thread_pool(threads)
     for _ in range(1000):
-        tape = MarkedTape(random_records(random_source))
+        tape = MarkedTape(random_records(rng))
         assert run_tape(pool, tape) == len(tape)
         assert all(done <= {1} for done in tape.execution_counts())
 
@@ -120,9 +120,9 @@ def test_runs_of_several_python_threads_do_not_disturb_one_another() -> None:
     wrong: list[object] = []
 
     def several(seed: int) -> None:
-        random_source, pool = random.Random(seed), get_thread_pool(2 + seed % 3)
+        rng, pool = random.Random(seed), get_thread_pool(2 + seed % 3)
         for _ in range(500):
-            tape = MarkedTape(random_records(random_source))
+            tape = MarkedTape(random_records(rng))
             if run_tape(pool, tape) != len(tape) or not all(done <= {1} for done in tape.execution_counts()):
                 wrong.append(tape)
 

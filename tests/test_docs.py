@@ -13,6 +13,7 @@ SRC = ROOT / "src/sardonyx/_src"
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+\.(?:py|json|md|toml|lock)|[\w.-]+/(?:[\w.-]+/)*")
+FOLDERS = [path for path in SRC.rglob("*") if path.is_dir() and path.name != "__pycache__"]
 LINK = re.compile(r"\]\(([^)#\s]+)\)")
 PLACEHOLDERS = (
     "<",
@@ -39,8 +40,7 @@ def named_files(document: Path) -> Iterator[str]:
 
 def exists(name: str, document: Path) -> bool:
     """Whether a path exists from the root, the page, the internal packages, or one of their folders."""
-    bases = [ROOT, document.parent, SRC, *(path for path in SRC.rglob("*") if path.is_dir())]
-    return any((base / name).exists() for base in bases)
+    return any((base / name).exists() for base in (ROOT, document.parent, SRC, *FOLDERS))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

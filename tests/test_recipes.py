@@ -1,7 +1,7 @@
 """The recipes of DEVELOPMENT.md, followed to the letter in a copy of the sources: what each adds works without `make regen`.
 
 A fenced block names the file that it creates, or the line after which it is inserted.  The recipe's own test file, or its
-`sh` block, must pass.  Recipes build on one another, in the order of the page.
+`sh` block, must pass.  A recipe builds on those before it.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def parse_recipe(text: str) -> Recipe:
 RECIPES = read_recipes()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the sources, in which the recipes are followed one after the other."""
+    """A copy of the sources."""
     folder = tmp_path_factory.mktemp("recipes")
     for name in COPIED:
         if (ROOT / name).is_dir():
@@ -93,8 +93,9 @@ def test_the_page_has_a_recipe_for_each_kind_of_addition() -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
 def test_following_the_recipe_works(recipe: Recipe, copy: Path) -> None:
-    for place, content in recipe.blocks:
-        apply(place, content, copy)
+    for earlier in RECIPES[: RECIPES.index(recipe) + 1]:
+        for place, content in earlier.blocks:
+            apply(place, content, copy)
     environment = {
         **os.environ,
         "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy / 'tests'}",

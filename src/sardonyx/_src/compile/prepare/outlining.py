@@ -1,4 +1,8 @@
-"""Outlining: a subgraph as a model of its own, with the outer values that it captures as additional inputs."""
+"""Outlining: a subgraph as a model of its own, with the outer values that it captures as additional inputs.
+
+A body of If, Loop or Scan that cannot be lowered in place belongs to a fallback operation; the runtime outlines it at its
+first call, with the values of that call as examples, and compiles the model (`runtime.native_subgraphs`).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Propagation classes of half precision: how each node treats its float16 and bfloat16 values.
 
+Kernels compute in float32, so `promote_half` rewrites half-precision models by these classes.
+
 computes: in float32 once promoted.  moves: copies elements, of either type.  casts: converts from or to half precision.
 reads_shape: reads no elements.  stays: needs half precision, because it is a fallback operation or has no float32 signature.
 """

@@ -1,6 +1,6 @@
 """ConvTranspose with constant weights: one stride-1 convolution per output phase, channels-last.
 
-Falls back for non-constant weights or bias, more than two spatial dims, and pads that depend on dynamic sizes.
+Falls back to the reference kernel for non-constant weights or bias, more than two spatial dims, and pads that depend on dynamic sizes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Elementwise operators: a node and the elementwise consumers that fuse with it become one kernel.
 
-The kernel is channels-last if one of its operands is.  Falls back for element types without a native representation.
+The kernel is channels-last if one of its operands is.  Falls back to the reference kernel for element types without a native representation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """GatherElements, GatherND, ScatterElements and ScatterND; kernels check indices, and one out of range bails out.
 
-Falls back for dynamic lengths of index tuples, and for reductions that have no kernel.
+Falls back to the reference kernel for dynamic lengths of index tuples, and for reductions that have no kernel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LRN (local response normalization) of float32 images, channels-last; falls back for other ranks and types."""
+"""LRN (local response normalization) of float32 images, channels-last; falls back to the reference kernel for other ranks and types."""
 
 from __future__ import annotations
 

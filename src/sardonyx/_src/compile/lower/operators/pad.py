@@ -1,4 +1,4 @@
-"""Pad with pads determined by input sizes, in any mode; falls back for other pads, and a fill value that is not constant."""
+"""Pad with pads determined by input sizes, in any mode; falls back to the reference kernel for other pads, and a fill value that is not constant."""
 
 from __future__ import annotations
 

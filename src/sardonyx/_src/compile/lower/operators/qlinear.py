@@ -1,6 +1,6 @@
 """QLinearConv and QLinearMatMul with constant weights and quantization parameters: int32 accumulation.
 
-The epilogue multiplies by the combined scale and rounds once, in float64, as the reference kernels do.  Falls back for
+The epilogue multiplies by the combined scale and rounds once, in float64, as the reference kernels do.  Falls back to the reference kernel for
 non-constant parameters, and for weights whose accumulators may overflow.
 """
 

@@ -1,4 +1,4 @@
-"""Range with a start, and a constant delta, determined by the sizes of inputs; falls back for other operands."""
+"""Range with a start, and a constant delta, determined by the sizes of inputs; falls back to the reference kernel for other operands."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """LSTM, GRU and RNN with constant weights: one GEMM projects all inputs, then a recurrence step per direction.
 
-Falls back for non-constant weights, sequence lengths, peepholes, clipping, batch-major layout and activations other than
+Falls back to the reference kernel for non-constant weights, sequence lengths, peepholes, clipping, batch-major layout and activations other than
 the defaults.
 """
 

@@ -1,6 +1,6 @@
 """RotaryEmbedding in float32 over heads as strided views; positions, if passed, index the caches in the kernel.
 
-Falls back for caches whose dims do not match the tokens or positions, and for a dynamic head size.
+Falls back to the reference kernel for caches whose dims do not match the tokens or positions, and for a dynamic head size.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Softmax, LogSoftmax, LayerNormalization and RMSNormalization in float32, along dense rows.
 
-A Softmax along the last axis also performs the half-precision rounding of its result.  Falls back for normalizations
+A Softmax along the last axis also performs the half-precision rounding of its result.  Falls back to the reference kernel for normalizations
 with a used mean or inverse deviation output, and for scales that broadcast.
 """
 

@@ -1,4 +1,4 @@
-"""TopK with k determined by input sizes; falls back for other k."""
+"""TopK with k determined by input sizes; falls back to the reference kernel for other k."""
 
 from __future__ import annotations
 

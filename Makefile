@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 STAMP := $(VENV)/.ready
 LOCK := requirements-dev.lock
 PIP := $(BIN)/python -m pip
-FAST := -m 'not slow and not fuzz and not conformance' --ignore=tests/conformance --ignore=tests/compile
+FAST := -m 'not slow and not fuzz and not conformance' --ignore=tests/conformance --ignore=tests/compile --ignore=tests/ops --ignore=tests/runtime
 PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations=10 --durations-min=1
 FACTOR ?= 10
 T ?= tests
@@ -52,7 +52,7 @@ types: $(STAMP)  ## mypy, strict
 tests: $(STAMP)  ## the test suite; T=path selects a part
 	$(PYTEST) $(T)
 
-test-fast: $(STAMP)  ## a part of the suite, under a minute on two cores
+test-fast: $(STAMP)  ## all but kernels, operators and sessions, in a minute
 	$(PYTEST) $(FAST) $(T)
 
 test-without-llvmlite: $(STAMP)  ## import, load, check and run in a process that has no llvmlite

@@ -59,6 +59,7 @@ class Index:
     mention: re.Pattern[bytes] = QUOTED_NAME
     compares_digests: bool = IS_CHECKOUT
     _imported: set[str] = field(default_factory=set)
+    _staleness: dict[str, bool] = field(default_factory=dict)
     _is_complete: bool = False
 
     @cached_property
@@ -90,7 +91,11 @@ class Index:
         """Whether the entry of a module may lack a name, or is missing."""
         if self.entries is None:
             return True
-        return self.compares_digests and self.entries[module]["digest"] != self.digest(module)
+        if not self.compares_digests:
+            return False
+        if module not in self._staleness:  # sources do not change while a process runs
+            self._staleness[module] = self.entries[module]["digest"] != self.digest(module)
+        return self._staleness[module]
 
     def digest(self, module: str) -> str:
         """A digest of the set of names that the source of a module mentions."""

@@ -65,7 +65,7 @@ def peak() -> Callable[[], float]:
             accumulator = emitter.load(slot)
             emitter.store(slot, emitter.fma(accumulator, accumulator, accumulator))
 
-    emitter.loop(emitter.constant(0, I64), LLVMValue(emitter, I64, "%n"), 1, step)
+    emitter.loop_call(emitter.constant(0, I64), LLVMValue(emitter, I64, "%n"), 1, step)
     total = emitter.load(slots[0])
     for slot in slots[1:]:
         total = total + emitter.load(slot)

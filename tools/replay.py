@@ -9,8 +9,8 @@ to the compiler must be equal, text by text.  A recording has, for each model, t
 `llvmlite.binding.parse_assembly` and a digest of the outputs of one run; it depends on public names only, so that trees
 of any layout can be compared.  `compare` exits with 1 if a model's multiset of texts or its outputs differ.
 
-Symbols that are digests, such as the names of kernels, are numbered in order of appearance: a cache key may be spelled
-differently.  Each model is compiled in a forked process, since a process compiles equal kernels once.  Texts are recorded
+Digests in symbols, such as the names of kernels, and the names of values and blocks are numbered in order of appearance: a
+cache key may be spelled differently.  Each model is compiled in a forked process, since a process compiles equal kernels once.  Texts are recorded
 before optimization, and LLVM's passes are skipped.  Outputs of unoptimized code compare only with each other, on one machine.
 
 The corpus: the shared models, the stored models of the onnx wheel, a seeded selection of its node cases that has every
@@ -103,18 +103,24 @@ class Recording:
         return cls(models, document["texts"])
 
 
-SYMBOL = re.compile(r'[@%]"?[\w.$-]+')
+GLOBAL = re.compile(r'@"?[\w.$-]+')
+LOCAL = re.compile(r"%[\w.$-]+|^[\w.$-]+(?=:)", re.MULTILINE)  # values, and labels where they are defined
 HASH = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{16,}(?![0-9A-Za-z])")
 
 
 def normalize(text: str) -> str:
-    """The text of a module with digests in symbols replaced by `#0`, `#1`, ... in order of appearance."""
-    numbers: dict[str, str] = {}
+    """The text of a module with digests in symbols, and the names of values and blocks, numbered in order of appearance."""
+    digests: dict[str, str] = {}
+    locals_: dict[str, str] = {}
 
-    def replace(match: re.Match[str]) -> str:
-        return numbers.setdefault(match[0], f"#{len(numbers)}")
+    def number_digest(match: re.Match[str]) -> str:
+        return digests.setdefault(match[0], f"#{len(digests)}")
 
-    return SYMBOL.sub(lambda symbol: HASH.sub(replace, symbol[0]), text)
+    def number_local(match: re.Match[str]) -> str:
+        sign = "%" if match[0].startswith("%") else ""
+        return sign + locals_.setdefault(match[0].removeprefix("%"), f"n{len(locals_)}")
+
+    return LOCAL.sub(number_local, GLOBAL.sub(lambda symbol: HASH.sub(number_digest, symbol[0]), text))
 
 
 def digest(text: str) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.executor.pool_layout import FLAG, JUMP, RECORD_SLOTS
 from sardonyx._src.compile.llvm.jit import Library, host_target, load
 
@@ -19,7 +19,7 @@ DOUBLE = LLVMType("double")
 
 def build_marking_kernel() -> Library:
     """`kernel`: the arguments are the address of the marks, one i64 a unit, and the iterations of idle work for a unit."""
-    emitter = KernelEmitter(host_target().has_fma)
+    emitter = KernelBuilder(host_target())
     marks, iterations, scratch = (
         emitter.pointer_argument(0),
         emitter.size_argument(1),
@@ -34,16 +34,16 @@ def build_marking_kernel() -> Library:
     def run_unit(i: LLVMValue) -> None:
         mark = StackSlot(emitter.gep(marks, i, "i64"), I64)
         emitter.store(accumulator, emitter.constant(1.0, DOUBLE))
-        emitter.loop(emitter.constant(0, I64), iterations, 1, idle)
+        emitter.loop_call(emitter.constant(0, I64), iterations, 1, idle)
         # Never true; keeps the idle work from being optimised away.
         is_decreased = emitter.load(accumulator) < 0.5
         is_overwritten = emitter.load(scratch).ne(emitter.first_unit)
         emitter.store(mark, emitter.load(mark) + 1)
-        emitter.if_then(
+        emitter.if_then_call(
             is_overwritten | is_decreased, lambda: emitter.store(mark, emitter.constant(SHARED_SCRATCH, I64))
         )
 
-    emitter.loop(emitter.first_unit, emitter.end_unit, 1, run_unit)
+    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, run_unit)
     return load(emitter.build_module("kernel"), ["kernel"])
 
 
@@ -52,7 +52,7 @@ LIBRARY = build_marking_kernel()
 
 def sizes() -> Library:
     """`kernel`: writes to the mark of each unit, one i64, the number of units in its call."""
-    emitter = KernelEmitter(host_target().has_fma)
+    emitter = KernelBuilder(host_target())
 
     def run_unit(i: LLVMValue) -> None:
         emitter.store(
@@ -60,7 +60,7 @@ def sizes() -> Library:
             emitter.end_unit - emitter.first_unit,
         )
 
-    emitter.loop(emitter.first_unit, emitter.end_unit, 1, run_unit)
+    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, run_unit)
     return load(emitter.build_module("kernel"), ["kernel"])
 
 

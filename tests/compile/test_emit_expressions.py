@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
 from sardonyx._src.compile.codegen.expressions import (
     Apply,
     Cast,
@@ -16,8 +17,10 @@ from sardonyx._src.compile.codegen.expressions import (
     Select,
     topological_order,
 )
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.gemm.microkernel import is_cheap
+from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.dtypes import DataType
 
 X, Y = Local("x"), Local("y")
@@ -25,7 +28,7 @@ X, Y = Local("x"), Local("y")
 
 def emit(value: Scalar, element: Element, **types: Element) -> tuple[LLVMValue, list[str]]:
     """Emits an expression in four lanes; returns its value and the instructions.  types: of the named operands."""
-    emitter = KernelEmitter(has_fma=True)
+    emitter = KernelBuilder(replace(host_target(), has_fma=True))
     operands = {name: LLVMValue(emitter, LLVMType(of, 4), f"%{name}") for name, of in types.items()}
 
     def load_local(local: Local) -> LLVMValue:

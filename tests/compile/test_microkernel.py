@@ -64,7 +64,7 @@ def transposed_matmul_kernel(tile: RegisterTile, target: Target) -> Kernel:
     """A kernel of one panel for a transposed A [k, m]: arguments a, b, m, n, k, y; a unit of work is a block of rows."""
 
     def source(name: str, _: Target) -> str:
-        emitter = MicrokernelEmitter(tile, Epilogue(), target.has_fma)
+        emitter = MicrokernelEmitter(tile, Epilogue(), target)
         a, b, m, n, k = (
             emitter.pointer_argument(0),
             emitter.pointer_argument(1),
@@ -84,7 +84,7 @@ def transposed_matmul_kernel(tile: RegisterTile, target: Target) -> Kernel:
 
             emitter.emit_block(m - row, accumulate_rows, TileStore(output, row, emitter.constant(0, I64), n))
 
-        emitter.loop(emitter.first_unit, emitter.end_unit, 1, unit)
+        emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, unit)
         return emitter.build_module(name)
 
     return Kernel(f"transposed {tile}", source)

@@ -36,7 +36,7 @@ def test_a_changed_instruction_is_shown_as_a_diff(capsys: pytest.CaptureFixture[
     assert replay.compare(recording({"a": [ADD]}), recording({"a": [MULTIPLY]})) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "a: 1 modules in A only, 1 in B only"
-    assert "-  %a = add i64 1, 2" in lines and "+  %a = mul i64 1, 2" in lines
+    assert "-  %n1 = add i64 1, 2" in lines and "+  %n1 = mul i64 1, 2" in lines
     assert lines[-1] == "1 of 1 models differ"
 
 
@@ -77,7 +77,15 @@ def test_digests_in_symbols_are_numbered() -> None:
     assert replay.compare(recording({"a": [text]}), recording({"a": [renamed]})) == 0
 
 
-@pytest.mark.parametrize("text", ["add i64 1234567890123456789, %x", "fadd double 0x3ff0000000000000, %x"])
+def test_names_of_values_and_blocks_are_numbered() -> None:
+    text = "define void @f(ptr %p) {\nentry:\n  %a = load i64, ptr %p\n  br label %entry\n}"
+    renamed = text.replace("%a", "%b").replace("entry", "start")
+    assert replay.compare(recording({"a": [text]}), recording({"a": [renamed]})) == 0
+    other_operand = text.replace("load i64, ptr %p", "load i64, ptr %q")
+    assert replay.compare(recording({"a": [text]}), recording({"a": [other_operand]})) == 1
+
+
+@pytest.mark.parametrize("text", ["add i64 1234567890123456789, %n0", "fadd double 0x3ff0000000000000, %n0"])
 def test_numbers_are_no_digests(text: str) -> None:
     assert replay.normalize(text) == text
 

@@ -96,8 +96,8 @@ class RuntimeFunctionBuilder(BlockBuilder):
     def if_then_else(
         self, condition: LLVMValue, then: Callable[[], None], otherwise: Callable[[], None]
     ) -> None:
-        self.if_then(condition, then)
-        self.if_then(condition.eq(0), otherwise)
+        self.if_then_call(condition, then)
+        self.if_then_call(condition.eq(0), otherwise)
 
     def emit_return(self, value: str) -> None:
         """Returns from the function: `i64 1`, `void`."""

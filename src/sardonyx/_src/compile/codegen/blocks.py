@@ -6,7 +6,8 @@ phi nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
@@ -55,12 +56,11 @@ class BlockBuilder(FunctionBuilder):
         self.lines.append(f" {name} = load ptr, ptr {address}, align 8")
         return name
 
-    def loop(
-        self, first: LLVMValue, end: LLVMValue, step: int, body: Callable[[LLVMValue], None], name: str = "i"
-    ) -> LLVMValue:
-        """Runs body(i) for i = first, first + step, ... while i + step <= end; returns the first i left out.
+    @contextmanager
+    def loop(self, first: LLVMValue, end: LLVMValue, step: int = 1, name: str = "i") -> Iterator[LLVMValue]:
+        """The body of a loop for i = first, first + step, ... while i + step <= end: `with b.loop(zero, n) as i:`.
 
-        With a step above 1, the caller handles the remainder from the returned value up to `end`.
+        After the loop, i is the first number left out: with a step above 1, the caller handles the remainder from there.
         """
         slot = self.new_slot(name, I64)
         self.store(slot, first)
@@ -69,19 +69,32 @@ class BlockBuilder(FunctionBuilder):
         i = self.load(slot)
         self.lines.append(f" br {i + step <= end}, label %{inside}, label %{done}")
         self.start_block(inside)
-        body(i)
+        yield i
         self.store(slot, i + step)
         self.lines.append(f" br label %{head}")
         self.start_block(done)
-        return i
 
-    def if_then(self, condition: LLVMValue, body: Callable[[], None]) -> None:
-        """Runs the body if a scalar condition holds."""
+    @contextmanager
+    def if_then(self, condition: LLVMValue) -> Iterator[None]:
+        """Code that runs if a scalar condition holds: `with b.if_then(n > 0):`."""
         inside, done = self.new_label("then"), self.new_label("done")
         self.lines.append(f" br {condition}, label %{inside}, label %{done}")
         self.start_block(inside)
-        body()
+        yield
         self.enter_block(done)
+
+    def loop_call(
+        self, first: LLVMValue, end: LLVMValue, step: int, body: Callable[[LLVMValue], None], name: str = "i"
+    ) -> LLVMValue:
+        """`loop` with the body as a function; returns the first number left out."""
+        with self.loop(first, end, step, name) as i:
+            body(i)
+        return i
+
+    def if_then_call(self, condition: LLVMValue, body: Callable[[], None]) -> None:
+        """`if_then` with the code as a function."""
+        with self.if_then(condition):
+            body()
 
     def udiv(self, a: LLVMValue, b: LLVMValue | int) -> LLVMValue:
         """a // b of integers a >= 0, b > 0."""

@@ -1,7 +1,6 @@
 """Emits scalar expression DAGs (`expressions.py`) as LLVM instructions, in scalars or SIMD vectors.
 
-`ExpressionEmitter` adds this to a function builder; `KernelEmitter`, the base class of kernels, adds the kernel calling
-convention.
+`ExpressionEmitter` adds this to a function builder; `KernelBuilder` (kernel_builder.py) adds the kernel calling convention.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder
+from sardonyx._src.compile.codegen.blocks import BlockBuilder
 from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, convert, resize_integer
 from sardonyx._src.compile.codegen.expressions import (
@@ -245,36 +244,3 @@ BINARY_OPS: Mapping[str, Callable[[FunctionBuilder, LLVMValue, LLVMValue], LLVMV
     "or": lambda builder, a, b: a | b,
     "xor": lambda builder, a, b: a ^ b,
 }
-
-
-class KernelEmitter(ExpressionEmitter):
-    """Base of kernels: a function `void name(ptr args, i64 first, i64 last, ptr scratch)`.
-
-    args: i64 slots, each an address or a size.  A call does the units of work in [first, last).  scratch: memory of the
-    calling thread.
-    """
-
-    @property
-    def first_unit(self) -> LLVMValue:
-        return LLVMValue(self, I64, "%first")
-
-    @property
-    def end_unit(self) -> LLVMValue:
-        return LLVMValue(self, I64, "%last")
-
-    scratch = "%scratch"
-
-    def pointer_argument(self, index: int) -> str:
-        """Loads the argument with this index, an address; returns the name of the pointer."""
-        return self.load_pointer(self.gep("%args", self.constant(index, I64), "ptr"))
-
-    def size_argument(self, index: int) -> LLVMValue:
-        """Loads the argument with this index, an i64."""
-        return self.emit(I64, f"load i64, ptr {self.gep('%args', self.constant(index, I64), 'i64')}")
-
-    def build_module(self, name: str) -> str:
-        """The text of the whole module, once all instructions are emitted."""
-        head = f"define void @{name}(ptr %args, i64 %first, i64 %last, ptr %scratch) nounwind {{"
-        self.definitions.declare(*self.declarations)
-        function = "\n".join((head, "entry:", *self.allocas, *self.lines, " ret void", "}"))
-        return "\n".join((self.definitions.text(), function))

@@ -67,21 +67,21 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         self.store(self.cursor, self.constant(FRAME_BODY, I64))
         self.mismatch_if(self.parameter("count").ne(self.load_slot(self.frame, ARRAY_COUNT)))
         zero = self.constant(0, I64)
-        self.loop(zero, self.load_slot(self.frame, FEED_COUNT), 1, self.check_array, "fed")
-        self.loop(
+        self.loop_call(zero, self.load_slot(self.frame, FEED_COUNT), 1, self.check_array, "fed")
+        self.loop_call(
             zero, self.load_slot(self.frame, RELOCATION_COUNT), 1, lambda _: self.patch_pointer(), "port"
         )
         status_block = self.load_slot_pointer(self.frame, STATUS)
         for slot in (status.FAULT, status.NODES_CALLED, status.RESUME_RECORD):
             self.store_slot(status_block, slot, 0)
-        self.if_then(self.load_slot(self.frame, RUN_FUNCTION).eq(0), lambda: self.return_number(READY))
+        self.if_then_call(self.load_slot(self.frame, RUN_FUNCTION).eq(0), lambda: self.return_number(READY))
         self.without_gil(self.run_tape)
         is_interrupted = self.load_slot(status_block, status.RESUME_RECORD) < self.load_slot(
             self.frame, RECORDS
         )
-        self.if_then(is_interrupted, lambda: self.return_number(READY))
+        self.if_then_call(is_interrupted, lambda: self.return_number(READY))
         has_fault = self.load_slot(status_block, status.FAULT).ne(0)
-        self.if_then(has_fault, lambda: self.return_number(FAULT))
+        self.if_then_call(has_fault, lambda: self.return_number(FAULT))
         self.return_number(DONE)
         return self.build_function("ptr @enter(ptr %self, ptr %args, i64 %count)")
 
@@ -100,7 +100,7 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         rank, dims = self.next_slot(), self.load_slot_pointer(array, fields.dims)
         self.mismatch_if(self.load_c_int(array, fields.rank).ne(rank))
         zero = self.constant(0, I64)
-        self.loop(
+        self.loop_call(
             zero, rank, 1, lambda i: self.mismatch_if(self.load_slot(dims, i).ne(self.next_slot())), "dim"
         )
 
@@ -125,14 +125,14 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         """Runs the body with the GIL released, if the frame has the functions for that."""
         state = self.new_slot("state", I64)
         releases_gil = self.load_slot(self.frame, RELEASE_GIL).ne(0)
-        self.if_then(
+        self.if_then_call(
             releases_gil,
             lambda: self.store(
                 state, self.emit(I64, f"call i64 {self.load_slot_pointer(self.frame, RELEASE_GIL)}()")
             ),
         )
         body()
-        self.if_then(releases_gil, lambda: self.restore_gil(self.load(state)))
+        self.if_then_call(releases_gil, lambda: self.restore_gil(self.load(state)))
 
     def restore_gil(self, state: LLVMValue) -> None:
         self.lines.append(f" call void {self.load_slot_pointer(self.frame, ACQUIRE_GIL)}({state})")
@@ -142,7 +142,7 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         return self.load(StackSlot(self.slot_address(base, index), LLVMType("i32"))).convert("zext", "i64")
 
     def mismatch_if(self, condition: LLVMValue) -> None:
-        self.if_then(condition, lambda: self.return_number(MISMATCH))
+        self.if_then_call(condition, lambda: self.return_number(MISMATCH))
 
     def return_number(self, number: int) -> None:
         self._count += 1

@@ -76,7 +76,7 @@ def emit_share(builder: PoolFunctionBuilder) -> str:
             (threads << 2 * CHUNK_FIELD_BITS) | (chunks << CHUNK_FIELD_BITS),
         )
 
-    builder.loop(builder.constant(0, I64), threads, 1, publish)
+    builder.loop_call(builder.constant(0, I64), threads, 1, publish)
     builder.loop_while(lambda: builder.emit(I64, "call i64 @chunk(ptr %pool, i64 0)") > 0, lambda: None)
     tries = builder.new_slot("tries", I64)
     builder.store(tries, builder.constant(0, I64))
@@ -120,7 +120,7 @@ def emit_claim(builder: PoolFunctionBuilder, index: LLVMValue, owner: LLVMValue)
     def try_claim() -> None:
         claim = builder.load(seen)
         previous, is_claimed = builder.compare_exchange(queue, CLAIM, claim, claim + 1)
-        builder.if_then(is_claimed, lambda: emit_run_chunk(builder, index, owner, claim))
+        builder.if_then_call(is_claimed, lambda: emit_run_chunk(builder, index, owner, claim))
         builder.store(seen, previous)
 
     builder.loop_while(is_left, try_claim)
@@ -195,7 +195,7 @@ class ChunkQueue:
     def chunk_bounds(self, number: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
         """The half-open range of units of a chunk."""
         builder = self.builder
-        builder.loop(builder.constant(0, I64), number, 1, lambda _: self.skip_chunk())
+        builder.loop_call(builder.constant(0, I64), number, 1, lambda _: self.skip_chunk())
         first = self.end - builder.load(self.remaining)
         return first, builder.min(first + self.chunk_size(), self.end)
 

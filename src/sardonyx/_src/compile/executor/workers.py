@@ -38,7 +38,7 @@ def emit_wake_children(builder: PoolFunctionBuilder, pool: str, index: LLVMValue
             worker = builder.slot_address(pool, child * WORKER_SLOTS + WORKERS_BEGIN)
             builder.lines.append(f" call void @wake(ptr {pool}, ptr {worker})")
 
-        builder.if_then(child < threads, wake_child)
+        builder.if_then_call(child < threads, wake_child)
 
 
 def emit_wake(builder: PoolFunctionBuilder) -> str:
@@ -46,7 +46,7 @@ def emit_wake(builder: PoolFunctionBuilder) -> str:
     mutex, condition = builder.slot_address("%worker", MUTEX), builder.slot_address("%worker", CONDITION)
     has_affinity = builder.load_slot("%pool", GET_CPU).ne(0) & builder.load_slot("%worker", THREAD).ne(0)
     is_caller_moved = builder.load_slot("%worker", AVOIDED_CPU).ne(builder.load_slot("%pool", CALLER_CPU) + 1)
-    builder.if_then(
+    builder.if_then_call(
         has_affinity & is_caller_moved,
         lambda: builder.lines.append(" call void @apart(ptr %pool, ptr %worker)"),
     )
@@ -79,7 +79,7 @@ def emit_apart(builder: PoolFunctionBuilder) -> str:
     caller = builder.load_slot("%pool", CALLER_CPU)
     builder.store_slot("%worker", AVOIDED_CPU, caller + 1)
     is_out_of_range = (caller < 0) | (caller >= MAX_CPUS)
-    builder.if_then(failed.ne(0) | is_out_of_range, lambda: builder.emit_return("void"))
+    builder.if_then_call(failed.ne(0) | is_out_of_range, lambda: builder.emit_return("void"))
     bit = builder.constant(1, I64) << (caller & 63)
     mask_slot = StackSlot(builder.slot_address(mask, caller >> 6), I64)
     builder.store(mask_slot, builder.load(mask_slot) & (bit ^ -1))
@@ -87,7 +87,7 @@ def emit_apart(builder: PoolFunctionBuilder) -> str:
     for i in range(1, mask_slots):
         remaining = remaining | builder.load_slot(mask, i)
     thread = builder.load_slot("%worker", THREAD)
-    builder.if_then(
+    builder.if_then_call(
         remaining.ne(0),
         lambda: builder.lines.append(f" call i32 {set_affinity}({thread}, i64 {mask_bytes}, ptr {mask})"),
     )
@@ -131,7 +131,7 @@ def emit_work(builder: PoolFunctionBuilder) -> str:
         emit_wake_children(builder, pool, index, run & 0xFFFF)
 
     def execute_chunk(run: LLVMValue) -> None:
-        builder.if_then(run.ne(builder.load(seen)), lambda: join_run(run))
+        builder.if_then_call(run.ne(builder.load(seen)), lambda: join_run(run))
         is_done = builder.emit(I64, f"call i64 @chunk(ptr {pool}, {index})")
         builder.if_then_else(
             is_done > 0,
@@ -140,7 +140,7 @@ def emit_work(builder: PoolFunctionBuilder) -> str:
         )
 
     def iterate() -> None:
-        builder.if_then(
+        builder.if_then_call(
             builder.load_acquire(pool, STOP_REQUESTED).ne(0), lambda: builder.emit_return("ptr null")
         )
         run = builder.load_acquire(pool, CURRENT_RUN)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.program.step import Kernel
 
@@ -17,7 +17,7 @@ VECTORS_PER_UNIT = 4  # vectors copied one after another
 
 def fma_module(name: str, target: Target) -> str:
     """One unit of work is a multiply-add in every lane of each accumulator.  Argument 0: where the sum is stored."""
-    emitter, vector_type = KernelEmitter(target.has_fma), LLVMType("float", target.lanes)
+    emitter, vector_type = KernelBuilder(target), LLVMType("float", target.lanes)
     slots = [emitter.new_slot("chain", vector_type) for _ in range(NUM_ACCUMULATORS)]
     for slot in slots:
         emitter.store(slot, emitter.constant(1.0, vector_type))
@@ -27,7 +27,7 @@ def fma_module(name: str, target: Target) -> str:
             value = emitter.load(slot)
             emitter.store(slot, emitter.fma(value, value, value))
 
-    emitter.loop(emitter.first_unit, emitter.end_unit, 1, lambda _: step())
+    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, lambda _: step())
     total = emitter.load(slots[0])
     for slot in slots[1:]:
         total = total + emitter.load(slot)
@@ -37,7 +37,7 @@ def fma_module(name: str, target: Target) -> str:
 
 def copy_module(name: str, target: Target) -> str:
     """One unit of work copies VECTORS_PER_UNIT vectors.  Argument 0: source; argument 1: destination."""
-    emitter, vector_type = KernelEmitter(target.has_fma), LLVMType("float", target.lanes)
+    emitter, vector_type = KernelBuilder(target), LLVMType("float", target.lanes)
     source, destination = emitter.pointer_argument(0), emitter.pointer_argument(1)
     width = target.lanes * VECTORS_PER_UNIT
 
@@ -52,7 +52,7 @@ def copy_module(name: str, target: Target) -> str:
         for slot, value in zip(vector_slots(destination, index), values, strict=True):
             emitter.store(slot, value)
 
-    emitter.loop(emitter.first_unit * width, emitter.end_unit * width, width, copy_vectors)
+    emitter.loop_call(emitter.first_unit * width, emitter.end_unit * width, width, copy_vectors)
     return emitter.build_module(name)
 
 

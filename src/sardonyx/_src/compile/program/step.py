@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
@@ -20,6 +21,7 @@ class Kernel:
 
     key: the cache key, which determines the code for a given target; also the kernel's name in programs and profiles.
     source: returns the LLVM module, given the name of the function and the target.
+    parameters: the names of its argument slots.
     args: i64 slots, addresses of tensors and sizes.  A call executes the units of work in [first, last); units are
     independent of one another, and results do not depend on how they are divided among calls.
     scratch: memory of the calling thread.
@@ -27,6 +29,7 @@ class Kernel:
 
     key: str
     source: KernelSource = field(compare=False, repr=False)
+    parameters: Parameters = field(default=Parameters(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

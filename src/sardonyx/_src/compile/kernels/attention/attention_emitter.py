@@ -88,7 +88,7 @@ class AttentionEmitter(DotProductEmitter):
                 f" atomicrmw max ptr {self.extra_pointers['status']}, {batch + 1} monotonic, align 8"
             )
 
-        self.if_then((length < 0) | (length > max_length), report)
+        self.if_then_call((length < 0) | (length > max_length), report)
         length = self.select(length < 0, zero, self.min(length, max_length))
         return self.min(length, self.sizes["keys"]), length
 
@@ -142,7 +142,7 @@ class AttentionEmitter(DotProductEmitter):
             return self.masked_load(mask, slot)
         result = self.new_slot("truth", slot.type)
         self.store(result, self.constant(0, slot.type))
-        self.if_then(mask, lambda: self.store(result, self.load(slot)))
+        self.if_then_call(mask, lambda: self.store(result, self.load(slot)))
         return self.load(result)
 
     def is_fully_masked(self, query: LLVMValue, mask_row: str) -> LLVMValue:
@@ -160,7 +160,7 @@ class AttentionEmitter(DotProductEmitter):
             is_visible = bias.ne(float("-inf")).convert("zext", "i64")
             self.store(visible, self.load(visible) | is_visible)
 
-        self.loop(begin, end, 1, visit_key, "look")
+        self.loop_call(begin, end, 1, visit_key, "look")
         return self.load(visible).eq(0)
 
     # --- arithmetic --------------------------------------------------------------------------

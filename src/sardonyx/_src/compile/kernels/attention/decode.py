@@ -60,10 +60,10 @@ class DecodeEmitter(DecodeProductsEmitter):
             self.for_queries(self.query_count, lambda i: self.update_query_softmax(i, key, count))
             self.accumulate_values(key, count)
 
-        self.loop(begin, end + (DECODE_KEY_BLOCK - 1), DECODE_KEY_BLOCK, emit_key_block, "key")
+        self.loop_call(begin, end + (DECODE_KEY_BLOCK - 1), DECODE_KEY_BLOCK, emit_key_block, "key")
         has_all_keys = size["splits"].eq(1)
-        self.if_then(has_all_keys, lambda: self.for_queries(self.query_count, self.store_output))
-        self.if_then(has_all_keys.eq(0), lambda: self.for_queries(self.query_count, self.store_partial))
+        self.if_then_call(has_all_keys, lambda: self.for_queries(self.query_count, self.store_output))
+        self.if_then_call(has_all_keys.eq(0), lambda: self.for_queries(self.query_count, self.store_partial))
         self.head_pointers = dict(self.first_head_pointers)
 
     def for_queries(self, count: LLVMValue, body: Callable[[LLVMValue], None]) -> None:
@@ -82,7 +82,7 @@ class DecodeEmitter(DecodeProductsEmitter):
                 )
             body()
 
-        self.loop(self.i64(0), self.unit_kv_heads, 1, emit_head, "head")
+        self.loop_call(self.i64(0), self.unit_kv_heads, 1, emit_head, "head")
 
     def query_row(self, name: str, i: LLVMValue) -> str:
         """The address of the row of query number i in q, y or the mask."""
@@ -246,7 +246,7 @@ class DecodeEmitter(DecodeProductsEmitter):
             clear_header()
 
         def check_mask() -> None:
-            self.if_then(self.is_fully_masked(self.query_position(i), self.mask_row(i)), clear)
+            self.if_then_call(self.is_fully_masked(self.query_position(i), self.mask_row(i)), clear)
 
         if self.variant.zero_masked_rows and self.variant.can_mask_rows:
-            self.if_then(self.is_not_positive(self.load(total)), check_mask)
+            self.if_then_call(self.is_not_positive(self.load(total)), check_mask)

@@ -54,7 +54,7 @@ class DecodeProductsEmitter(AttentionEmitter, ABC):
 
     def loop_blocks(self, count: LLVMValue, step: int, body: Callable[[LLVMValue], None], name: str) -> None:
         """The body for the start of each block of `step` in 0..count; the last block may be partial."""
-        self.loop(self.i64(0), count + (step - 1), step, body, name)
+        self.loop_call(self.i64(0), count + (step - 1), step, body, name)
 
     # --- scores = q * k' ---------------------------------------------------------------------
 
@@ -89,9 +89,9 @@ class DecodeProductsEmitter(AttentionEmitter, ABC):
         def emit_pairs(lines: int) -> None:
             self.loop_blocks(self.query_count, self.pair, lambda query: body(query, lines), "pair")
 
-        self.if_then(is_one_pair, lambda: emit_pairs(height))
-        self.if_then(is_one_pair.eq(0) & is_at_most_two, lambda: emit_pairs(max(height // 2, 1)))
-        self.if_then(is_at_most_two.eq(0), lambda: emit_pairs(max(height // 4, 1)))
+        self.if_then_call(is_one_pair, lambda: emit_pairs(height))
+        self.if_then_call(is_one_pair.eq(0) & is_at_most_two, lambda: emit_pairs(max(height // 2, 1)))
+        self.if_then_call(is_at_most_two.eq(0), lambda: emit_pairs(max(height // 4, 1)))
 
     def emit_dot_products(self, query: LLVMValue, keys: Sequence[str], column: LLVMValue, lines: int) -> None:
         """The dot products of a pair of queries with some keys, together as many as there are lanes."""
@@ -146,13 +146,13 @@ class DecodeProductsEmitter(AttentionEmitter, ABC):
     def for_query_tiles(self, body: Callable[[LLVMValue, int], None]) -> None:
         """The body for the first query of each tile, and its height."""
         high, low = TILE_QUERIES
-        reached = self.loop(self.i64(0), self.query_count, high, lambda q: body(q, high), "high")
-        self.loop(reached, self.query_count + (low - 1), low, lambda q: body(q, low), "low")
+        reached = self.loop_call(self.i64(0), self.query_count, high, lambda q: body(q, high), "high")
+        self.loop_call(reached, self.query_count + (low - 1), low, lambda q: body(q, low), "low")
 
     def for_column_tiles(self, body: Callable[[LLVMValue, int, LLVMValue | None], None]) -> None:
         """The body for the first column of each tile, its number of vectors, and the mask of a partial last one."""
         width = self.sizes["width"]
-        reached = self.loop(
+        reached = self.loop_call(
             self.i64(0), width, TILE_VECTORS * self.lanes, lambda d: body(d, TILE_VECTORS, None), "d"
         )
         self.loop_masked_vectors(width - reached, lambda d, mask: body(reached + d, 1, mask))
@@ -187,6 +187,6 @@ class DecodeProductsEmitter(AttentionEmitter, ABC):
                 for slot, value in zip(sums[j * vectors :], values, strict=False):
                     self.store(slot, self.fma(weight, value, self.load(slot)))
 
-        self.loop(*rows, 1, accumulate, "value")
+        self.loop_call(*rows, 1, accumulate, "value")
         for slot, address in zip(sums, addresses, strict=True):
             self.store_vector(self.load(slot), address)

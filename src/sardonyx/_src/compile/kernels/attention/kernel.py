@@ -19,7 +19,7 @@ from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 def attention_source(name: str, target: Target, *, variant: AttentionVariant) -> str:
     """The LLVM module of a kernel; its arguments are those of `AttentionEmitter`."""
     emitter = AttentionKernelEmitter(name, target, variant)
-    emitter.loop(emitter.first_unit, emitter.end_unit, 1, emitter.emit_unit, "unit")
+    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, emitter.emit_unit, "unit")
     panel_gemms = []
     for vectors in emitter.widths:
         gemm = PanelGemmEmitter(vectors, target)
@@ -56,8 +56,8 @@ class AttentionKernelEmitter(PrefillEmitter, DecodeEmitter):
             size["splits"] > 1, self.min(self.key_end, self.key_begin + SPLIT_KEYS), self.key_end
         )
         is_decode = size["is_decode"].ne(0)
-        self.if_then(is_decode, lambda: self.emit_decode_unit(batch, kv_head, q_head, split))
-        self.if_then(is_decode.eq(0), lambda: self.emit_prefill_unit(block * QUERY_BLOCK))
+        self.if_then_call(is_decode, lambda: self.emit_decode_unit(batch, kv_head, q_head, split))
+        self.if_then_call(is_decode.eq(0), lambda: self.emit_prefill_unit(block * QUERY_BLOCK))
 
     def emit_prefill_unit(self, first: LLVMValue) -> None:
         """The outputs of a block of the queries of a head, panel by panel."""

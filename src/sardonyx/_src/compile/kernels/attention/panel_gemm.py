@@ -47,7 +47,7 @@ class PanelGemmEmitter(BlockBuilder):
         """The definition of the function."""
         reached = self.constant(0, I64)
         for rows in (self.tile_rows, *(r for r in REMAINDER_ROWS if r < self.tile_rows)):
-            reached = self.loop(reached, self.rows, rows, partial(self.emit_tile, rows=rows), "row")
+            reached = self.loop_call(reached, self.rows, rows, partial(self.emit_tile, rows=rows), "row")
         head = f"define internal void @{name}(ptr %a, i64 %row, i64 %step, ptr %b, i64 %k, ptr %c, i64 %rows, ptr %factor)"
         return "\n".join(
             (f"{head} noinline nounwind {{", "entry:", *self.allocas, *self.lines, " ret void", "}")
@@ -59,7 +59,7 @@ class PanelGemmEmitter(BlockBuilder):
         tile = [self.row_vectors("%c", (first + r) * self.vectors * self.lanes) for r in range(rows)]
         self.initialize_sums(sums, tile)
         a_rows = [self.gep("%a", (first + r) * self.row) for r in range(rows)]
-        self.loop(self.constant(0, I64), self.k, 1, lambda k: self.accumulate(k, a_rows, sums), "k")
+        self.loop_call(self.constant(0, I64), self.k, 1, lambda k: self.accumulate(k, a_rows, sums), "k")
         for vectors, slots in zip(tile, sums, strict=True):
             for vector, slot in zip(vectors, slots, strict=True):
                 self.store(vector, self.load(slot))
@@ -85,7 +85,7 @@ class PanelGemmEmitter(BlockBuilder):
                 for slot, vector, factor in zip(slots, vectors, factors, strict=True):
                     self.store(slot, self.load(vector) * factor)
 
-        self.if_then(has_factor, load_scaled)
+        self.if_then_call(has_factor, load_scaled)
 
     def accumulate(self, k: LLVMValue, a_rows: Sequence[str], sums: Sequence[Sequence[StackSlot]]) -> None:
         """Adds the outer product of column k of A and row k of B."""

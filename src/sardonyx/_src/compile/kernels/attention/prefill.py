@@ -38,7 +38,7 @@ class PrefillEmitter(AttentionEmitter):
         self.scratch_areas = self.lay_out_scratch()
         self.for_columns(lambda column: self.load_queries(query, column))
         end = self.key_end_of(query + count - 1)
-        self.loop(
+        self.loop_call(
             self.key_begin_of(query),
             end + (KEY_BLOCK - 1),
             KEY_BLOCK,
@@ -46,9 +46,9 @@ class PrefillEmitter(AttentionEmitter):
             "key",
         )
         if self.variant.zero_masked_rows and self.variant.can_mask_rows:
-            self.loop(self.i64(0), count, 1, lambda i: self.clear_masked_column(query, i), "blind")
+            self.loop_call(self.i64(0), count, 1, lambda i: self.clear_masked_column(query, i), "blind")
         padded_count = count + (self.lanes - 1)
-        self.loop(
+        self.loop_call(
             self.i64(0),
             padded_count,
             self.lanes,
@@ -72,7 +72,7 @@ class PrefillEmitter(AttentionEmitter):
 
     def for_columns(self, body: Callable[[LLVMValue], None]) -> None:
         """The body for the first query of each vector of queries in the panel."""
-        self.loop(self.i64(0), self.panel_width, self.lanes, body, "column")
+        self.loop_call(self.i64(0), self.panel_width, self.lanes, body, "column")
 
     def scratch_cell(self, area: str, row: LLVMValue, column: LLVMValue) -> str:
         return self.gep(self.scratch_areas[area], row * self.panel_width + column)
@@ -89,7 +89,7 @@ class PrefillEmitter(AttentionEmitter):
                 self.store_vector(value, self.scratch_cell("q", d + i, column))
 
         self.loop_masked_vectors(self.sizes["depth"], transpose_block)
-        self.loop(
+        self.loop_call(
             self.i64(0),
             self.sizes["width"],
             1,
@@ -108,7 +108,7 @@ class PrefillEmitter(AttentionEmitter):
         k_strides = (size["k_row"], size["k_column"])
         self.call_panel_gemm(self.row_pointer("k", key), k_strides, "q", depth, "p", count, "null")
         if self.variant.has_softcap:
-            self.loop(self.i64(0), count * self.panel_width, self.lanes, self.softcap_scores, "cap")
+            self.loop_call(self.i64(0), count * self.panel_width, self.lanes, self.softcap_scores, "cap")
         if self.variant.mask_type:
             self.add_mask(query, key, count)
         self.for_columns(lambda column: self.update_column_softmax(query, key, count, column))
@@ -143,8 +143,8 @@ class PrefillEmitter(AttentionEmitter):
     def add_mask(self, query: LLVMValue, key: LLVMValue, count: LLVMValue) -> None:
         """Adds the mask: a row that all queries share (stride 0), or a row for each query."""
         is_shared = self.sizes["mask_row"].eq(0)
-        self.if_then(is_shared, lambda: self.add_shared_mask(key, count))
-        self.if_then(
+        self.if_then_call(is_shared, lambda: self.add_shared_mask(key, count))
+        self.if_then_call(
             is_shared.eq(0),
             lambda: self.for_columns(lambda column: self.add_query_masks(query, key, count, column)),
         )
@@ -156,7 +156,7 @@ class PrefillEmitter(AttentionEmitter):
             )
             self.for_columns(lambda column: self.add_to(self.scratch_cell("p", i, column), element))
 
-        self.loop(self.i64(0), count, 1, add_element, "shared")
+        self.loop_call(self.i64(0), count, 1, add_element, "shared")
 
     def add_query_masks(self, query: LLVMValue, key: LLVMValue, count: LLVMValue, column: LLVMValue) -> None:
         rows = [self.row_pointer("mask", self.clamp_query(query + column + i)) for i in range(self.lanes)]
@@ -179,7 +179,7 @@ class PrefillEmitter(AttentionEmitter):
         Updates the queries' maxima and sums, and stores the factors that rescale their outputs to the new maxima.
         """
         padded_count = count + (FOLD_CHAINS - 1) & -FOLD_CHAINS
-        self.loop(
+        self.loop_call(
             count,
             padded_count,
             1,
@@ -252,7 +252,7 @@ class PrefillEmitter(AttentionEmitter):
             for j, slot in enumerate(slots):
                 self.store(slot, op(self.load(slot), element(i + j)))
 
-        self.loop(self.i64(0), count, FOLD_CHAINS, update_chains, "fold")
+        self.loop_call(self.i64(0), count, FOLD_CHAINS, update_chains, "fold")
         first, second, third, fourth = (self.load(slot) for slot in slots)
         return op(op(first, second), op(third, fourth))
 
@@ -265,7 +265,7 @@ class PrefillEmitter(AttentionEmitter):
         def clear() -> None:
             zero = self.constant(0.0, total.type)
             self.store(total, self.constant(1.0, total.type))
-            self.loop(
+            self.loop_call(
                 self.i64(0),
                 self.sizes["width"],
                 1,
@@ -275,9 +275,9 @@ class PrefillEmitter(AttentionEmitter):
 
         def check_mask() -> None:
             mask_row = self.row_pointer("mask", query + i) if self.variant.mask_type else ""
-            self.if_then(self.is_fully_masked(query + i, mask_row), clear)
+            self.if_then_call(self.is_fully_masked(query + i, mask_row), clear)
 
-        self.if_then((self.load(total) > 0).eq(0), check_mask)
+        self.if_then_call((self.load(total) > 0).eq(0), check_mask)
 
     def store_queries(self, query: LLVMValue, column: LLVMValue, count: LLVMValue) -> None:
         """Writes the outputs of a vector of queries, transposed to a row for each query.

@@ -108,8 +108,8 @@ class RotaryEmitter(RowEmitter):
             mark = offsets[2] + 1
             self.lines.append(f" atomicrmw max ptr {self.status}, {mark} monotonic, align 8")
 
-        self.if_then(is_valid, rotate)
-        self.if_then(is_valid.eq(0), report)
+        self.if_then_call(is_valid, rotate)
+        self.if_then_call(is_valid.eq(0), report)
 
     def rotate_elements(self, x: str, y: str, angles: list[str]) -> None:
         """Rotates the pairs of a row and copies the elements after them."""
@@ -157,7 +157,7 @@ class RotaryEmitter(RowEmitter):
 
         if lanes > 1:
             reached = self.loop_full_vectors(reached, self.half, 1, rotate_vectors)
-        self.loop(reached, self.half, 1, lambda i: self.rotate_scalars(x, y, angles, i), "pair")
+        self.loop_call(reached, self.half, 1, lambda i: self.rotate_scalars(x, y, angles, i), "pair")
 
     def rotate_scalars(self, x: str, y: str, angles: list[str], i: LLVMValue) -> None:
         """Interleaved pair number i."""

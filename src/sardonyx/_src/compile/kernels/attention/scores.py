@@ -20,7 +20,7 @@ SCALED_SCORES, SOFTCAPPED_SCORES, MASKED_SCORES, ATTENTION_WEIGHTS = range(4)
 def scores_source(name: str, target: Target, *, variant: AttentionVariant, stage: int) -> str:
     """The LLVM module of a kernel with the arguments of `AttentionEmitter`, except y: [B, H, S, max_length]."""
     emitter = ScoresEmitter(target, variant if stage >= MASKED_SCORES else without_key_bounds(variant), stage)
-    emitter.loop(emitter.first_unit, emitter.end_unit, 1, emitter.emit_row, "unit")
+    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, emitter.emit_row, "unit")
     return emitter.build_module(name)
 
 
@@ -106,9 +106,9 @@ class ScoresEmitter(AttentionEmitter):
             mask_row = self.row_pointer("mask", query) if self.variant.mask_type else ""
 
             def check_mask() -> None:
-                self.if_then(
+                self.if_then_call(
                     self.is_fully_masked(query, mask_row),
                     lambda: self.loop_masked_vectors(self.sizes["max_length"], clear),
                 )
 
-            self.if_then(self.is_not_positive(row_total), check_mask)
+            self.if_then_call(self.is_not_positive(row_total), check_mask)

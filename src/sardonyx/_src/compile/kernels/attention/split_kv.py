@@ -56,7 +56,7 @@ class SplitReductionEmitter(VectorKernelEmitter):
         self.heads, self.queries, self.splits, self.width, self.partial_stride, *self.y_strides = (
             self.size_argument(i) for i in range(2, 10)
         )
-        self.loop(self.first_unit, self.end_unit, 1, self.reduce_query, "query")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.reduce_query, "query")
 
     def reduce_query(self, unit: LLVMValue) -> None:
         head, query = self.udivmod(unit, self.queries)
@@ -76,7 +76,7 @@ class SplitReductionEmitter(VectorKernelEmitter):
                 factor = self.load_vector(self.gep(self.scratch, split * ALIGNED_FLOATS))
                 self.store(total, self.fma(factor, output, self.load(total)))
 
-            self.loop(self.i64(0), self.splits, 1, add, "add")
+            self.loop_call(self.i64(0), self.splits, 1, add, "add")
             self.store_vector(self.load(total) * inverse, self.gep(y, d), mask)
 
         self.loop_masked_vectors(self.width, reduce_columns)
@@ -102,10 +102,10 @@ class SplitReductionEmitter(VectorKernelEmitter):
             self.store_vector(factor, self.gep(self.scratch, split * ALIGNED_FLOATS))
             self.store(total, self.fma(factor, self.load_header(partial, split, SUM), self.load(total)))
 
-        self.loop(self.i64(0), self.splits, 1, update_maximum, "look")
+        self.loop_call(self.i64(0), self.splits, 1, update_maximum, "look")
         total_maximum = self.load(maximum)
         base = self.select(total_maximum.eq(float("-inf")), 0.0, total_maximum)
-        self.loop(self.i64(0), self.splits, 1, store_factor, "weigh")
+        self.loop_call(self.i64(0), self.splits, 1, store_factor, "weigh")
         inverse = 1.0 / self.load(total)
         if not self.zero_masked_rows:
             return inverse

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
 from sardonyx._src.compile.codegen.expressions import Local
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.output import EpilogueOperand
@@ -21,14 +21,14 @@ from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
 
 
-class ChannelsLastEmitter(KernelEmitter):
+class ChannelsLastEmitter(KernelBuilder):
     """Emits loops over channels, vector loads and stores, and the epilogue of a channels-last kernel.
 
     lanes: floats in a vector.  operands: those of the epilogue, once `load_operands` has loaded their arguments.
     """
 
     def __init__(self, target: Target, epilogue: Epilogue) -> None:
-        super().__init__(target.has_fma)
+        super().__init__(target)
         self.lanes = target.lanes
         self.vector_type = LLVMType("float", target.lanes)
         self.epilogue = epilogue
@@ -62,9 +62,9 @@ class ChannelsLastEmitter(KernelEmitter):
         self, first: LLVMValue, end: LLVMValue, body: Callable[[LLVMValue, LLVMValue | None], None]
     ) -> None:
         """Runs body(channel, mask) for each vector of channels in [first, end); mask: None for all lanes."""
-        remainder = self.loop(first, end, self.lanes, lambda channel: body(channel, None), "channel")
+        remainder = self.loop_call(first, end, self.lanes, lambda channel: body(channel, None), "channel")
         if self.lanes > 1:
-            self.if_then(remainder < end, lambda: body(remainder, self.channel_mask(end - remainder)))
+            self.if_then_call(remainder < end, lambda: body(remainder, self.channel_mask(end - remainder)))
 
     def channel_mask(self, count: LLVMValue) -> LLVMValue:
         """The mask of the first `count` lanes: none of them if it is <= 0, all if it is >= lanes."""
@@ -83,7 +83,7 @@ class ChannelsLastEmitter(KernelEmitter):
         if self.lanes == 1:
             slot = self.new_slot("taken", self.vector_type)
             self.store(slot, otherwise)
-            self.if_then(mask, lambda: self.store(slot, self.load(StackSlot(address, self.vector_type))))
+            self.if_then_call(mask, lambda: self.store(slot, self.load(StackSlot(address, self.vector_type))))
             return self.load(slot)
         vector_type, name = self.vector_type, f"@llvm.masked.load.{self.vector_type.suffix}.p0"
         self.declarations[f"declare {vector_type} {name}(ptr, i32 immarg, {mask.type}, {vector_type})"] = None
@@ -94,7 +94,7 @@ class ChannelsLastEmitter(KernelEmitter):
         if mask is None:
             self.store(StackSlot(address, self.vector_type), value)
         elif self.lanes == 1:
-            self.if_then(mask, lambda: self.store(StackSlot(address, self.vector_type), value))
+            self.if_then_call(mask, lambda: self.store(StackSlot(address, self.vector_type), value))
         else:
             name = f"@llvm.masked.store.{self.vector_type.suffix}.p0"
             self.declarations[f"declare void {name}({self.vector_type}, ptr, i32 immarg, {mask.type})"] = None

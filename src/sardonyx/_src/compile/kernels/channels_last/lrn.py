@@ -95,8 +95,8 @@ class LrnEmitter(ChannelsLastEmitter):
         self.load_operands(8)
         self.padded_channels = self.channels + self.size - 1
         self.sum = self.new_slot("sum", self.vector_type)
-        self.loop(self.zero, self.padded_channels * LRN_UNIT_PIXELS, 1, self.clear_square, "place")
-        self.loop(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
+        self.loop_call(self.zero, self.padded_channels * LRN_UNIT_PIXELS, 1, self.clear_square, "place")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
 
     def clear_square(self, index: LLVMValue) -> None:
         self.store(
@@ -115,7 +115,7 @@ class LrnEmitter(ChannelsLastEmitter):
                     self.zero, self.channels, lambda channel, mask: lrn_pass(pixel, squares, channel, mask)
                 )
 
-            self.loop(begin, end, 1, emit_pixel, "pixel")
+            self.loop_call(begin, end, 1, emit_pixel, "pixel")
 
     def store_squares(
         self, pixel: LLVMValue, squares: str, channel: LLVMValue, mask: LLVMValue | None
@@ -132,7 +132,7 @@ class LrnEmitter(ChannelsLastEmitter):
             self.store(self.sum, self.load(self.sum) + square)
 
         self.store(self.sum, self.constant(0.0, self.vector_type))
-        self.loop(self.zero, self.size, 1, add_square, "around")
+        self.loop_call(self.zero, self.size, 1, add_square, "around")
         factor = self.constant(self.lrn.alpha / self.lrn.size, self.vector_type)
         base = self.fma(self.load(self.sum), factor, self.lrn.bias)
         value = self.load_input(pixel, channel, mask) / self.power(base)

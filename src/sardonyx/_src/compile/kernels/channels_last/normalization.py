@@ -93,7 +93,7 @@ class ChannelsLastInstanceNormEmitter(PixelReductionEmitter):
             self.size_argument(i) for i in range(4, 10)
         )
         self.load_operands(10)
-        self.loop(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
 
     def emit_unit(self, unit: LLVMValue) -> None:
         self.image, block = self.udivmod(unit, self.blocks)
@@ -157,7 +157,7 @@ class ChannelsLastInstanceNormEmitter(PixelReductionEmitter):
             value = self.apply_epilogue(self.fma(x - mean, factor, shift), pixel, channel, mask)
             self.store_vector(value, self.gep(self.y, pixel * self.y_pixel_stride + channel), mask)
 
-        self.loop(self.zero, self.pixels, 1, store_pixel, "pixel")
+        self.loop_call(self.zero, self.pixels, 1, store_pixel, "pixel")
 
 
 class ChannelsLastGroupNormEmitter(ChannelsLastInstanceNormEmitter):

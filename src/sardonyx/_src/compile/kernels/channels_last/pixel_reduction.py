@@ -63,13 +63,13 @@ class PixelReductionEmitter(ChannelsLastEmitter):
             end = self.min(pixel + SUMMATION_BLOCK, pixels)
             for slot in self.accumulators:
                 self.store(slot, initial)
-            remainder = self.loop(pixel, end, PIXEL_UNROLL, accumulate_group, "pixel")
-            self.loop(remainder, end, 1, lambda p: accumulate_pixel(p, 0), "pixel")
+            remainder = self.loop_call(pixel, end, PIXEL_UNROLL, accumulate_group, "pixel")
+            self.loop_call(remainder, end, 1, lambda p: accumulate_pixel(p, 0), "pixel")
             a, b, c, d = (self.load(slot) for slot in self.accumulators)
             self.store(self.total, combine(self.load(self.total), combine(combine(a, b), combine(c, d))))
 
         self.store(self.total, initial)
-        self.loop(self.zero, pixels + (SUMMATION_BLOCK - 1), SUMMATION_BLOCK, reduce_block, "chunk")
+        self.loop_call(self.zero, pixels + (SUMMATION_BLOCK - 1), SUMMATION_BLOCK, reduce_block, "chunk")
         return self.load(self.total)
 
     def sum_pixels(

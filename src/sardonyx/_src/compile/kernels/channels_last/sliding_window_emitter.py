@@ -57,7 +57,7 @@ class SlidingWindowEmitter(ChannelsLastEmitter, ABC):
         self.accumulators = [self.new_slot("sum", self.vector_type) for _ in range(self.num_accumulators())]
         self.next_channel = self.new_slot("reached", I64)
         self.is_large_image = self.height * self.width * self.x_pixel_stride >= PREFETCH_MIN_FLOATS
-        self.loop(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
 
     def constant_or_argument(self, index: int, constant: int) -> LLVMValue:
         """The constant that the kernel is specialized on, or the argument with this index if it is 0."""
@@ -108,7 +108,7 @@ class SlidingWindowEmitter(ChannelsLastEmitter, ABC):
         )
         self.begin_row()
         pixels = self.tile.pixels
-        self.loop(self.zero, self.out_width + (pixels - 1), pixels, self.emit_tile, "tile")
+        self.loop_call(self.zero, self.out_width + (pixels - 1), pixels, self.emit_tile, "tile")
 
     def tap_range(
         self, start: LLVMValue, low: LLVMValue, high: LLVMValue, taps: LLVMValue, dilation: LLVMValue
@@ -129,12 +129,12 @@ class SlidingWindowEmitter(ChannelsLastEmitter, ABC):
         """
         left = column * self.stride_width - self.pads[1]
         self.begin_tile(left)
-        self.if_then(self.is_large_image, lambda: self.prefetch_tile(left))
+        self.if_then_call(self.is_large_image, lambda: self.prefetch_tile(left))
         self.store(self.next_channel, self.begin_channel)
 
         def emit_interior() -> None:
             self.border_masks = {offset: self.column_mask(left + offset) for offset in self.border_columns()}
-            end = self.loop(
+            end = self.loop_call(
                 self.begin_channel,
                 self.end_channel,
                 self.lanes,
@@ -143,8 +143,8 @@ class SlidingWindowEmitter(ChannelsLastEmitter, ABC):
             )
             self.store(self.next_channel, end)
 
-        self.if_then(self.is_interior(column, left), emit_interior)
-        self.loop(
+        self.if_then_call(self.is_interior(column, left), emit_interior)
+        self.loop_call(
             self.load(self.next_channel),
             self.end_channel + (self.lanes - 1),
             self.lanes,
@@ -170,9 +170,9 @@ class SlidingWindowEmitter(ChannelsLastEmitter, ABC):
                     self.prefetch_l2(self.gep(base, self.x_pixel_stride * offset + channel))
 
             end = self.end_channel + (CACHE_LINE_FLOATS - 1)
-            self.loop(self.begin_channel, end, CACHE_LINE_FLOATS, prefetch_lines, "line")
+            self.loop_call(self.begin_channel, end, CACHE_LINE_FLOATS, prefetch_lines, "line")
 
-        self.loop(self.zero, new_rows, 1, prefetch_row, "new_row")
+        self.loop_call(self.zero, new_rows, 1, prefetch_row, "new_row")
 
     def prefetch_l2(self, address: str) -> None:
         """Prefetches a line into the level-2 cache; the address may be invalid."""
@@ -223,11 +223,11 @@ class SlidingWindowEmitter(ChannelsLastEmitter, ABC):
                 self.emit_unrolled_taps(base, left, masked_channels)
             else:
                 taps = self.kernel_width
-                self.loop(
+                self.loop_call(
                     self.zero, taps, 1, lambda tap: self.emit_tap(tap, base, left, masked_channels), "tap"
                 )
 
-        self.loop(*self.tap_rows, 1, emit_tap_row, "tap_row")
+        self.loop_call(*self.tap_rows, 1, emit_tap_row, "tap_row")
         self.store_tile(column, channel, masked_channels)
 
     def emit_unrolled_taps(self, base: str, left: LLVMValue, masked_channels: LLVMValue | None) -> None:

@@ -64,7 +64,7 @@ class Im2rowConvEmitter(IndirectConvEmitter):
         needed = (count - 1) * size["stride_y"] + (size["kernel_height"] - 1) * size["dilation_y"] + 1
         top = first * size["stride_y"] - size["top"]
         source = self.gep(self.x, image * size["image_stride"])
-        self.loop(zero, needed, 1, lambda line: self.copy_line(line, top + line, source), "line")
+        self.loop_call(zero, needed, 1, lambda line: self.copy_line(line, top + line, source), "line")
         for slot in self.position:
             self.store(slot, zero)
         self.fill_indirection(self.band)
@@ -111,9 +111,9 @@ class Im2rowConvEmitter(IndirectConvEmitter):
                 value = self.load(StackSlot(self.gep(plane, i * size["pixel_stride"]), F32))
                 self.store(StackSlot(self.gep(target_channel, i * size["pixel_channels"]), F32), value)
 
-            self.loop(first, end, 1, copy_pixel, "i")
+            self.loop_call(first, end, 1, copy_pixel, "i")
 
-        self.loop(self.constant(0, I64), size["pixel_channels"], 1, copy_channel, "channel")
+        self.loop_call(self.constant(0, I64), size["pixel_channels"], 1, copy_channel, "channel")
 
 
 class ChannelsLastIm2rowEmitter(Im2rowConvEmitter):

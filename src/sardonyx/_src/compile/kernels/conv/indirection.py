@@ -80,8 +80,8 @@ class IndirectConvEmitter(ConvEmitter):
 
         def fill_rows(block: RowBlock) -> None:
             is_wide = self.geometry["out_width"] >= SPARE_ROWS
-            self.if_then(is_wide, lambda: self.store_origins_simd(block.num_rows))
-            self.if_then(is_wide.eq(0), lambda: self.store_origins_scalar(block.num_rows))
+            self.if_then_call(is_wide, lambda: self.store_origins_simd(block.num_rows))
+            self.if_then_call(is_wide.eq(0), lambda: self.store_origins_scalar(block.num_rows))
             table = self.gep(self.scratch, block.index * self.tile.rows * self.sizes["taps"], "i64")
             self.fill_block(table, base, zeros)
 
@@ -127,7 +127,9 @@ class IndirectConvEmitter(ConvEmitter):
     def store_origins_scalar(self, num_rows: LLVMValue) -> None:
         """Stores the origins of the windows of a block row by row, for output lines shorter than a tile."""
         num_origins = self.constant(-(-self.tile.rows // ORIGIN_LANES) * ORIGIN_LANES, I64)
-        self.loop(self.constant(0, I64), num_origins, 1, lambda row: self.store_origin(row, num_rows), "row")
+        self.loop_call(
+            self.constant(0, I64), num_origins, 1, lambda row: self.store_origin(row, num_rows), "row"
+        )
 
     def store_origin(self, row: LLVMValue, num_rows: LLVMValue) -> None:
         """Stores the origin of a row's window, outside of the image for rows past the last, and advances the position."""
@@ -170,9 +172,9 @@ class IndirectConvEmitter(ConvEmitter):
                 self.store(StackSlot(self.gep(table, tap + start, "i64"), ORIGINS), addresses)
 
         def fill_line(ky: LLVMValue) -> None:
-            self.loop(zero, grid["kernel_width"], 1, lambda kx: fill_tap(ky, kx), "kx")
+            self.loop_call(zero, grid["kernel_width"], 1, lambda kx: fill_tap(ky, kx), "kx")
 
-        self.loop(zero, grid["kernel_height"], 1, fill_line, "ky")
+        self.loop_call(zero, grid["kernel_height"], 1, fill_line, "ky")
 
     def load_origins(self, start: LLVMValue, base: LLVMValue) -> tuple[LLVMValue, LLVMValue, LLVMValue]:
         """The origins of a vector of rows of a block: addresses, lines, pixels."""
@@ -201,9 +203,9 @@ class IndirectConvEmitter(ConvEmitter):
         self, first: LLVMValue, end: LLVMValue, body: Callable[[LLVMValue, LLVMValue | None], None]
     ) -> None:
         """Emits a loop over the vectors of [first, end): body(index, None), and at last body(index, number of lanes left)."""
-        first_left = self.loop(first, end, self.tile.lanes, lambda index: body(index, None))
+        first_left = self.loop_call(first, end, self.tile.lanes, lambda index: body(index, None))
         if self.tile.lanes > 1:
-            self.if_then(first_left < end, lambda: body(first_left, end - first_left))
+            self.if_then_call(first_left < end, lambda: body(first_left, end - first_left))
 
     def load_first_lanes(self, base: str, index: LLVMValue, count: LLVMValue | None) -> LLVMValue:
         slot = self.vector_slot(base, index)

@@ -62,7 +62,7 @@ class ConvEmitter(RowBlockEmitter, ABC):
     extra_sizes: tuple[str, ...] = ()  # further arguments of a subclass
 
     def __init__(self, vectors: int, epilogue: Epilogue, target: Target) -> None:
-        super().__init__(make_tile(vectors, target.lanes, target.registers), epilogue, target.has_fma)
+        super().__init__(make_tile(vectors, target.lanes, target.registers), epilogue, target)
         self.x, self.weights, self.bias = (self.pointer_argument(i) for i in range(3))
         names = (*CONV_SIZES, *self.extra_sizes)
         self.sizes = {name: self.size_argument(i) for i, name in enumerate(names, 3)}
@@ -75,7 +75,7 @@ class ConvEmitter(RowBlockEmitter, ABC):
         """Emits the loop over units: panels vary fastest, so that the rows of a group are prepared once for all of them."""
         self.store(self.prepared_group, self.constant(-1, I64))
         self.emit_prologue()
-        self.loop(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
 
     def emit_unit(self, unit: LLVMValue) -> None:
         panels, groups = self.sizes["panels"], self.sizes["groups"]
@@ -86,7 +86,7 @@ class ConvEmitter(RowBlockEmitter, ABC):
             self.prepare_rows(row_group)
             self.store(self.prepared_group, row_group)
 
-        self.if_then(row_group.ne(self.load(self.prepared_group)), prepare_rows)
+        self.if_then_call(row_group.ne(self.load(self.prepared_group)), prepare_rows)
         self.emit_panel(group, panel)
 
     # --- defined by subclasses ---------------------------------------------------------------
@@ -190,7 +190,7 @@ class ConvEmitter(RowBlockEmitter, ABC):
             line = self.gep(prefetch, i * reduction.num_channels * CACHE_LINE_FLOATS)
             self.accumulate(addresses, panel, reduction.num_channels, prefetch=line)
 
-        self.loop(self.constant(0, I64), reduction.num_taps, 1, accumulate_tap, "tap")
+        self.loop_call(self.constant(0, I64), reduction.num_taps, 1, accumulate_tap, "tap")
 
     # --- loops over integers -----------------------------------------------------------------
 

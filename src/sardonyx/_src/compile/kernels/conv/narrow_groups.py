@@ -35,7 +35,7 @@ class NarrowGroupsConvEmitter(IndirectConvEmitter):
             addresses = self.input_addresses(rows, block, reduction.first_tap + i, reduction.first_channel)
             self.accumulate_tap(addresses, weights)
 
-        self.loop(self.constant(0, I64), reduction.num_taps, 1, accumulate_tap, "tap")
+        self.loop_call(self.constant(0, I64), reduction.num_taps, 1, accumulate_tap, "tap")
 
     def accumulate_tap(self, rows: list[str], weights: str) -> None:
         """Adds the products of a tap, for the groups of one vector, with weights [group_channels, lanes]."""

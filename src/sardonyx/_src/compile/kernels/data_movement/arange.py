@@ -34,7 +34,7 @@ class ArangeEmitter(RowEmitter):
         lanes = ", ".join(f"{element} {lane}" for lane in range(self.lanes))
         self.lane_numbers = LLVMValue(self, self.vector_type, f"<{lanes}>" if self.lanes > 1 else "0")
         units = self.first_unit, self.end_unit
-        self.loop(*units, 1, lambda unit: self.write_unit(unit * ROW_UNIT_ELEMENTS, n), "unit")
+        self.loop_call(*units, 1, lambda unit: self.write_unit(unit * ROW_UNIT_ELEMENTS, n), "unit")
 
     def write_unit(self, first: LLVMValue, n: LLVMValue) -> None:
         target = self.element_pointer(self.y, first)

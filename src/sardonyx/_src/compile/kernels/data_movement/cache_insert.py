@@ -82,13 +82,13 @@ class CacheInsertEmitter(MemcpyEmitter):
             self.copy_row(offsets, position)
             return
         is_valid = (position >= 0) & (position < self.entries)
-        self.if_then(is_valid, lambda: self.copy_row(offsets, position))
+        self.if_then_call(is_valid, lambda: self.copy_row(offsets, position))
 
         def record_error() -> None:
             mark = offsets[2] + 1
             self.lines.append(f" atomicrmw max ptr {self.status}, {mark} monotonic, align 8")
 
-        self.if_then(is_valid.eq(0), record_error)
+        self.if_then_call(is_valid.eq(0), record_error)
 
     def copy_row(self, offsets: list[LLVMValue], position: LLVMValue) -> None:
         target = self.byte_pointer(self.y, offsets[1] + position * self.entry_stride)

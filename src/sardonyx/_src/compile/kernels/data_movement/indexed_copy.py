@@ -81,8 +81,8 @@ class IndexedCopyEmitter(MemcpyEmitter):
         source, target = (
             self.byte_pointer(base, offset) for base, offset in zip(self.bases, offsets, strict=True)
         )
-        self.if_then(is_valid, lambda: self.copy_row(source, target, count))
-        self.if_then(is_valid.eq(0), lambda: self.record_error(index_offset, target, count))
+        self.if_then_call(is_valid, lambda: self.copy_row(source, target, count))
+        self.if_then_call(is_valid.eq(0), lambda: self.record_error(index_offset, target, count))
 
     def load_indices(self, index_offset: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
         """The byte offset that a tuple of indices selects, and whether all of them are in bounds."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from sardonyx._src.compile.codegen.blocks import StackSlot, alignment
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 
 
-class LaneEmitter(KernelEmitter):
+class LaneEmitter(KernelBuilder):
     """Emits a kernel that handles the remainder of a row, shorter than a vector, by masks."""
 
     def prefix_mask(self, count: LLVMValue, lanes: int) -> LLVMValue:

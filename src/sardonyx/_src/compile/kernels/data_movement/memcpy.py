@@ -19,7 +19,7 @@ class MemcpyEmitter(StridedLoopEmitter):
     """Emits a kernel that moves elements without interpreting them; offsets are in bytes."""
 
     def __init__(self, target: Target) -> None:
-        super().__init__(target.has_fma)
+        super().__init__(target)
         self.byte_vector = LLVMType("i8", target.lanes * 4)
 
     def byte_pointer(self, base: str, offset: LLVMValue) -> str:
@@ -39,11 +39,13 @@ class MemcpyEmitter(StridedLoopEmitter):
                 self.store(StackSlot(self.byte_pointer(target, i + v * width), self.byte_vector), value)
 
         unrolled = MEMCPY_UNROLL * width
-        done = self.loop(self.constant(0, I64), count, unrolled, lambda i: copy_vectors(MEMCPY_UNROLL, i))
-        done = self.loop(done, count, width, lambda i: copy_vectors(1, i))
+        done = self.loop_call(
+            self.constant(0, I64), count, unrolled, lambda i: copy_vectors(MEMCPY_UNROLL, i)
+        )
+        done = self.loop_call(done, count, width, lambda i: copy_vectors(1, i))
         has_vector = count >= width
-        self.if_then((done < count) & has_vector, lambda: copy_vectors(1, count - width))
-        self.if_then(has_vector.eq(0), lambda: self._copy_short(source, target, count))
+        self.if_then_call((done < count) & has_vector, lambda: copy_vectors(1, count - width))
+        self.if_then_call(has_vector.eq(0), lambda: self._copy_short(source, target, count))
 
     def _copy_short(self, source: str, target: str, count: LLVMValue) -> None:
         """Copies fewer bytes than a vector: for size <= count < 2 * size, the first and the last `size` bytes."""
@@ -57,7 +59,7 @@ class MemcpyEmitter(StridedLoopEmitter):
                 for i, value in zip(offsets, values, strict=True):
                     self.store(StackSlot(self.byte_pointer(target, i), llvm_type), value)
 
-            self.if_then((count >= size) & (count < 2 * size), copy_halves)
+            self.if_then_call((count >= size) & (count < 2 * size), copy_halves)
             size //= 2
 
     def emit_fill(self, value: LLVMValue, target: str, count: LLVMValue) -> None:
@@ -74,7 +76,9 @@ class MemcpyEmitter(StridedLoopEmitter):
             self.store(StackSlot(self.byte_pointer(target, i * width), value.type), value)
 
         unrolled = MEMCPY_UNROLL * lanes
-        done = self.loop(self.constant(0, I64), count, unrolled, lambda i: fill_vectors(MEMCPY_UNROLL, i))
-        done = self.loop(done, count, lanes, lambda i: fill_vectors(1, i))
+        done = self.loop_call(
+            self.constant(0, I64), count, unrolled, lambda i: fill_vectors(MEMCPY_UNROLL, i)
+        )
+        done = self.loop_call(done, count, lanes, lambda i: fill_vectors(1, i))
         if lanes > 1:
-            self.loop(done, count, 1, fill_element)
+            self.loop_call(done, count, 1, fill_element)

@@ -57,4 +57,4 @@ class RowCopyEmitter(MemcpyEmitter):
             value = self.load(StackSlot(self.byte_pointer(source, i * self.steps[0]), self.element_type))
             self.store(StackSlot(self.byte_pointer(target, i * self.steps[1]), self.element_type), value)
 
-        self.loop(self.constant(0, I64), count, 1, copy_element)
+        self.loop_call(self.constant(0, I64), count, 1, copy_element)

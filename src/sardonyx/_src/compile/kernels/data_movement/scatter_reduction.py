@@ -42,8 +42,10 @@ class ScatterReductionEmitter(IndexedCopyEmitter):
             return
         done, step = self.constant(0, I64), self.vector_type.lanes * size
         if self.vector_type.lanes > 1:
-            done = self.loop(done, count, step, lambda i: self.combine(source, target, i, self.vector_type))
-        self.loop(done, count, size, lambda i: self.combine(source, target, i, self.scalar_type))
+            done = self.loop_call(
+                done, count, step, lambda i: self.combine(source, target, i, self.vector_type)
+            )
+        self.loop_call(done, count, size, lambda i: self.combine(source, target, i, self.scalar_type))
 
     def combine(self, source: str, target: str, offset: LLVMValue, llvm_type: LLVMType) -> None:
         """Combines a scalar or a vector, `offset` bytes after the given addresses."""

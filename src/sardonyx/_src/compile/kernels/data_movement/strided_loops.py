@@ -45,13 +45,13 @@ class StridedLoopEmitter(LaneEmitter):
         """
         counters = [self.new_slot("place", I64) for _ in dims.sizes]
         offsets = [self.new_slot("offset", I64) for _ in dims.strides]
-        self.if_then(first < end, lambda: self._start(dims, first, counters, offsets))
+        self.if_then_call(first < end, lambda: self._start(dims, first, counters, offsets))
 
         def run_row(number: LLVMValue) -> None:
             body(number, [self.load(slot) for slot in offsets])
             self._advance(dims, len(dims.sizes) - 1, counters, offsets)
 
-        self.loop(first, end, 1, run_row, "row")
+        self.loop_call(first, end, 1, run_row, "row")
 
     def loop_units(
         self,
@@ -73,7 +73,7 @@ class StridedLoopEmitter(LaneEmitter):
             end = self.min(first + unit_rows, rows)
             body(first, end, start, self.min(columns - start, self.constant(unit_columns, I64)))
 
-        self.loop(self.first_unit, self.end_unit, 1, run_unit, "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, run_unit, "unit")
 
     def _start(
         self, dims: LoopDims, first: LLVMValue, counters: list[StackSlot], offsets: list[StackSlot]
@@ -106,4 +106,4 @@ class StridedLoopEmitter(LaneEmitter):
                 self.store(slot, self.load(slot) - strides[d] * dims.sizes[d])
             self._advance(dims, d - 1, counters, offsets)
 
-        self.if_then(self.load(counters[d]).eq(dims.sizes[d]), carry)
+        self.if_then_call(self.load(counters[d]).eq(dims.sizes[d]), carry)

@@ -56,9 +56,9 @@ class TransposeEmitter(MemcpyEmitter):
                     self.x_pointer(source, r, c), self.y_pointer(target, r, c), rows - r, count - c
                 )
 
-            self.loop(self.constant(0, I64), rows + (self.side - 1), self.side, copy_block, "r")
+            self.loop_call(self.constant(0, I64), rows + (self.side - 1), self.side, copy_block, "r")
 
-        self.loop(self.constant(0, I64), count + (self.side - 1), self.side, copy_blocks, "column")
+        self.loop_call(self.constant(0, I64), count + (self.side - 1), self.side, copy_blocks, "column")
 
     def x_pointer(self, base: str, row: LLVMValue, column: LLVMValue) -> str:
         return self.byte_pointer(base, row * self.size + column * self.x_stride)
@@ -72,9 +72,9 @@ class TransposeEmitter(MemcpyEmitter):
             self.store(StackSlot(target, self.element_type), self.load(StackSlot(source, self.element_type)))
             return
         is_full = (rows >= self.side) & (columns >= self.side)
-        self.if_then(is_full, lambda: self.copy_full_block(source, target))
+        self.if_then_call(is_full, lambda: self.copy_full_block(source, target))
         copy_edge = self.copy_masked_block if self.size >= 4 else self.copy_elements
-        self.if_then(is_full.eq(0), lambda: copy_edge(source, target, rows, columns))
+        self.if_then_call(is_full.eq(0), lambda: copy_edge(source, target, rows, columns))
 
     def copy_full_block(self, source: str, target: str) -> None:
         numbers = [self.constant(i, I64) for i in range(self.side)]
@@ -97,14 +97,14 @@ class TransposeEmitter(MemcpyEmitter):
                 address = self.byte_pointer(source, i * self.x_stride)
                 self.store(slot, self.masked_load_or(address, row_mask, zero))
 
-            self.if_then(i < columns, load_line)
+            self.if_then_call(i < columns, load_line)
         lines = self.transpose([self.load(slot) for slot in slots])
         for i, line in zip(numbers, lines, strict=True):
 
             def store_line(i: LLVMValue = i, line: LLVMValue = line) -> None:
                 self.masked_store_at(line, self.byte_pointer(target, i * self.y_stride), column_mask)
 
-            self.if_then(i < rows, store_line)
+            self.if_then_call(i < rows, store_line)
 
     def copy_elements(self, source: str, target: str, rows: LLVMValue, columns: LLVMValue) -> None:
         """Copies a partial block of elements that are too narrow for masked accesses, one by one."""
@@ -115,9 +115,9 @@ class TransposeEmitter(MemcpyEmitter):
                 value = self.load(StackSlot(self.x_pointer(source, r, c), self.element_type))
                 self.store(StackSlot(self.y_pointer(target, r, c), self.element_type), value)
 
-            self.loop(zero, self.min(columns, side), 1, copy_element, "c")
+            self.loop_call(zero, self.min(columns, side), 1, copy_element, "c")
 
-        self.loop(zero, self.min(rows, side), 1, copy_row, "r")
+        self.loop_call(zero, self.min(rows, side), 1, copy_row, "r")
 
     def transpose(self, lines: list[LLVMValue]) -> list[LLVMValue]:
         """Transposes a square block: lane i of vector j becomes lane j of vector i."""

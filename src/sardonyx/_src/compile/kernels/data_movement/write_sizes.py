@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -22,7 +22,7 @@ def write_sizes_step(y: TensorView, sizes: Sequence[Known]) -> Step:
 
 def write_sizes_module(name: str, target: Target, count: int) -> str:
     """A kernel with one unit of work, fully unrolled; args: y, then `count` sizes."""
-    emitter = KernelEmitter(target.has_fma)
+    emitter = KernelBuilder(target)
     y = emitter.pointer_argument(0)
     for i in range(count):
         address = emitter.gep(y, emitter.constant(i, emitter.first_unit.type), "i64")

@@ -144,7 +144,7 @@ class IntegerDepthwiseEmitter(DepthwiseEmitter):
         if self.lanes == 1:
             byte = self.new_slot("taken", slot.type)
             self.store(byte, self.zero_point)
-            self.if_then(mask, lambda: self.store(byte, self.load(slot)))
+            self.if_then_call(mask, lambda: self.store(byte, self.load(slot)))
             return self.load(byte)
         loaded = self.masked_load(mask, slot)
         return self.select(mask, loaded, self.zero_point) if self.has_zero_point else loaded
@@ -191,7 +191,7 @@ class IntegerDepthwiseEmitter(DepthwiseEmitter):
             return self.masked_load(mask, source)
         slot = self.new_slot("operand", source.type)
         self.store(slot, self.constant(0, source.type))
-        self.if_then(mask, lambda: self.store(slot, self.load(source)))
+        self.if_then_call(mask, lambda: self.store(slot, self.load(source)))
         return self.load(slot)
 
     def store_vector(self, value: LLVMValue, address: str, mask: LLVMValue | None = None) -> None:
@@ -200,6 +200,6 @@ class IntegerDepthwiseEmitter(DepthwiseEmitter):
         if mask is None:
             self.store(slot, value)
         elif self.lanes == 1:
-            self.if_then(mask, lambda: self.store(slot, value))
+            self.if_then_call(mask, lambda: self.store(slot, value))
         else:
             self.masked_store(mask, slot, value)

@@ -14,13 +14,9 @@ from collections.abc import Callable
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, from_memory, memory_type
-from sardonyx._src.compile.codegen.emit_expressions import (
-    BINARY_OPS,
-    INTRINSIC_NAMES,
-    UNARY_OPS,
-    KernelEmitter,
-)
+from sardonyx._src.compile.codegen.emit_expressions import BINARY_OPS, INTRINSIC_NAMES, UNARY_OPS
 from sardonyx._src.compile.codegen.expressions import Apply, topological_order
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.elementwise.row_segment import RowSegmentEmitter
 from sardonyx._src.compile.kernels.elementwise.variant import ElementwiseVariant
@@ -33,11 +29,11 @@ UNROLL = 4  # vectors at once
 UNROLL_ONE_FUNCTION = 2  # the same for a kernel with one vector function: two calls of it keep the core busy
 
 
-class ElementwiseEmitter(KernelEmitter):
+class ElementwiseEmitter(KernelBuilder):
     """Emits the kernel of a variant; arguments are those of `ElementwiseVariant`."""
 
     def __init__(self, variant: ElementwiseVariant, target: Target) -> None:
-        super().__init__(target.has_fma)
+        super().__init__(target)
         self.variant = variant
         widest = max(4 if o.dtype in HALF_TYPES else element_bytes(o.dtype) for o in variant.operands)
         self.lanes = max(target.lanes * 4 // widest, 1) if target.lanes > 1 else 1
@@ -71,7 +67,7 @@ class ElementwiseEmitter(KernelEmitter):
             self.emit_row(self.bases, first, self.min(self.end_unit * UNIT_ELEMENTS, self.length))
             return
         segments = self.emit(I64, f"udiv {self.length + (UNIT_ELEMENTS - 1)}, {UNIT_ELEMENTS}")
-        self.loop(self.first_unit, self.end_unit, 1, lambda unit: self.emit_unit(unit, segments), "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, lambda unit: self.emit_unit(unit, segments), "unit")
 
     def emit_unit(self, unit: LLVMValue, segments: LLVMValue) -> None:
         """One segment of each row of a block; segments: their number in a row."""
@@ -91,7 +87,7 @@ class ElementwiseEmitter(KernelEmitter):
             self.emit_row(addresses, first, end)
             self.advance_offsets(len(self.dims), indices, offsets)
 
-        self.loop(row, self.min(row + self.rows_per_unit, self.rows), 1, emit_next_row, "row")
+        self.loop_call(row, self.min(row + self.rows_per_unit, self.rows), 1, emit_next_row, "row")
 
     def initialize_offsets(self, row: LLVMValue, indices: list[StackSlot], offsets: list[StackSlot]) -> None:
         """Sets the indices of a row along all dims but the first, and its offset in each tensor."""
@@ -123,7 +119,7 @@ class ElementwiseEmitter(KernelEmitter):
                 self.store(offset, self.load(offset) - dim * strides[axis])
             self.advance_offsets(axis - 1, indices, offsets)
 
-        self.if_then(self.load(index) >= dim, wrap)
+        self.if_then_call(self.load(index) >= dim, wrap)
 
     # --- along a row -------------------------------------------------------------------------
 
@@ -147,12 +143,12 @@ class ElementwiseEmitter(KernelEmitter):
             ).emit_segment(i)
 
         step = self.lanes * self.unroll
-        reached = self.loop(first, end, step, emit_segment(self.lanes, self.unroll), "vectors")
+        reached = self.loop_call(first, end, step, emit_segment(self.lanes, self.unroll), "vectors")
         if self.uses_masks:
-            self.loop(reached, end + (self.lanes - 1), self.lanes, emit_masked_vector, "vector")
+            self.loop_call(reached, end + (self.lanes - 1), self.lanes, emit_masked_vector, "vector")
             return
         for lanes in dict.fromkeys((self.lanes, 1)):
-            reached = self.loop(reached, end, lanes, emit_segment(lanes, 1), "vector")
+            reached = self.loop_call(reached, end, lanes, emit_segment(lanes, 1), "vector")
 
 
 def expensive_operations(variant: ElementwiseVariant) -> list[Apply]:

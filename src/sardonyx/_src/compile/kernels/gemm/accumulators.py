@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import convert
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
 
 F32 = LLVMType("float")
@@ -20,7 +21,7 @@ CACHE_LINE_FLOATS = 16
 MIN_UNROLLED_FMAS = 20  # multiply-adds in an iteration over k that hide the loop's own instructions
 
 
-class AccumulatorEmitter(KernelEmitter):
+class AccumulatorEmitter(KernelBuilder):
     """Emits the initialization and accumulation of a register tile, and its transfer from and to memory.
 
     accumulators: for each row of the tile, a stack slot for each vector, which LLVM promotes to registers.
@@ -29,8 +30,8 @@ class AccumulatorEmitter(KernelEmitter):
 
     half_type: Element | None = None
 
-    def __init__(self, tile: RegisterTile, has_fma: bool) -> None:
-        super().__init__(has_fma)
+    def __init__(self, tile: RegisterTile, target: Target) -> None:
+        super().__init__(target)
         self.tile = tile
         self.vector_type = LLVMType("float", tile.lanes)
         self.accumulators = [
@@ -90,9 +91,9 @@ class AccumulatorEmitter(KernelEmitter):
                 for offset in range(unroll):
                     self.rank1_update(rows, panel, i + offset, stride, prefetch)
 
-            first_left = self.loop(first_left, k, unroll, unrolled, "k")
+            first_left = self.loop_call(first_left, k, unroll, unrolled, "k")
 
-        self.loop(first_left, k, 1, lambda i: self.rank1_update(rows, panel, i, stride, prefetch), "k")
+        self.loop_call(first_left, k, 1, lambda i: self.rank1_update(rows, panel, i, stride, prefetch), "k")
 
     def prefetch_l2(self, address: str, floats: LLVMValue) -> None:
         """Prefetches a float's cache line into L2; its address need not be readable."""

@@ -60,7 +60,7 @@ class MatmulEmitter(RowBlockEmitter):
         half_type: Element | None = None,
     ) -> None:
         """half_type: the element type of B if it is of half precision; None for float32."""
-        super().__init__(make_tile(vectors, target.lanes, target.registers), epilogue, target.has_fma)
+        super().__init__(make_tile(vectors, target.lanes, target.registers), epilogue, target)
         self.half_type = half_type
         self.has_strided_a = has_strided_a
         self.a, self.b = self.pointer_argument(0), self.pointer_argument(1)
@@ -74,7 +74,7 @@ class MatmulEmitter(RowBlockEmitter):
         )
 
     def emit_units(self) -> None:
-        self.loop(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
 
     def emit_unit(self, unit: LLVMValue) -> None:
         size, zero = self.sizes, self.constant(0, I64)
@@ -95,7 +95,9 @@ class MatmulEmitter(RowBlockEmitter):
         )
         k_blocks = self.udiv(size["k"] + size["k_block"] - 1, size["k_block"])
         k_blocks = self.select(k_blocks < 1, self.constant(1, I64), k_blocks)
-        self.loop(zero, k_blocks, 1, lambda i: self.emit_k_block(unit_operands, i * size["k_block"]), "part")
+        self.loop_call(
+            zero, k_blocks, 1, lambda i: self.emit_k_block(unit_operands, i * size["k_block"]), "part"
+        )
 
     def emit_k_block(self, unit_operands: MatmulUnit, k: LLVMValue) -> None:
         """Adds the products of one block of k to the sums of all rows of the unit."""
@@ -120,7 +122,7 @@ class MatmulEmitter(RowBlockEmitter):
 
         def accumulate_rows(rows: int) -> None:
             self.init_accumulators(rows, unit_operands.bias)
-            self.if_then(is_first.eq(0), lambda: self.load_accumulators(rows, spill))
+            self.if_then_call(is_first.eq(0), lambda: self.load_accumulators(rows, spill))
             starts = [(first + self.clamp_row(r, block.num_rows)) * size["a_row"] for r in range(rows)]
             offset = k * size["a_step"] if self.has_strided_a else k
             addresses = [self.gep(unit_operands.a, start + offset) for start in starts]

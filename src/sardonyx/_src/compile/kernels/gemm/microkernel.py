@@ -3,7 +3,7 @@
 The tile is [rows, vectors * lanes] float32; A is given by the address of each row, B by a packed panel [k, width].  The
 loop nest around it is that of a matrix product, a convolution, or any kernel that can compute the addresses of rows of A:
 
-    emitter = MicrokernelEmitter(tile, epilogue, has_fma)
+    emitter = MicrokernelEmitter(tile, epilogue, target)
     output = emitter.output_matrix(index)                   # from the kernel arguments
     def accumulate_rows(rows):                              # emitted for a full tile and for shorter ones
         emitter.init_accumulators(rows, bias)               # or emitter.load_accumulators(rows, partial_sums)
@@ -23,6 +23,7 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Select, topological_order
 from sardonyx._src.compile.codegen.math.table import VECTOR_FUNCTIONS
+from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import F32, AccumulatorEmitter
 from sardonyx._src.compile.kernels.gemm.output import EpilogueOperand, OutputMatrix, TileStore
@@ -34,8 +35,8 @@ MAX_INLINE_OPERATIONS = 8  # of an epilogue that is emitted for every vector of 
 class MicrokernelEmitter(AccumulatorEmitter):
     """Emits the parts of a kernel that work on one register tile; subclasses add the loops around it."""
 
-    def __init__(self, tile: RegisterTile, epilogue: Epilogue, has_fma: bool) -> None:
-        super().__init__(tile, has_fma)
+    def __init__(self, tile: RegisterTile, epilogue: Epilogue, target: Target) -> None:
+        super().__init__(tile, target)
         self.epilogue = epilogue
         self.allocas.append(f" %kept = alloca [{tile.rows * tile.width} x float], align 64")
 
@@ -71,18 +72,20 @@ class MicrokernelEmitter(AccumulatorEmitter):
                 self.spill_accumulators(rows, spill)
                 return
             is_full_width = self.is_full_width(tile_store)
-            self.if_then(stores_registers & is_full_width, lambda: self.store_tile(tile_store, masked=False))
+            self.if_then_call(
+                stores_registers & is_full_width, lambda: self.store_tile(tile_store, masked=False)
+            )
             if self.tile.lanes > 1:
-                self.if_then(
+                self.if_then_call(
                     stores_registers & is_full_width.eq(0), lambda: self.store_tile(tile_store, masked=True)
                 )
-            self.if_then(stores_registers.eq(0), lambda: self.spill_accumulators(rows, spill))
+            self.if_then_call(stores_registers.eq(0), lambda: self.spill_accumulators(rows, spill))
 
         self.dispatch_row_count(rows_left, body)
         is_spilled = stores_registers.eq(0)
         if tile_store.is_last is not None:
             is_spilled = is_spilled & tile_store.is_last
-        self.if_then(is_spilled, lambda: self.store_spilled_tile(rows_left, spill, tile_store))
+        self.if_then_call(is_spilled, lambda: self.store_spilled_tile(rows_left, spill, tile_store))
 
     def dispatch_row_count(self, rows_left: LLVMValue, body: Callable[[int], None]) -> None:
         """Emits the body for each of the tile's row counts, and branches to the least one that covers the rows left.
@@ -95,7 +98,7 @@ class MicrokernelEmitter(AccumulatorEmitter):
             fits = rows_left > covered
             if rows < self.tile.rows:
                 fits = fits & (rows_left <= rows)
-            self.if_then(fits, partial(body, rows))
+            self.if_then_call(fits, partial(body, rows))
             covered = rows
 
     def stores_registers(self, rows_left: LLVMValue, tile_store: TileStore) -> LLVMValue:
@@ -136,21 +139,21 @@ class MicrokernelEmitter(AccumulatorEmitter):
                 column = tile_store.column + v
                 value = self.load(self.vector_slot(spill, r * width + v))
                 is_full = column + self.tile.lanes <= tile_store.end_column
-                self.if_then(
+                self.if_then_call(
                     is_full, lambda: self.store_vector(value, tile_store.row + r, column, tile_store, None)
                 )
                 is_partial = is_full.eq(0) & (column < tile_store.end_column)
                 mask = self.column_mask(column, tile_store.end_column)
-                self.if_then(
+                self.if_then_call(
                     is_partial, lambda: self.store_vector(value, tile_store.row + r, column, tile_store, mask)
                 )
 
             is_full = self.is_full_width(tile_store)
-            self.if_then(is_full, lambda: self.store_spilled_row(r, spill, tile_store))
+            self.if_then_call(is_full, lambda: self.store_spilled_row(r, spill, tile_store))
             end = self.select(is_full, zero, self.constant(width, I64))
-            self.loop(zero, end, self.tile.lanes, store_part, "v")
+            self.loop_call(zero, end, self.tile.lanes, store_part, "v")
 
-        self.loop(zero, count, 1, store_row, "r")
+        self.loop_call(zero, count, 1, store_row, "r")
 
     def store_spilled_row(self, r: LLVMValue, spill: str, tile_store: TileStore) -> None:
         """Stores a full row of a spilled tile; the epilogues of its vectors are interleaved to hide latencies."""

@@ -54,7 +54,7 @@ def is_compact(b: Array) -> bool:
 def constant_packing_module(name: str, target: Target) -> str:
     """The LLVM module of the kernel."""
     emitter = ConstantPackingEmitter(target)
-    emitter.loop(emitter.first_unit, emitter.end_unit, 1, emitter.emit_unit, "unit")
+    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, emitter.emit_unit, "unit")
     return emitter.build_module(name)
 
 
@@ -78,10 +78,10 @@ class ConstantPackingEmitter(VectorKernelEmitter):
         num_columns = self.min(size["columns"] - column, size["width"])
         has_dense_rows = size["b_step"].eq(1)
         has_dense_columns = has_dense_rows.eq(0) & size["b_row"].eq(1)
-        self.if_then(has_dense_rows, lambda: self.copy_rows(b, panel_tap, num_columns))
-        self.if_then(has_dense_columns, lambda: self.transpose_columns(b, panel_tap, num_columns))
+        self.if_then_call(has_dense_rows, lambda: self.copy_rows(b, panel_tap, num_columns))
+        self.if_then_call(has_dense_columns, lambda: self.transpose_columns(b, panel_tap, num_columns))
         has_strides = (has_dense_rows | has_dense_columns).eq(0)
-        self.if_then(has_strides, lambda: self.copy_elements(b, panel_tap, num_columns))
+        self.if_then_call(has_strides, lambda: self.copy_elements(b, panel_tap, num_columns))
 
     def copy_rows(self, b: str, panel_tap: str, num_columns: LLVMValue) -> None:
         """Packs a panel of a B whose rows are contiguous: copies vectors."""
@@ -96,7 +96,7 @@ class ConstantPackingEmitter(VectorKernelEmitter):
 
             self.loop_vectors(num_columns, copy_vector)
 
-        self.loop(self.i64(0), size["k"], 1, copy_row, "row")
+        self.loop_call(self.i64(0), size["k"], 1, copy_row, "row")
 
     def transpose_columns(self, b: str, panel_tap: str, num_columns: LLVMValue) -> None:
         """Packs a panel of a B whose columns are contiguous: transposes blocks of [lanes, lanes]."""
@@ -105,13 +105,13 @@ class ConstantPackingEmitter(VectorKernelEmitter):
             columns = [self.gep(b, (column + i) * self.sizes["b_step"]) for i in range(self.lanes)]
             target = self.gep(panel_tap, column)
             k = self.sizes["k"]
-            end = self.loop(
+            end = self.loop_call(
                 self.i64(0), k, self.lanes, lambda i: self.transpose_block(columns, target, i), "turn"
             )
-            self.loop(end, k, 1, lambda i: self.gather_row(columns, target, i), "rest")
+            self.loop_call(end, k, 1, lambda i: self.gather_row(columns, target, i), "rest")
 
-        end = self.loop(self.i64(0), num_columns, self.lanes, transpose_group, "column")
-        self.loop(end, num_columns, 1, lambda c: self.copy_column(b, panel_tap, c), "last")
+        end = self.loop_call(self.i64(0), num_columns, self.lanes, transpose_group, "column")
+        self.loop_call(end, num_columns, 1, lambda c: self.copy_column(b, panel_tap, c), "last")
 
     def transpose_block(self, columns: list[str], target: str, first: LLVMValue) -> None:
         """Transposes rows [first, first + lanes) of `lanes` columns."""
@@ -132,7 +132,7 @@ class ConstantPackingEmitter(VectorKernelEmitter):
         def copy_row(i: LLVMValue) -> None:
             self.copy_element(self.gep(source, i * size["b_row"]), self.gep(target, i * size["width"]))
 
-        self.loop(self.i64(0), size["k"], 1, copy_row, "element")
+        self.loop_call(self.i64(0), size["k"], 1, copy_row, "element")
 
     def copy_elements(self, b: str, panel_tap: str, num_columns: LLVMValue) -> None:
         """Packs a panel of a B of any strides, element by element."""
@@ -140,7 +140,7 @@ class ConstantPackingEmitter(VectorKernelEmitter):
         def copy_row(i: LLVMValue) -> None:
             source = self.gep(b, i * self.sizes["b_row"])
             target = self.gep(panel_tap, i * self.sizes["width"])
-            self.loop(
+            self.loop_call(
                 self.i64(0),
                 num_columns,
                 1,
@@ -148,7 +148,7 @@ class ConstantPackingEmitter(VectorKernelEmitter):
                 "element",
             )
 
-        self.loop(self.i64(0), self.sizes["k"], 1, copy_row, "row")
+        self.loop_call(self.i64(0), self.sizes["k"], 1, copy_row, "row")
 
     def copy_element(self, source: str, target: str) -> None:
         """Copies one float, as an integer."""

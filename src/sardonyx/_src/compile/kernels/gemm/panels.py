@@ -104,7 +104,7 @@ def pack_tensor(b: TensorView, target: Target, name: str = "") -> tuple[Panels, 
 def packing_module(name: str, target: Target, vectors: int) -> str:
     """The LLVM module of the packing kernel for panels of `vectors` vectors."""
     emitter = PackingEmitter(target, vectors)
-    emitter.loop(emitter.first_unit, emitter.end_unit, 1, emitter.emit_unit, "unit")
+    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, emitter.emit_unit, "unit")
     return emitter.build_module(name)
 
 
@@ -131,9 +131,9 @@ class PackingEmitter(VectorKernelEmitter):
         num_columns = self.min(size["columns"] - column, self.i64(self.width))
         has_dense_rows = size["b_step"].eq(1)
         has_dense_columns = has_dense_rows.eq(0) & size["b_row"].eq(1)
-        self.if_then(has_dense_rows, lambda: self.copy_rows(b, p, num_columns))
-        self.if_then(has_dense_columns, lambda: self.transpose_columns(b, p, num_columns))
-        self.if_then(
+        self.if_then_call(has_dense_rows, lambda: self.copy_rows(b, p, num_columns))
+        self.if_then_call(has_dense_columns, lambda: self.transpose_columns(b, p, num_columns))
+        self.if_then_call(
             (has_dense_rows | has_dense_columns).eq(0), lambda: self.copy_elements(b, p, num_columns)
         )
 
@@ -149,7 +149,7 @@ class PackingEmitter(VectorKernelEmitter):
                 ),
             )
 
-        self.loop(self.i64(0), self.sizes["k"], 1, copy_row, "row")
+        self.loop_call(self.i64(0), self.sizes["k"], 1, copy_row, "row")
 
     def transpose_columns(self, b: str, p: str, num_columns: LLVMValue) -> None:
         """Packs a panel of a B whose columns are contiguous: transposes blocks of [lanes, lanes]."""
@@ -163,7 +163,7 @@ class PackingEmitter(VectorKernelEmitter):
             )
 
         end = num_columns + (self.lanes - 1)
-        self.loop(self.i64(0), end, self.lanes, transpose_group, "column")
+        self.loop_call(self.i64(0), end, self.lanes, transpose_group, "column")
 
     def transpose_block(
         self, columns: list[str], target: str, first: LLVMValue, mask: LLVMValue | None
@@ -176,7 +176,7 @@ class PackingEmitter(VectorKernelEmitter):
                 self.store_vector(row, address)
             else:
                 is_row = first + i < self.sizes["k"]
-                self.if_then(is_row, partial(self.store_vector, row, address))
+                self.if_then_call(is_row, partial(self.store_vector, row, address))
 
     def copy_elements(self, b: str, p: str, num_columns: LLVMValue) -> None:
         """Packs a panel of a B of any strides, element by element."""
@@ -187,9 +187,9 @@ class PackingEmitter(VectorKernelEmitter):
             def copy(c: LLVMValue) -> None:
                 self.copy_element(self.gep(source, c * self.sizes["b_step"]), self.gep(target, c))
 
-            self.loop(self.i64(0), num_columns, 1, copy, "column")
+            self.loop_call(self.i64(0), num_columns, 1, copy, "column")
 
-        self.loop(self.i64(0), self.sizes["k"], 1, copy_row, "row")
+        self.loop_call(self.i64(0), self.sizes["k"], 1, copy_row, "row")
 
     def copy_element(self, source: str, target: str) -> None:
         """Copies one float, as an integer."""

@@ -40,7 +40,7 @@ class RowBlockEmitter(MicrokernelEmitter):
             num_rows = self.select(is_low, rows - 1, self.constant(rows, I64))
             body(RowBlock(i, row, self.min(num_rows, count - row)))
 
-        self.loop(zero, blocks, 1, emit_block, "block")
+        self.loop_call(zero, blocks, 1, emit_block, "block")
 
 
 def rows_per_unit(rows: Known, tile_rows: int, target_rows: int) -> int:

@@ -9,17 +9,17 @@ from collections.abc import Callable
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 
 MASK_REGISTER_LANES = 16  # lanes of targets (AVX-512) with mask registers, where masked accesses cost nothing
 
 
-class VectorKernelEmitter(KernelEmitter):
+class VectorKernelEmitter(KernelBuilder):
     """A kernel emitter for float32 vectors of `lanes` lanes, the register width of the target."""
 
     def __init__(self, target: Target) -> None:
-        super().__init__(target.has_fma)
+        super().__init__(target)
         self.lanes = target.lanes
         self.vector_type = LLVMType("float", target.lanes)
 
@@ -47,7 +47,7 @@ class VectorKernelEmitter(KernelEmitter):
             return self.masked_load(mask, memory)
         slot = self.new_slot("taken", self.vector_type)
         self.store(slot, self.constant(0.0, self.vector_type))
-        self.if_then(mask, lambda: self.store(slot, self.load(memory)))
+        self.if_then_call(mask, lambda: self.store(slot, self.load(memory)))
         return self.load(slot)
 
     def store_vector(self, value: LLVMValue, address: str, mask: LLVMValue | None = None) -> None:
@@ -58,7 +58,7 @@ class VectorKernelEmitter(KernelEmitter):
         elif self.lanes > 1:
             self.masked_store(mask, memory, value)
         else:
-            self.if_then(mask, lambda: self.store(memory, value))
+            self.if_then_call(mask, lambda: self.store(memory, value))
 
     def prefetch(self, address: str) -> None:
         """Prefetches a cache line into L1; the address need not be readable."""
@@ -67,9 +67,9 @@ class VectorKernelEmitter(KernelEmitter):
 
     def loop_vectors(self, count: LLVMValue, body: Callable[[LLVMValue, LLVMValue | None], None]) -> None:
         """Emits a loop over the vectors of a row of `count` floats: body(index, None), and at last body(index, mask)."""
-        end = self.loop(self.i64(0), count, self.lanes, lambda i: body(i, None), "along")
+        end = self.loop_call(self.i64(0), count, self.lanes, lambda i: body(i, None), "along")
         if self.lanes > 1:
-            self.if_then(end < count, lambda: body(end, self.first_lanes(count - end)))
+            self.if_then_call(end < count, lambda: body(end, self.first_lanes(count - end)))
 
     def loop_masked_vectors(
         self, count: LLVMValue, body: Callable[[LLVMValue, LLVMValue | None], None]
@@ -79,7 +79,7 @@ class VectorKernelEmitter(KernelEmitter):
             self.loop_vectors(count, body)
             return
         end = count + (self.lanes - 1)
-        self.loop(self.i64(0), end, self.lanes, lambda i: body(i, self.first_lanes(count - i)), "each")
+        self.loop_call(self.i64(0), end, self.lanes, lambda i: body(i, self.first_lanes(count - i)), "each")
 
     def shuffle(self, a: LLVMValue, b: LLVMValue, indices: list[int]) -> LLVMValue:
         """Selects lanes of two concatenated vectors by their indices."""

@@ -73,7 +73,7 @@ class GlobalPoolingEmitter(PixelReductionEmitter):
         )
         self.load_operands(8)
         self.inverse_count = self.splat(1 / self.pixels.convert("sitofp", "float"), self.lanes)
-        self.loop(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
 
     def emit_unit(self, unit: LLVMValue) -> None:
         self.image, block = self.udivmod(unit, self.blocks)

@@ -114,7 +114,7 @@ class RecurrenceEmitter(RowEmitter):
         self.initial_states, self.y, self.last_states = pointers[:2], pointers[2], pointers[3:]
         self.gate_columns = self.hidden * GATE_COUNTS[cell]
         self.unit_buffers = [self.state_buffers(self.constant(i, I64)) for i in range(UNIT_SEQUENCES)]
-        self.loop(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
 
     def state_buffers(self, index: LLVMValue) -> StateBuffers:
         """The buffers of one of the sequences of a unit."""
@@ -126,19 +126,23 @@ class RecurrenceEmitter(RowEmitter):
         """All sequences of a unit together, or one by one if the unit is not full."""
         first = unit * UNIT_SEQUENCES
         end = first + UNIT_SEQUENCES
-        self.if_then(end <= self.batch, lambda: self.emit_sequences(first, UNIT_SEQUENCES))
+        self.if_then_call(end <= self.batch, lambda: self.emit_sequences(first, UNIT_SEQUENCES))
         remainder = self.select(end <= self.batch, self.batch, first)
-        self.loop(remainder, self.batch, 1, lambda sequence: self.emit_sequences(sequence, 1), "sequence")
+        self.loop_call(
+            remainder, self.batch, 1, lambda sequence: self.emit_sequences(sequence, 1), "sequence"
+        )
 
     def emit_sequences(self, first: LLVMValue, count: int) -> None:
         """All time steps of `count` sequences."""
         end = self.constant(count, I64)
-        self.loop(self.zero, end, 1, lambda i: self.load_states(first + i, self.state_buffers(i)), "begin")
+        self.loop_call(
+            self.zero, end, 1, lambda i: self.load_states(first + i, self.state_buffers(i)), "begin"
+        )
 
         def emit_time_step(time: LLVMValue) -> None:
             if self.cell == "reset_gru":
                 self.multiply_state(self.zero, self.hidden * 2, 0, count)
-                self.loop(
+                self.loop_call(
                     self.zero,
                     end,
                     1,
@@ -148,7 +152,7 @@ class RecurrenceEmitter(RowEmitter):
                 self.multiply_state(self.hidden * 2, self.hidden, 1, count)
             else:
                 self.multiply_state(self.zero, self.gate_columns, 0, count)
-            self.loop(
+            self.loop_call(
                 self.zero,
                 end,
                 1,
@@ -156,8 +160,10 @@ class RecurrenceEmitter(RowEmitter):
                 "move",
             )
 
-        self.loop(self.zero, self.length, 1, emit_time_step, "time")
-        self.loop(self.zero, end, 1, lambda i: self.store_states(first + i, self.state_buffers(i)), "end")
+        self.loop_call(self.zero, self.length, 1, emit_time_step, "time")
+        self.loop_call(
+            self.zero, end, 1, lambda i: self.store_states(first + i, self.state_buffers(i)), "end"
+        )
 
     def load_states(self, sequence: LLVMValue, buffers: StateBuffers) -> None:
         for i in range(self.num_states):
@@ -208,7 +214,7 @@ class RecurrenceEmitter(RowEmitter):
                 for vector, slot in zip(weights, sums, strict=True):
                     self.store(slot, self.fma(h, vector, self.load(slot)))
 
-        self.loop(self.zero, self.hidden, 1, accumulate, "k")
+        self.loop_call(self.zero, self.hidden, 1, accumulate, "k")
         for sequence, sums in zip(buffers, tile, strict=True):
             for v, slot in enumerate(sums):
                 self.store_vector(self.load(slot), sequence.gates, column + v * self.lanes, mask)

@@ -154,7 +154,7 @@ class ColumnArgReduceEmitter(ArgReduceEmitter):
             value = self.load_vector(source, i + k * self.step, mask)
             self.update_best(best, best_index, value, self.broadcast(k), None)
 
-        self.loop(self.zero, self.n, 1, update, "k")
+        self.loop_call(self.zero, self.n, 1, update, "k")
         address, indices = self.gep(target, i, "i64"), self.load(best_index)
         if mask is None:
             self.store(StackSlot(address, self.index_type), indices)

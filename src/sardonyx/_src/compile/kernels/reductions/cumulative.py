@@ -97,4 +97,4 @@ class CumulativeEmitter(RowEmitter):
             self.store_vector(result, y, i + k * self.steps[1], mask)
             self.store(accumulator, after)
 
-        self.loop(self.zero, self.n, 1, scan_entry, "k")
+        self.loop_call(self.zero, self.n, 1, scan_entry, "k")

@@ -105,4 +105,4 @@ class GroupNormEmitter(StatisticsEmitter):
 
             self.loop_vectors(self.pixels, write_vectors)
 
-        self.loop(self.zero, self.channels, 1, normalize_channel, "channel")
+        self.loop_call(self.zero, self.channels, 1, normalize_channel, "channel")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter, emit_max, emit_min
+from sardonyx._src.compile.codegen.emit_expressions import emit_max, emit_min
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
@@ -54,15 +55,15 @@ def min_max_step(x: TensorView, y: TensorView, blocks: Known, block: Known) -> S
 
 def min_max_module(name: str, target: Target) -> str:
     emitter = MinMaxEmitter(target)
-    emitter.loop(emitter.first_unit, emitter.end_unit, 1, emitter.reduce_block, "unit")
+    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, emitter.reduce_block, "unit")
     return emitter.build_module(name)
 
 
-class MinMaxEmitter(KernelEmitter):
+class MinMaxEmitter(KernelBuilder):
     """Emits the reduction of blocks; args: x, y (pairs), elements of x, elements of a block."""
 
     def __init__(self, target: Target) -> None:
-        super().__init__(target.has_fma)
+        super().__init__(target)
         self.lanes = target.lanes
         self.x, self.y = self.pointer_argument(0), self.pointer_argument(1)
         self.count, self.block = self.size_argument(2), self.size_argument(3)
@@ -74,10 +75,10 @@ class MinMaxEmitter(KernelEmitter):
         end = self.select(end < self.count, end, self.count)
         vector_type, scalar_type = LLVMType("float", self.lanes), LLVMType("float")
         vectors = [self.new_pair(vector_type) for _ in range(MIN_MAX_UNROLL)]
-        done = self.loop(first, end, self.lanes * MIN_MAX_UNROLL, lambda i: self.update(i, vectors), "i")
-        done = self.loop(done, end, self.lanes, lambda i: self.update(i, vectors[:1]), "j")
+        done = self.loop_call(first, end, self.lanes * MIN_MAX_UNROLL, lambda i: self.update(i, vectors), "i")
+        done = self.loop_call(done, end, self.lanes, lambda i: self.update(i, vectors[:1]), "j")
         scalar = [self.new_pair(scalar_type)]
-        self.loop(done, end, 1, lambda i: self.update(i, scalar), "k")
+        self.loop_call(done, end, 1, lambda i: self.update(i, scalar), "k")
         for side, (combine, name) in enumerate(((emit_min, "fminimum"), (emit_max, "fmaximum"))):
             total = self.load(scalar[0][side])
             for slots in vectors:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx._src.compile.codegen.builder import Element, LLVMValue
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.dtypes import DataType
 
 ReduceOp = Literal[
@@ -41,9 +41,9 @@ class Reducer:
     """
 
     identity: float
-    combine: Callable[[KernelEmitter, LLVMValue, LLVMValue], LLVMValue]
-    transform: Callable[[KernelEmitter, LLVMValue], LLVMValue] = lambda emitter, x: x
-    finish: Callable[[KernelEmitter, LLVMValue, LLVMValue], LLVMValue] = lambda emitter, x, count: x
+    combine: Callable[[KernelBuilder, LLVMValue, LLVMValue], LLVMValue]
+    transform: Callable[[KernelBuilder, LLVMValue], LLVMValue] = lambda emitter, x: x
+    finish: Callable[[KernelBuilder, LLVMValue, LLVMValue], LLVMValue] = lambda emitter, x, count: x
 
 
 def find_reducer(op: ReduceOp, element: Element) -> Reducer | None:
@@ -68,15 +68,15 @@ def min_max_reducer(op: str, element: Element) -> Reducer:
     return Reducer(identity, lambda emitter, a, b: emitter.call_intrinsic(intrinsic, a, b))
 
 
-def add(emitter: KernelEmitter, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+def add(emitter: KernelBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
     return a + b
 
 
-def square(emitter: KernelEmitter, x: LLVMValue) -> LLVMValue:
+def square(emitter: KernelBuilder, x: LLVMValue) -> LLVMValue:
     return x * x
 
 
-def emit_exp(emitter: KernelEmitter, x: LLVMValue) -> LLVMValue:
+def emit_exp(emitter: KernelBuilder, x: LLVMValue) -> LLVMValue:
     """exp(x), flushed to 0 below EXP_UNDERFLOW.
 
     Such lanes are replaced before the call of `exp` too: subnormal results cost about a hundred cycles.
@@ -88,7 +88,7 @@ def emit_exp(emitter: KernelEmitter, x: LLVMValue) -> LLVMValue:
     )
 
 
-def emit_log(emitter: KernelEmitter, x: LLVMValue, count: LLVMValue) -> LLVMValue:
+def emit_log(emitter: KernelBuilder, x: LLVMValue, count: LLVMValue) -> LLVMValue:
     return emitter.emit_operation("log", x)
 
 

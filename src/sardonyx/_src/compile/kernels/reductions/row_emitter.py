@@ -48,7 +48,7 @@ class RowEmitter(StridedLoopEmitter):
     """Emits a kernel over rows of one element type, in vectors of `lanes` elements."""
 
     def __init__(self, target: Target, element: Element = "float") -> None:
-        super().__init__(target.has_fma)
+        super().__init__(target)
         self.element: Element = element
         self.lanes = max(target.lanes // (2 if element in ("double", "i64") else 1), 1)
         self.scalar_type, self.vector_type = LLVMType(element), LLVMType(element, self.lanes)
@@ -78,11 +78,11 @@ class RowEmitter(StridedLoopEmitter):
         for vectors in sorted({unroll, min(unroll, ROW_UNROLL), 1}, reverse=True):
             done = self.loop_full_vectors(done, n, vectors, body)
         if self.lanes > 1:
-            self.if_then(done < n, lambda: body(done, 1, self.prefix_mask(n - done, self.lanes)))
+            self.if_then_call(done < n, lambda: body(done, 1, self.prefix_mask(n - done, self.lanes)))
 
     def loop_full_vectors(self, first: LLVMValue, n: LLVMValue, vectors: int, body: VectorBody) -> LLVMValue:
         """Runs the body without masks while all vectors of an iteration fit; returns the first element left out."""
-        return self.loop(first, n, vectors * self.lanes, lambda i: body(i, vectors, None), "at")
+        return self.loop_call(first, n, vectors * self.lanes, lambda i: body(i, vectors, None), "at")
 
     # --- memory ------------------------------------------------------------------------------
 

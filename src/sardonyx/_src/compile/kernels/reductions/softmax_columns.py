@@ -80,8 +80,8 @@ class ColumnSoftmaxEmitter(RowEmitter):
                     self.store_vector(value, y, y_index, mask)
                 self.store(total, self.load(total) + value)
 
-        self.loop(self.zero, self.n, 1, accumulate_max, "k")
-        self.loop(self.zero, self.n, 1, accumulate_sum, "k")
+        self.loop_call(self.zero, self.n, 1, accumulate_max, "k")
+        self.loop_call(self.zero, self.n, 1, accumulate_sum, "k")
         totals = [self.load(total) for total in sums]
         factors = [self.emit_operation("log", total) if self.log else 1 / total for total in totals]
 
@@ -94,4 +94,4 @@ class ColumnSoftmaxEmitter(RowEmitter):
                     value = self.load_vector(y, y_index, mask) * factor
                 self.store_vector(value, y, y_index, mask)
 
-        self.loop(self.zero, self.n, 1, write_result, "k")
+        self.loop_call(self.zero, self.n, 1, write_result, "k")

@@ -83,9 +83,9 @@ class TopKEmitter(RowEmitter):
             self.build_heap(x)
             self.scan_row(x)
             self.sort_heap()
-            self.loop(self.zero, self.k, 1, lambda i: self.write_result(x, values, indices, i), "give")
+            self.loop_call(self.zero, self.k, 1, lambda i: self.write_result(x, values, indices, i), "give")
 
-        self.if_then(self.k > 0, select_best)
+        self.if_then_call(self.k > 0, select_best)
 
     # --- keys --------------------------------------------------------------------------------
 
@@ -119,19 +119,21 @@ class TopKEmitter(RowEmitter):
 
     def build_heap(self, x: str) -> None:
         """Builds a heap of the first k elements, bottom up."""
-        self.loop(self.zero, self.k, 1, lambda i: self.store(self.heap_slot(i), self.load_key(x, i)), "fill")
+        self.loop_call(
+            self.zero, self.k, 1, lambda i: self.store(self.heap_slot(i), self.load_key(x, i)), "fill"
+        )
         half = self.k >> 1
 
         def heapify(i: LLVMValue) -> None:
             entry = half - 1 - i
             self.sift_down(entry, self.k, self.load(self.heap_slot(entry)))
 
-        self.loop(self.zero, half, 1, heapify, "heap")
+        self.loop_call(self.zero, half, 1, heapify, "heap")
 
     def scan_row(self, x: str) -> None:
         """Offers the other elements to the heap, a vector at a time if the row is contiguous."""
         if not self.is_contiguous or self.lanes == 1:
-            self.loop(self.k, self.n, 1, lambda i: self.offer(x, i), "one")
+            self.loop_call(self.k, self.n, 1, lambda i: self.offer(x, i), "one")
             return
 
         def scan_vector(i: LLVMValue) -> None:
@@ -140,19 +142,19 @@ class TopKEmitter(RowEmitter):
             has_better = self.call_intrinsic(
                 "vector.reduce.or", ranks > self.splat(worst, self.lanes), result_type=LLVMType("i1")
             )
-            self.if_then(has_better, lambda: self.offer_lanes(x, i))
+            self.if_then_call(has_better, lambda: self.offer_lanes(x, i))
 
-        done = self.loop(self.k, self.n, self.lanes, scan_vector, "block")
-        self.loop(done, self.n, 1, lambda i: self.offer(x, i), "one")
+        done = self.loop_call(self.k, self.n, self.lanes, scan_vector, "block")
+        self.loop_call(done, self.n, 1, lambda i: self.offer(x, i), "one")
 
     def offer_lanes(self, x: str, first: LLVMValue) -> None:
-        self.loop(first, first + self.lanes, 1, lambda i: self.offer(x, i), "lane")
+        self.loop_call(first, first + self.lanes, 1, lambda i: self.offer(x, i), "lane")
 
     def offer(self, x: str, i: LLVMValue) -> None:
         """Replaces the root by element i if that is better."""
         key = self.load_key(x, i)
         root = self.load(self.heap_slot(self.zero))
-        self.if_then(key > root, lambda: self.sift_down(self.zero, self.k, key))
+        self.if_then_call(key > root, lambda: self.sift_down(self.zero, self.k, key))
 
     def sort_heap(self) -> None:
         """Heapsort: moves the root, the worst key, to the end of the heap, which becomes shorter by one."""
@@ -163,7 +165,7 @@ class TopKEmitter(RowEmitter):
             self.sift_down(self.zero, end, key)
             self.store(self.heap_slot(end), worst)
 
-        self.loop(self.zero, self.k - 1, 1, extract_worst, "sort")
+        self.loop_call(self.zero, self.k - 1, 1, extract_worst, "sort")
 
     def sift_down(self, start: LLVMValue, count: LLVMValue, key: LLVMValue) -> None:
         """Inserts a key at a vacant entry of a heap of `count` keys, moving it down below worse children."""

@@ -14,7 +14,7 @@ from typing import Literal
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -78,18 +78,18 @@ def tap_table_step(
     return Step(kernel, args, ceil_div(axis.out, TABLE_UNIT_ELEMENTS), (), tables, flops=axis.out * 30)
 
 
-class TapTableEmitter(KernelEmitter):
+class TapTableEmitter(KernelBuilder):
     """Emits the computation of a tap table; args: indices, weights if linear, size, out, the bits of the float32 scale."""
 
     def __init__(self, target: Target, variant: TapTableVariant) -> None:
-        super().__init__(target.has_fma)
+        super().__init__(target)
         self.variant = variant
         num_tables = 1 if variant.nearest_mode else 2
         self.tables = [self.pointer_argument(i) for i in range(num_tables)]
         self.size, self.out, scale_bits = (self.size_argument(num_tables + i) for i in range(3))
         self.scale = scale_bits.convert("trunc", "i32").bitcast()
         self.interpolates = self.constant(0, I64) if variant.nearest_mode else self.emit_interpolates()
-        self.loop(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
 
     def emit_interpolates(self) -> LLVMValue:
         """Whether any output element has a second tap of nonzero weight: an i64, 0 or 1."""
@@ -102,13 +102,13 @@ class TapTableEmitter(KernelEmitter):
             has_weight = self.linear_weight(position, second).ne(0)
             self.store(result, self.load(result) | has_weight.convert("zext", "i64"))
 
-        self.loop(self.constant(0, I64), self.out, 1, check_element, "look")
+        self.loop_call(self.constant(0, I64), self.out, 1, check_element, "look")
         return self.load(result)
 
     def emit_unit(self, unit: LLVMValue) -> None:
         first = unit * TABLE_UNIT_ELEMENTS
         end = self.select(first + TABLE_UNIT_ELEMENTS < self.out, first + TABLE_UNIT_ELEMENTS, self.out)
-        self.loop(first, end, 1, self.emit_element, "out")
+        self.loop_call(first, end, 1, self.emit_element, "out")
 
     def emit_element(self, i: LLVMValue) -> None:
         """The taps of an output element."""

@@ -155,7 +155,7 @@ class ResizeEmitter(ChannelsLastEmitter):
         tables = [self.pointer_argument(9 + i) for i in range(4 if interpolates else 2)]
         self.index_tables, self.weight_tables = tables[:2], tables[2:]
         self.load_operands(9 + len(tables))
-        self.loop(self.first_unit, self.end_unit, 1, self.emit_row, "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_row, "unit")
 
     def emit_row(self, unit: LLVMValue) -> None:
         """One output row; its input rows and their weights are loaded once."""
@@ -165,7 +165,7 @@ class ResizeEmitter(ChannelsLastEmitter):
             first_pixel = (image * self.height + index) * self.width
             input_rows.append(self.gep(self.x, first_pixel * self.x_pixel_stride))
         row_weights = self.load_weights(0, out_row)
-        self.loop(
+        self.loop_call(
             self.zero,
             self.out_width,
             1,

@@ -66,12 +66,12 @@ class UpsampleEmitter(ChannelsLastEmitter):
             self.factor_width,
         ) = (self.size_argument(i) for i in range(2, 8))
         self.load_operands(8)
-        self.loop(self.first_unit, self.end_unit, 1, self.emit_row, "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_row, "unit")
 
     def emit_row(self, out_row: LLVMValue) -> None:
         """An output row; rows are numbered across images, which works since each image has Ho = H * factor_height rows."""
         source = self.sdiv(out_row, self.factor_height) * self.width
-        self.loop(
+        self.loop_call(
             self.zero, self.width, 1, lambda p: self.emit_pixel(out_row * self.width + p, source + p), "pixel"
         )
 
@@ -87,6 +87,6 @@ class UpsampleEmitter(ChannelsLastEmitter):
                 value = self.apply_epilogue(x, pixel, channel, mask)
                 self.store_vector(value, self.gep(self.y, pixel * self.y_pixel_stride + channel), mask)
 
-            self.loop(self.zero, self.factor_width, 1, store_copy, "again")
+            self.loop_call(self.zero, self.factor_width, 1, store_copy, "again")
 
         self.loop_channels(self.zero, self.channels, emit_vector)

@@ -19,7 +19,7 @@ class InputTransformEmitter(WinogradEmitter):
 
     def emit_tile_units(self) -> None:
         """Emits a kernel whose units of work are tiles; it writes `transformed_input`."""
-        self.loop(self.first_unit, self.end_unit, 1, self.emit_tile_unit, "tile")
+        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_tile_unit, "tile")
 
     def emit_tile_unit(self, tile: LLVMValue) -> None:
         size = self.sizes
@@ -37,7 +37,7 @@ class InputTransformEmitter(WinogradEmitter):
             channel = self.min(channel, channels - lanes)  # the last vector overlaps the one before
             self.transform_vector(channel, self.gep(values, channel))
 
-        self.loop(self.zero, channels + (lanes - 1), lanes, transform_channels, "channel")
+        self.loop_call(self.zero, channels + (lanes - 1), lanes, transform_channels, "channel")
 
     def store_input_addresses(self, origin: TileOrigin) -> None:
         """Stores the addresses of a tile's pixels in the table; padding is the pixel of zeros."""

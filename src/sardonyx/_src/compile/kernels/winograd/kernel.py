@@ -14,7 +14,7 @@ def fused_kernel(variant: WinogradVariant, epilogue: Epilogue) -> Kernel:
     """Input transform, products and output transform; a unit of work is a group of tiles."""
 
     def source(name: str, target: Target) -> str:
-        emitter = OutputTransformEmitter(variant, epilogue, target.has_fma)
+        emitter = OutputTransformEmitter(variant, epilogue, target)
         emitter.emit_fused_units()
         return emitter.build_module(name)
 
@@ -25,7 +25,7 @@ def input_transform_kernel(variant: WinogradVariant) -> Kernel:
     """The input transform; a unit of work is a tile."""
 
     def source(name: str, target: Target) -> str:
-        emitter = InputTransformEmitter(variant, Epilogue(), target.has_fma)
+        emitter = InputTransformEmitter(variant, Epilogue(), target)
         emitter.emit_tile_units()
         return emitter.build_module(name)
 
@@ -36,7 +36,7 @@ def product_kernel(variant: WinogradVariant, epilogue: Epilogue) -> Kernel:
     """Products and output transform; a unit of work is a group of tiles by a panel of the weights."""
 
     def source(name: str, target: Target) -> str:
-        emitter = OutputTransformEmitter(variant, epilogue, target.has_fma)
+        emitter = OutputTransformEmitter(variant, epilogue, target)
         emitter.emit_product_units()
         return emitter.build_module(name)
 

@@ -14,6 +14,7 @@ from functools import partial
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.expressions import Local
+from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.winograd.input_transform import InputTransformEmitter
@@ -36,8 +37,8 @@ class OutputTransformEmitter(InputTransformEmitter):
     matrices: address and row stride of the output and of each matrix operand of the epilogue.
     """
 
-    def __init__(self, variant: WinogradVariant, epilogue: Epilogue, has_fma: bool) -> None:
-        super().__init__(variant, epilogue, has_fma)
+    def __init__(self, variant: WinogradVariant, epilogue: Epilogue, target: Target) -> None:
+        super().__init__(variant, epilogue, target)
         self.has_partial_vector = variant.has_partial_vector and variant.tile.lanes > 1
         index = 3 + len(WINOGRAD_SIZES)
         self.weights, self.bias = self.pointer_argument(index), self.pointer_argument(index + 1)
@@ -61,11 +62,11 @@ class OutputTransformEmitter(InputTransformEmitter):
             def transform_row(row: LLVMValue) -> None:
                 self.transform_tile(first + row, self.gep(values, row * self.sizes["channels"]))
 
-            self.loop(self.zero, count, 1, transform_row, "tile")
+            self.loop_call(self.zero, count, 1, transform_row, "tile")
             panels = self.sizes["panels"]
-            self.loop(self.zero, panels, 1, lambda p: self.emit_panel(first, count, p, values), "panel")
+            self.loop_call(self.zero, panels, 1, lambda p: self.emit_panel(first, count, p, values), "panel")
 
-        self.loop(self.first_unit, self.end_unit, 1, emit_group, "group")
+        self.loop_call(self.first_unit, self.end_unit, 1, emit_group, "group")
 
     def emit_product_units(self) -> None:
         """Emits a kernel whose units of work are groups of tiles by a panel of the weights.
@@ -89,7 +90,7 @@ class OutputTransformEmitter(InputTransformEmitter):
             )
             self.emit_panel(first, count, panel, values)
 
-        self.loop(self.first_unit, self.end_unit, 1, emit_unit, "unit")
+        self.loop_call(self.first_unit, self.end_unit, 1, emit_unit, "unit")
 
     def group_bounds(self, group: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
         """The first tile of a group, and its number of tiles."""
@@ -99,7 +100,9 @@ class OutputTransformEmitter(InputTransformEmitter):
     def emit_panel(self, first: LLVMValue, count: LLVMValue, panel: LLVMValue, values: str) -> None:
         """Computes the output of a group of tiles in the columns of a panel."""
         self.emit_products(count, panel, values)
-        self.loop(self.zero, count, 1, lambda row: self.store_output_tile(first + row, row, panel), "tile")
+        self.loop_call(
+            self.zero, count, 1, lambda row: self.store_output_tile(first + row, row, panel), "tile"
+        )
 
     # --- products ----------------------------------------------------------------------------
 
@@ -127,9 +130,9 @@ class OutputTransformEmitter(InputTransformEmitter):
 
                 self.dispatch_height(count - row, body)
 
-            self.loop(self.zero, count + (self.tile.rows - 1), self.tile.rows, multiply_block, "block")
+            self.loop_call(self.zero, count + (self.tile.rows - 1), self.tile.rows, multiply_block, "block")
 
-        self.loop(self.zero, self.constant(self.transforms.num_points, I64), 1, multiply_point, "point")
+        self.loop_call(self.zero, self.constant(self.transforms.num_points, I64), 1, multiply_point, "point")
 
     def dispatch_height(self, rows_left: LLVMValue, body: Callable[[int], None]) -> None:
         """Emits the body for a third, two thirds and all of a register tile's rows; branches to the least that suffices."""
@@ -137,7 +140,7 @@ class OutputTransformEmitter(InputTransformEmitter):
         covered = 0
         for rows in sorted({-(-max_rows // 3), -(-max_rows * 2 // 3), max_rows}):
             fits = rows_left > covered if rows == max_rows else (rows_left > covered) & (rows_left <= rows)
-            self.if_then(fits, partial(body, rows))
+            self.if_then_call(fits, partial(body, rows))
             covered = rows
 
     # --- output transform --------------------------------------------------------------------
@@ -151,13 +154,15 @@ class OutputTransformEmitter(InputTransformEmitter):
         def store_columns(column: LLVMValue) -> None:
             num_left = self.sizes["features"] - (first + column)
             is_full = num_left >= self.tile.lanes
-            self.if_then(is_full, lambda: self.store_output_vector(start, column, first, None))
+            self.if_then_call(is_full, lambda: self.store_output_vector(start, column, first, None))
             if self.has_partial_vector:
                 is_partial = (num_left > 0) & (num_left < self.tile.lanes)
                 mask = self.column_mask(first + column, self.sizes["features"])
-                self.if_then(is_partial, lambda: self.store_output_vector(start, column, first, mask))
+                self.if_then_call(is_partial, lambda: self.store_output_vector(start, column, first, mask))
 
-        self.loop(self.zero, self.constant(self.tile.width, I64), self.tile.lanes, store_columns, "vector")
+        self.loop_call(
+            self.zero, self.constant(self.tile.width, I64), self.tile.lanes, store_columns, "vector"
+        )
 
     def store_output_addresses(self, origin: TileOrigin, column: LLVMValue) -> None:
         """Stores the addresses of a tile's pixels, in the output and in the epilogue's matrices, in the table.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.gemm.microkernel import MicrokernelEmitter
@@ -84,8 +85,8 @@ class WinogradEmitter(MicrokernelEmitter):
     Scratch: the address table of ADDRESS_TABLE_FLOATS, then what subclasses add.
     """
 
-    def __init__(self, variant: WinogradVariant, epilogue: Epilogue, has_fma: bool) -> None:
-        super().__init__(variant.tile, epilogue, has_fma)
+    def __init__(self, variant: WinogradVariant, epilogue: Epilogue, target: Target) -> None:
+        super().__init__(variant.tile, epilogue, target)
         self.transforms = variant.transforms
         self.channel_vector = LLVMType("float", variant.channel_lanes)
         self.x, self.zeros, self.transformed_input = (self.pointer_argument(i) for i in range(3))

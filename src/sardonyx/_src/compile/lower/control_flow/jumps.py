@@ -14,7 +14,7 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.emit_expressions import KernelEmitter
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.executor.status import (
     EXCEEDED_COUNT,
@@ -95,7 +95,7 @@ def loop_source(name: str, target: Target, variant: tuple[bool, bool, bool]) -> 
     """args: counter, flag, status, trip count, number of nodes, is start, is scan, must iterate, buffer capacity, and the
     condition if there is one.  variant: whether the trip count is a tensor, there is a condition, and a capacity."""
     has_trip_tensor, has_condition, has_capacity = variant
-    emitter = ControlFlowEmitter(target.has_fma)
+    emitter = ControlFlowEmitter(target)
     counter, flag = emitter.pointer_argument(0), emitter.pointer_argument(1)
     trip_count = (
         emitter.load_at(emitter.pointer_argument(3), 0) if has_trip_tensor else emitter.size_argument(3)
@@ -121,7 +121,7 @@ def loop_source(name: str, target: Target, variant: tuple[bool, bool, bool]) -> 
         emitter.select(is_scan, SCAN_LIMIT, emitter.constant(LOOP_LIMIT, iteration.type)),
         count,
     )
-    emitter.if_then(
+    emitter.if_then_call(
         emitter.size_argument(7).ne(0) & condition.eq(0),
         lambda: emitter.store_at(emitter.status, FAULT, iteration * 0 + 1),
     )
@@ -141,7 +141,7 @@ def branch_step(
 
 def branch_source(name: str, target: Target) -> str:
     """args: flag, status, condition, numbers of nodes of the then branch and of the else branch."""
-    emitter = ControlFlowEmitter(target.has_fma, status=1)
+    emitter = ControlFlowEmitter(target, status=1)
     takes_then = emitter.load_bool(2)
     emitter.store_at(emitter.pointer_argument(0), 0, takes_then.eq(0).convert("zext", "i64"))
     emitter.count_nodes(emitter.select(takes_then, emitter.size_argument(3), emitter.size_argument(4)))
@@ -153,12 +153,12 @@ def jump_step(true_flag: TensorView, distance: int) -> Step:
     return Step(EMPTY_KERNEL, (), 0, (true_flag,), (), jump=Jump(true_flag, distance))
 
 
-class ControlFlowEmitter(KernelEmitter):
+class ControlFlowEmitter(KernelBuilder):
     """Emitter of kernels that read and write the status block (`executor.status`)."""
 
-    def __init__(self, has_fma: bool, status: int = 2) -> None:
+    def __init__(self, target: Target, status: int = 2) -> None:
         """status: the index of the argument that is the status block."""
-        super().__init__(has_fma)
+        super().__init__(target)
         self.status = self.pointer_argument(status)
 
     def slot(self, base: str, index: int) -> StackSlot:
@@ -191,11 +191,11 @@ class ControlFlowEmitter(KernelEmitter):
             self.store_at(self.status, EXCEEDED_LIMIT, limit)
             self.store_at(self.status, EXCEEDED_COUNT, count)
 
-        self.if_then(condition & self.load_at(self.status, FAULT).eq(0), record)
+        self.if_then_call(condition & self.load_at(self.status, FAULT).eq(0), record)
 
 
 def empty_source(name: str, target: Target) -> str:
-    return KernelEmitter(target.has_fma).build_module(name)
+    return KernelBuilder(target).build_module(name)
 
 
 BRANCH_KERNEL = Kernel("branch", branch_source)

@@ -1,0 +1,70 @@
+"""Builder of a kernel: a native function `void name(ptr args, i64 first, i64 last, ptr scratch)`.
+
+args: i64 slots, each an address or a size (`parameters.py`).  A call executes the units of work in [first, last).
+scratch: memory of the calling thread.
+
+A kernel is a function that receives a builder and reads from top to bottom:
+
+    def emit_scale(b: KernelBuilder) -> None:
+        x, y, n = b.pointer("x"), b.pointer("y"), b.integer("n")
+        with b.loop(b.first_unit, b.end_unit) as row:
+            ...
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.emit_expressions import ExpressionEmitter
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+
+
+class KernelBuilder(ExpressionEmitter):
+    """Builds a kernel for a target.
+
+    parameters: the names of its argument slots.
+    """
+
+    scratch = "%scratch"
+
+    def __init__(self, target: Target, parameters: Parameters | None = None) -> None:
+        super().__init__(target.has_fma)
+        self.target = target
+        self.parameters = parameters or Parameters()
+
+    @property
+    def first_unit(self) -> LLVMValue:
+        return LLVMValue(self, I64, "%first")
+
+    @property
+    def end_unit(self) -> LLVMValue:
+        return LLVMValue(self, I64, "%last")
+
+    def pointer(self, name: str) -> str:
+        """Loads a parameter that is an address; returns the name of the pointer."""
+        return self.pointer_argument(self.parameters.index(name))
+
+    def integer(self, name: str) -> LLVMValue:
+        """Loads a parameter that is an i64."""
+        return self.size_argument(self.parameters.index(name))
+
+    def float32(self, name: str) -> LLVMValue:
+        """Loads a parameter that holds the bits of a float32 (`float32_bits`)."""
+        address = self.gep("%args", self.constant(self.parameters.index(name), I64), "i64")
+        return self.emit(LLVMType("float"), f"load float, ptr {address}, align 8")
+
+    def pointer_argument(self, index: int) -> str:
+        """Loads the argument with this index, an address; returns the name of the pointer."""
+        return self.load_pointer(self.gep("%args", self.constant(index, I64), "ptr"))
+
+    def size_argument(self, index: int) -> LLVMValue:
+        """Loads the argument with this index, an i64."""
+        return self.emit(I64, f"load i64, ptr {self.gep('%args', self.constant(index, I64), 'i64')}")
+
+    def build_module(self, name: str) -> str:
+        """The text of the whole module, once all instructions are emitted."""
+        head = f"define void @{name}(ptr %args, i64 %first, i64 %last, ptr %scratch) nounwind {{"
+        self.definitions.declare(*self.declarations)
+        function = "\n".join((head, "entry:", *self.allocas, *self.lines, " ret void", "}"))
+        return "\n".join((self.definitions.text(), function))

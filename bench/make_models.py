@@ -10,7 +10,8 @@ import numpy as np
 import sardonyx as sx
 from measure import BUILD, FOLDER
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
 
 sys.path.append(str(FOLDER.parent / "tests"))
 from infer.encoder import Encoder  # shared with the tests

@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 from sardonyx._src.compile.llvm import compiler
 from sardonyx._src.compile.llvm.compile_workers import WorkerPool
@@ -49,7 +50,7 @@ def measure(start: Callable[[], None]) -> dict[str, float]:
 def main() -> None:
     results = {"own": measure(start_own_worker)}
     for method in ("spawn", "forkserver"):
-        results[method] = measure(lambda method=method: start_executor(method))  # type: ignore[misc]
+        results[method] = measure(partial(start_executor, method))
     print(json.dumps({"milliseconds": results, "rounds": ROUNDS}))
 
 

@@ -18,7 +18,8 @@ from sardonyx._src.errors import ConversionError
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
 from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 from sardonyx._src.ir.verify import verify

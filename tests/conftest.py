@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
+from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,19 +60,48 @@ settings.load_profile("sardonyx")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        path = item.path.relative_to(TESTS).as_posix()
-        for mark, beginnings in MARKS.items():
-            if path.startswith(beginnings):
-                item.add_marker(mark)
+        for mark in marks_of(item.path):
+            item.add_marker(mark)
+
+
+@cache
+def marks_of(path: Path) -> tuple[str, ...]:
+    """The marks of a test file."""
+    name = path.relative_to(TESTS).as_posix()
+    return tuple(mark for mark, beginnings in MARKS.items() if name.startswith(beginnings))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without garbage collection, and exclude what that leaves in memory from it.
+
+    A pass over tens of thousands of tests and the modules takes longer than most tests, some of which collect garbage
+    several times.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Use a separate cache folder for the run, unless `SARDONYX_CACHE` names one.
+    """Use a separate cache folder for the run, unless `SARDONYX_CACHE` names one, and one for bytecode if none is written.
 
-    The workers of the run and the processes that tests start share it.  Programs in the user's folder may be those of
-    other sources of the operators.
+    The workers of the run and the processes that tests start share them.  Programs in the user's folder may be those of
+    other sources of the operators.  Without bytecode, each process would compile the modules that it imports.
     """
     if "SARDONYX_CACHE" not in os.environ:
-        folder = tempfile.TemporaryDirectory(prefix="sardonyx-tests-", ignore_cleanup_errors=True)
-        os.environ["SARDONYX_CACHE"] = folder.name
-        config.add_cleanup(folder.cleanup)
+        os.environ["SARDONYX_CACHE"] = make_run_folder(config)
+    if os.environ.get("PYTHONDONTWRITEBYTECODE") and "PYTHONPYCACHEPREFIX" not in os.environ:
+        os.environ["PYTHONPYCACHEPREFIX"] = make_run_folder(config)
+        del os.environ["PYTHONDONTWRITEBYTECODE"]
+
+
+def make_run_folder(config: pytest.Config) -> str:
+    """A temporary folder that is removed at the end of the run."""
+    folder = tempfile.TemporaryDirectory(prefix="sardonyx-tests-", ignore_cleanup_errors=True)
+    config.add_cleanup(folder.cleanup)
+    return folder.name

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 import sardonyx._src
 from sardonyx._src import schema
+from source_facts import facts_of
 
 ORDER = (
     "errors suggestions docpages dtypes ir schema proto io ops infer interp convert grad check rewrite tools "
@@ -19,7 +19,6 @@ NOT_AT_RUN_TIME = {"onnx", "google", "torch", "onnxruntime"}
 # Where operators have names: their own files, and modules that are each about a pattern, a lowering, a rule or a verb.
 NAMED_OPERATORS = ("ops/", "rewrite/passes/", "compile/lower/operators/", "check/rules/", "cli/")
 IR_OPERATORS = {"Constant", "Identity"}  # a literal and a copy: part of the graph representation
-NODE_BUILDERS = {"Node", "make", "emit_node", "with_axes"}  # called with the operator of a new node
 FILES_THAT_NAME_OPERATORS = {
     "compile/kernels/elementwise/operators.py": "the table of native elementwise operators, one line each",
     "compile/layouts/concat_elision.py": "elides one operator, Concat",
@@ -32,21 +31,6 @@ FILES_THAT_NAME_OPERATORS = {
     "runtime/native_subgraphs.py": "runs the bodies of one operator, Loop",
     "tools/set_dims/reshape_rule.py": "looks for the constant parts of a shape in a Concat",
 }
-
-
-def imports(path: Path) -> Iterator[str]:
-    """The dotted names that a file imports, at any depth."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        yield from imported_names(node)
-
-
-def imported_names(node: ast.AST) -> Iterator[str]:
-    """The dotted names that a statement imports."""
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom) and node.module:
-        assert node.level == 0, f"line {node.lineno}: relative import of {node.module}"
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def room_of(path: Path) -> str:
@@ -64,8 +48,9 @@ def test_every_folder_is_a_room_of_the_order() -> None:
 def test_rooms_import_only_leftwards() -> None:
     for path in sources():
         room = room_of(path)
-        for name in imports(path):
+        for name in facts_of(path).imports:
             parts = name.split(".")
+            assert parts[0], f"{path}: relative import of {name}"
             if parts[0] != "sardonyx":
                 continue
             assert parts[1] == "_src", (
@@ -83,13 +68,15 @@ def test_rooms_import_only_leftwards() -> None:
 
 def test_no_other_implementation_is_imported() -> None:
     for path in sources():
-        for name in imports(path):
+        for name in facts_of(path).imports:
             assert name.split(".")[0] not in NOT_AT_RUN_TIME, f"{path} imports {name}"
 
 
 def test_only_one_file_knows_llvmlite() -> None:
     users = {
-        p.relative_to(SRC).as_posix() for p in sources() if any(n.startswith("llvmlite") for n in imports(p))
+        path.relative_to(SRC).as_posix()
+        for path in sources()
+        if any(name.startswith("llvmlite") for name in facts_of(path).imports)
     }
     assert users <= {"compile/llvm/compiler.py"}
 
@@ -105,7 +92,7 @@ def module_graph() -> dict[str, set[str]]:
     files = {".".join(p.relative_to(SRC).with_suffix("").parts): p for p in SRC.rglob("*.py")}
     modules = {name.removesuffix(".__init__"): p for name, p in files.items() if name != "__init__"}
     return {
-        name: {resolve_module(n, modules) for n in run_time_imports(p)} - {name, ""}
+        name: {resolve_module(n, modules) for n in facts_of(p).run_time_imports} - {name, ""}
         for name, p in modules.items()
     }
 
@@ -116,18 +103,6 @@ def resolve_module(name: str, modules: Container[str]) -> str:
     if inner == name:
         return ""
     return inner if inner in modules else inner.rpartition(".")[0]
-
-
-def run_time_imports(path: Path) -> Iterator[str]:
-    """The dotted names that a file imports, without those that only type checkers see."""
-    pending: list[ast.AST] = [ast.parse(path.read_text())]
-    while pending:
-        node = pending.pop()
-        yield from imported_names(node)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            pending.extend(node.orelse)
-        else:
-            pending.extend(ast.iter_child_nodes(node))
 
 
 def import_cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
@@ -167,29 +142,7 @@ def test_operator_names_stay_in_ops() -> None:
         name
         for name, path in files.items()
         if not name.startswith(NAMED_OPERATORS)
-        and any(set(text.split()) <= names for text in string_literals(path) if text.strip())
+        and any(set(text.split()) <= names for text in facts_of(path).literals if text.strip())
     }
     assert naming - FILES_THAT_NAME_OPERATORS.keys() == set(), "declare a trait of the operators instead"
     assert FILES_THAT_NAME_OPERATORS.keys() - naming == set(), "remove the exception"
-
-
-def string_literals(path: Path) -> Iterator[str]:
-    """The string literals of a file, without docstrings and the operators of nodes that it builds."""
-    pending: list[ast.AST] = [ast.parse(path.read_text())]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-        children = list(ast.iter_child_nodes(node))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            continue
-        if isinstance(node, ast.Call) and called_name(node.func) in NODE_BUILDERS and node.args:
-            children.remove(node.args[0])
-        pending += children
-
-
-def called_name(function: ast.expr) -> str:
-    """The last part of the name of a called function or method."""
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""

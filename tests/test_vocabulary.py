@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import sardonyx._src
+from source_facts import facts_of
 
 SRC = Path(sardonyx._src.__path__[0])
 ROOT = SRC.parents[2]
@@ -55,26 +54,12 @@ RETIRED_PHRASES = {
 HOMES_OF_THE_LIST = {Path(__file__), ROOT / "docs/glossary.md"}
 
 
-def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Every name that a module binds: definitions, parameters, variables and attributes."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.ClassDef() | ast.FunctionDef():
-                yield node.name, node.lineno
-            case ast.arg():
-                yield node.arg, node.lineno
-            case ast.Name(ctx=ast.Store()):
-                yield node.id, node.lineno
-            case ast.Attribute(ctx=ast.Store()):
-                yield node.attr, node.lineno
-
-
 @pytest.mark.parametrize("paths", [SOURCES, OTHER_CODE], ids=["sources", "other code"])
 def test_no_retired_name_is_bound(paths: list[Path]) -> None:
     bound = [
         f"{path.relative_to(ROOT)}:{line} {name}"
         for path in paths
-        for name, line in bound_names(ast.parse(path.read_text()))
+        for name, line in facts_of(path).bound_names
         if name in RETIRED_NAMES
     ]
     assert not bound, "\n".join(bound)
@@ -82,10 +67,11 @@ def test_no_retired_name_is_bound(paths: list[Path]) -> None:
 
 def test_no_retired_phrase_is_used() -> None:
     any_phrase = re.compile("|".join(RETIRED_PHRASES))
+    candidate = re.compile("|".join(p.removeprefix(r"\b") for p in RETIRED_PHRASES))  # five times as fast
     occurrences = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()} (use: {replacement(line)})"
         for path in (*SOURCES, *OTHER_CODE, *DOCUMENTS)
-        if path not in HOMES_OF_THE_LIST and any_phrase.search(text := path.read_text())
+        if path not in HOMES_OF_THE_LIST and candidate.search(text := path.read_text())
         for number, line in enumerate(text.splitlines(), 1)
         if any_phrase.search(line)
     ]
@@ -100,9 +86,8 @@ def replacement(line: str) -> str:
 def test_one_class_name_is_one_class() -> None:
     homes: dict[str, list[str]] = defaultdict(list)
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef):
-                homes[node.name].append(str(path.relative_to(SRC.parent)))
+        for name in facts_of(path).classes:
+            homes[name].append(str(path.relative_to(SRC.parent)))
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
 
 

@@ -41,7 +41,7 @@ def main(count: int, first: int, seconds: float, gigabytes: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
             run(chance.choice(documents), chance)
-        except BaseException:
+        except BaseException:  # TooSlow and KeyboardInterrupt too: the seed reproduces what the run did
             print(f"seed {number}: {run.__name__}", flush=True)
             raise
         finally:

@@ -15,7 +15,8 @@ import numpy as np
 import sardonyx as sx
 from measure import BUILD
 from sardonyx._src.ir.dims import evaluate
-from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from zoo import decoders, encoders, mobile, perceptron, residual, segmentation
@@ -52,13 +53,14 @@ class Entry:
 
     def value(self, port: Value, draw: np.random.Generator) -> Array:
         assert isinstance(port.type, TensorType) and port.type.shape is not None, f"{port.name} has no shape"
-        shape = [evaluate(dim, self.sizes) for dim in port.type.shape if dim is not None]
-        assert None not in shape, f"{port.name}: {port.type} under {self.sizes}"
+        sizes = [evaluate(dim, self.sizes) for dim in port.type.shape if dim is not None]
+        shape = [size for size in sizes if size is not None]
+        assert len(shape) == len(sizes), f"{port.name}: {port.type} under {self.sizes}"
         if port.type.dtype.is_integer:
             top = self.tops.get(port.name)
-            numbers = np.ones(shape) if top is None else draw.integers(0, top, shape)  # type: ignore[arg-type]
+            numbers = np.ones(shape) if top is None else draw.integers(0, top, shape)
             return numbers.astype(port.type.dtype.numpy)
-        return draw.standard_normal(shape, np.float32)  # type: ignore[arg-type]
+        return draw.standard_normal(shape, np.float32)
 
 
 TEXT = {"input_ids": encoders.VOCABULARY, "token_type_ids": 2}

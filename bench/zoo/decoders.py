@@ -8,7 +8,8 @@ import numpy as np
 
 import sardonyx as sx
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
 
 LAYERS, WIDTH, HEADS, POSITIONS, VOCABULARY = 12, 768, 12, 1024, 50257
 EACH = WIDTH // HEADS

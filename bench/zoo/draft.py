@@ -8,7 +8,8 @@ import numpy as np
 
 import sardonyx as sx
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
 
 GAIN = math.sqrt(2)  # compensates a ReLU, which halves the variance
 SEED = 20
@@ -62,7 +63,7 @@ class Draft:
 
     def unary(self, op_type: str, x: Value, **attributes: object) -> Value:
         """An operator that keeps the channels."""
-        return self.known(self.b.op(op_type, x, **attributes), self.channels[x])  # type: ignore[arg-type]
+        return self.known(self.b.op(op_type, x, **attributes), self.channels[x])  # type: ignore[arg-type]  # none is a parameter of op
 
     def add(self, x: Value, y: Value) -> Value:
         return self.known(self.b.Add(x, y), self.channels[x])

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import sardonyx as sx
-from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))

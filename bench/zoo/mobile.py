@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
 from zoo.draft import Draft
 
 # expansion, channels, blocks, stride of the first block, kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from zoo.draft import GAIN, Draft
 
 WIDTHS = [30, 64, 64, 3]

@@ -9,7 +9,8 @@ import numpy as np
 import sardonyx as sx
 from networks import paths
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import TensorType
 

@@ -28,7 +28,7 @@ _HOMES = {
     "Diagnostic": "sardonyx._src.check.engine.api",
     "Limits": "sardonyx._src.proto.wire",
     "MissingPackage": "sardonyx._src.errors",
-    "Model": "sardonyx._src.ir.graph",
+    "Model": "sardonyx._src.ir.model",
     "OperatorSet": "sardonyx._src.ir.operator_set",
     "OptimizationError": "sardonyx._src.errors",
     "OptimizationReport": "sardonyx._src.rewrite.report",

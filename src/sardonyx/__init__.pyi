@@ -30,7 +30,7 @@ from sardonyx._src.io.text import from_text as from_text
 from sardonyx._src.io.text import to_json as to_json
 from sardonyx._src.io.text import to_text as to_text
 from sardonyx._src.ir.build import Builder as Builder
-from sardonyx._src.ir.graph import Model as Model
+from sardonyx._src.ir.model import Model as Model
 from sardonyx._src.ir.operator_set import OperatorSet as OperatorSet
 from sardonyx._src.ir.tensors import SparseTensor as SparseTensor
 from sardonyx._src.ir.tensors import Tensor as Tensor

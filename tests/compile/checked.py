@@ -172,7 +172,7 @@ def is_plain(name: str, size: int, body: list[str]) -> bool:
     """Whether a stack slot is only loaded and stored as one value, which is always in bounds."""
     named = re.compile(rf"{re.escape(name)}\b")
     for line in body:
-        occurrences = len(named.findall(line))
+        occurrences = len(named.findall(line)) if name in line else 0
         if occurrences and not ARRAY.match(line):
             match = ACCESS.search(line)
             if (

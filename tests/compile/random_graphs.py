@@ -15,7 +15,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.build import Builder
-from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.schema import latest

@@ -194,8 +194,10 @@ def test_nan_and_infinity_reach_only_the_windows_that_contain_them() -> None:
     np.testing.assert_array_equal(np.isposinf(y[0]).all(-1), seen_inf)
 
 
-def test_im2row_reads_channels_first_images() -> None:
-    x, weights, window = draw(1, 2, 3, 21, 18), draw(2, 20, 3, 3, 3), ConvWindow((3, 3), (2, 2), pads=(1, 1))
+@pytest.mark.parametrize("channels", [0, 1, 3, 4, 5])
+def test_im2row_reads_channels_first_images(channels: int) -> None:
+    x, weights = draw(1, 2, channels, 21, 18), draw(2, 20, channels, 3, 3)
+    window = ConvWindow((3, 3), (2, 2), pads=(1, 1))
     y = np.zeros((2, 11, 9, 20), np.float32)
     x_tensor, x_buffer = guarded.tensor(x)
     y_tensor, y_buffer = guarded.tensor(y)

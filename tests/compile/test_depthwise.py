@@ -9,7 +9,7 @@ from compile import guarded
 from compile.lane_widths import with_lanes
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.channels_last.sliding_window_emitter import PREFETCH_MIN_FLOATS
+from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import PREFETCH_MIN_FLOATS
 from sardonyx._src.compile.kernels.depthwise.depthwise import depthwise_step, pack_depthwise_weights
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides

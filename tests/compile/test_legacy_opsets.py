@@ -9,7 +9,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.native_program import compile_model
 

@@ -9,12 +9,8 @@ from compile import guarded
 from compile.lane_widths import with_lanes
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
-from sardonyx._src.compile.kernels.recurrent.recurrence import (
-    GATE_COUNTS,
-    CellKind,
-    RecurrentDirection,
-    recurrence_step,
-)
+from sardonyx._src.compile.kernels.recurrent.cells import GATE_COUNTS, CellKind
+from sardonyx._src.compile.kernels.recurrent.recurrence import RecurrentDirection, recurrence_step
 from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits

@@ -23,7 +23,8 @@ from sardonyx._src.compile.program.step import Jump, Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, symbol
-from sardonyx._src.ir.graph import Graph, Model
+from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.native_program import NativeProgram
 

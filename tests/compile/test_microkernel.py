@@ -9,11 +9,23 @@ import pytest
 
 from compile import guarded
 from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.microkernel import MicrokernelEmitter
-from sardonyx._src.compile.kernels.gemm.output import TileStore, output_arguments
+from sardonyx._src.compile.kernels.gemm.accumulators import (
+    FLOAT32_ARITHMETIC,
+    accumulate,
+    init_accumulators,
+    make_microkernel,
+)
+from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_tile
+from sardonyx._src.compile.kernels.gemm.output import (
+    TileStore,
+    load_output_matrix,
+    output_arguments,
+    output_parameters,
+)
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
 from sardonyx._src.compile.kernels.gemm.register_tile import (
     MAX_TILE_ROWS,
@@ -60,34 +72,23 @@ def test_a_tile_has_at_most_three_row_counts() -> None:
     ]
 
 
-def transposed_matmul_kernel(tile: RegisterTile, target: Target) -> Kernel:
-    """A kernel of one panel for a transposed A [k, m]: arguments a, b, m, n, k, y; a unit of work is a block of rows."""
+PARAMETERS = Parameters("a", "b", "m", "n", "k") + output_parameters(Epilogue())
 
-    def source(name: str, _: Target) -> str:
-        emitter = MicrokernelEmitter(tile, Epilogue(), target)
-        a, b, m, n, k = (
-            emitter.pointer_argument(0),
-            emitter.pointer_argument(1),
-            emitter.size_argument(2),
-            emitter.size_argument(3),
-            emitter.size_argument(4),
-        )
-        output = emitter.output_matrix(5)
 
-        def unit(unit: LLVMValue) -> None:
-            row = unit * tile.rows
-
-            def accumulate_rows(rows: int) -> None:
-                emitter.init_accumulators(rows)
-                addresses = [emitter.gep(a, row + emitter.clamp_row(r, m - row)) for r in range(rows)]
-                emitter.accumulate(addresses, b, k, stride=m)
-
-            emitter.emit_block(m - row, accumulate_rows, TileStore(output, row, emitter.constant(0, I64), n))
-
-        emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, unit)
-        return emitter.build_module(name)
-
-    return Kernel(f"transposed {tile}", source)
+def transposed_matmul_module(name: str, target: Target, tile: RegisterTile) -> str:
+    """A kernel of one panel for a transposed A [k, m]; a unit of work is a block of rows."""
+    b = KernelBuilder(target, PARAMETERS)
+    kernel = make_microkernel(b, tile, Epilogue(), FLOAT32_ARITHMETIC)
+    a, panel = b.pointer("a"), b.pointer("b")
+    m, n, k = b.integer("m"), b.integer("n"), b.integer("k")
+    output = load_output_matrix(b, Epilogue())
+    with b.loop(b.first_unit, b.end_unit) as unit:
+        row = unit * tile.rows
+        for rows in dispatch_tile(kernel, m - row, TileStore(output, row, b.constant(0, I64), n)):
+            init_accumulators(kernel, rows)
+            addresses = [b.gep(a, row + clamp_row(b, r, m - row)) for r in range(rows)]
+            accumulate(kernel, addresses, panel, k, stride=m)
+    return b.build_module(name)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +113,13 @@ def test_rows_of_a_may_have_a_stride(tile: RegisterTile, size: tuple[int, int]) 
     y_tensor, y_buffer = guarded.tensor(y)
     panel = make_constant(make_lazy_panels(b[None], tile).materialize())
     target = replace(host_target(), lanes=tile.lanes)
+    kernel = Kernel(
+        f"transposed {tile}", lambda name, _: transposed_matmul_module(name, target, tile), PARAMETERS
+    )
+    output = output_arguments(y_tensor, Epilogue(), ())
     step = Step(
-        transposed_matmul_kernel(tile, target),
-        (a_tensor, panel, m, n, k, *output_arguments(y_tensor, Epilogue(), ())),
+        kernel,
+        PARAMETERS.pack(a=a_tensor, b=panel, m=m, n=n, k=k, **output),
         -(-m // tile.rows),
         (a_tensor, panel),
         (y_tensor,),

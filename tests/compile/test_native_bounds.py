@@ -21,7 +21,7 @@ from models import parse_model
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.native_program import compile_model
 

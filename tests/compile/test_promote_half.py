@@ -19,7 +19,7 @@ from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.native_program import NativeProgram, compile_model

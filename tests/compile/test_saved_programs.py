@@ -23,7 +23,7 @@ from sardonyx._src.compile.llvm.jit import compile_module, host_target
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, symbol
 from sardonyx._src.runtime.saved_programs import container
-from sardonyx._src.runtime.saved_programs.container import HEADER, Json
+from sardonyx._src.runtime.saved_programs.container import SDX_HEADER, Json
 from sardonyx._src.runtime.saved_programs.dims import decode_dim, encode_dim
 from sardonyx._src.runtime.saved_programs.save import save_compiled
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedEngine
@@ -185,12 +185,12 @@ def test_an_input_with_a_default_is_a_constant(tmp_path: Path) -> None:
 
 def test_every_changed_byte_outside_of_the_constants_is_detected(static: Path, tmp_path: Path) -> None:
     content = static.read_bytes()
-    first, length = HEADER.unpack_from(content)[3:5]
+    first, length = SDX_HEADER.unpack_from(content)[3:5]
     document = json.loads(content[first : first + length])
-    covered = [range(HEADER.size), range(first, first + length)]
+    covered = [range(SDX_HEADER.size), range(first, first + length)]
     for name, (offset, size, _) in document["sections"].items():
         covered += [range(offset, offset + size)] if name != "constants" else []
-    offsets = [*range(HEADER.size), *random.Random(0).sample([i for r in covered for i in r], 200)]
+    offsets = [*range(SDX_HEADER.size), *random.Random(0).sample([i for r in covered for i in r], 200)]
     damaged = tmp_path / "m.sdx"
     for offset in offsets:
         damaged.write_bytes(
@@ -206,9 +206,9 @@ def test_a_truncated_file_is_detected(static: Path, tmp_path: Path) -> None:
     for size in [
         0,
         1,
-        HEADER.size - 1,
-        HEADER.size,
-        *range(HEADER.size, len(content), 499),
+        SDX_HEADER.size - 1,
+        SDX_HEADER.size,
+        *range(SDX_HEADER.size, len(content), 499),
         len(content) - 1,
     ]:
         damaged.write_bytes(content[:size])
@@ -219,7 +219,7 @@ def test_a_truncated_file_is_detected(static: Path, tmp_path: Path) -> None:
 def write_changed(path: Path, target: Path, **changes: Json) -> Path:
     """Writes a copy of the file with other values in its document and a valid hash."""
     content = path.read_bytes()
-    first, length = HEADER.unpack_from(content)[3:5]
+    first, length = SDX_HEADER.unpack_from(content)[3:5]
     document = json.loads(content[first : first + length])
     sections = {
         name: content[offset : offset + size] for name, (offset, size, _) in document.pop("sections").items()

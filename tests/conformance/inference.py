@@ -14,7 +14,8 @@ from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.types import type_from
 from sardonyx._src.ir.dims import Dim, Expr, evaluate, symbol
-from sardonyx._src.ir.graph import Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ir.walk import values

@@ -18,7 +18,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.data import datum_from
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, SparseTensor, Storage
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue

@@ -22,7 +22,7 @@ from models import parse_model as model_of
 from sardonyx._src.errors import UnsupportedOperator
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
 

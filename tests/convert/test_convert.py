@@ -10,7 +10,7 @@ from models import only, parse_model, parse_record
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import ConversionError, InputError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ir.walk import nodes

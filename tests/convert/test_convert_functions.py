@@ -10,7 +10,7 @@ from models import only, parse_model
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.text import from_text
 

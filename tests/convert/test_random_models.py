@@ -9,7 +9,7 @@ from convert.random_models import Draft, draft_model
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.verify import verify
 

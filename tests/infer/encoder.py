@@ -6,7 +6,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.build import Builder
-from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 
 POSITIONS = 512

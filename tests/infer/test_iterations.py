@@ -8,7 +8,7 @@ import sardonyx as sx
 from models import parse_function, parse_model, parse_record
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import graphs, values
 
 

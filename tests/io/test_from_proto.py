@@ -10,7 +10,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.verify import verify

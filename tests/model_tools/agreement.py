@@ -10,7 +10,7 @@ import pytest
 
 import sardonyx as sx
 from sardonyx._src.cli.inputs.random_feeds import random_feeds
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ops.api import RuntimeValue
 

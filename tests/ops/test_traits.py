@@ -18,7 +18,8 @@ from sardonyx._src.compile.prepare.legacy_opsets import broadcasts_are_equivalen
 from sardonyx._src.compile.prepare.precision_classes import PropagationClasses, is_exact_in_half
 from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.infer.incremental import IncrementalInference
-from sardonyx._src.ir.graph import Model, Node
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ops import registry
 from sardonyx._src.ops.api import OPERATORS, Operator
 from sardonyx._src.ops.inference import Inference

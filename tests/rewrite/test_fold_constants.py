@@ -7,7 +7,7 @@ import numpy as np
 from models import parse_model
 from rewrite.rewriting import apply_passes, assert_becomes, assert_unchanged
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import TrainingInfo
+from sardonyx._src.ir.model import TrainingInfo
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.rewrite.optimize import optimize

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rewrite.rewriting import assert_becomes, assert_unchanged
 
 PASS = "inline-functions"
@@ -44,7 +46,8 @@ def test_a_function_of_another_operator_set_is_kept_where_its_operators_changed(
     )
 
 
-def test_functions_that_multiply_stop_growing() -> None:
+def test_functions_that_multiply_stop_growing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sardonyx._src.infer.state.MAX_REPEATED_NODES", 1 << 14)  # the default takes seconds
     rows = "\n".join(
         f'<domain: "my", opset_import: ["": 21, "my": 1]> f{i} (a) => (b) {{ c = my.f{i + 1}(a) d = my.f{i + 1}(c) b = my.f{i + 1}(d) }}'
         for i in range(12)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from models import parse_model
 from rewrite.rewriting import apply_passes, assert_becomes
-from sardonyx._src.ir.graph import QuantizationAnnotation, TrainingInfo
+from sardonyx._src.ir.graph import QuantizationAnnotation
+from sardonyx._src.ir.model import TrainingInfo
 
 
 def test_nodes_and_weights_without_uses_are_removed() -> None:

@@ -18,7 +18,7 @@ from models import parse_model
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.io.memory_release import mapped_file_of
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime import engine, shared_programs
 from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights
 from sardonyx._src.runtime.saved_programs import container, disk_cache

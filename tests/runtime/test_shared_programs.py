@@ -18,7 +18,8 @@ from sardonyx._src.compile.program.lazy_constants import LazyConstant
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.compile.program.tensor import TensorView as Operand
-from sardonyx._src.ir.graph import Model, Node
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import OPERATORS, Operator

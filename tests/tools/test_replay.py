@@ -12,6 +12,7 @@ import pytest
 
 import replay
 import sardonyx
+from replay_corpus import Corpus
 
 SOURCES = Path(str(sardonyx.__file__)).parent.parent
 ADD = "define void @f(ptr %p) {\n  %a = add i64 1, 2\n  ret void\n}"
@@ -125,7 +126,7 @@ def test_descriptions_of_outputs_are_exact() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="models are compiled in forked processes")
 def test_a_model_is_recorded(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    replay.record(path, SOURCES, replay.Corpus(tmp_path, ["typed"], "quantized_float$"))
+    replay.record(path, SOURCES, Corpus(tmp_path, ["typed"], "quantized_float$"))
     document = json.loads(path.read_text())
     assert set(document["models"]) == {"warm-up", "typed/quantized_float"}
     model = document["models"]["typed/quantized_float"]

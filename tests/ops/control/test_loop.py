@@ -10,7 +10,8 @@ from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.build import Builder
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.graph import Graph, Model
+from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.ops.inference import Known

@@ -7,7 +7,7 @@ from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import has_lowering
 from sardonyx._src.compile.prepare.prepare import prepare_model
 from sardonyx._src.compile.program.program import Program
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 
 
 def lower_model(model: Model, target: Target) -> Program:

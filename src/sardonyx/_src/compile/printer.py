@@ -14,7 +14,8 @@ from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.dims import Expr, Known
-from sardonyx._src.ir.graph import Model, Node, Value
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import TensorType, shape_text
 from sardonyx._src.ops.bind import schema_of
 

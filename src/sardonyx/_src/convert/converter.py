@@ -24,8 +24,9 @@ from sardonyx._src.infer.walk import model_walk, run_walk
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.clone import clone
-from sardonyx._src.ir.graph import FunctionKey, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.inline import inline
+from sardonyx._src.ir.model import FunctionKey, Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.ops.api import Operator

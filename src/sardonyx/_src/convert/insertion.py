@@ -16,8 +16,10 @@ from sardonyx._src.infer.elements import Elements
 from sardonyx._src.infer.folding import infer_elements
 from sardonyx._src.infer.memo_cache import OutputTypes
 from sardonyx._src.infer.plan import InferencePlan
-from sardonyx._src.ir.graph import Attribute, FunctionKey, Graph, Node, NodeDeviceConfiguration, Value
+from sardonyx._src.ir.devices import NodeDeviceConfiguration
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.inline import transfer_outputs
+from sardonyx._src.ir.model import FunctionKey
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType, Type

@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sardonyx._src.errors import ConversionError, InputError
+from sardonyx._src.io.serde.from_proto import LATEST_IR_VERSION
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Function, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import MapType, OpaqueType, OptionalType, SequenceType, SparseTensorType, Type
 from sardonyx._src.ir.walk import graphs, location, roots, values
-from sardonyx._src.proto.messages import Version
 
-NEWEST_IR_VERSION = int(max(Version))
 IrNeed = tuple[int, str, str]  # the IR version, the feature that requires it, its location
 
 
@@ -28,10 +28,10 @@ def set_ir_version(model: Model, requested: int | str | None, errors: list[Conve
     version becomes the minimum.
     """
     if (isinstance(requested, str) and requested != "auto") or (
-        isinstance(requested, int) and not 1 <= requested <= NEWEST_IR_VERSION
+        isinstance(requested, int) and not 1 <= requested <= LATEST_IR_VERSION
     ):
         raise InputError(
-            f'the IR version must be in 1 to {NEWEST_IR_VERSION} or "auto"; got {requested!r}',
+            f'the IR version must be in 1 to {LATEST_IR_VERSION} or "auto"; got {requested!r}',
             name="ir_version",
         )
     needed = list(ir_needs(model))

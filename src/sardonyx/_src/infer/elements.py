@@ -125,6 +125,7 @@ def is_small(type_: Type | None) -> bool:
     allows."""
     if not isinstance(type_, TensorType) or type_.shape is None or len(type_.shape) > MAX_AXES:
         return False
+    # mypy does not see that the first operand admits integers only.
     return INT.issuperset(map(type, type_.shape)) and math.prod(type_.shape) <= MAX_KNOWN_ELEMENTS  # type: ignore[arg-type]
 
 

@@ -18,7 +18,8 @@ from sardonyx._src.infer.merge import formal_type, join_types, merge_types
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Attribute, Function, Graph, Node, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.model import Function
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import graphs, location, values

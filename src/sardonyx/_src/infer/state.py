@@ -12,7 +12,8 @@ from sardonyx._src.infer.elements import Elements
 from sardonyx._src.infer.observer import InferenceObserver
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.ir.dims import Expr, symbol
-from sardonyx._src.ir.graph import Function, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
 from sardonyx._src.ir.walk import graphs, nodes, roots, values
 

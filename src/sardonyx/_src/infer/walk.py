@@ -8,7 +8,7 @@ from sardonyx._src.infer.scope import InferenceScope, Walk
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 
 
 def infer(

@@ -9,7 +9,8 @@ import numpy as np
 from sardonyx._src.interp.program import InterpreterProgram, check_kernels
 from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.graph import Model, Node
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
 

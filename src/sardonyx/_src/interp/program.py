@@ -12,7 +12,8 @@ from sardonyx._src.errors import EvaluationError, InvalidModel
 from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.interp.signature import check_counts, takes_containers
 from sardonyx._src.interp.steps import NodeStep, as_value
-from sardonyx._src.ir.graph import Function, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.walk import captures, location, nodes
 from sardonyx._src.ops.api import Evaluated, ReferenceKernel, RunLimits, RuntimeValue
 from sardonyx._src.ops.bind import Bindings, attributes_of, bound_attributes, kernel_of, schema_of

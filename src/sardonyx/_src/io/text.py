@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.serde import from_proto, to_proto
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import json, text
 from sardonyx._src.proto.messages import ModelProto
 

@@ -15,7 +15,8 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim, from_param
-from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import TensorType, Type
 
@@ -86,7 +87,7 @@ class Builder:
             raise AttributeError(f"Builder has no {op_type!r}; operators begin with a capital letter")
 
         def call(*inputs: Value | None, **options: object) -> Value:
-            return self.op(op_type, *inputs, **options)  # type: ignore[arg-type]  # checked by op itself
+            return self.op(op_type, *inputs, **options)  # type: ignore[arg-type]  # op checks them
 
         return call
 

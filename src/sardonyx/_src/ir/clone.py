@@ -6,20 +6,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.devices import NodeDeviceConfiguration, ShardingSpec
 from sardonyx._src.ir.graph import (
     Attribute,
-    Function,
     Graph,
-    Model,
     Node,
-    NodeDeviceConfiguration,
     QuantizationAnnotation,
-    ShardingSpec,
-    TrainingInfo,
     Unknown,
     Value,
     WithMetadata,
 )
+from sardonyx._src.ir.model import Function, Model, TrainingInfo
 
 
 def clone(model: Model) -> Model:

@@ -1,4 +1,4 @@
-"""The intermediate representation: Value, Node, Graph, Function and Model, which refer to each other.
+"""The intermediate representation of graphs: Attribute, Value, Node and Graph, which refer to each other.
 
 A value's uses and a node's inputs are changed only by methods such as `Node.set_input`, `Graph.append` and
 `Graph.remove`, which keep both consistent.  Invariants: every input of a node is a value of its graph or of
@@ -8,12 +8,16 @@ an enclosing one, and nodes come after the producers of their inputs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import Type
+
+if TYPE_CHECKING:
+    from sardonyx._src.ir.devices import NodeDeviceConfiguration
+    from sardonyx._src.ir.model import Function
 
 Metadata: TypeAlias = dict[str, str]
 Unknown: TypeAlias = list[bytes | memoryview]  # fields of a file that are not in the schema, kept for writing
@@ -450,151 +454,3 @@ class QuantizationAnnotation:
 
     tensor: Value | str
     parameters: dict[str, Value | str]
-
-
-@dataclass(slots=True)
-class SimpleShardedDim:
-    """One axis split into `num_shards` equal parts; `dim` is the size that is split."""
-
-    dim: int | str | None
-    num_shards: int | None
-
-
-@dataclass(slots=True)
-class ShardedDim:
-    axis: int | None
-    simple_sharding: list[SimpleShardedDim] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class ShardingSpec:
-    """How a tensor of the node is spread over devices; a name that is no operand of the node is kept as a
-    string."""
-
-    tensor: Value | str
-    device: list[int] = field(default_factory=list)
-    index_to_device_group: dict[int, list[int]] = field(default_factory=dict)
-    sharded_dim: list[ShardedDim] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class NodeDeviceConfiguration:
-    configuration_id: str
-    sharding_spec: list[ShardingSpec] = field(default_factory=list)
-    pipeline_stage: int | None = None
-
-
-@dataclass(slots=True)
-class DeviceConfiguration:
-    name: str
-    num_devices: int
-    device: list[str] = field(default_factory=list)
-
-
-class Function:
-    """A model-local function: a body whose inputs are the formal parameters."""
-
-    __slots__ = (
-        "attributes",
-        "body",
-        "doc",
-        "domain",
-        "metadata",
-        "name",
-        "opset_imports",
-        "overload",
-        "unknown",
-    )
-
-    def __init__(self, domain: str, name: str, body: Graph, *, overload: str = "") -> None:
-        self.domain = domain
-        self.name = name
-        self.overload = overload
-        self.body = body
-        body.function = self
-        self.doc = ""
-        self.attributes: dict[str, Attribute | None] = {}  # None: a parameter without default
-        self.opset_imports: dict[str, int] = {}
-        self.metadata: Metadata = {}
-        self.unknown: Unknown | None = None
-
-    @property
-    def key(self) -> FunctionKey:
-        return self.domain, self.name, self.overload
-
-    @property
-    def label(self) -> str:
-        """The name as printed in messages: `domain.name`, and `:overload` where there is one."""
-        return f"{self.domain or 'ai.onnx'}.{self.name}{':' + self.overload if self.overload else ''}"
-
-    def __repr__(self) -> str:
-        return f"Function({self.label})"
-
-
-FunctionKey: TypeAlias = tuple[str, str, str]  # domain, name, overload
-
-
-@dataclass(slots=True)
-class TrainingInfo:
-    """A training step: `algorithm` reads values of the main graph; a binding gives the next value of a
-    state."""
-
-    initialization: Graph | None = None
-    algorithm: Graph | None = None
-    initialization_binding: list[tuple[Value, Value]] = field(default_factory=list)
-    update_binding: list[tuple[Value, Value]] = field(default_factory=list)
-    unknown: Unknown | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A repair that loading made, and its location."""
-
-    location: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.location}: {self.message}" if self.location else self.message
-
-
-class Model:
-    """A graph with the operator sets and functions that it uses.
-
-    The default domain is written `""` everywhere; a file's `ai.onnx` is the same set.
-    """
-
-    __slots__ = (
-        "configurations",
-        "doc",
-        "domain",
-        "functions",
-        "graph",
-        "ir_version",
-        "metadata",
-        "model_version",
-        "notes",
-        "opset_imports",
-        "producer_name",
-        "producer_version",
-        "training",
-        "unknown",
-    )
-
-    def __init__(self, graph: Graph, *, ir_version: int, opset_imports: dict[str, int]) -> None:
-        self.graph = graph
-        self.ir_version = ir_version
-        self.opset_imports = opset_imports
-        self.producer_name = ""
-        self.producer_version = ""
-        self.domain = ""
-        self.model_version: int | None = None
-        self.doc = ""
-        self.metadata: Metadata = {}
-        self.functions: dict[FunctionKey, Function] = {}
-        self.training: list[TrainingInfo] = []
-        self.configurations: list[DeviceConfiguration] = []
-        self.notes: list[Note] = []
-        self.unknown: Unknown | None = None
-
-    def __repr__(self) -> str:
-        return f"Model({self.graph!r}, ir_version={self.ir_version}, opset_imports={self.opset_imports})"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from sardonyx._src.ir.graph import Function, Unknown
+from sardonyx._src.ir.graph import Unknown
+from sardonyx._src.ir.model import Function
 
 
 class OperatorStatus(enum.IntEnum):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.ir.graph import Function, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Function, Model
 
 
 def nodes(graph: Graph) -> Iterator[Node]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 
 from sardonyx._src.ops.api import OPERATORS, Operator
@@ -11,9 +10,7 @@ from sardonyx._src.ops.index import Index, qualified_name
 from sardonyx._src.schema import OpSchema, lookup
 
 INDEX = Index(__name__.rpartition(".")[0], Path(__file__).parent)
-ENTRIES_AT_LOOKUP: dict[
-    tuple[str, str], tuple[object, ...]
-] = {}  # the entries of operators at their first look-up
+FIELDS_AT_LOOKUP: dict[tuple[str, str], dict[str, object]] = {}  # of operators at their first look-up
 
 
 def find(domain: str, op_type: str) -> Operator | None:
@@ -21,7 +18,7 @@ def find(domain: str, op_type: str) -> Operator | None:
     is_new = INDEX.import_for(qualified_name(domain, op_type))
     op = OPERATORS.get((domain, op_type))
     if op is not None and is_new:
-        ENTRIES_AT_LOOKUP[domain, op_type] = entries(op)
+        FIELDS_AT_LOOKUP[domain, op_type] = copy_fields(op)
     return op
 
 
@@ -52,13 +49,22 @@ def departures() -> tuple[object, ...]:
     ours = f"{INDEX.package}."
     changed: list[object] = []
     for key, op in list(OPERATORS.items()):
-        current = entries(op)
-        if current != ENTRIES_AT_LOOKUP.get(key, current if op.module.startswith(ours) else None):
-            changed += [key, *current]
-    return *changed, *(key for key in ENTRIES_AT_LOOKUP if key not in OPERATORS)
+        fields = FIELDS_AT_LOOKUP.get(key)
+        # Every session compares the fields of all operators, hence as dictionaries.
+        if not op.module.startswith(ours) if fields is None else vars(op) != fields:
+            changed += [key, *entries(op)]
+    return *changed, *(key for key in FIELDS_AT_LOOKUP if key not in OPERATORS)
 
 
-def entries(op: Operator) -> tuple[object, ...]:
+def copy_fields(op: Operator) -> dict[str, object]:
+    """The fields of an operator, with copies of those that are tables."""
+    return {name: dict(value) if isinstance(value, dict) else value for name, value in vars(op).items()}
+
+
+def entries(op: Operator) -> Iterator[object]:
     """The fields of an operator, and the entries of those that are tables."""
-    tables = (value.items() if isinstance(value, dict) else [value] for value in vars(op).values())
-    return tuple(chain.from_iterable(tables))
+    for value in vars(op).values():
+        if isinstance(value, dict):
+            yield from value.items()
+        else:
+            yield value

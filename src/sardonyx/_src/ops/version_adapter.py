@@ -221,7 +221,7 @@ class Adapter:
             raise AttributeError(f"Adapter has no {op_type!r}; operators begin with a capital letter")
 
         def call(*inputs: Value | None, **options: object) -> Value:
-            return self.op(op_type, *inputs, **options)  # type: ignore[arg-type]  # checked by op itself
+            return self.op(op_type, *inputs, **options)  # type: ignore[arg-type]  # op checks them
 
         return call
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.ir.clone import clone
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.rewrite.engine.driver import Budget, Driver
 from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES, Edit
 from sardonyx._src.rewrite.pages import select_passes

@@ -20,7 +20,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external.files import ExternalStorage
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.graph import Graph, Model, Value
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, ArrayStorage, RawStorage, Tensor
 from sardonyx._src.ir.walk import graphs, roots
 from sardonyx._src.ops import registry

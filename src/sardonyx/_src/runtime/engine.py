@@ -14,7 +14,8 @@ from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.memory_release import release_file_pages
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.graph import Model, Node
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.async_compilation import async_compilation

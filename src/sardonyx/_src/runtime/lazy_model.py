@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, load, map_or_read
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 
 
 class LazyModel:

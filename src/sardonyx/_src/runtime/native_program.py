@@ -16,7 +16,7 @@ from sardonyx._src.compile.program.encoding import encode_program
 from sardonyx._src.compile.program.memory_plan import MemoryPlan, plan_memory
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.interp.run_state import Random, RunState
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.execution_context import ExecutionContext
 from sardonyx._src.runtime.fallback_ops import FallbackRunner

@@ -21,7 +21,8 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.program import InterpreterProgram
 from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.ir.dims import Expr, Known, evaluate
-from sardonyx._src.ir.graph import Graph, Model, Value
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
 

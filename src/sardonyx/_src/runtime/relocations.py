@@ -68,12 +68,21 @@ class SizeFunctionLoader:
 
 def bind_size_function(library: FunctionTable, count: int) -> SizeFunction:
     """The native function `sizes` of a library, which computes `count` varying slots."""
-    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(library.addresses["sizes"])
+    return NativeSizeFunction(library, count)
 
-    def size_function(input_sizes: Sequence[int]) -> tuple[Slots, int, int, int]:
+
+class NativeSizeFunction:
+    """A size function in native code; its reference to the library keeps the code alive."""
+
+    __slots__ = ("call", "count", "library")
+
+    def __init__(self, library: FunctionTable, count: int) -> None:
+        self.library, self.count = library, count
+        signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+        self.call = signature(library.addresses["sizes"])
+
+    def __call__(self, input_sizes: Sequence[int]) -> tuple[Slots, int, int, int]:
+        count = self.count
         arguments, results = np.array(input_sizes, np.int64), np.empty(count + 2, np.int64)
-        faults = call(arguments.ctypes.data, results.ctypes.data)
+        faults = self.call(arguments.ctypes.data, results.ctypes.data)
         return results[:count], int(results[count]), int(results[count + 1]), faults
-
-    size_function.library = library  # type: ignore[attr-defined]  # keeps the code alive
-    return size_function

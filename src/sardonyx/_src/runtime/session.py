@@ -18,7 +18,8 @@ from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
-from sardonyx._src.ir.graph import Model, Node
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import Shape, TensorType, Type
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.declared_dims import DeclaredDims

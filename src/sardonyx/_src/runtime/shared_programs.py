@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.io.external.files import ExternalStorage
 from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
 from sardonyx._src.ir.walk import graphs, roots
 

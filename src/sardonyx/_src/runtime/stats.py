@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 log = logging.getLogger(__name__)
-LOCK = threading.Lock()
+STATS_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +46,23 @@ class RunCounters:
         self.bailouts: dict[str, int] = {}
 
     def count_run(self) -> None:
-        with LOCK:
+        with STATS_LOCK:
             self.runs += 1
 
     def count_program(self) -> None:
-        with LOCK:
+        with STATS_LOCK:
             self.programs += 1
 
     def record_bailout(self, guard: str, consequence: str = "the reference engine repeats the run") -> None:
         """Counts and logs a failed guard: its first failure as a warning, the others for debugging only."""
-        with LOCK:
+        with STATS_LOCK:
             count = self.bailouts[guard] = self.bailouts.get(guard, 0) + 1
         level = logging.WARNING if count == 1 else logging.DEBUG
         log.log(level, "guard failed: %s; %s (counted in session.stats.bailouts)", guard, consequence)
 
     def record_compiler_fault(self, error: AssertionError) -> None:
         """Counts and logs a failed assertion of the compiler."""
-        with LOCK:
+        with STATS_LOCK:
             self.compiler_faults += 1
         lines = str(error).splitlines() or ["assertion failed"]
         log.warning(
@@ -74,7 +74,7 @@ class RunCounters:
 
     def stats(self, *, fast_path_runs: int = 0, fallback_nodes: int = 0) -> SessionStats:
         """The counts now, with those that a native program has."""
-        with LOCK:
+        with STATS_LOCK:
             return SessionStats(
                 runs=self.runs + fast_path_runs,
                 fast_path_runs=fast_path_runs,
@@ -87,8 +87,8 @@ class RunCounters:
 
 def reset_after_fork() -> None:
     """Replaces the lock in a forked child: another thread of the parent may have held it."""
-    global LOCK
-    LOCK = threading.Lock()
+    global STATS_LOCK
+    STATS_LOCK = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

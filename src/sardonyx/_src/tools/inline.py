@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 
 from sardonyx._src.errors import InputError, InvalidModel, LimitError
 from sardonyx._src.ir.clone import clone
-from sardonyx._src.ir.graph import Function, FunctionKey, Graph, Model, Node, Note
+from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.inline import inline as put_body
+from sardonyx._src.ir.model import Function, FunctionKey, Model, Note
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.walk import location, nodes
 from sardonyx._src.ops.registry import find

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sardonyx._src.ir.graph import Function, FunctionKey, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Function, FunctionKey, Model
 from sardonyx._src.ir.walk import graphs, nodes
 from sardonyx._src.tools.imports import remove_unused_imports, scopes
 

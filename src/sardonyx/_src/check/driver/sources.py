@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal, TypeAlias, cast, get_args
 from sardonyx._src.errors import DecodeError, TextError
 from sardonyx._src.io.loading.load import PathSource, Serializable, format_hint, map_or_read
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import chunks, decode
 from sardonyx._src.proto.record import Payload, Record

@@ -9,7 +9,7 @@ from dataclasses import replace
 from sardonyx._src.check.engine.findings import LocatedFinding
 from sardonyx._src.check.type_rules.node_paths import NodePaths
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import OptionalType, SequenceType, SparseTensorType, TensorType, Type
 from sardonyx._src.ir.walk import graphs, nodes, roots, values
 

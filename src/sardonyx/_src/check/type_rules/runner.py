@@ -31,7 +31,8 @@ from sardonyx._src.infer.walk import infer
 from sardonyx._src.io.external import ExternalFiles
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Model, Node, Value
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import Type
 from sardonyx._src.proto import messages as m
 

@@ -29,7 +29,7 @@ def open_engine(name: str, path: str, threads: int) -> Run:
     package = importlib.import_module(require_engine(name))
     try:
         run = OTHERS[name](package, path, threads)
-    except Exception as error:
+    except Exception as error:  # exceptions of engines have no other common base
         raise engine_error(name, error) from error
     return wrap_errors(name, run)
 
@@ -49,14 +49,14 @@ def wrap_errors(name: str, run: Run) -> Run:
     def run_engine(feeds: Feeds) -> Iterable[RuntimeValue]:
         try:
             return run(feeds)
-        except Exception as error:
+        except Exception as error:  # exceptions of engines have no other common base
             raise engine_error(name, error) from error
 
     return run_engine
 
 
 def engine_error(name: str, error: Exception) -> SardonyxError:
-    """The SardonyxError for an exception of another engine; their classes have no common base but Exception."""
+    """The SardonyxError for an exception of another engine."""
     return SardonyxError(f"{name} rejects the model: {' '.join(str(error).split())}")
 
 

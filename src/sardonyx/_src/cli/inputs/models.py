@@ -7,7 +7,7 @@ import argparse
 from sardonyx._src.cli.output.streams import standard_input
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.load import load
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 
 
 def add_out(parser: argparse.ArgumentParser) -> None:

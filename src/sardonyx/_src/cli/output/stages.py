@@ -10,7 +10,7 @@ from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.memory_plan import plan_memory
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime.native_program import compile_model
 
 

@@ -35,7 +35,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import shape_text
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declared_dims import DeclaredDims

@@ -22,7 +22,7 @@ from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import ConversionError, InputError
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import nodes, roots
 
 HELP = "convert a model to other operator-set or IR versions"

@@ -18,7 +18,8 @@ from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import graph_path, graphs, roots, values
 
 HELP = "infer types and symbolic shapes"

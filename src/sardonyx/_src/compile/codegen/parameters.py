@@ -13,8 +13,8 @@ star stands for all remaining slots:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -23,41 +23,40 @@ class Parameters:
     """The names of a kernel's argument slots, in order; the last one may stand for any number of slots (`dims*`)."""
 
     def __init__(self, *names: str) -> None:
-        assert len(set(names)) == len(names), f"parameters must have different names; got {names}"
         assert not any(name.endswith("*") for name in names[:-1]), "only the last parameter may have a star"
         self.names = names
+        self._slots = {name.removesuffix("*"): i for i, name in enumerate(names)}
+        self._rest = names[-1][:-1] if names and names[-1].endswith("*") else ""
+        assert len(self._slots) == len(names), f"parameters must have different names; got {names}"
 
     def __add__(self, other: Parameters) -> Parameters:
         return Parameters(*self.names, *other.names)
 
     def index(self, name: str) -> int:
         """The slot of a parameter; the first slot of one with a star, which is given without the star."""
-        for i, declared in enumerate(self.names):
-            if declared.rstrip("*") == name:
-                return i
-        raise AssertionError(f"parameter must be one of {', '.join(self.names)}; got {name}")
+        assert name in self._slots, f"parameter must be one of {', '.join(self.names)}; got {name}"
+        return self._slots[name]
 
     def pack(self, **arguments: T | Sequence[T]) -> tuple[T, ...]:
-        """The arguments in the order of the slots; a parameter with a star takes a sequence."""
-        declared = [name.rstrip("*") for name in self.names]
-        assert set(arguments) == set(declared), f"arguments must be {declared}; got {list(arguments)}"
-        rests = [name for name, argument in arguments.items() if isinstance(argument, Sequence)]
-        assert rests == [name[:-1] for name in self.names if name.endswith("*")], (
-            f"{rests} must be single arguments"
+        """The arguments in the order of the slots; a parameter with a star takes a tuple or a list."""
+        assert arguments.keys() == self._slots.keys(), (
+            f"arguments must be {', '.join(self.names)}; got {', '.join(arguments)}"
         )
-        return tuple(self._flatten(arguments))
-
-    def _flatten(self, arguments: dict[str, T | Sequence[T]]) -> Iterator[T]:
-        for name in self.names:
-            argument = arguments[name.rstrip("*")]
-            if isinstance(argument, Sequence):
-                yield from argument
+        packed: list[T] = []
+        for name in self._slots:
+            argument = arguments[name]
+            assert isinstance(argument, tuple | list) == (name == self._rest), (
+                f"{name} must be {'several arguments' if name == self._rest else 'one argument'}; got {argument}"
+            )
+            if isinstance(argument, tuple | list):
+                packed += argument
             else:
-                yield argument
+                packed.append(cast(T, argument))
+        return tuple(packed)
 
     def slot_names(self, count: int) -> tuple[str, ...]:
         """A name for each of `count` slots: `dims[0]`, `dims[1]`, ... for the slots of a parameter with a star."""
-        if not self.names or not self.names[-1].endswith("*"):
+        if not self._rest:
             return self.names
-        *plain, rest = self.names
-        return (*plain, *(f"{rest[:-1]}[{i}]" for i in range(count - len(plain))))
+        plain = self.names[:-1]
+        return (*plain, *(f"{self._rest}[{i}]" for i in range(count - len(plain))))

@@ -5,11 +5,15 @@ A kernel emits the expression of its epilogue on each vector of results, in regi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.program.step import KernelArgument
 from sardonyx._src.compile.program.tensor import TensorView
 
@@ -35,17 +39,68 @@ class Epilogue:
         return epilogue_key(self)
 
 
+@dataclass(frozen=True, slots=True)
+class EpilogueOperand:
+    """An operand of an epilogue in a kernel: its layout, the address of its first element, and a matrix's row stride."""
+
+    layout: OperandLayout
+    address: str
+    row_stride: LLVMValue | None
+
+
 def epilogue_key(epilogue: Epilogue) -> str:
     """The canonical text of the expression, and the layouts of the operands."""
     return f"{canonical_text([epilogue.expression])}:{','.join(epilogue.operand_layouts)}"
 
 
-def operand_arguments(epilogue: Epilogue, operands: tuple[TensorView, ...]) -> tuple[KernelArgument, ...]:
-    """The kernel arguments for the operands of an epilogue, in order."""
-    arguments: list[KernelArgument] = []
-    for layout, operand in zip(epilogue.operand_layouts, operands, strict=True):
-        arguments.append(operand)
+# --- parameters, arguments and emission ------------------------------------------------------
+
+
+def epilogue_parameters(epilogue: Epilogue) -> Parameters:
+    """The parameters for the operands: `o0`, `o1`, ..., each matrix followed by its row stride, `o0_row_stride`."""
+    names: list[str] = []
+    for i, layout in enumerate(epilogue.operand_layouts):
+        names += [f"o{i}", f"o{i}_row_stride"] if layout == "matrix" else [f"o{i}"]
+    return Parameters(*names)
+
+
+def epilogue_arguments(epilogue: Epilogue, operands: tuple[TensorView, ...]) -> dict[str, KernelArgument]:
+    """The arguments of `epilogue_parameters` by name."""
+    arguments: dict[str, KernelArgument] = {}
+    for i, (layout, operand) in enumerate(zip(epilogue.operand_layouts, operands, strict=True)):
+        arguments[f"o{i}"] = operand
         if layout == "matrix":
             assert operand.row_stride is not None, f"rows of {operand} must be contiguous and have one stride"
-            arguments.append(operand.row_stride)
-    return tuple(arguments)
+            arguments[f"o{i}_row_stride"] = operand.row_stride
+    return arguments
+
+
+def load_operands(b: KernelBuilder, epilogue: Epilogue) -> tuple[EpilogueOperand, ...]:
+    """The operands of an epilogue, from the arguments of `epilogue_parameters`; to be called before any loop."""
+    return tuple(
+        EpilogueOperand(
+            layout, b.pointer(f"o{i}"), b.integer(f"o{i}_row_stride") if layout == "matrix" else None
+        )
+        for i, layout in enumerate(epilogue.operand_layouts)
+    )
+
+
+def operand_offset(operand: EpilogueOperand, row: LLVMValue, column: LLVMValue) -> LLVMValue:
+    """The offset of the element of a column or matrix operand for the result at (row, column)."""
+    return column if operand.row_stride is None else row * operand.row_stride + column
+
+
+def emit_epilogue(
+    b: KernelBuilder,
+    epilogue: Epilogue,
+    result_type: LLVMType,
+    value: LLVMValue,
+    load_operand: Callable[[int], LLVMValue],
+) -> LLVMValue:
+    """Applies an epilogue to a vector of the kernel's results; load_operand: loads operand i in as many lanes."""
+
+    def load_local(name: Local) -> LLVMValue:
+        assert isinstance(name, Local), f"an epilogue must read locals; got {name}"
+        return value if name.name == RESULT.name else load_operand(int(name.name.removeprefix("o")))
+
+    return b.emit_expression(epilogue.expression, result_type, load_local)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.compile.kernels.elementwise.arithmetic import fold_normalization
-from sardonyx._src.ir.graph import Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import TensorType
 

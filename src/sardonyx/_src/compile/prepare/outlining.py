@@ -14,7 +14,8 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.clone import Copier
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Graph, Model, Value
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import TensorType, Type

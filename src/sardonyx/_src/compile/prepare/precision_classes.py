@@ -15,7 +15,8 @@ from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENT
 from sardonyx._src.compile.prepare.bound_node import is_typed
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.infer.incremental import IncrementalInference
-from sardonyx._src.ir.graph import Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs
 from sardonyx._src.ops.bind import schema_of

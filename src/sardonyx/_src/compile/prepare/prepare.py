@@ -15,7 +15,8 @@ from sardonyx._src.errors import ConversionError, InferenceError, LimitError
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.dims import Expr, Known, symbol
-from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs, nodes, roots

@@ -9,7 +9,8 @@ from typing import TypeAlias
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Model, Node, Value
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.model import Model
 
 
 @dataclass(frozen=True, slots=True)

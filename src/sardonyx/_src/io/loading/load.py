@@ -17,7 +17,7 @@ from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource, with_operator_sets
 from sardonyx._src.io.loading.text_files import read_text
 from sardonyx._src.io.serde import from_proto
-from sardonyx._src.ir.graph import Model, Note
+from sardonyx._src.ir.model import Model, Note
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.wire import Limits

@@ -12,7 +12,7 @@ from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.loading.text_files import read_text
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.graphs import domain_of
-from sardonyx._src.ir.graph import Model, Note
+from sardonyx._src.ir.model import Model, Note
 from sardonyx._src.ir.operator_set import OperatorDeclaration, OperatorSet, OperatorStatus
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.proto.messages import OperatorProto, OperatorSetProto

@@ -13,7 +13,7 @@ from sardonyx._src.io.external import ExternalStorage, components
 from sardonyx._src.io.saving.layout import DataFileLayout, ExternalDataLayout, pack_tensor
 from sardonyx._src.io.saving.staging import BinaryWriter, StagedFile, Staging, write_all
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.proto import binary
 from sardonyx._src.proto.messages import ModelProto

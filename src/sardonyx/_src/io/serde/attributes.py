@@ -17,7 +17,8 @@ from sardonyx._src.io.serde.tensors import (
 )
 from sardonyx._src.io.serde.types import type_from, type_to
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, AttributeScalar, AttributeValue, Graph, Note
+from sardonyx._src.ir.graph import Attribute, AttributeScalar, AttributeValue, Graph
+from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Record

@@ -11,7 +11,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.tensors import ExternalData, set_data, sparse_from, sparse_to, tensor_from
 from sardonyx._src.io.serde.types import data_type
-from sardonyx._src.ir.graph import Note
+from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
 from sardonyx._src.proto import messages as m
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from sardonyx._src.ir.graph import (
+from sardonyx._src.ir.devices import (
     DeviceConfiguration,
     NodeDeviceConfiguration,
-    QuantizationAnnotation,
     ShardedDim,
     ShardingSpec,
     SimpleShardedDim,
-    Value,
 )
+from sardonyx._src.ir.graph import QuantizationAnnotation, Value
 from sardonyx._src.proto import messages as m
 
 FindValue: TypeAlias = Callable[[str], "Value | None"]

@@ -14,7 +14,8 @@ from sardonyx._src.io.serde.devices import configuration_from
 from sardonyx._src.io.serde.graphs import GraphReader, NameScope, domain_of
 from sardonyx._src.io.serde.metadata import metadata_from
 from sardonyx._src.io.serde.tensors import ExternalData
-from sardonyx._src.ir.graph import Attribute, Function, Graph, Model, Note, TrainingInfo, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Value
+from sardonyx._src.ir.model import Function, Model, Note, TrainingInfo
 from sardonyx._src.ir.walk import calls, nodes, roots
 from sardonyx._src.proto import messages as m
 

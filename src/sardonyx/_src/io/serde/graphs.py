@@ -13,7 +13,8 @@ from sardonyx._src.io.serde.metadata import metadata_from
 from sardonyx._src.io.serde.tensors import ExternalData, sparse_from, tensor_from
 from sardonyx._src.io.serde.topological_order import topological_order
 from sardonyx._src.io.serde.types import type_from
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Note, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
 from sardonyx._src.ir.walk import values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx._src.ir.graph import Note
+from sardonyx._src.ir.model import Note
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Payload, Record
 

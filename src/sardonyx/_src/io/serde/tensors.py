@@ -14,7 +14,7 @@ from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.external import ExternalStorage
 from sardonyx._src.io.serde.metadata import metadata_from, metadata_to, restore_unknown
 from sardonyx._src.io.serde.types import data_type, dims_from
-from sardonyx._src.ir.graph import Note
+from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.tensors import (
     Array,
     FieldStorage,

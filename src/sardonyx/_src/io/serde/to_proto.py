@@ -8,7 +8,8 @@ from sardonyx._src.io.serde.devices import annotation_to, configuration_to, node
 from sardonyx._src.io.serde.metadata import metadata_to, restore_unknown
 from sardonyx._src.io.serde.tensors import ExternalEntries, Placement, sparse_to, tensor_to
 from sardonyx._src.io.serde.types import type_to
-from sardonyx._src.ir.graph import Function, Graph, Model, Node, TrainingInfo, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Function, Model, TrainingInfo
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import SparseTensorType, TensorType
 from sardonyx._src.ir.walk import values

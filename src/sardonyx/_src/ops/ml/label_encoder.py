@@ -144,7 +144,7 @@ TABLE_ATTRIBUTES = {
 @op.convert((1, 2))
 def to_2(adapter: Adapter) -> AdaptedNode:
     """Strings and their indices; of equal strings the last counts."""
-    labels = string_vector(adapter.inference.attributes["classes_strings"] or ())  # type: ignore[arg-type]
+    labels = string_vector(adapter.inference.attributes["classes_strings"] or ())  # type: ignore[arg-type]  # the schema sets the types
     places = np.arange(len(labels))
     if adapter.dtype(0) is DataType.STRING:
         return with_table(adapter, *distinct(labels, places, last=True), -1)
@@ -202,7 +202,7 @@ def node_table(adapter: Adapter, what: str) -> Array:
 def table_of(a: Mapping[str, object], what: str) -> Array:
     """The keys or the values in attributes, as a vector; raises EvaluationError unless one attribute has them."""
     lists = {name: a.get(f"{what}_{name}") for name in LIST_TYPES}
-    return one_of(what, a.get(f"{what}_tensor"), **lists)  # type: ignore[arg-type]
+    return one_of(what, a.get(f"{what}_tensor"), **lists)  # type: ignore[arg-type]  # the schema sets the types
 
 
 def distinct(keys: Array, values: Array, *, last: bool) -> tuple[Array, Array]:

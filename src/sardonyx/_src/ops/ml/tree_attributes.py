@@ -109,7 +109,7 @@ def attributes_in(a: Mapping[str, object], votes: str) -> TreeAttributes:
 
 def numbers(a: Mapping[str, object], name: str) -> Numbers:
     """A list of numbers, which may be a tensor."""
-    return either(a.get(name, ()), a.get(f"{name}_as_tensor"))  # type: ignore[arg-type]
+    return either(a.get(name, ()), a.get(f"{name}_as_tensor"))  # type: ignore[arg-type]  # the schema sets the types
 
 
 def either(numbers: tuple[float, ...], tensor: Array | None) -> Numbers:

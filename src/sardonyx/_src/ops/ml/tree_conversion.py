@@ -286,7 +286,7 @@ def forest_in(adapter: Adapter, vote: str) -> tuple[Forest, int]:
 
 def labels(adapter: Adapter) -> Array:
     a = adapter.inference.attributes
-    return labels_of(a.get("classlabels_int64s"), a.get("classlabels_strings"))  # type: ignore[arg-type]
+    return labels_of(a.get("classlabels_int64s"), a.get("classlabels_strings"))  # type: ignore[arg-type]  # the schema sets the types
 
 
 def count_of(adapter: Adapter, vote: str, ids: Sequence[int]) -> int:

@@ -5,6 +5,9 @@ Spec: ai.onnx.ml ZipMap-1.  A vector is one row; of several equal labels the las
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
@@ -14,6 +17,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 
 op = Operator("ZipMap", "ai.onnx.ml")
+LabelT = TypeVar("LabelT", int, str)
 LABEL_TYPES = {"classlabels_int64s": DataType.INT64, "classlabels_strings": DataType.STRING}
 
 
@@ -30,13 +34,18 @@ def evaluate(
         raise EvaluationError(
             "one of classlabels_int64s and classlabels_strings must be set; got both or none"
         )
-    labels = classlabels_int64s if classlabels_strings is None else classlabels_strings
-    assert labels is not None, "one of the lists is given"
+    if classlabels_int64s is not None:
+        return zip_rows(batch, classlabels_int64s)
+    return zip_rows(batch, classlabels_strings or ())
+
+
+def zip_rows(batch: Array, labels: Sequence[LabelT]) -> list[dict[LabelT, Array]]:
+    """A map from labels to scalars for each row."""
     if len(labels) != batch.shape[1]:
         raise EvaluationError(
             f"there must be {batch.shape[1]} class labels, one for each element of a row; got {len(labels)}"
         )
-    return [{label: row[i, ...] for i, label in enumerate(labels)} for row in batch]  # type: ignore[return-value]
+    return [{label: row[i, ...] for i, label in enumerate(labels)} for row in batch]
 
 
 @op.infer(1)

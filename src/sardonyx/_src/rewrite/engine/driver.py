@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sardonyx._src.ir.graph import Node, Value
@@ -79,7 +79,8 @@ class Driver:
         """Run all phases of the named passes until a round changes nothing or the budget is spent."""
         if self.budget.seconds is not None:
             self._deadline = time.perf_counter() + self.budget.seconds
-        tables = [PassTable(passes, phase) for phase in PHASES]
+        roots_of_passes = {name: root_operators(name) for name in passes}
+        tables = [PassTable(roots_of_passes, phase) for phase in PHASES]
         try:
             for _ in range(MAX_ROUNDS):
                 before = len(self.report.edits)
@@ -171,14 +172,14 @@ def apply_pass(loaded: LoadedPass, node: Node, edit: Edit) -> bool:
 class PassTable:
     """The passes of a phase by root operator, each loaded when the first node of that operator is seen."""
 
-    def __init__(self, passes: Sequence[str], phase: Phase) -> None:
+    def __init__(self, roots_of_passes: Mapping[str, Collection[str]], phase: Phase) -> None:
         self.phase = phase
         self.names: dict[str, list[str]] = {}
         self.rooted: dict[str, list[LoadedPass]] = {}
-        for name in passes:
-            for root in root_operators(name):
+        for name, operators in roots_of_passes.items():
+            for root in operators:
                 self.names.setdefault(root, []).append(name)
-        rootless = self.load_passes(name for name in passes if not root_operators(name))
+        rootless = self.load_passes(name for name, operators in roots_of_passes.items() if not operators)
         self.sweeps = [loaded for loaded in rootless if loaded.declaration.kind == "sweep"]
         self.rootless = [loaded for loaded in rootless if loaded.declaration.kind != "sweep"]
 

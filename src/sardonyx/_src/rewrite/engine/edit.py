@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.clone import Copier
-from sardonyx._src.ir.graph import Attribute, Function, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.inline import inline, rename_definitions, transfer_outputs
+from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import TensorType, Type

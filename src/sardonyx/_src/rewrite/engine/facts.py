@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.io.loading.load import pause_gc
-from sardonyx._src.ir.graph import Function, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
 from sardonyx._src.ir.walk import graphs, nodes, roots

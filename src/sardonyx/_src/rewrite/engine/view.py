@@ -9,7 +9,8 @@ import numpy as np
 
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ir.walk import graphs, nodes, roots

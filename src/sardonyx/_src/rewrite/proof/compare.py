@@ -27,7 +27,8 @@ def difference(actual: RuntimeValue, expected: RuntimeValue) -> str:
     if isinstance(expected, dict) and isinstance(actual, dict):
         if list(actual) != list(expected):
             return f"expected keys {list(expected)}; got {list(actual)}"
-        differences = ((key, difference(actual[key], expected[key])) for key in expected)  # type: ignore[index]
+        items = zip(expected, actual.values(), expected.values(), strict=True)
+        differences = ((key, difference(a, e)) for key, a, e in items)
         return next((f"[{key!r}]: {d}" for key, d in differences if d), "")
     if isinstance(expected, np.ndarray) and isinstance(actual, np.ndarray):
         return kind_difference(actual, expected) or element_difference(actual, expected)

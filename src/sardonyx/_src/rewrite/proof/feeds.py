@@ -11,7 +11,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Dim, Expr, evaluate
-from sardonyx._src.ir.graph import Model, Value
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ops.api import RuntimeValue

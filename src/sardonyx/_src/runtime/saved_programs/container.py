@@ -26,9 +26,9 @@ Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | Non
 DocumentAndSections: TypeAlias = tuple[
     Mapping[str, Json], Mapping[str, bytes]
 ]  # the document and the sections
-MAGIC = b"\x89SDX\r\n\x1a\n"
+SDX_MAGIC = b"\x89SDX\r\n\x1a\n"
 FORMAT_VERSION = 3
-HEADER = struct.Struct(
+SDX_HEADER = struct.Struct(
     "<8sIIQQ32s"
 )  # magic, version, bytes of the header, offset and bytes of the document, its hash
 ALIGNMENT, PAGE_BYTES = 64, 4096
@@ -80,7 +80,11 @@ def write_sections(
     file.skip_to(end)
     file.write(text)
     file.skip_to(0)
-    file.write(HEADER.pack(MAGIC, FORMAT_VERSION, HEADER.size, end, len(text), hashlib.sha256(text).digest()))
+    file.write(
+        SDX_HEADER.pack(
+            SDX_MAGIC, FORMAT_VERSION, SDX_HEADER.size, end, len(text), hashlib.sha256(text).digest()
+        )
+    )
 
 
 def aligned_offsets(sizes: Sequence[int]) -> list[int]:
@@ -108,16 +112,16 @@ def round_up(size: int, to: int) -> int:
 def read_container(path: Path) -> Container:
     """Opens a file and checks all hashes; raises DecodeError for a file that is damaged or has another format."""
     with path.open("rb") as file, name_file(path):
-        head = file.read(HEADER.size)
-        require(len(head) == HEADER.size, "the file ends in its header", len(head))
-        magic, version, size, start, length, digest = HEADER.unpack(head)
-        require(magic == MAGIC, "not a saved program")
+        head = file.read(SDX_HEADER.size)
+        require(len(head) == SDX_HEADER.size, "the file ends in its header", len(head))
+        magic, version, size, start, length, digest = SDX_HEADER.unpack(head)
+        require(magic == SDX_MAGIC, "not a saved program")
         require(
             version == FORMAT_VERSION,
             f"the format version must be {FORMAT_VERSION}; got {version}: compile the model again",
             8,
         )
-        require(size == HEADER.size and length <= MAX_DOCUMENT_BYTES, "the header is damaged", 12)
+        require(size == SDX_HEADER.size and length <= MAX_DOCUMENT_BYTES, "the header is damaged", 12)
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         require(start + length == len(data), "the file does not end with its document", len(data))
         text = data[start:]
@@ -150,11 +154,11 @@ def name_file(path: Path) -> Iterator[None]:
         raise DecodeError(error.why, offset=error.offset, source=str(path)) from None
     except (KeyError, ValueError, RecursionError) as error:
         raise DecodeError(
-            f"the document does not describe a program: {error}", offset=HEADER.size, source=str(path)
+            f"the document does not describe a program: {error}", offset=SDX_HEADER.size, source=str(path)
         ) from None
 
 
-def require(condition: bool, why: str, offset: int = HEADER.size) -> None:
+def require(condition: bool, why: str, offset: int = SDX_HEADER.size) -> None:
     """Raises DecodeError unless the condition holds."""
     if not condition:
         raise DecodeError(why, offset=offset)

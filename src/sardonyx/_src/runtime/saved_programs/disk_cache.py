@@ -33,7 +33,7 @@ from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights

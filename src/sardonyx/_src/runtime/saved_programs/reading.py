@@ -26,7 +26,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.serde.types import type_from
 from sardonyx._src.ir.dims import Expr, Known
-from sardonyx._src.ir.graph import Graph, Model, Value
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.runtime.saved_programs.container import (

@@ -7,7 +7,7 @@ from pathlib import Path
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.graph import Model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime.arrays import FIELDS
 from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.native_program import compile_model

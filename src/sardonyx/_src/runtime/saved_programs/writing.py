@@ -18,7 +18,8 @@ from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.serde.types import type_to
-from sardonyx._src.ir.graph import Model, Node, Value
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.proto.binary import encode
 from sardonyx._src.runtime.saved_programs import container

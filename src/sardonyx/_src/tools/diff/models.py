@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 
 from sardonyx._src.io.serde.devices import configuration_to
-from sardonyx._src.ir.graph import Function, Graph, Model, TrainingInfo, Value
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.model import Function, Model, TrainingInfo
 from sardonyx._src.tools.diff.difference import Difference
 from sardonyx._src.tools.diff.graphs import Comparison, maps
 

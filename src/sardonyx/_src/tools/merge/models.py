@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.clone import Copier, clone
-from sardonyx._src.ir.graph import FunctionKey, Model, Node, Note, Value
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.model import FunctionKey, Model, Note
 from sardonyx._src.ir.names import FreshNames, first_free
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.proto.binary import encode

@@ -8,7 +8,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Model, Node, Value
+from sardonyx._src.ir.graph import Attribute, Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType

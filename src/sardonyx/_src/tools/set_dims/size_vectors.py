@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Model, Node, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.registry import find
 from sardonyx._src.tools.set_dims.constants import ConstantEditor

@@ -22,8 +22,9 @@ from sardonyx._src.proto.record import brief
 @rule("SX606", visits=OperatorSetProto)
 def check_declaration_twice(document: OperatorSetProto, context: RuleContext) -> Iterator[Finding]:
     first: dict[tuple[object, ...], str] = {}
+    places: list[tuple[str, tuple[str, object]]]
     places = [(f"operator[{i}]", (o.op_type, o.since_version)) for i, o in enumerate(document.operator)]
-    places += [(f"functions[{i}]", (f.name, f.overload)) for i, f in enumerate(document.functions)]  # type: ignore[misc]
+    places += [(f"functions[{i}]", (f.name, f.overload)) for i, f in enumerate(document.functions)]
     for path, identity in places:
         other = first.setdefault((path.partition("[")[0], *identity), path)
         if other != path:

@@ -6,25 +6,28 @@ one writes the scores if they are an output (`scores`).
 
 from __future__ import annotations
 
-import struct
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.kernels.attention.attention_emitter import (
+from sardonyx._src.compile.kernels.attention.decode_unit import DECODE_KEY_BLOCK
+from sardonyx._src.compile.kernels.attention.kernel import attention_module
+from sardonyx._src.compile.kernels.attention.parameters import (
     ALIGNED_FLOATS,
     DECODE_UNIT_QUERIES,
     KEY_BLOCK,
     PARTIAL_HEADER_FLOATS,
     QUERY_BLOCK,
+    attention_parameters,
+    name_strides,
 )
-from sardonyx._src.compile.kernels.attention.decode_products import DECODE_KEY_BLOCK
-from sardonyx._src.compile.kernels.attention.kernel import attention_source
-from sardonyx._src.compile.kernels.attention.scores import SCALED_SCORES, scores_source
+from sardonyx._src.compile.kernels.attention.scores import SCALED_SCORES, scores_module
 from sardonyx._src.compile.kernels.attention.split_kv import FLOAT_BYTES, reduce_splits_step
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.kernels.attention.work_partitioning import AttentionPartition, partition_heads
 from sardonyx._src.compile.kernels.gemm.axes import broadcast_stride
+from sardonyx._src.compile.kernels.reductions.rows import float32_bits
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_bytes, row_major_strides
 from sardonyx._src.dtypes import DataType
@@ -74,64 +77,75 @@ def attention_steps(
         softcap != 0.0,
     )
     variant = replace(variant, zero_masked_rows=zero_masked_rows and variant.can_mask_rows)
-    kernel = Kernel(variant.key, partial(attention_source, variant=variant))
-    batch, heads, queries, depth = q.shape
-    keys, width = k.shape[2], v.shape[3]
-    length_tensors = () if lengths is None or status is None else (lengths, status)
-    assert len(length_tensors) == 2 or lengths is None, "a step with lengths must have a status; got None"
-    strides_of_mask = () if mask is None else mask_strides(mask, keys)
-    partition = partition_heads(q, k, v, has_dense_mask_rows=mask is None or strides_of_mask[-1] == 1)
-    kv_heads, group_size = partition.kv_heads, partition.group_size
+    tensors = tensor_arguments(q, k, v, y, mask)
+    partition = partition_heads(q, k, v, has_dense_mask_rows=tensors.get("mask_column", 1) == 1)
     partials = allocate_partials(y, partition.splits)
-    offsets = tuple(0 if offset is None else offset for offset in (causal_offset, window_offset))
-    sizes = (kv_heads, group_size, queries, keys, depth, width, *offsets, max_length)
-    floats = (float_bits(scale), float_bits(softcap))
-
-    def arguments(result: TensorView, partition: AttentionPartition) -> tuple[KernelArgument, ...]:
-        """In the order of `AttentionEmitter`."""
-        tensors = (q, k, v, result) if mask is None else (q, k, v, result, mask)
-        strides = (*stride_arguments(q, k, v, result), *strides_of_mask)
-        return *tensors, partials, *length_tensors, *sizes, *floats, *partition.decode_arguments, *strides
-
-    reads = (q, k, v, *(() if mask is None else (mask,)), *length_tensors[:1])
-    head_units = ceil_div(kv_heads, partition.unit_kv_heads) * ceil_div(group_size, partition.unit_q_heads)
-    units = head_units * partition.splits
-    steps = [
-        Step(
-            kernel,
-            arguments(y, partition),
-            units=batch * units * ceil_div(queries, QUERY_BLOCK),
-            reads=reads,
-            writes=(y, partials, *length_tensors[1:]),
-            flops=batch * heads * queries * keys * (depth + width + 10) * 2,
-            bytes_accessed=sum((tensor.nbytes for tensor in (*reads, y)), start=0),
-            scratch=scratch_floats(partition, align_floats(depth), align_floats(width), keys) * FLOAT_BYTES,
-        )
-    ]
+    arguments: dict[str, KernelArgument] = {
+        **tensors,
+        **partition.to_arguments(),
+        "partials": partials,
+        "causal_offset": 0 if causal_offset is None else causal_offset,
+        "window_offset": 0 if window_offset is None else window_offset,
+        "max_length": max_length,
+        "scale": float32_bits(scale),
+        "softcap": float32_bits(softcap),
+    }
+    reads = (q, k, v, *(tensor for tensor in (mask, lengths) if tensor is not None))
+    statuses: tuple[TensorView, ...] = ()
+    if lengths is not None:
+        assert status is not None, "a step with lengths must have a status; got None"
+        arguments |= {"lengths": lengths, "status": status}
+        statuses = (status,)
+    steps = [fused_step(variant, partition, arguments, reads, (y, partials, *statuses))]
     if partition.splits != 1:
         steps.append(reduce_splits_step(partials, y, zero_masked_rows=variant.zero_masked_rows))
     if scores is not None:
-        unsplit = AttentionPartition(kv_heads, group_size)
-        tensors = (*reads, scores, *length_tensors[1:])
-        steps.append(scores_step(variant, arguments(scores, unsplit), stage, tensors))
+        unsplit = AttentionPartition(partition.kv_heads, partition.group_size)
+        arguments |= {"y": scores, **name_strides("y", scores.strides[:3]), **unsplit.to_arguments()}
+        steps.append(scores_step(variant, stage, arguments, reads, (scores, *statuses)))
     return tuple(steps)
+
+
+def fused_step(
+    variant: AttentionVariant,
+    partition: AttentionPartition,
+    arguments: Mapping[str, KernelArgument],
+    reads: tuple[TensorView, ...],
+    writes: tuple[TensorView, ...],
+) -> Step:
+    """The step of the fused kernel; reads: q, k, v, ...; writes: y, ..."""
+    parameters = attention_parameters(variant)
+    q, k, v, *_ = reads
+    (batch, heads, queries, depth), keys, width = q.shape, k.shape[2], v.shape[3]
+    return Step(
+        Kernel(variant.key, partial(attention_module, variant=variant), parameters),
+        parameters.pack(**arguments),
+        units=batch * partition.head_units * ceil_div(queries, QUERY_BLOCK),
+        reads=reads,
+        writes=writes,
+        flops=batch * heads * queries * keys * (depth + width + 10) * 2,
+        bytes_accessed=sum((tensor.nbytes for tensor in (*reads, writes[0])), start=0),
+        scratch=scratch_floats(partition, align_floats(depth), align_floats(width), keys) * FLOAT_BYTES,
+    )
 
 
 def scores_step(
     variant: AttentionVariant,
-    arguments: tuple[KernelArgument, ...],
     stage: int,
-    tensors: tuple[TensorView, ...],
+    arguments: Mapping[str, KernelArgument],
+    reads: tuple[TensorView, ...],
+    writes: tuple[TensorView, ...],
 ) -> Step:
-    """The step that writes the scores, its fourth argument; tensors: what it reads, the scores, and the status."""
-    scores = next(tensor for tensor in tensors if tensor is arguments[3])
-    depth = tensors[0].shape[3]
+    """The step that writes the scores; reads: q, ...; writes: the scores, ..."""
+    parameters = attention_parameters(variant)
+    source = partial(scores_module, variant=variant, stage=stage)
+    scores, depth = writes[0], reads[0].shape[3]
     return Step(
-        Kernel(f"{variant.key}_scores{stage}", partial(scores_source, variant=variant, stage=stage)),
-        arguments,
+        Kernel(f"{variant.key}_scores{stage}", source, parameters),
+        parameters.pack(**arguments),
         units=dim_product(scores.shape[:3]),
-        reads=tensors[: tensors.index(scores)],
-        writes=tensors[tensors.index(scores) :],
+        reads=reads,
+        writes=writes,
         flops=scores.num_elements * (depth + 5) * 2,
         bytes_accessed=scores.nbytes,
         scratch=align_floats(depth) * FLOAT_BYTES,
@@ -148,29 +162,37 @@ def allocate_partials(y: TensorView, splits: Known) -> TensorView:
 
 
 def scratch_floats(partition: AttentionPartition, depth: Known, width: Known, keys: Known) -> Known:
-    """The floats of scratch that a unit needs, prefill or decode; see `PrefillEmitter` and `DecodeProductsEmitter`."""
+    """The floats of scratch that a unit needs; see `query_panel` (prefill) and `decode_unit`."""
     prefill = (depth + width + dim_min(align_floats(keys), KEY_BLOCK) + 3) * QUERY_BLOCK
     row = depth + width + 2 * ALIGNED_FLOATS + DECODE_KEY_BLOCK
     return dim_max(prefill, partition.unit_kv_heads * DECODE_UNIT_QUERIES * row)
-
-
-def stride_arguments(q: TensorView, k: TensorView, v: TensorView, y: TensorView) -> tuple[Known, ...]:
-    """In the order of `SIZE_NAMES`: all four strides of k and v, and all but the last one of q and y."""
-    return (*q.strides[:3], *k.strides, *v.strides, *y.strides[:3])
-
-
-def mask_strides(mask: TensorView, keys: Known) -> tuple[Known, ...]:
-    """The strides of a mask along [B, H, S, T], 0 where it is broadcast."""
-    strides = tuple(broadcast_stride(mask, axis) for axis in (4, 3, 2, 1))
-    assert strides[3] == 1 or strides[2] == 0 or keys == 1, f"rows must be contiguous; got {mask}"
-    return strides
 
 
 def align_floats(size: Known) -> Known:
     return ceil_div(size, ALIGNED_FLOATS) * ALIGNED_FLOATS
 
 
-def float_bits(number: float) -> int:
-    """The bits of a float32, as an i64 argument."""
-    bits: int = struct.unpack("<i", struct.pack("<f", number))[0]
-    return bits
+def tensor_arguments(
+    q: TensorView, k: TensorView, v: TensorView, y: TensorView, mask: TensorView | None
+) -> dict[str, KernelArgument]:
+    """The tensors that have heads, their sizes and their strides."""
+    arguments: dict[str, KernelArgument] = {
+        "q": q,
+        "k": k,
+        "v": v,
+        "y": y,
+        "queries": q.shape[2],
+        "keys": k.shape[2],
+        "depth": q.shape[3],
+        "width": v.shape[3],
+        **name_strides("q", q.strides[:3]),
+        **name_strides("k", k.strides),
+        **name_strides("v", v.strides),
+        **name_strides("y", y.strides[:3]),
+    }
+    if mask is None:
+        return arguments
+    strides = tuple(broadcast_stride(mask, axis) for axis in (4, 3, 2, 1))
+    is_dense = strides[3] == 1 or strides[2] == 0 or k.shape[2] == 1
+    assert is_dense, f"rows must be contiguous; got {mask}"
+    return {**arguments, "mask": mask, **name_strides("mask", strides)}

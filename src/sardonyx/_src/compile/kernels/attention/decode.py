@@ -14,239 +14,230 @@ memory, and `split_kv` combines them.  Online softmax: Milakov and Gimelshein, "
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.kernels.attention.attention_emitter import ALIGNED_FLOATS, PARTIAL_HEADER_FLOATS
-from sardonyx._src.compile.kernels.attention.decode_products import (
+from sardonyx._src.compile.kernels.attention.decode_products import accumulate_values, emit_scores
+from sardonyx._src.compile.kernels.attention.decode_unit import (
     DECODE_KEY_BLOCK,
-    QUERY_PAIR,
-    DecodeProductsEmitter,
+    DecodeHead,
+    UnitIndices,
+    loop_queries,
+    make_decode_unit,
+    mask_row,
+    query_position,
+    query_row,
+    scratch_row,
 )
-from sardonyx._src.compile.kernels.attention.online_softmax import exp_nonpositive
-from sardonyx._src.compile.kernels.attention.prefetch import PrefetchStream
+from sardonyx._src.compile.kernels.attention.heads import (
+    AttentionHead,
+    apply_softcap,
+    is_fully_masked,
+    key_begin_of,
+    key_end_of,
+    load_mask_vector,
+)
+from sardonyx._src.compile.kernels.attention.online_softmax import (
+    exp_below,
+    is_not_positive,
+    max_skipping_nan,
+    negative_infinity,
+    reciprocal_sum,
+    reduce_max,
+    softmax_base,
+)
+from sardonyx._src.compile.kernels.attention.parameters import (
+    ALIGNED_FLOATS,
+    PARTIAL_HEADER_FLOATS,
+    AttentionKernel,
+    aligned_size,
+)
+from sardonyx._src.compile.kernels.gemm.vectors import (
+    first_lanes,
+    i64,
+    load_vector,
+    loop_blocks,
+    loop_masked_vectors,
+    reduce_lanes,
+    store_vector,
+    vector_type,
+    zeros,
+)
 
 
-class DecodeEmitter(DecodeProductsEmitter):
-    """Emits a decode unit.
+def emit_decode_unit(kernel: AttentionKernel, first_head: AttentionHead, indices: UnitIndices) -> None:
+    """The outputs of all queries of a unit, or its partial results; elements of rows of k and v are contiguous."""
+    b, size = kernel.b, kernel.sizes
+    unit = make_decode_unit(kernel, first_head, indices)
+    with loop_queries(kernel, unit, unit.padded_query_count) as (head, i):
+        load_query(kernel, head, i)
+    begin, end = (
+        key_begin_of(kernel, first_head, i64(b, 0)),
+        key_end_of(kernel, first_head, size["queries"] - 1),
+    )
+    with b.loop(begin, end + (DECODE_KEY_BLOCK - 1), DECODE_KEY_BLOCK, "key") as key:
+        count = b.min(end - key, DECODE_KEY_BLOCK)
+        emit_scores(kernel, unit, key, count)
+        with loop_queries(kernel, unit, unit.query_count) as (head, i):
+            update_query_softmax(kernel, head, i, key, count)
+        accumulate_values(kernel, unit, key, count)
+    has_all_keys = size["splits"].eq(1)
+    with b.if_then(has_all_keys), loop_queries(kernel, unit, unit.query_count) as (head, i):
+        store_output(kernel, head, i)
+    with b.if_then(has_all_keys.eq(0)), loop_queries(kernel, unit, unit.query_count) as (head, i):
+        store_partial(kernel, head, i)
 
-    Queries of a head of keys and values are numbered query head first: number i is query `i % queries` of query head
-    `i / queries`.
+
+def load_query(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> None:
+    """Copies a scaled query to scratch and clears its output; numbers past the last query repeat the last one."""
+    b = kernel.b
+    q = query_row(kernel, head, "q", b.min(i, head.unit.query_count - 1))
+    elements, output = (scratch_row(kernel, head, area, i) for area in ("q", "o"))
+    for d, mask in loop_masked_vectors(b, kernel.sizes["depth"]):
+        store_vector(b, load_vector(b, b.gep(q, d), mask) * kernel.scale, b.gep(elements, d))
+    for d, _ in loop_masked_vectors(b, kernel.sizes["width"]):
+        store_vector(b, zeros(b), b.gep(output, d))
+    store_vector(b, negative_infinity(b), scratch_row(kernel, head, "max", i))
+    store_vector(b, zeros(b), scratch_row(kernel, head, "sum", i))
+
+
+def update_query_softmax(
+    kernel: AttentionKernel, head: DecodeHead, i: LLVMValue, key: LLVMValue, count: LLVMValue
+) -> None:
+    """Turns a query's scores into exp(score - maximum); rescales its sum and output to the new maximum."""
+    b = kernel.b
+    stored_maximum, stored_total = (scratch_row(kernel, head, area, i) for area in ("max", "sum"))
+    maximum, total = (b.new_slot(name, vector_type(b)) for name in ("max", "sum"))
+    old_maximum = load_vector(b, stored_maximum)
+    b.store(maximum, old_maximum)
+    query, mask = query_position(kernel, i), mask_row(kernel, head, i)
+    with loop_blocks(b, count, b.target.lanes, "score") as first:
+        address = b.gep(scratch_row(kernel, head, "p", i), first)
+        scores = mask_query_scores(
+            kernel, head.operands, query, mask, load_vector(b, address), (key, first, count)
+        )
+        store_vector(b, scores, address)
+        b.store(maximum, max_skipping_nan(b, b.load(maximum), scores))
+    new_maximum = reduce_max(b, b.load(maximum))
+    base = softmax_base(b, new_maximum)
+    factor = exp_below(b, old_maximum, base)
+    b.store(total, load_vector(b, stored_total) * factor)
+    with loop_blocks(b, count, b.target.lanes, "score") as first:
+        score = b.gep(scratch_row(kernel, head, "p", i), first)
+        weight = exp_below(b, load_vector(b, score), base)
+        store_vector(b, weight, score)
+        b.store(total, b.load(total) + weight)
+    store_vector(b, new_maximum, stored_maximum)
+    store_vector(b, b.load(total), stored_total)
+    rescale_output(kernel, head, i, factor)
+
+
+def mask_query_scores(
+    kernel: AttentionKernel,
+    head: AttentionHead,
+    query: LLVMValue,
+    mask: str,
+    scores: LLVMValue,
+    block: tuple[LLVMValue, LLVMValue, LLVMValue],
+) -> LLVMValue:
+    """A vector of a query's scores with softcap and mask; -inf for hidden keys and past the last key.
+
+    block: the first key of a block, the number of the vector's first key in the block, the keys of the block.
     """
+    b, variant = kernel.b, kernel.variant
+    key, first, end = block
+    if variant.causal:
+        end = b.min(end, key_end_of(kernel, head, query) - key)
+    is_before_end = first_lanes(b, end - first)
+    if variant.has_softcap:
+        scores = apply_softcap(kernel, scores)
+    if variant.mask_type:
+        scores = scores + load_mask_vector(kernel, mask, key + first, is_before_end)
+    scores = b.select(is_before_end, scores, negative_infinity(b))
+    if variant.windowed:
+        is_before_begin = first_lanes(b, key_begin_of(kernel, head, query) - key - first)
+        scores = b.select(is_before_begin, negative_infinity(b), scores)
+    return scores
 
-    def emit_decode_unit(
-        self, batch: LLVMValue, kv_head: LLVMValue, q_head: LLVMValue, split: LLVMValue
-    ) -> None:
-        """The outputs of all queries of a unit, or its partial results; elements of rows of k and v are contiguous."""
-        size, zero = self.sizes, self.i64(0)
-        self.unit_indices = batch, kv_head, q_head, split
-        self.unit_kv_heads = self.min(size["kv_heads"] - kv_head, size["unit_kv_heads"])
-        self.query_count = size["queries"] * self.min(size["group_size"] - q_head, size["unit_q_heads"])
-        self.padded_query_count = self.query_count + (QUERY_PAIR - 1) & -QUERY_PAIR
-        self.first_head_pointers = dict(self.head_pointers)
-        self.streams = {
-            name: PrefetchStream(
-                self, self.head_pointers[name], self.unit_kv_heads * size[length], size[f"{name}_row"]
-            )
-            for name, length in (("k", "depth"), ("v", "width"))
-        }
-        self.for_queries(self.padded_query_count, self.load_query)
-        begin, end = self.key_begin_of(zero), self.key_end_of(size["queries"] - 1)
 
-        def emit_key_block(key: LLVMValue) -> None:
-            count = self.min(end - key, self.i64(DECODE_KEY_BLOCK))
-            self.emit_scores(key, count)
-            self.for_queries(self.query_count, lambda i: self.update_query_softmax(i, key, count))
-            self.accumulate_values(key, count)
+def rescale_output(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue, factor: LLVMValue) -> None:
+    b, output = kernel.b, scratch_row(kernel, head, "o", i)
+    for d, _ in loop_masked_vectors(b, kernel.sizes["width"]):
+        address = b.gep(output, d)
+        store_vector(b, load_vector(b, address) * factor, address)
 
-        self.loop_call(begin, end + (DECODE_KEY_BLOCK - 1), DECODE_KEY_BLOCK, emit_key_block, "key")
-        has_all_keys = size["splits"].eq(1)
-        self.if_then_call(has_all_keys, lambda: self.for_queries(self.query_count, self.store_output))
-        self.if_then_call(has_all_keys.eq(0), lambda: self.for_queries(self.query_count, self.store_partial))
-        self.head_pointers = dict(self.first_head_pointers)
 
-    def for_queries(self, count: LLVMValue, body: Callable[[LLVMValue], None]) -> None:
-        """The body for each of `count` queries of each head of keys and values."""
-        self.for_heads(lambda: self.loop_blocks(count, 1, body, "query"))
+# --- outputs ---------------------------------------------------------------------------------
 
-    def for_heads(self, body: Callable[[], None]) -> None:
-        """The body for each head of keys and values of the unit, as the current head."""
 
-        def emit_head(i: LLVMValue) -> None:
-            self.head_index, self.first_scratch_row = i, i * self.padded_query_count
-            for name, pointer in self.first_head_pointers.items():
-                step = i if name in ("k", "v") else i * self.sizes["group_size"]
-                self.head_pointers[name] = self.gep(
-                    pointer, step * self.sizes[f"{name}_head"], self.element_type(name)
-                )
-            body()
+def store_output(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> None:
+    """Writes a query's output, divided by the sum of its weights."""
+    b, total = kernel.b, load_total(kernel, head, i)
+    if kernel.variant.zero_masked_rows:
+        with if_fully_masked(kernel, head, i, total):
+            clear_output(kernel, head, i)
+            b.store(total, b.constant(1.0, total.type))
+    inverse = reciprocal_sum(b, b.load(total), kernel.sizes["keys"])
+    y, output = query_row(kernel, head, "y", i), scratch_row(kernel, head, "o", i)
+    for d, mask in loop_masked_vectors(b, kernel.sizes["width"]):
+        store_vector(b, load_vector(b, b.gep(output, d)) * inverse, b.gep(y, d), mask)
 
-        self.loop_call(self.i64(0), self.unit_kv_heads, 1, emit_head, "head")
 
-    def query_row(self, name: str, i: LLVMValue) -> str:
-        """The address of the row of query number i in q, y or the mask."""
-        head, query = self.udivmod(i, self.sizes["queries"])
-        offset = head * self.sizes[f"{name}_head"] + query * self.sizes[f"{name}_row"]
-        return self.gep(self.head_pointers[name], offset, self.element_type(name))
+def store_partial(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> None:
+    """Writes a query's partial result for one range of the keys, in the layout of `split_kv`."""
+    b, destination = kernel.b, partial_pointer(kernel, head, i)
+    total, visibility = load_total(kernel, head, i), b.new_slot("visibility", vector_type(b))
+    b.store(visibility, b.constant(1.0, visibility.type))
+    if kernel.variant.zero_masked_rows:
+        with if_fully_masked(kernel, head, i, total):
+            clear_output(kernel, head, i)
+            b.store(total, zeros(b))
+            b.store(visibility, zeros(b))
+            store_vector(b, negative_infinity(b), scratch_row(kernel, head, "max", i))
+    maximum = load_vector(b, scratch_row(kernel, head, "max", i))
+    for index, value in enumerate((maximum, b.load(total), b.load(visibility))):
+        store_vector(b, value, b.gep(destination, i64(b, index * ALIGNED_FLOATS)))
+    output = scratch_row(kernel, head, "o", i)
+    result = b.gep(destination, i64(b, PARTIAL_HEADER_FLOATS))
+    for d, _ in loop_masked_vectors(b, kernel.sizes["width"]):
+        store_vector(b, load_vector(b, b.gep(output, d)), b.gep(result, d))
 
-    def query_position(self, i: LLVMValue) -> LLVMValue:
-        """The index of query number i in its head."""
-        return self.urem(i, self.sizes["queries"])
 
-    def mask_row(self, i: LLVMValue) -> str:
-        return self.query_row("mask", i) if self.variant.mask_type else ""
+def partial_pointer(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> str:
+    """The address of the partial result of query number i."""
+    b, size = kernel.b, kernel.sizes
+    batch, kv_head, first_q_head, split = head.unit.indices
+    q_head, query = b.udivmod(i, size["queries"])
+    group = batch * size["kv_heads"] + kv_head + head.index
+    head_index = group * size["group_size"] + first_q_head + q_head
+    row = (head_index * size["queries"] + query) * size["splits"] + split
+    length = aligned_size(kernel, "width") + PARTIAL_HEADER_FLOATS
+    return b.gep(kernel.pointers["partials"], row * length)
 
-    def load_query(self, i: LLVMValue) -> None:
-        """Copies a scaled query to scratch and clears its output; numbers past the last query repeat the last one."""
-        q, elements, output = (
-            self.query_row("q", self.min(i, self.query_count - 1)),
-            self.scratch_row("q", i),
-            self.scratch_row("o", i),
-        )
-        self.loop_masked_vectors(
-            self.sizes["depth"],
-            lambda d, mask: self.store_vector(
-                self.load_vector(self.gep(q, d), mask) * self.scale, self.gep(elements, d)
-            ),
-        )
-        self.loop_masked_vectors(
-            self.sizes["width"], lambda d, _: self.store_vector(self.zeros, self.gep(output, d))
-        )
-        self.store_vector(self.negative_infinity, self.scratch_row("max", i))
-        self.store_vector(self.zeros, self.scratch_row("sum", i))
 
-    # --- online softmax ----------------------------------------------------------------------
+def load_total(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> StackSlot:
+    """A variable with the sum of a query's weights, in every lane."""
+    b = kernel.b
+    total = b.new_slot("total", vector_type(b))
+    b.store(total, reduce_lanes(b, "add", load_vector(b, scratch_row(kernel, head, "sum", i))))
+    return total
 
-    def update_query_softmax(self, i: LLVMValue, key: LLVMValue, count: LLVMValue) -> None:
-        """Turns a query's scores into exp(score - maximum); rescales its sum and output to the new maximum."""
-        addresses = [self.scratch_row(area, i) for area in ("max", "sum")]
-        maximum, total = (self.new_slot(name, self.vector_type) for name in ("max", "sum"))
-        old_maximum = self.load_vector(addresses[0])
-        self.store(maximum, old_maximum)
-        query, mask_row = self.query_position(i), self.mask_row(i)
 
-        def update_maximum(first: LLVMValue) -> None:
-            scores = self.mask_query_scores(i, first, query, mask_row, key, count)
-            self.store(maximum, self.max_skipping_nan(self.load(maximum), scores))
+@contextmanager
+def if_fully_masked(
+    kernel: AttentionKernel, head: DecodeHead, i: LLVMValue, total: StackSlot
+) -> Iterator[None]:
+    """Code that runs if all keys of a query are masked, even if its scores are NaN; total: the sum of its weights."""
+    b = kernel.b
+    with b.if_then(is_not_positive(b, b.load(total))):
+        query, mask = query_position(kernel, i), mask_row(kernel, head, i)
+        with b.if_then(is_fully_masked(kernel, head.operands, query, mask)):
+            yield
 
-        self.loop_blocks(count, self.lanes, update_maximum, "look")
-        new_maximum = self.reduce_max(self.load(maximum))
-        base = self.softmax_base(new_maximum)
-        factor = self.call_vector_function(exp_nonpositive, old_maximum - base)
-        self.store(total, self.load_vector(addresses[1]) * factor)
 
-        def exponentiate(first: LLVMValue) -> None:
-            score = self.gep(self.scratch_row("p", i), first)
-            weight = self.call_vector_function(exp_nonpositive, self.load_vector(score) - base)
-            self.store_vector(weight, score)
-            self.store(total, self.load(total) + weight)
-
-        self.loop_blocks(count, self.lanes, exponentiate, "weight")
-        self.store_vector(new_maximum, addresses[0])
-        self.store_vector(self.load(total), addresses[1])
-        self.rescale_output(i, factor)
-
-    def mask_query_scores(
-        self,
-        i: LLVMValue,
-        first: LLVMValue,
-        query: LLVMValue,
-        mask_row: str,
-        key: LLVMValue,
-        count: LLVMValue,
-    ) -> LLVMValue:
-        """A vector of a query's scores with softcap and mask; -inf for hidden keys and past the last key."""
-        address = self.gep(self.scratch_row("p", i), first)
-        scores, end = self.load_vector(address), count
-        if self.variant.causal:
-            end = self.min(count, self.key_end_of(query) - key)
-        is_before_end = self.first_lanes(end - first)
-        if self.variant.has_softcap:
-            scores = self.apply_softcap(scores)
-        if self.variant.mask_type:
-            scores = scores + self.load_mask_vector(mask_row, key + first, is_before_end)
-        scores = self.select(is_before_end, scores, self.negative_infinity)
-        if self.variant.windowed:
-            is_before_begin = self.first_lanes(self.key_begin_of(query) - key - first)
-            scores = self.select(is_before_begin, self.negative_infinity, scores)
-        self.store_vector(scores, address)
-        return scores
-
-    def rescale_output(self, i: LLVMValue, factor: LLVMValue) -> None:
-        output = self.scratch_row("o", i)
-
-        def rescale(d: LLVMValue, _: LLVMValue | None) -> None:
-            address = self.gep(output, d)
-            self.store_vector(self.load_vector(address) * factor, address)
-
-        self.loop_masked_vectors(self.sizes["width"], rescale)
-
-    # --- outputs -----------------------------------------------------------------------------
-
-    def store_output(self, i: LLVMValue) -> None:
-        """Writes a query's output, divided by the sum of its weights."""
-        total = self.new_slot("total", self.vector_type)
-        self.store(total, self.reduce_lanes("add", self.load_vector(self.scratch_row("sum", i))))
-        self.clear_masked_query(i, total, 1.0)
-        inverse = self.reciprocal_sum(self.load(total))
-        y, output = self.query_row("y", i), self.scratch_row("o", i)
-        self.loop_masked_vectors(
-            self.sizes["width"],
-            lambda d, mask: self.store_vector(
-                self.load_vector(self.gep(output, d)) * inverse, self.gep(y, d), mask
-            ),
-        )
-
-    def store_partial(self, i: LLVMValue) -> None:
-        """Writes a query's partial result for one range of the keys, in the layout of `split_kv`."""
-        size = self.sizes
-        batch, kv_head, q_head, split = self.unit_indices
-        head, query = self.udivmod(i, size["queries"])
-        head_index = (
-            (batch * size["kv_heads"] + kv_head + self.head_index) * size["group_size"] + q_head + head
-        )
-        row = (head_index * size["queries"] + query) * size["splits"] + split
-        partial = self.gep(
-            self.extra_pointers["partials"], row * (self.aligned_size("width") + PARTIAL_HEADER_FLOATS)
-        )
-        total, visibility = (self.new_slot(name, self.vector_type) for name in ("total", "counts"))
-        self.store(total, self.reduce_lanes("add", self.load_vector(self.scratch_row("sum", i))))
-        self.store(visibility, self.constant(1.0, self.vector_type))
-
-        def clear_header() -> None:
-            self.store(visibility, self.zeros)
-            self.store_vector(self.negative_infinity, self.scratch_row("max", i))
-
-        self.clear_masked_query(i, total, 0.0, clear_header)
-        header = (self.load_vector(self.scratch_row("max", i)), self.load(total), self.load(visibility))
-        for index, value in enumerate(header):
-            self.store_vector(value, self.gep(partial, self.i64(index * ALIGNED_FLOATS)))
-        output, target = self.scratch_row("o", i), self.gep(partial, self.i64(PARTIAL_HEADER_FLOATS))
-        self.loop_masked_vectors(
-            size["width"],
-            lambda d, _: self.store_vector(self.load_vector(self.gep(output, d)), self.gep(target, d)),
-        )
-
-    def clear_masked_query(
-        self,
-        i: LLVMValue,
-        total: StackSlot,
-        cleared_total: float,
-        clear_header: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Clears the output of a query whose keys are all masked, even if its scores are NaN, and sets `total`."""
-
-        def clear() -> None:
-            output = self.scratch_row("o", i)
-            self.loop_masked_vectors(
-                self.sizes["width"], lambda d, _: self.store_vector(self.zeros, self.gep(output, d))
-            )
-            self.store(total, self.constant(cleared_total, self.vector_type))
-            clear_header()
-
-        def check_mask() -> None:
-            self.if_then_call(self.is_fully_masked(self.query_position(i), self.mask_row(i)), clear)
-
-        if self.variant.zero_masked_rows and self.variant.can_mask_rows:
-            self.if_then_call(self.is_not_positive(self.load(total)), check_mask)
+def clear_output(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> None:
+    b, output = kernel.b, scratch_row(kernel, head, "o", i)
+    for d, _ in loop_masked_vectors(b, kernel.sizes["width"]):
+        store_vector(b, zeros(b), b.gep(output, d))

@@ -1,192 +1,190 @@
 """The two matrix products of the decode attention kernel: scores = q * k' and outputs += scores * v.
 
 Queries, scores and outputs are rows in scratch.  Keys and values are read from memory once, in address order and with
-software prefetch: heads whose rows are adjacent in memory are visited row by row.
+software prefetch: heads whose rows are adjacent in memory are visited row by row.  Loop nests:
+
+    scores: groups of keys -> heads -> pairs of queries -> vectors along D
+    outputs: blocks of VALUE_ROWS values -> heads -> register tiles [queries, vectors along E] -> values
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.kernels.attention.attention_emitter import ALIGNED_FLOATS, AttentionEmitter
-from sardonyx._src.compile.kernels.attention.prefetch import PrefetchStream
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.attention.decode_unit import (
+    QUERY_PAIR,
+    DecodeHead,
+    DecodeUnit,
+    loop_heads,
+    scratch_row,
+)
+from sardonyx._src.compile.kernels.attention.heads import row_pointer
+from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
+from sardonyx._src.compile.kernels.data_movement.masked_lanes import shuffle
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
+from sardonyx._src.compile.kernels.gemm.vectors import (
+    i64,
+    load_splat,
+    load_vector,
+    loop_blocks,
+    loop_masked_vectors,
+    loop_vectors,
+    store_vector,
+    sum_each,
+    vector_type,
+    zeros,
+)
 
-DECODE_KEY_BLOCK = 256  # keys whose scores are in scratch at a time
-QUERY_PAIR = 2  # queries whose dot products with a key are computed together
 # Rows of values that stay in L1, even if they are a page apart, until all queries have used them.
 VALUE_ROWS = 8
 TILE_QUERIES = (4, QUERY_PAIR)  # heights of the register tiles; the last one may be partial
 TILE_VECTORS = 4  # width of a register tile
 
+# --- scores = q * k' -------------------------------------------------------------------------
 
-class DecodeProductsEmitter(AttentionEmitter, ABC):
-    """Emits both products; the queries of a head are padded to whole pairs.
 
-    Scratch, a row for each query: its elements [D], its output [E], vectors of its running maximum and sum, and its
-    scores [DECODE_KEY_BLOCK].
+def emit_scores(kernel: AttentionKernel, unit: DecodeUnit, key: LLVMValue, count: LLVMValue) -> None:
+    """A row of scores of `count` keys for each query; lanes past the last key repeat its score."""
+    b = kernel.b
+    height = b.target.lanes // query_pair(b)
+    with loop_blocks(b, count, height, "keys") as i:
+        unit.key_stream.seek(key + i)
+        with loop_heads(kernel, unit) as head:
+            keys = [
+                row_pointer(kernel, head.operands, "k", key + b.min(i + r, count - 1)) for r in range(height)
+            ]
+            for query, lines in loop_query_pairs(b, unit.query_count, height):
+                emit_dot_products(kernel, head, query, keys, i, lines)
+
+
+def query_pair(b: KernelBuilder) -> int:
+    return min(QUERY_PAIR, b.target.lanes)
+
+
+def loop_query_pairs(b: KernelBuilder, count: LLVMValue, height: int) -> Iterator[tuple[LLVMValue, int]]:
+    """A loop over the pairs of `count` queries: the first of each, and the cache lines to prefetch per step along D.
+
+    The pairs of a head share the prefetches for the next keys: with more pairs, each of them issues fewer.
     """
+    pair = query_pair(b)
+    is_one_pair, is_at_most_two = count <= pair, count <= 2 * pair
+    with b.if_then(is_one_pair), loop_blocks(b, count, pair, "pair") as query:
+        yield query, height
+    with b.if_then(is_one_pair.eq(0) & is_at_most_two), loop_blocks(b, count, pair, "pair") as query:
+        yield query, max(height // 2, 1)
+    with b.if_then(is_at_most_two.eq(0)), loop_blocks(b, count, pair, "pair") as query:
+        yield query, max(height // 4, 1)
 
-    first_scratch_row: LLVMValue  # of the current head
-    query_count: LLVMValue  # of a head of keys and values
-    streams: dict[str, PrefetchStream]
 
-    @abstractmethod
-    def for_heads(self, body: Callable[[], None]) -> None:
-        """The body for each head of keys and values of the unit, as the current head."""
+def emit_dot_products(
+    kernel: AttentionKernel,
+    head: DecodeHead,
+    query: LLVMValue,
+    keys: Sequence[str],
+    column: LLVMValue,
+    lines: int,
+) -> None:
+    """The dot products of a pair of queries with some keys, together as many as there are lanes."""
+    b, pair = kernel.b, query_pair(kernel.b)
+    queries = [scratch_row(kernel, head, "q", query + j) for j in range(pair)]
+    sums = [b.new_slot("dot", vector_type(b)) for _ in range(b.target.lanes)]
+    for slot in sums:
+        b.store(slot, zeros(b))
+    for d, mask in loop_vectors(b, kernel.sizes["depth"]):
+        head.unit.key_stream.prefetch(lines)
+        rows = [load_vector(b, b.gep(key, d), mask) for key in keys]
+        for j, elements in enumerate(queries):
+            factor = load_vector(b, b.gep(elements, d))
+            for slot, row in zip(sums[j * len(keys) :], rows, strict=False):
+                b.store(slot, b.fma(factor, row, b.load(slot)))
+    products = sum_each(b, [b.load(slot) for slot in sums])
+    for j in range(pair):
+        scores = products if pair == 1 else extract_lanes(b, products, j, len(keys))
+        address = b.gep(scratch_row(kernel, head, "p", query + j), column)
+        b.store(StackSlot(address, scores.type), scores)
 
-    def scratch_row(self, area: str, i: LLVMValue) -> str:
-        """The address in scratch of what query number i of the current head has: its "q", "o", "max", "sum" or "p"."""
-        depth, width = self.aligned_size("depth"), self.aligned_size("width")
-        rows = depth + width
-        offsets = {
-            "q": self.i64(0),
-            "o": depth,
-            "max": rows,
-            "sum": rows + ALIGNED_FLOATS,
-            "p": rows + 2 * ALIGNED_FLOATS,
-        }
-        row = (self.first_scratch_row + i) * (rows + (2 * ALIGNED_FLOATS + DECODE_KEY_BLOCK))
-        return self.gep(self.scratch, row + offsets[area])
 
-    def loop_blocks(self, count: LLVMValue, step: int, body: Callable[[LLVMValue], None], name: str) -> None:
-        """The body for the start of each block of `step` in 0..count; the last block may be partial."""
-        self.loop_call(self.i64(0), count + (step - 1), step, body, name)
+def extract_lanes(b: KernelBuilder, vector: LLVMValue, index: int, lanes: int) -> LLVMValue:
+    """Subvector `index` of a vector that is cut into subvectors of `lanes` lanes."""
+    if lanes == 1:
+        return b.emit(LLVMType("float"), f"extractelement {vector}, i32 {index}")
+    return shuffle(b, vector, vector, [index * lanes + lane for lane in range(lanes)])
 
-    # --- scores = q * k' ---------------------------------------------------------------------
 
-    def emit_scores(self, key: LLVMValue, count: LLVMValue) -> None:
-        """A row of scores of `count` keys for each query; lanes past the last key repeat its score."""
-        height = self.lanes // self.pair
+# --- outputs += weights * v ------------------------------------------------------------------
 
-        def emit_keys(i: LLVMValue) -> None:
-            self.streams["k"].seek(key + i)
 
-            def emit_head() -> None:
-                keys = [self.row_pointer("k", key + self.min(i + r, count - 1)) for r in range(height)]
-                self.for_query_pairs(
-                    height, lambda query, lines: self.emit_dot_products(query, keys, i, lines)
-                )
+@dataclass(frozen=True, slots=True)
+class OutputTile:
+    """A register tile of outputs: `height` queries by `vectors` vectors; mask: of a partial last vector."""
 
-            self.for_heads(emit_head)
+    query: LLVMValue
+    height: int
+    column: LLVMValue
+    vectors: int
+    mask: LLVMValue | None
 
-        self.loop_blocks(count, height, emit_keys, "keys")
 
-    @property
-    def pair(self) -> int:
-        return min(QUERY_PAIR, self.lanes)
+def accumulate_values(kernel: AttentionKernel, unit: DecodeUnit, key: LLVMValue, count: LLVMValue) -> None:
+    """Adds `count` rows of values, times the weights that their scores have become, to the outputs."""
+    b = kernel.b
+    with loop_blocks(b, count, VALUE_ROWS, "values") as i:
+        unit.value_stream.seek(key + i)
+        end = b.min(i + VALUE_ROWS, count)
+        with loop_heads(kernel, unit) as head:
+            for tile in loop_output_tiles(b, unit.query_count, kernel.sizes["width"]):
+                accumulate_tile(kernel, head, tile, key, (i, end))
 
-    def for_query_pairs(self, height: int, body: Callable[[LLVMValue, int], None]) -> None:
-        """The body for the first query of each pair, and the cache lines that it prefetches per step along D.
 
-        The pairs of a head share the prefetches for the next keys: with more pairs, each of them issues fewer.
-        """
-        is_one_pair, is_at_most_two = self.query_count <= self.pair, self.query_count <= 2 * self.pair
+def loop_output_tiles(b: KernelBuilder, query_count: LLVMValue, width: LLVMValue) -> Iterator[OutputTile]:
+    """A loop over the register tiles of the outputs of a head: tiles of queries, then columns."""
+    for query, height in loop_query_tiles(b, query_count):
+        with b.loop(i64(b, 0), width, TILE_VECTORS * b.target.lanes, "d") as column:
+            yield OutputTile(query, height, column, TILE_VECTORS, None)
+        for d, mask in loop_masked_vectors(b, width - column):
+            yield OutputTile(query, height, column + d, 1, mask)
 
-        def emit_pairs(lines: int) -> None:
-            self.loop_blocks(self.query_count, self.pair, lambda query: body(query, lines), "pair")
 
-        self.if_then_call(is_one_pair, lambda: emit_pairs(height))
-        self.if_then_call(is_one_pair.eq(0) & is_at_most_two, lambda: emit_pairs(max(height // 2, 1)))
-        self.if_then_call(is_at_most_two.eq(0), lambda: emit_pairs(max(height // 4, 1)))
+def loop_query_tiles(b: KernelBuilder, count: LLVMValue) -> Iterator[tuple[LLVMValue, int]]:
+    """A loop over the tiles of `count` queries: the first query of each, and its height."""
+    high, low = TILE_QUERIES
+    with b.loop(i64(b, 0), count, high, "high") as query:
+        yield query, high
+    with b.loop(query, count + (low - 1), low, "low") as query:
+        yield query, low
 
-    def emit_dot_products(self, query: LLVMValue, keys: Sequence[str], column: LLVMValue, lines: int) -> None:
-        """The dot products of a pair of queries with some keys, together as many as there are lanes."""
-        queries = [self.scratch_row("q", query + j) for j in range(self.pair)]
-        sums = [self.new_slot("dot", self.vector_type) for _ in range(self.lanes)]
-        for slot in sums:
-            self.store(slot, self.zeros)
 
-        def accumulate(d: LLVMValue, mask: LLVMValue | None) -> None:
-            self.streams["k"].prefetch(lines)
-            rows = [self.load_vector(self.gep(key, d), mask) for key in keys]
-            for j, elements in enumerate(queries):
-                factor = self.load_vector(self.gep(elements, d))
-                for slot, row in zip(sums[j * len(keys) :], rows, strict=False):
-                    self.store(slot, self.fma(factor, row, self.load(slot)))
-
-        self.loop_vectors(self.sizes["depth"], accumulate)
-        products = self.sum_each([self.load(slot) for slot in sums])
-        for j in range(self.pair):
-            scores = products if self.pair == 1 else self.extract_lanes(products, j, len(keys))
-            self.store(StackSlot(self.gep(self.scratch_row("p", query + j), column), scores.type), scores)
-
-    def extract_lanes(self, vector: LLVMValue, index: int, lanes: int) -> LLVMValue:
-        """Subvector `index` of a vector that is cut into subvectors of `lanes` lanes."""
-        numbers = [index * lanes + lane for lane in range(lanes)]
-        if lanes == 1:
-            return self.emit(LLVMType("float"), f"extractelement {vector}, i32 {numbers[0]}")
-        return self.shuffle(vector, vector, numbers)
-
-    # --- outputs += weights * v --------------------------------------------------------------
-
-    def accumulate_values(self, key: LLVMValue, count: LLVMValue) -> None:
-        """Adds `count` rows of values, times the weights that their scores have become, to the outputs."""
-
-        def emit_rows(i: LLVMValue) -> None:
-            self.streams["v"].seek(key + i)
-            end = self.min(i + VALUE_ROWS, count)
-
-            def emit_head() -> None:
-                self.for_query_tiles(
-                    lambda query, height: self.for_column_tiles(
-                        lambda d, vectors, mask: self.accumulate_tile(
-                            query, height, key, (i, end), d, vectors, mask
-                        )
-                    )
-                )
-
-            self.for_heads(emit_head)
-
-        self.loop_blocks(count, VALUE_ROWS, emit_rows, "values")
-
-    def for_query_tiles(self, body: Callable[[LLVMValue, int], None]) -> None:
-        """The body for the first query of each tile, and its height."""
-        high, low = TILE_QUERIES
-        reached = self.loop_call(self.i64(0), self.query_count, high, lambda q: body(q, high), "high")
-        self.loop_call(reached, self.query_count + (low - 1), low, lambda q: body(q, low), "low")
-
-    def for_column_tiles(self, body: Callable[[LLVMValue, int, LLVMValue | None], None]) -> None:
-        """The body for the first column of each tile, its number of vectors, and the mask of a partial last one."""
-        width = self.sizes["width"]
-        reached = self.loop_call(
-            self.i64(0), width, TILE_VECTORS * self.lanes, lambda d: body(d, TILE_VECTORS, None), "d"
-        )
-        self.loop_masked_vectors(width - reached, lambda d, mask: body(reached + d, 1, mask))
-
-    def accumulate_tile(
-        self,
-        query: LLVMValue,
-        height: int,
-        key: LLVMValue,
-        rows: tuple[LLVMValue, LLVMValue],
-        d: LLVMValue,
-        vectors: int,
-        mask: LLVMValue | None,
-    ) -> None:
-        """Adds values to a tile of outputs, `height` queries by `vectors` vectors; rows: begin and end, relative to `key`."""
-        columns = [d + v * self.lanes for v in range(vectors)]
-        addresses = [self.gep(self.scratch_row("o", query + j), c) for j in range(height) for c in columns]
-        sums = [self.new_slot("sum", self.vector_type) for _ in addresses]
-        for slot, address in zip(sums, addresses, strict=True):
-            self.store(slot, self.load_vector(address))
-        weights = [self.scratch_row("p", query + j) for j in range(height)]
-        floats = vectors * self.lanes
-        # Only the tiles of the first queries advance the prefetch stream.
-        step = self.select(query.eq(0), self.i64(floats), self.i64(0))
-
-        def accumulate(i: LLVMValue) -> None:
-            self.streams["v"].prefetch(max(floats // CACHE_LINE_FLOATS, 1), step)
-            row = self.row_pointer("v", key + i)
-            values = [self.load_vector(self.gep(row, column), mask) for column in columns]
-            for j, query_weights in enumerate(weights):
-                weight = self.load_splat(self.gep(query_weights, i))
-                for slot, value in zip(sums[j * vectors :], values, strict=False):
-                    self.store(slot, self.fma(weight, value, self.load(slot)))
-
-        self.loop_call(*rows, 1, accumulate, "value")
-        for slot, address in zip(sums, addresses, strict=True):
-            self.store_vector(self.load(slot), address)
+def accumulate_tile(
+    kernel: AttentionKernel,
+    head: DecodeHead,
+    tile: OutputTile,
+    key: LLVMValue,
+    rows: tuple[LLVMValue, LLVMValue],
+) -> None:
+    """Adds values to a tile of outputs; rows: begin and end, relative to `key`."""
+    b, heights = kernel.b, range(tile.height)
+    columns = [tile.column + v * b.target.lanes for v in range(tile.vectors)]
+    addresses = [
+        b.gep(scratch_row(kernel, head, "o", tile.query + j), column) for j in heights for column in columns
+    ]
+    sums = [b.new_slot("sum", vector_type(b)) for _ in addresses]
+    for slot, address in zip(sums, addresses, strict=True):
+        b.store(slot, load_vector(b, address))
+    weights = [scratch_row(kernel, head, "p", tile.query + j) for j in heights]
+    floats = tile.vectors * b.target.lanes
+    # Only the tiles of the first queries advance the prefetch stream.
+    step = b.select(tile.query.eq(0), floats, i64(b, 0))
+    with b.loop(*rows, name="value") as i:
+        head.unit.value_stream.prefetch(max(floats // CACHE_LINE_FLOATS, 1), step)
+        row = row_pointer(kernel, head.operands, "v", key + i)
+        values = [load_vector(b, b.gep(row, column), tile.mask) for column in columns]
+        for j, query_weights in enumerate(weights):
+            weight = load_splat(b, b.gep(query_weights, i))
+            for slot, value in zip(sums[j * tile.vectors :], values, strict=False):
+                b.store(slot, b.fma(weight, value, b.load(slot)))
+    for slot, address in zip(sums, addresses, strict=True):
+        store_vector(b, b.load(slot), address)

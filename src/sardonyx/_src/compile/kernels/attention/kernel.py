@@ -2,95 +2,126 @@
 
 A unit of work is a block of `QUERY_BLOCK` queries of one head (prefill), or the few queries of several heads and a range of
 the keys (decode).  `is_decode`, a kernel argument, chooses, since the number of queries may be known only at run time.
+Loop nest: units -> panels of queries -> `prefill`; or units -> `decode`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
 from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.attention.attention_emitter import QUERY_BLOCK, SPLIT_KEYS
-from sardonyx._src.compile.kernels.attention.decode import DecodeEmitter
-from sardonyx._src.compile.kernels.attention.panel_gemm import PanelGemmEmitter, panel_widths
-from sardonyx._src.compile.kernels.attention.prefill import PrefillEmitter
+from sardonyx._src.compile.kernels.attention.decode import emit_decode_unit
+from sardonyx._src.compile.kernels.attention.heads import AttentionHead, select_head
+from sardonyx._src.compile.kernels.attention.panel_gemm import panel_gemm_function, tile_rows
+from sardonyx._src.compile.kernels.attention.parameters import (
+    QUERY_BLOCK,
+    SPLIT_KEYS,
+    AttentionKernel,
+    attention_parameters,
+    load_arguments,
+)
+from sardonyx._src.compile.kernels.attention.prefill import emit_panel
+from sardonyx._src.compile.kernels.attention.query_panel import QueryPanel, lay_out_scratch
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
+from sardonyx._src.compile.kernels.gemm.vectors import i64
 
 
-def attention_source(name: str, target: Target, *, variant: AttentionVariant) -> str:
-    """The LLVM module of a kernel; its arguments are those of `AttentionEmitter`."""
-    emitter = AttentionKernelEmitter(name, target, variant)
-    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, emitter.emit_unit, "unit")
-    panel_gemms = []
-    for vectors in emitter.widths:
-        gemm = PanelGemmEmitter(vectors, target)
-        panel_gemms.append(gemm.emit_function(f"{name}_product{vectors}"))
-        emitter.definitions.declare(*gemm.declarations)
-    return "\n".join((emitter.build_module(name), *panel_gemms))
+def attention_module(name: str, target: Target, *, variant: AttentionVariant) -> str:
+    """The LLVM module of a kernel: its function, and a panel GEMM for each panel width."""
+    b = KernelBuilder(target, attention_parameters(variant))
+    kernel = load_arguments(b, variant)
+    gemms = {vectors: f"{name}_product{vectors}" for vectors in tile_rows(target)}
+    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
+        emit_unit(kernel, gemms, unit)
+    functions = []
+    for vectors, symbol in gemms.items():
+        gemm_builder = KernelBuilder(target)
+        functions.append(panel_gemm_function(gemm_builder, symbol, vectors))
+        b.definitions.declare(*gemm_builder.declarations)
+    return "\n".join((b.build_module(name), *functions))
 
 
-class AttentionKernelEmitter(PrefillEmitter, DecodeEmitter):
-    """Emits the kernel; `widths` are the panel widths, in vectors, for which its module has a panel GEMM."""
+def emit_unit(kernel: AttentionKernel, gemms: dict[int, str], unit: LLVMValue) -> None:
+    """Decomposes a unit number, [batch, kv_heads, q_heads, splits, query blocks], and emits the unit."""
+    b, size = kernel.b, kernel.sizes
+    blocks = b.udiv(size["queries"] + (QUERY_BLOCK - 1), QUERY_BLOCK)
+    q_head_blocks = b.udiv(size["group_size"] + (size["unit_q_heads"] - 1), size["unit_q_heads"])
+    kv_head_blocks = b.udiv(size["kv_heads"] + (size["unit_kv_heads"] - 1), size["unit_kv_heads"])
+    index, block = b.udivmod(unit, blocks)
+    index, split = b.udivmod(index, size["splits"])
+    index, q_head_block = b.udivmod(index, q_head_blocks)
+    batch, kv_head_block = b.udivmod(index, kv_head_blocks)
+    kv_head, q_head = kv_head_block * size["unit_kv_heads"], q_head_block * size["unit_q_heads"]
+    head = split_keys(kernel, select_head(kernel, batch, kv_head, q_head), split)
+    is_decode = size["is_decode"].ne(0)
+    with b.if_then(is_decode):
+        emit_decode_unit(kernel, head, (batch, kv_head, q_head, split))
+    with b.if_then(is_decode.eq(0)):
+        emit_prefill_unit(kernel, gemms, head, block * QUERY_BLOCK)
 
-    def __init__(self, name: str, target: Target, variant: AttentionVariant) -> None:
-        super().__init__(target, variant)
-        self.name, self.widths = name, panel_widths(target)
-        # So few queries more than a panel holds are faster in a panel of their own than in a wider panel.
-        self.max_excess = self.i64(target.lanes // 8)
 
-    def emit_unit(self, unit: LLVMValue) -> None:
-        """Decomposes a unit number, [batch, kv_heads, q_heads, splits, query blocks], and emits the unit."""
-        size = self.sizes
-        blocks = self.udiv(size["queries"] + (QUERY_BLOCK - 1), self.i64(QUERY_BLOCK))
-        q_head_blocks, kv_head_blocks = (
-            self.udiv(size[count] + (size[block] - 1), size[block])
-            for count, block in (("group_size", "unit_q_heads"), ("kv_heads", "unit_kv_heads"))
-        )
-        index, block = self.udivmod(unit, blocks)
-        index, split = self.udivmod(index, size["splits"])
-        index, q_head_block = self.udivmod(index, q_head_blocks)
-        batch, kv_head_block = self.udivmod(index, kv_head_blocks)
-        kv_head, q_head = kv_head_block * size["unit_kv_heads"], q_head_block * size["unit_q_heads"]
-        self.select_head(batch, kv_head, q_head)
-        self.key_begin = split * SPLIT_KEYS
-        self.key_end = self.select(
-            size["splits"] > 1, self.min(self.key_end, self.key_begin + SPLIT_KEYS), self.key_end
-        )
-        is_decode = size["is_decode"].ne(0)
-        self.if_then_call(is_decode, lambda: self.emit_decode_unit(batch, kv_head, q_head, split))
-        self.if_then_call(is_decode.eq(0), lambda: self.emit_prefill_unit(block * QUERY_BLOCK))
+def split_keys(kernel: AttentionKernel, head: AttentionHead, split: LLVMValue) -> AttentionHead:
+    """The head with the keys of one split: all of them if there is only one."""
+    b, begin = kernel.b, split * SPLIT_KEYS
+    has_splits = kernel.sizes["splits"] > 1
+    end = b.select(has_splits, b.min(head.key_end, begin + SPLIT_KEYS), head.key_end)
+    return replace(head, key_begin=begin, key_end=end)
 
-    def emit_prefill_unit(self, first: LLVMValue) -> None:
-        """The outputs of a block of the queries of a head, panel by panel."""
-        count = self.min(self.sizes["queries"] - first, self.i64(QUERY_BLOCK))
-        slot = self.new_slot("queries", I64)
-        self.store(slot, self.i64(0))
-        head, done = self.new_label("head"), self.new_label("done")
-        self.enter_block(head)
-        position = self.load(slot)
-        panel_queries = self.choose_panel_queries(count - position)
-        self.emit_narrowest_panel(first + position, panel_queries)
-        self.store(slot, position + panel_queries)
-        self.lines.append(f" br {position + panel_queries < count}, label %{head}, label %{done}")
-        self.start_block(done)
 
-    def choose_panel_queries(self, remaining: LLVMValue) -> LLVMValue:
-        """The number of queries of the next panel: as many as the widest panel holds.
+def emit_prefill_unit(
+    kernel: AttentionKernel, gemms: dict[int, str], head: AttentionHead, first: LLVMValue
+) -> None:
+    """The outputs of a block of the queries of a head, panel by panel."""
+    b = kernel.b
+    block_queries = b.min(kernel.sizes["queries"] - first, QUERY_BLOCK)
+    with loop_panels(b, block_queries, list(gemms)) as (position, count):
+        query = first + position
+        width, gemm = choose_panel_gemm(b, gemms, count)
+        emit_panel(kernel, QueryPanel(head, query, count, width, gemm, lay_out_scratch(kernel)))
 
-        A full narrower panel is preferred if it leaves at most `max_excess` queries over.
-        """
-        widest, *narrower = (vectors * self.lanes for vectors in self.widths)
-        count = self.min(remaining, self.i64(widest))
-        for width in narrower:
-            is_slightly_wider = (count > width) & (count - width <= self.max_excess)
-            count = self.select(is_slightly_wider, self.i64(width), count)
-        return count
 
-    def emit_narrowest_panel(self, query: LLVMValue, count: LLVMValue) -> None:
-        """The outputs of `count` queries, in the narrowest panel that holds them."""
-        widest, *narrower = self.widths
-        self.panel_width, self.panel_gemm = self.i64(widest * self.lanes), f"@{self.name}_product{widest}"
-        for vectors in narrower:
-            fits = count <= vectors * self.lanes
-            self.panel_width = self.select(fits, self.i64(vectors * self.lanes), self.panel_width)
-            self.panel_gemm = self.select_pointer(fits, f"@{self.name}_product{vectors}", self.panel_gemm)
-        self.emit_panel(query, count)
+@contextmanager
+def loop_panels(
+    b: KernelBuilder, count: LLVMValue, widths: list[int]
+) -> Iterator[tuple[LLVMValue, LLVMValue]]:
+    """A loop over the panels of `count` > 0 queries: the first query of each, and its number of queries."""
+    slot = b.new_slot("queries", I64)
+    b.store(slot, i64(b, 0))
+    head, done = b.new_label("head"), b.new_label("done")
+    b.enter_block(head)
+    position = b.load(slot)
+    panel_queries = choose_panel_queries(b, count - position, widths)
+    yield position, panel_queries
+    b.store(slot, position + panel_queries)
+    b.lines.append(f" br {position + panel_queries < count}, label %{head}, label %{done}")
+    b.start_block(done)
+
+
+def choose_panel_queries(b: KernelBuilder, remaining: LLVMValue, widths: list[int]) -> LLVMValue:
+    """The number of queries of the next panel: as many as the widest panel holds.
+
+    A full narrower panel is preferred if it leaves over at most an eighth of a vector of queries: these are faster in a
+    panel of their own than in a wider panel.
+    """
+    widest, *narrower = (vectors * b.target.lanes for vectors in widths)
+    count = b.min(remaining, widest)
+    for width in narrower:
+        is_slightly_wider = (count > width) & (count - width <= b.target.lanes // 8)
+        count = b.select(is_slightly_wider, width, count)
+    return count
+
+
+def choose_panel_gemm(b: KernelBuilder, gemms: dict[int, str], count: LLVMValue) -> tuple[LLVMValue, str]:
+    """The width of the narrowest panel that holds `count` queries, and the symbol of its GEMM."""
+    (widest, symbol), *narrower = gemms.items()
+    width, gemm = i64(b, widest * b.target.lanes), f"@{symbol}"
+    for vectors, symbol in narrower:
+        fits = count <= vectors * b.target.lanes
+        width = b.select(fits, vectors * b.target.lanes, width)
+        gemm = b.select_pointer(fits, f"@{symbol}", gemm)
+    return width, gemm

@@ -1,12 +1,13 @@
-"""The exponential of online softmax: exp(score - maximum), and the factor that rescales earlier sums to a new maximum.
+"""Arithmetic of online softmax: maxima, exp(score - maximum), and the factor that rescales sums to a new maximum.
 
-Both have arguments <= 0, which saves the overflow handling of `codegen.math.exponential`.  Online softmax: Milakov and
-Gimelshein, "Online normalizer calculation for softmax".
+Both exponentials have arguments <= 0, which saves the overflow handling of `codegen.math.exponential`.  Online softmax:
+Milakov and Gimelshein, "Online normalizer calculation for softmax".
 """
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.math.exponential import (
     LN2_HIGH,
     LN2_LOW,
@@ -17,6 +18,7 @@ from sardonyx._src.compile.codegen.math.exponential import (
     split_rounded,
 )
 from sardonyx._src.compile.codegen.math.function import VectorFunction
+from sardonyx._src.compile.kernels.gemm.vectors import swap_lanes, vector_type
 
 MIN_EXPONENT = -87.3  # its exponential is slightly above 2^-126, the smallest normal float
 
@@ -32,3 +34,48 @@ def emit_exp_nonpositive(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
 
 # Kernels name the function `decay`: the weights of earlier keys decay as the maximum grows.
 exp_nonpositive = VectorFunction("decay", 1, emit_exp_nonpositive, emit_exp_nonpositive.__doc__)
+
+
+def exp_below(b: KernelBuilder, score: LLVMValue, base: LLVMValue) -> LLVMValue:
+    """exp(score - base) for a score that is at most the base."""
+    return b.call_vector_function(exp_nonpositive, score - base)
+
+
+def negative_infinity(b: KernelBuilder) -> LLVMValue:
+    return b.constant(float("-inf"), vector_type(b))
+
+
+def max_skipping_nan(b: KernelBuilder, a: LLVMValue, score: LLVMValue) -> LLVMValue:
+    """max(a, score), but a if the score is NaN: the sum of the exponentials becomes NaN all the same."""
+    return b.select(score > a, score, a)
+
+
+def reduce_max(b: KernelBuilder, value: LLVMValue) -> LLVMValue:
+    """The maximum of all lanes, none of which is NaN, in every lane."""
+    distance = b.target.lanes // 2
+    while distance:
+        value = max_skipping_nan(b, value, swap_lanes(b, value, distance))
+        distance //= 2
+    return value
+
+
+def softmax_base(b: KernelBuilder, maximum: LLVMValue) -> LLVMValue:
+    """What softmax subtracts from scores: their maximum, or 0 if all of them are -inf."""
+    return b.select(maximum.eq(float("-inf")), 0.0, maximum)
+
+
+def reciprocal_sum(b: KernelBuilder, total: LLVMValue, num_keys: LLVMValue) -> LLVMValue:
+    """1 / the sum of exponentials; 1 if there are no keys, for which the result is 0."""
+    has_no_keys = b.splat(num_keys.eq(0), b.target.lanes)
+    return b.select(has_no_keys, 1.0, 1.0 / total)
+
+
+def is_not_positive(b: KernelBuilder, total: LLVMValue) -> LLVMValue:
+    """Whether a sum of weights, equal in every lane, is not > 0: it is 0 or NaN."""
+    return (first_lane(b, total) > 0).eq(0)
+
+
+def first_lane(b: KernelBuilder, value: LLVMValue) -> LLVMValue:
+    if b.target.lanes == 1:
+        return value
+    return b.emit(LLVMType("float"), f"extractelement {value}, i32 0")

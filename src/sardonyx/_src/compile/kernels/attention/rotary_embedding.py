@@ -1,19 +1,44 @@
 """Rotary position embedding (RoPE; Su et al., "RoFormer"): rotates pairs of elements of each row by its position's angles.
 
-A unit of work is some rows [D] of x [B, H, L, D].  With (a, b) a pair of elements of a row, and cos and sin those of the
-pair at the row's position: y = (cos * a - sin * b, sin * a + cos * b).
+With (a, b) a pair of elements of a row [D] of x [B, H, L, D], and cos and sin those of the pair at the row's position:
+y = (cos * a - sin * b, sin * a + cos * b).  Loop nest: rows of the units -> vectors of pairs, then vectors to copy.
 """
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from dataclasses import dataclass
+from functools import partial
+
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space
-from sardonyx._src.compile.kernels.reductions.row_emitter import RowEmitter, num_units, rows_per_unit
+from sardonyx._src.compile.kernels.data_movement.masked_lanes import shuffle
+from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
+from sardonyx._src.compile.kernels.reductions.rows import (
+    load_element,
+    load_vector,
+    loop_single_vectors,
+    loop_vector_blocks,
+    num_units,
+    rows_per_unit,
+    store_vector,
+)
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.dims import Known
+
+# half: pairs of a row.  dims: of the rows (strides of x, of y, of cos and of sin; or of x, of y and of the positions).
+TENSOR_PARAMETERS = Parameters("x", "y", "cos", "sin")
+SIZE_PARAMETERS = Parameters("rows", "unit_rows", "half", "width")
+ANGLE_PARAMETERS = TENSOR_PARAMETERS + SIZE_PARAMETERS + Parameters("dims*")
+POSITION_PARAMETERS = (
+    TENSOR_PARAMETERS
+    + Parameters("positions", "status")
+    + SIZE_PARAMETERS
+    + Parameters("num_positions", "cos_row_stride", "sin_row_stride", "dims*")
+)
 
 
 def rotary_embedding_step(
@@ -37,132 +62,122 @@ def rotary_embedding_step(
     # Angles do not depend on the head.
     angle_strides = [(tensor.strides[0], 0, tensor.strides[1]) for tensor in angles]
     rows = row_space(IterationSpace(x.shape[:3], (x.strides[:3], y.strides[:3], *angle_strides)), by=1)
-    rank, has_positions = rows.rank, positions is not None
-    kernel = Kernel(
-        f"rotary{'_pairs' * interleaved}{'_placed' * has_positions}_{rank}",
-        lambda name, target: RotaryEmitter(
-            target, rank, interleaved=interleaved, has_positions=has_positions
-        ).build_module(name),
-    )
-    tensors, cache_sizes = [x, y, cos, sin], tuple[Known, ...]()
+    arguments: dict[str, KernelArgument] = {"x": x, "y": y, "cos": cos, "sin": sin}
+    arguments |= {"rows": rows.size, "unit_rows": rows_per_unit(width), "half": half, "width": width}
+    module, parameters = rotary_module, ANGLE_PARAMETERS
+    reads: tuple[TensorView, ...] = (x, cos, sin)
+    writes: tuple[TensorView, ...] = (y,)
     if positions is not None:
         assert status is not None, "a step with positions must have a status; got None"
-        tensors += [positions, status]
-        cache_sizes = (cos.shape[0], cos.strides[0], sin.strides[0])
-    sizes = (rows.size, rows_per_unit(width), half, width, *cache_sizes)
-    arguments: tuple[KernelArgument, ...] = (*tensors, *sizes, *rows.to_arguments())
-    reads = (x, cos, sin, *(() if positions is None else (positions,)))
+        module, parameters = rotary_by_position_module, POSITION_PARAMETERS
+        reads, writes = (*reads, positions), (y, status)
+        arguments |= {"positions": positions, "status": status, "num_positions": cos.shape[0]}
+        arguments |= {"cos_row_stride": cos.strides[0], "sin_row_stride": sin.strides[0]}
+    key = f"rotary{'_pairs' * interleaved}{'_placed' * (positions is not None)}_{rows.rank}"
     return Step(
-        kernel,
-        arguments,
+        Kernel(key, partial(module, rank=rows.rank, interleaved=interleaved), parameters),
+        parameters.pack(**arguments, dims=rows.to_arguments()),
         num_units(rows.size, width),
         reads,
-        (y, *tensors[5:]),
+        writes,
         flops=x.num_elements * 3,
         bytes_accessed=x.nbytes * 2,
     )
 
 
-class RotaryEmitter(RowEmitter):
-    """Emits the kernel.
+def rotary_module(name: str, target: Target, rank: int, *, interleaved: bool) -> str:
+    """The kernel for rows of cos and sin that correspond to the rows of x."""
+    b, vector_type = KernelBuilder(target, ANGLE_PARAMETERS), LLVMType("float", target.lanes)
+    bases = [b.pointer(p) for p in TENSOR_PARAMETERS.names]
+    rows, unit_rows, half, width = (b.integer(p) for p in SIZE_PARAMETERS.names)
+    dims = load_dims(b, "dims", rank, 4)
+    with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (_, offsets):
+        x, y, cos, sin = (b.gep(base, offset) for base, offset in zip(bases, offsets, strict=True))
+        rotate_row(RotaryRow(b, vector_type, x, y, (cos, sin), half, width), interleaved=interleaved)
+    return b.build_module(name)
 
-    Arguments: pointers to x, y, cos, sin, with positions also these and the status; the number of rows, rows of a unit,
-    half, D; with positions P and the row strides of cos and sin; the iteration space of the rows.
-    """
 
-    def __init__(self, target: Target, rank: int, *, interleaved: bool, has_positions: bool) -> None:
-        super().__init__(target)
-        self.interleaved, self.has_positions = interleaved, has_positions
-        self.bases = [self.pointer_argument(i) for i in range(4)]
-        index = 4
-        if has_positions:
-            self.positions, self.status, index = self.pointer_argument(4), self.pointer_argument(5), 6
-        rows, unit_rows, self.half, self.width = (self.size_argument(index + i) for i in range(4))
-        index += 4
-        if has_positions:
-            self.num_positions, *self.cache_strides = (self.size_argument(index + i) for i in range(3))
-            index += 3
-        operands = 3 if has_positions else 4
-        self.loop_unit_rows(rows, unit_rows, self.load_dims(index, rank, operands), self.rotate_row)
+def rotary_by_position_module(name: str, target: Target, rank: int, *, interleaved: bool) -> str:
+    """The kernel for a cache of cos and sin, indexed by the position of each row of x."""
+    b, vector_type = KernelBuilder(target, POSITION_PARAMETERS), LLVMType("float", target.lanes)
+    x, y, cos, sin = (b.pointer(p) for p in TENSOR_PARAMETERS.names)
+    positions, status = b.pointer("positions"), b.pointer("status")
+    rows, unit_rows, half, width = (b.integer(p) for p in SIZE_PARAMETERS.names)
+    num_positions, cos_stride, sin_stride = (
+        b.integer(p) for p in ("num_positions", "cos_row_stride", "sin_row_stride")
+    )
+    dims = load_dims(b, "dims", rank, 3)
+    with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (_, (x_offset, y_offset, offset)):
+        x_row, y_row = b.gep(x, x_offset), b.gep(y, y_offset)
+        position = b.load(StackSlot(b.gep(positions, offset, "i64"), I64))
+        is_valid = (position >= 0) & (position < num_positions)
+        with b.if_then(is_valid):
+            angles = b.gep(cos, position * cos_stride), b.gep(sin, position * sin_stride)
+            rotate_row(RotaryRow(b, vector_type, x_row, y_row, angles, half, width), interleaved=interleaved)
+        with b.if_then(is_valid.eq(0)):
+            b.lines.append(f" atomicrmw max ptr {status}, {offset + 1} monotonic, align 8")
+    return b.build_module(name)
 
-    def rotate_row(self, _: LLVMValue, offsets: list[LLVMValue]) -> None:
-        """The row with these offsets in x, y and the angles or positions."""
-        x, y = (
-            self.element_pointer(base, offset)
-            for base, offset in zip(self.bases[:2], offsets[:2], strict=True)
-        )
-        if not self.has_positions:
-            angles = [self.element_pointer(b, o) for b, o in zip(self.bases[2:], offsets[2:], strict=True)]
-            self.rotate_elements(x, y, angles)
-            return
-        position = self.load(StackSlot(self.gep(self.positions, offsets[2], "i64"), self.zero.type))
-        is_valid = (position >= 0) & (position < self.num_positions)
 
-        def rotate() -> None:
-            caches = zip(self.bases[2:], self.cache_strides, strict=True)
-            self.rotate_elements(
-                x, y, [self.element_pointer(base, position * stride) for base, stride in caches]
-            )
+@dataclass(frozen=True, slots=True)
+class RotaryRow:
+    """The addresses of a row of x and y, and of cos and sin of its `half` pairs."""
 
-        def report() -> None:
-            mark = offsets[2] + 1
-            self.lines.append(f" atomicrmw max ptr {self.status}, {mark} monotonic, align 8")
+    b: KernelBuilder
+    vector_type: LLVMType
+    x: str
+    y: str
+    angles: tuple[str, str]
+    half: LLVMValue
+    width: LLVMValue
 
-        self.if_then_call(is_valid, rotate)
-        self.if_then_call(is_valid.eq(0), report)
 
-    def rotate_elements(self, x: str, y: str, angles: list[str]) -> None:
-        """Rotates the pairs of a row and copies the elements after them."""
-        if self.interleaved:
-            self.rotate_interleaved(x, y, angles)
-        else:
-            self.rotate_halves(x, y, angles)
-        rotated = self.half * 2
-        source, target = self.element_pointer(x, rotated), self.element_pointer(y, rotated)
+def rotate_row(row: RotaryRow, *, interleaved: bool) -> None:
+    """Rotates the pairs of a row and copies the elements after them."""
+    b, lanes = row.b, row.vector_type.lanes
+    if interleaved:
+        rotate_adjacent_pairs(row)
+    else:
+        rotate_halves(row)
+    rotated = row.half * 2
+    source, target = b.gep(row.x, rotated), b.gep(row.y, rotated)
+    for i, vectors, mask in loop_vector_blocks(b, row.width - rotated, lanes, 1):
+        for v in range(vectors):
+            value = load_vector(b, row.vector_type, source, i + v * lanes, mask)
+            store_vector(b, value, target, i + v * lanes, mask)
 
-        def copy(i: LLVMValue, vectors: int, mask: LLVMValue | None) -> None:
-            for v in range(vectors):
-                self.store_vector(
-                    self.load_vector(source, i + v * self.lanes, mask), target, i + v * self.lanes, mask
-                )
 
-        self.loop_vectors(self.width - rotated, copy, 1)
+def rotate_halves(row: RotaryRow) -> None:
+    b = row.b
+    for i, mask in loop_single_vectors(b, row.half, row.vector_type.lanes):
+        indices = (i, i + row.half)
+        pair = [load_vector(b, row.vector_type, row.x, index, mask) for index in indices]
+        cos_sin = [load_vector(b, row.vector_type, angle, i, mask) for angle in row.angles]
+        for value, index in zip(rotate_pair(*pair, *cos_sin), indices, strict=True):
+            store_vector(b, value, row.y, index, mask)
 
-    def rotate_pair(
-        self, a: LLVMValue, b: LLVMValue, cos: LLVMValue, sin: LLVMValue
-    ) -> tuple[LLVMValue, LLVMValue]:
-        return cos * a - sin * b, sin * a + cos * b
 
-    def rotate_halves(self, x: str, y: str, angles: list[str]) -> None:
-        def rotate_vectors(i: LLVMValue, _: int, mask: LLVMValue | None) -> None:
-            indices = (i, i + self.half)
-            pair = [self.load_vector(x, index, mask) for index in indices]
-            rotated = self.rotate_pair(*pair, *(self.load_vector(angle, i, mask) for angle in angles))
-            for value, index in zip(rotated, indices, strict=True):
-                self.store_vector(value, y, index, mask)
-
-        self.loop_vectors(self.half, rotate_vectors, 1)
-
-    def rotate_interleaved(self, x: str, y: str, angles: list[str]) -> None:
-        """Vectors of pairs are deinterleaved, rotated and interleaved; the remainder is done pair by pair."""
-        lanes, reached = self.lanes, self.zero
-
-        def rotate_vectors(i: LLVMValue, _: int, __: LLVMValue | None) -> None:
-            low, high = (self.load_vector(x, i * 2 + part, None) for part in (0, lanes))
-            pair = [self.shuffle(low, high, range(odd, 2 * lanes, 2)) for odd in (0, 1)]
-            rotated = self.rotate_pair(*pair, *(self.load_vector(angle, i, None) for angle in angles))
+def rotate_adjacent_pairs(row: RotaryRow) -> None:
+    """Vectors of pairs are deinterleaved, rotated and interleaved; the remainder is done pair by pair."""
+    b, lanes, i = row.b, row.vector_type.lanes, row.b.constant(0, I64)
+    if lanes > 1:
+        with b.loop(i, row.half, lanes) as i:
+            low, high = (load_vector(b, row.vector_type, row.x, i * 2 + part, None) for part in (0, lanes))
+            pair = [shuffle(b, low, high, range(odd, 2 * lanes, 2)) for odd in (0, 1)]
+            cos_sin = [load_vector(b, row.vector_type, angle, i, None) for angle in row.angles]
+            rotated = rotate_pair(*pair, *cos_sin)
             for part in (0, lanes):
                 interleaved = [(part + j) // 2 + j % 2 * lanes for j in range(lanes)]
-                self.store_vector(self.shuffle(*rotated, interleaved), y, i * 2 + part, None)
-
-        if lanes > 1:
-            reached = self.loop_full_vectors(reached, self.half, 1, rotate_vectors)
-        self.loop_call(reached, self.half, 1, lambda i: self.rotate_scalars(x, y, angles, i), "pair")
-
-    def rotate_scalars(self, x: str, y: str, angles: list[str], i: LLVMValue) -> None:
-        """Interleaved pair number i."""
+                store_vector(b, shuffle(b, *rotated, interleaved), row.y, i * 2 + part, None)
+    with b.loop(i, row.half, name="pair") as i:
         indices = [i * 2, i * 2 + 1]
-        pair = [self.load(StackSlot(self.element_pointer(x, index), self.scalar_type)) for index in indices]
-        cos_sin = [self.load(StackSlot(self.element_pointer(angle, i), self.scalar_type)) for angle in angles]
-        for value, index in zip(self.rotate_pair(*pair, *cos_sin), indices, strict=True):
-            self.store(StackSlot(self.element_pointer(y, index), self.scalar_type), value)
+        pair = [load_element(b, "float", row.x, index) for index in indices]
+        cos_sin = [load_element(b, "float", angle, i) for angle in row.angles]
+        for value, index in zip(rotate_pair(*pair, *cos_sin), indices, strict=True):
+            store_vector(b, value, row.y, index, None)
+
+
+def rotate_pair(
+    first: LLVMValue, second: LLVMValue, cos: LLVMValue, sin: LLVMValue
+) -> tuple[LLVMValue, LLVMValue]:
+    return cos * first - sin * second, sin * first + cos * second

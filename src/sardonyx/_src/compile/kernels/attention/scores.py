@@ -1,6 +1,7 @@
 """Attention scores as an output of their own: ONNX's `qk_matmul_output`, [B, H, S, T].
 
-A unit of work is a row of scores, of one query.  The stage says how far the scores are on their way to softmax weights.
+A unit of work is a row of scores, of one query.  Loop nest: vectors of keys -> dot products along D.  The stage says how far
+the scores are on their way to softmax weights.
 """
 
 from __future__ import annotations
@@ -8,107 +9,131 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.attention.attention_emitter import AttentionEmitter
-from sardonyx._src.compile.kernels.attention.online_softmax import exp_nonpositive
+from sardonyx._src.compile.kernels.attention.heads import (
+    AttentionHead,
+    apply_softcap,
+    is_fully_masked,
+    key_begin_of,
+    key_end_of,
+    load_mask_vector,
+    row_pointer,
+    select_head,
+)
+from sardonyx._src.compile.kernels.attention.online_softmax import (
+    exp_below,
+    is_not_positive,
+    max_skipping_nan,
+    negative_infinity,
+    reduce_max,
+    softmax_base,
+)
+from sardonyx._src.compile.kernels.attention.parameters import (
+    AttentionKernel,
+    attention_parameters,
+    load_arguments,
+)
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
+from sardonyx._src.compile.kernels.gemm.dot_products import dot_rows
+from sardonyx._src.compile.kernels.gemm.vectors import (
+    first_lanes,
+    load_vector,
+    loop_masked_vectors,
+    reduce_lanes,
+    store_vector,
+    vector_type,
+    zeros,
+)
 
 # Stages: scale * q * k'; then with softcap; then with mask and key bounds; then after softmax.
 SCALED_SCORES, SOFTCAPPED_SCORES, MASKED_SCORES, ATTENTION_WEIGHTS = range(4)
 
 
-def scores_source(name: str, target: Target, *, variant: AttentionVariant, stage: int) -> str:
-    """The LLVM module of a kernel with the arguments of `AttentionEmitter`, except y: [B, H, S, max_length]."""
-    emitter = ScoresEmitter(target, variant if stage >= MASKED_SCORES else without_key_bounds(variant), stage)
-    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, emitter.emit_row, "unit")
-    return emitter.build_module(name)
+def scores_module(name: str, target: Target, *, variant: AttentionVariant, stage: int) -> str:
+    """The LLVM module of a kernel.  Its y is [B, H, S, max_length]: scores from `keys` on are masked."""
+    b = KernelBuilder(target, attention_parameters(variant))
+    kernel = load_arguments(b, variant if stage >= MASKED_SCORES else without_key_bounds(variant))
+    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
+        emit_row(kernel, stage, unit)
+    return b.build_module(name)
 
 
 def without_key_bounds(variant: AttentionVariant) -> AttentionVariant:
-    """The variant with the same arguments, whose key bounds are not applied."""
+    """The variant with the same parameters, whose key bounds are not applied."""
     return replace(variant, causal=False, windowed=False)
 
 
-class ScoresEmitter(AttentionEmitter):
-    """Emits a row of scores of `max_length` keys, those from `keys` on masked.  Scratch: the scaled query."""
+def emit_row(kernel: AttentionKernel, stage: int, unit: LLVMValue) -> None:
+    """A row of scores.  Scratch: the scaled query."""
+    b, size = kernel.b, kernel.sizes
+    index, query = b.udivmod(unit, size["queries"])
+    index, q_head = b.udivmod(index, size["group_size"])
+    batch, kv_head = b.udivmod(index, size["kv_heads"])
+    head = select_head(kernel, batch, kv_head, q_head)
+    q, y = (row_pointer(kernel, head, name, query) for name in ("q", "y"))
+    for d, mask in loop_masked_vectors(b, size["depth"]):
+        store_vector(b, load_vector(b, b.gep(q, d), mask) * kernel.scale, b.gep(b.scratch, d))
+    maximum = b.new_slot("max", vector_type(b))
+    b.store(maximum, negative_infinity(b))
+    for key, mask in loop_masked_vectors(b, size["max_length"]):
+        scores = score_vector(kernel, stage, head, query, key)
+        b.store(maximum, max_skipping_nan(b, b.load(maximum), scores))
+        store_vector(b, scores, b.gep(y, key), mask)
+    if stage == ATTENTION_WEIGHTS:
+        total = apply_softmax(kernel, y, softmax_base(b, reduce_max(b, b.load(maximum))))
+        if kernel.variant.can_mask_rows:
+            clear_masked_row(kernel, head, query, y, total)
 
-    def __init__(self, target: Target, variant: AttentionVariant, stage: int) -> None:
-        super().__init__(target, variant)
-        self.stage = stage
 
-    def emit_row(self, unit: LLVMValue) -> None:
-        size = self.sizes
-        index, query = self.udivmod(unit, size["queries"])
-        index, q_head = self.udivmod(index, size["group_size"])
-        batch, kv_head = self.udivmod(index, size["kv_heads"])
-        self.select_head(batch, kv_head, q_head)
-        q, y, length = self.row_pointer("q", query), self.row_pointer("y", query), size["max_length"]
-        self.loop_masked_vectors(
-            size["depth"],
-            lambda d, mask: self.store_vector(
-                self.load_vector(self.gep(q, d), mask) * self.scale, self.gep(self.scratch, d)
-            ),
-        )
-        maximum = self.new_slot("max", self.vector_type)
-        self.store(maximum, self.negative_infinity)
-
-        def emit_vector(key: LLVMValue, mask: LLVMValue | None) -> None:
-            scores = self.score_vector(query, key)
-            self.store(maximum, self.max_skipping_nan(self.load(maximum), scores))
-            self.store_vector(scores, self.gep(y, key), mask)
-
-        self.loop_masked_vectors(length, emit_vector)
-        if self.stage == ATTENTION_WEIGHTS:
-            self.apply_softmax(query, y, self.softmax_base(self.reduce_max(self.load(maximum))))
-
-    def score_vector(self, query: LLVMValue, key: LLVMValue) -> LLVMValue:
-        """A vector of scores; lanes past the last key repeat its score, or hold -inf once the mask is applied."""
-        last = self.sizes["max_length"] - 1
-        rows = [self.row_pointer("k", self.min(key + i, last)) for i in range(self.lanes)]
-        scores = self.dot_rows(self.scratch, rows, self.sizes["depth"])
-        if self.variant.has_softcap and self.stage >= SOFTCAPPED_SCORES:
-            scores = self.apply_softcap(scores)
-        if self.stage < MASKED_SCORES:
-            return scores
-        is_before_end = self.first_lanes(self.key_end_of(query) - key)
-        if self.variant.mask_type:
-            scores = scores + self.load_mask_vector(self.row_pointer("mask", query), key, is_before_end)
-        scores = self.select(is_before_end, scores, self.negative_infinity)
-        if self.variant.windowed:
-            is_before_begin = self.first_lanes(self.key_begin_of(query) - key)
-            scores = self.select(is_before_begin, self.negative_infinity, scores)
+def score_vector(
+    kernel: AttentionKernel, stage: int, head: AttentionHead, query: LLVMValue, key: LLVMValue
+) -> LLVMValue:
+    """A vector of scores; lanes past the last key repeat its score, or hold -inf once the mask is applied."""
+    b, variant = kernel.b, kernel.variant
+    last = kernel.sizes["max_length"] - 1
+    rows = [row_pointer(kernel, head, "k", b.min(key + i, last)) for i in range(b.target.lanes)]
+    scores = dot_rows(b, b.scratch, rows, kernel.sizes["depth"])
+    if variant.has_softcap and stage >= SOFTCAPPED_SCORES:
+        scores = apply_softcap(kernel, scores)
+    if stage < MASKED_SCORES:
         return scores
+    is_before_end = first_lanes(b, key_end_of(kernel, head, query) - key)
+    if variant.mask_type:
+        mask_row = row_pointer(kernel, head, "mask", query)
+        scores = scores + load_mask_vector(kernel, mask_row, key, is_before_end)
+    scores = b.select(is_before_end, scores, negative_infinity(b))
+    if variant.windowed:
+        is_before_begin = first_lanes(b, key_begin_of(kernel, head, query) - key)
+        scores = b.select(is_before_begin, negative_infinity(b), scores)
+    return scores
 
-    def apply_softmax(self, query: LLVMValue, y: str, base: LLVMValue) -> None:
-        """Turns a row of scores into weights; zeros for a query whose keys are all masked."""
-        total, factor = (self.new_slot(name, self.vector_type) for name in ("total", "factor"))
-        self.store(total, self.zeros)
 
-        def exponentiate(key: LLVMValue, mask: LLVMValue | None) -> None:
-            address = self.gep(y, key)
-            weights = self.call_vector_function(exp_nonpositive, self.load_vector(address, mask) - base)
-            self.store_vector(weights, address, mask)
-            addend = weights if mask is None else self.select(mask, weights, self.zeros)
-            self.store(total, self.load(total) + addend)
+def apply_softmax(kernel: AttentionKernel, y: str, base: LLVMValue) -> LLVMValue:
+    """Turns a row of scores into weights; returns the sum of exp(score - base), in every lane."""
+    b = kernel.b
+    total, factor = (b.new_slot(name, vector_type(b)) for name in ("total", "factor"))
+    b.store(total, zeros(b))
+    for key, mask in loop_masked_vectors(b, kernel.sizes["max_length"]):
+        address = b.gep(y, key)
+        weights = exp_below(b, load_vector(b, address, mask), base)
+        store_vector(b, weights, address, mask)
+        addend = weights if mask is None else b.select(mask, weights, zeros(b))
+        b.store(total, b.load(total) + addend)
+    row_total = reduce_lanes(b, "add", b.load(total))
+    b.store(factor, 1.0 / row_total)
+    for key, mask in loop_masked_vectors(b, kernel.sizes["max_length"]):
+        address = b.gep(y, key)
+        store_vector(b, load_vector(b, address, mask) * b.load(factor), address, mask)
+    return row_total
 
-        def normalize(key: LLVMValue, mask: LLVMValue | None) -> None:
-            address = self.gep(y, key)
-            self.store_vector(self.load_vector(address, mask) * self.load(factor), address, mask)
 
-        def clear(key: LLVMValue, mask: LLVMValue | None) -> None:
-            self.store_vector(self.zeros, self.gep(y, key), mask)
-
-        self.loop_masked_vectors(self.sizes["max_length"], exponentiate)
-        row_total = self.reduce_lanes("add", self.load(total))
-        self.store(factor, 1.0 / row_total)
-        self.loop_masked_vectors(self.sizes["max_length"], normalize)
-        if self.variant.can_mask_rows:
-            mask_row = self.row_pointer("mask", query) if self.variant.mask_type else ""
-
-            def check_mask() -> None:
-                self.if_then_call(
-                    self.is_fully_masked(query, mask_row),
-                    lambda: self.loop_masked_vectors(self.sizes["max_length"], clear),
-                )
-
-            self.if_then_call(self.is_not_positive(row_total), check_mask)
+def clear_masked_row(
+    kernel: AttentionKernel, head: AttentionHead, query: LLVMValue, y: str, total: LLVMValue
+) -> None:
+    """Clears the weights of a query whose keys are all masked."""
+    b = kernel.b
+    mask_row = row_pointer(kernel, head, "mask", query) if kernel.variant.mask_type else ""
+    with b.if_then(is_not_positive(b, total)), b.if_then(is_fully_masked(kernel, head, query, mask_row)):
+        for key, mask in loop_masked_vectors(b, kernel.sizes["max_length"]):
+            store_vector(b, zeros(b), b.gep(y, key), mask)

@@ -3,21 +3,46 @@
 A partial result is a header of three vectors, each with one number in all lanes: the query's maximum score, its sum of
 exp(score - maximum), and 1 or 0 for whether any key of the range is visible to it; then its unnormalized output [E].
 With M the greatest maximum and f = exp(maximum - M), y = sum(f * output) / sum(f * sum) over the ranges.
+
+A unit of work is a query.  Loop nest: splits (maximum), splits (factors f), vectors along E -> splits.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.attention.attention_emitter import ALIGNED_FLOATS, PARTIAL_HEADER_FLOATS
-from sardonyx._src.compile.kernels.attention.online_softmax import exp_nonpositive
-from sardonyx._src.compile.kernels.gemm.vector_emitter import VectorKernelEmitter
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.attention.online_softmax import (
+    exp_below,
+    max_skipping_nan,
+    negative_infinity,
+    softmax_base,
+)
+from sardonyx._src.compile.kernels.attention.parameters import (
+    ALIGNED_FLOATS,
+    PARTIAL_HEADER_FLOATS,
+    name_strides,
+)
+from sardonyx._src.compile.kernels.gemm.vectors import (
+    i64,
+    load_vector,
+    loop_masked_vectors,
+    store_vector,
+    vector_type,
+    zeros,
+)
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, dim_min
 
 FLOAT_BYTES = 4
 MAXIMUM, SUM, VISIBILITY = range(3)  # vectors of the header
+PARAMETERS = Parameters(
+    "partials", "y", "heads", "queries", "splits", "width", "partial_stride", "y_batch", "y_head", "y_row"
+)
 
 
 def reduce_splits_step(partials: TensorView, y: TensorView, *, zero_masked_rows: bool) -> Step:
@@ -27,16 +52,25 @@ def reduce_splits_step(partials: TensorView, y: TensorView, *, zero_masked_rows:
     """
     kernel = Kernel(
         f"attention_joined{'_zeros' * zero_masked_rows}",
-        lambda name, target: SplitReductionEmitter(target, zero_masked_rows=zero_masked_rows).build_module(
-            name
-        ),
+        partial(split_reduction_module, zero_masked_rows=zero_masked_rows),
+        PARAMETERS,
     )
     batch, heads, queries, width = y.shape
     splits, partial_stride = partials.shape[3:]
+    arguments: dict[str, KernelArgument] = {
+        "partials": partials,
+        "y": y,
+        "heads": heads,
+        "queries": queries,
+        "splits": splits,
+        "width": width,
+        "partial_stride": partial_stride,
+        **name_strides("y", y.strides[:3]),
+    }
     rows: Known = batch * heads * queries * dim_min(splits - 1, 1)
     return Step(
         kernel,
-        (partials, y, heads, queries, splits, width, partial_stride, *y.strides[:3]),
+        PARAMETERS.pack(**arguments),
         units=rows,
         reads=(partials,),
         writes=(y,),
@@ -46,75 +80,51 @@ def reduce_splits_step(partials: TensorView, y: TensorView, *, zero_masked_rows:
     )
 
 
-class SplitReductionEmitter(VectorKernelEmitter):
-    """Emits the kernel.  A unit is a query.  Scratch: for each split a vector, the factor f of its output."""
+def split_reduction_module(name: str, target: Target, *, zero_masked_rows: bool) -> str:
+    """The LLVM module of the kernel.  Scratch: for each split a vector, the factor f of its output."""
+    b = KernelBuilder(target, PARAMETERS)
+    partials, y = b.pointer("partials"), b.pointer("y")
+    heads, queries, splits, width, stride = (
+        b.integer(p) for p in ("heads", "queries", "splits", "width", "partial_stride")
+    )
+    y_batch, y_head, y_row = (b.integer(p) for p in ("y_batch", "y_head", "y_row"))
+    with b.loop(b.first_unit, b.end_unit, name="query") as unit:
+        head, query = b.udivmod(unit, queries)
+        batch, head = b.udivmod(head, heads)
+        result = b.gep(y, batch * y_batch + head * y_head + query * y_row)
+        first_partial = b.gep(partials, unit * splits * stride)
+        inverse = store_factors(b, first_partial, splits, stride, zero_masked_rows=zero_masked_rows)
+        for d, mask in loop_masked_vectors(b, width):
+            total = b.new_slot("total", vector_type(b))
+            b.store(total, zeros(b))
+            with b.loop(i64(b, 0), splits, name="split") as split:
+                output = load_vector(b, b.gep(first_partial, split * stride + d + PARTIAL_HEADER_FLOATS))
+                factor = load_vector(b, b.gep(b.scratch, split * ALIGNED_FLOATS))
+                b.store(total, b.fma(factor, output, b.load(total)))
+            store_vector(b, b.load(total) * inverse, b.gep(result, d), mask)
+    return b.build_module(name)
 
-    def __init__(self, target: Target, *, zero_masked_rows: bool) -> None:
-        super().__init__(target)
-        self.zero_masked_rows = zero_masked_rows
-        self.partials, self.y = self.pointer_argument(0), self.pointer_argument(1)
-        self.heads, self.queries, self.splits, self.width, self.partial_stride, *self.y_strides = (
-            self.size_argument(i) for i in range(2, 10)
-        )
-        self.loop_call(self.first_unit, self.end_unit, 1, self.reduce_query, "query")
 
-    def reduce_query(self, unit: LLVMValue) -> None:
-        head, query = self.udivmod(unit, self.queries)
-        batch, head = self.udivmod(head, self.heads)
-        y = self.gep(self.y, batch * self.y_strides[0] + head * self.y_strides[1] + query * self.y_strides[2])
-        partial = self.gep(self.partials, unit * self.splits * self.partial_stride)
-        inverse = self.store_factors(partial)
+def store_factors(
+    b: KernelBuilder, first_partial: str, splits: LLVMValue, stride: LLVMValue, *, zero_masked_rows: bool
+) -> LLVMValue:
+    """Stores the factor of each split in scratch; returns 1 / the sum of all weights, in every lane."""
 
-        def reduce_columns(d: LLVMValue, mask: LLVMValue | None) -> None:
-            total = self.new_slot("total", self.vector_type)
-            self.store(total, self.zeros)
+    def load_header(split: LLVMValue, index: int) -> LLVMValue:
+        return load_vector(b, b.gep(first_partial, split * stride + index * ALIGNED_FLOATS))
 
-            def add(split: LLVMValue) -> None:
-                output = self.load_vector(
-                    self.gep(partial, split * self.partial_stride + d + PARTIAL_HEADER_FLOATS)
-                )
-                factor = self.load_vector(self.gep(self.scratch, split * ALIGNED_FLOATS))
-                self.store(total, self.fma(factor, output, self.load(total)))
-
-            self.loop_call(self.i64(0), self.splits, 1, add, "add")
-            self.store_vector(self.load(total) * inverse, self.gep(y, d), mask)
-
-        self.loop_masked_vectors(self.width, reduce_columns)
-
-    def store_factors(self, partial: str) -> LLVMValue:
-        """Stores the factor of each split in scratch; returns 1 / the sum of all weights, in every lane."""
-        maximum, total, visibility = (
-            self.new_slot(name, self.vector_type) for name in ("max", "sum", "counts")
-        )
-        self.store(maximum, self.constant(float("-inf"), self.vector_type))
-        for slot in (total, visibility):
-            self.store(slot, self.zeros)
-
-        def update_maximum(split: LLVMValue) -> None:
-            split_maximum, old_maximum = self.load_header(partial, split, MAXIMUM), self.load(maximum)
-            self.store(maximum, self.select(split_maximum > old_maximum, split_maximum, old_maximum))
-            self.store(visibility, self.load(visibility) + self.load_header(partial, split, VISIBILITY))
-
-        def store_factor(split: LLVMValue) -> None:
-            factor = self.call_vector_function(
-                exp_nonpositive, self.load_header(partial, split, MAXIMUM) - base
-            )
-            self.store_vector(factor, self.gep(self.scratch, split * ALIGNED_FLOATS))
-            self.store(total, self.fma(factor, self.load_header(partial, split, SUM), self.load(total)))
-
-        self.loop_call(self.i64(0), self.splits, 1, update_maximum, "look")
-        total_maximum = self.load(maximum)
-        base = self.select(total_maximum.eq(float("-inf")), 0.0, total_maximum)
-        self.loop_call(self.i64(0), self.splits, 1, store_factor, "weigh")
-        inverse = 1.0 / self.load(total)
-        if not self.zero_masked_rows:
-            return inverse
-        return self.select(self.load(visibility).eq(0.0), 0.0, inverse)
-
-    def load_header(self, partial: str, split: LLVMValue, index: int) -> LLVMValue:
-        """A vector of the header of a split's partial result."""
-        return self.load_vector(self.gep(partial, split * self.partial_stride + index * ALIGNED_FLOATS))
-
-    @property
-    def zeros(self) -> LLVMValue:
-        return self.constant(0.0, self.vector_type)
+    maximum, total, visibility = (b.new_slot(name, vector_type(b)) for name in ("max", "sum", "visibility"))
+    b.store(maximum, negative_infinity(b))
+    b.store(total, zeros(b))
+    b.store(visibility, zeros(b))
+    with b.loop(i64(b, 0), splits, name="split") as split:
+        split_maximum, greatest = load_header(split, MAXIMUM), b.load(maximum)
+        b.store(maximum, max_skipping_nan(b, greatest, split_maximum))
+        b.store(visibility, b.load(visibility) + load_header(split, VISIBILITY))
+    base = softmax_base(b, b.load(maximum))
+    with b.loop(i64(b, 0), splits, name="split") as split:
+        factor = exp_below(b, load_header(split, MAXIMUM), base)
+        store_vector(b, factor, b.gep(b.scratch, split * ALIGNED_FLOATS))
+        b.store(total, b.fma(factor, load_header(split, SUM), b.load(total)))
+    inverse = 1.0 / b.load(total)
+    return b.select(b.load(visibility).eq(0.0), 0.0, inverse) if zero_masked_rows else inverse

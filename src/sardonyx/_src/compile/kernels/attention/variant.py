@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from sardonyx._src.compile.codegen.builder import Element
+
 
 @dataclass(frozen=True, slots=True)
 class AttentionVariant:
@@ -13,7 +15,7 @@ class AttentionVariant:
     mask_type: the element type of the attention mask, "" without one: floats are added to scores, a false bool hides a
     key.  causal, windowed: whether each query has its own upper, and lower, key bound.  has_lengths: whether each batch
     has its own number of valid keys, known at run time.  has_softcap: whether scores are softcapped.  zero_masked_rows:
-    whether a query for which every key is masked yields zeros; otherwise it yields NaN.
+    whether a query for which every key is masked yields zeros (only if `can_mask_rows`); otherwise it yields NaN.
     """
 
     mask_type: Literal["", "float", "bool"] = ""
@@ -39,3 +41,12 @@ class AttentionVariant:
     def can_mask_rows(self) -> bool:
         """Whether every key of a query may be masked."""
         return bool(self.mask_type) or self.causal or self.windowed or self.has_lengths
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The names of the tensors that have heads."""
+        return ("q", "k", "v", "y", "mask") if self.mask_type else ("q", "k", "v", "y")
+
+    def element(self, name: str) -> Element:
+        """The element type of a tensor."""
+        return "i8" if name == "mask" and self.mask_type == "bool" else "float"

@@ -6,9 +6,9 @@ adjacent in memory; long key sequences are split into ranges (split-KV), so that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from sardonyx._src.compile.kernels.attention.attention_emitter import DECODE_UNIT_QUERIES, SPLIT_KEYS
+from sardonyx._src.compile.kernels.attention.parameters import DECODE_UNIT_QUERIES, SPLIT_KEYS
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, exact_div
 
@@ -19,7 +19,7 @@ MAX_UNIT_KV_HEADS = 16
 
 @dataclass(frozen=True, slots=True)
 class AttentionPartition:
-    """How heads and keys are divided into units of work; sizes of that name are arguments of `AttentionEmitter`."""
+    """How heads and keys are divided into units of work; each field is a parameter of the attention kernels."""
 
     kv_heads: Known
     group_size: Known
@@ -29,8 +29,13 @@ class AttentionPartition:
     splits: Known = 1
 
     @property
-    def decode_arguments(self) -> tuple[Known, ...]:
-        return self.is_decode, self.unit_q_heads, self.unit_kv_heads, self.splits
+    def head_units(self) -> Known:
+        """The units of work of a batch and a block of queries."""
+        units = ceil_div(self.kv_heads, self.unit_kv_heads) * ceil_div(self.group_size, self.unit_q_heads)
+        return units * self.splits
+
+    def to_arguments(self) -> dict[str, Known]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def partition_heads(

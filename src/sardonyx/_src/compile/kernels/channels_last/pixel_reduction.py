@@ -8,93 +8,105 @@ does: an element takes part in about SUMMATION_BLOCK / PIXEL_UNROLL additions, a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
+from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.channels_last.channels_last_emitter import ChannelsLastEmitter
-from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.channels_last.images import load_vector
+from sardonyx._src.compile.kernels.gemm.vectors import i64, vector_type
 from sardonyx._src.ir.dims import Known
 
 BinaryOperation: TypeAlias = Callable[[LLVMValue, LLVMValue], LLVMValue]
 PIXEL_UNROLL = 4  # pixels of an iteration, each with an accumulator of its own
 SUMMATION_BLOCK = 512  # pixels reduced before they are combined with the total
+REDUCED_CHANNELS = 16  # channels of a unit of work: one cache line of floats
+SMALL_IMAGE_PIXELS, SMALL_IMAGE_CHANNELS = 1024, 64  # images of fewer pixels have more channels in a unit
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionSlots:
+    """The stack slots of a reduction: PIXEL_UNROLL accumulators, and the total of the blocks."""
+
+    accumulators: tuple[StackSlot, ...]
+    total: StackSlot
+
+
+@dataclass(frozen=True, slots=True)
+class PixelRange:
+    """Pixels to reduce: the address of a channel of the first, their number, and their stride in floats."""
+
+    address: str
+    count: LLVMValue
+    stride: LLVMValue
 
 
 def reduction_channel_block(pixels: Known) -> int:
-    """Channels of a unit of work: one cache line (16 floats), or four lines where images have few pixels."""
-    return 64 if isinstance(pixels, int) and pixels < 1024 else 16
+    """Channels of a unit of work, by the number of pixels of an image."""
+    is_small = isinstance(pixels, int) and pixels < SMALL_IMAGE_PIXELS
+    return SMALL_IMAGE_CHANNELS if is_small else REDUCED_CHANNELS
 
 
-class PixelReductionEmitter(ChannelsLastEmitter):
-    """Base of kernels that reduce the pixels of an image."""
+def new_reduction_slots(b: KernelBuilder) -> ReductionSlots:
+    accumulators = tuple(b.new_slot("strand", vector_type(b)) for _ in range(PIXEL_UNROLL))
+    return ReductionSlots(accumulators, b.new_slot("total", vector_type(b)))
 
-    def __init__(self, target: Target, epilogue: Epilogue) -> None:
-        super().__init__(target, epilogue)
-        self.accumulators = [self.new_slot("strand", self.vector_type) for _ in range(PIXEL_UNROLL)]
-        self.total = self.new_slot("total", self.vector_type)
 
-    def reduce_pixels(
-        self,
-        base: str,
-        pixels: LLVMValue,
-        stride: LLVMValue,
-        mask: LLVMValue | None,
-        accumulate: BinaryOperation,
-        combine: BinaryOperation,
-        identity: float = 0.0,
-    ) -> LLVMValue:
-        """The reduction of `pixels` vectors, the first at `base`, `stride` floats apart.
+def reduce_pixels(
+    b: KernelBuilder,
+    slots: ReductionSlots,
+    pixels: PixelRange,
+    mask: LLVMValue | None,
+    accumulate: BinaryOperation,
+    combine: BinaryOperation,
+    identity: float = 0.0,
+) -> LLVMValue:
+    """The reduction of a vector of channels over all pixels.
 
-        accumulate: an accumulator and one more vector.  combine: two accumulators.  identity: their initial value.
-        """
-        initial = self.constant(identity, self.vector_type)
+    accumulate: an accumulator and one more vector.  combine: two accumulators.  identity: their initial value.
+    """
+    initial = b.constant(identity, vector_type(b))
+    b.store(slots.total, initial)
+    with b.loop(i64(b, 0), pixels.count + (SUMMATION_BLOCK - 1), SUMMATION_BLOCK, "chunk") as first:
+        end = b.min(first + SUMMATION_BLOCK, pixels.count)
+        for slot in slots.accumulators:
+            b.store(slot, initial)
+        with b.loop(first, end, PIXEL_UNROLL, "pixel") as pixel:
+            for i, slot in enumerate(slots.accumulators):
+                x = load_vector(b, b.gep(pixels.address, (pixel + i) * pixels.stride), mask)
+                b.store(slot, accumulate(b.load(slot), x))
+        with b.loop(pixel, end, name="pixel") as pixel:
+            x = load_vector(b, b.gep(pixels.address, (pixel + 0) * pixels.stride), mask)
+            b.store(slots.accumulators[0], accumulate(b.load(slots.accumulators[0]), x))
+        s, t, u, v = (b.load(slot) for slot in slots.accumulators)
+        b.store(slots.total, combine(b.load(slots.total), combine(combine(s, t), combine(u, v))))
+    return b.load(slots.total)
 
-        def accumulate_pixel(pixel: LLVMValue, i: int) -> None:
-            slot = self.accumulators[i]
-            x = self.load_vector(self.gep(base, (pixel + i) * stride), mask)
-            self.store(slot, accumulate(self.load(slot), x))
 
-        def accumulate_group(pixel: LLVMValue) -> None:
-            for i in range(PIXEL_UNROLL):
-                accumulate_pixel(pixel, i)
+def sum_pixels(
+    b: KernelBuilder, slots: ReductionSlots, pixels: PixelRange, mask: LLVMValue | None
+) -> LLVMValue:
+    """The sum of all pixels, for each lane."""
+    return reduce_pixels(b, slots, pixels, mask, add, add)
 
-        def reduce_block(pixel: LLVMValue) -> None:
-            end = self.min(pixel + SUMMATION_BLOCK, pixels)
-            for slot in self.accumulators:
-                self.store(slot, initial)
-            remainder = self.loop_call(pixel, end, PIXEL_UNROLL, accumulate_group, "pixel")
-            self.loop_call(remainder, end, 1, lambda p: accumulate_pixel(p, 0), "pixel")
-            a, b, c, d = (self.load(slot) for slot in self.accumulators)
-            self.store(self.total, combine(self.load(self.total), combine(combine(a, b), combine(c, d))))
 
-        self.store(self.total, initial)
-        self.loop_call(self.zero, pixels + (SUMMATION_BLOCK - 1), SUMMATION_BLOCK, reduce_block, "chunk")
-        return self.load(self.total)
+def sum_lanes(b: KernelBuilder, value: LLVMValue) -> LLVMValue:
+    """The sum of all lanes, in every lane; halves are added pairwise, in an order that is fixed."""
+    while value.type.lanes > 1:
+        half = value.type.lanes // 2
+        value = extract_lanes(b, value, half, 0) + extract_lanes(b, value, half, half)
+    return b.splat(value, b.target.lanes)
 
-    def sum_pixels(
-        self, base: str, pixels: LLVMValue, stride: LLVMValue, mask: LLVMValue | None
-    ) -> LLVMValue:
-        """The sum of all pixels, for each lane."""
 
-        def add(a: LLVMValue, b: LLVMValue) -> LLVMValue:
-            return a + b
+def extract_lanes(b: KernelBuilder, value: LLVMValue, lanes: int, start: int) -> LLVMValue:
+    """The subvector of `lanes` lanes from `start` on."""
+    part_type = LLVMType(value.type.element, lanes)
+    if lanes == 1:
+        return b.emit(part_type, f"extractelement {value}, i64 {start}")
+    indices = ", ".join(f"i32 {start + i}" for i in range(lanes))
+    return b.emit(part_type, f"shufflevector {value}, {value.type} poison, <{lanes} x i32> <{indices}>")
 
-        return self.reduce_pixels(base, pixels, stride, mask, add, add)
 
-    def sum_lanes(self, value: LLVMValue) -> LLVMValue:
-        """The sum of all lanes, in every lane; halves are added pairwise, in an order that is fixed."""
-        while value.type.lanes > 1:
-            half = value.type.lanes // 2
-            value = self.extract_lanes(value, half, 0) + self.extract_lanes(value, half, half)
-        return self.splat(value, self.lanes)
-
-    def extract_lanes(self, value: LLVMValue, lanes: int, start: int) -> LLVMValue:
-        """The subvector of `lanes` lanes from `start` on."""
-        vector_type = LLVMType(value.type.element, lanes)
-        if lanes == 1:
-            return self.emit(vector_type, f"extractelement {value}, i64 {start}")
-        indices = ", ".join(f"i32 {start + i}" for i in range(lanes))
-        return self.emit(
-            vector_type, f"shufflevector {value}, {value.type} poison, <{lanes} x i32> <{indices}>"
-        )
+def add(x: LLVMValue, y: LLVMValue) -> LLVMValue:
+    return x + y

@@ -1,13 +1,15 @@
 """Sliding windows over channels-last images: geometry, register tiles, units of work and kernel arguments.
 
-Shared by depthwise convolution and pooling, whose loops are in `sliding_window_emitter`.
+Shared by depthwise convolution and pooling, whose loops are in `sliding_window_loops`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.channels_last.channels_last_emitter import pixel_stride
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
 from sardonyx._src.compile.program.step import KernelArgument
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
@@ -16,7 +18,14 @@ TILE_PIXELS = (7, 8, 6, 5, 4)  # widths of tiles by preference: most images are 
 MAX_UNROLLED_TAPS = 5  # taps of a kernel row that are unrolled
 CACHE_BUDGET_BYTES = 2**18  # of the input rows under one output row, which stay in the level-2 cache
 FEW_ROWS = 32  # output rows below which channels are split into units, too
-NUM_WINDOW_ARGUMENTS = 21  # of `sliding_window_arguments`
+FEW_ROWS_CHANNELS = 256  # channels of a unit of work then
+WINDOW_CHANNEL_STEP = 64  # the channels of a unit that is limited by the cache are a multiple of it
+WINDOW_SIZES = (
+    "x_pixel_stride", "y_pixel_stride", "height", "width", "out_height", "out_width", "channels", "rows", "channel_block",
+    "kernel_height", "kernel_width", "stride_height", "stride_width", "dilation_height", "dilation_width",
+    "pad_top", "pad_left", "pad_bottom", "pad_right",
+)  # fmt: skip
+WINDOW_PARAMETERS = Parameters("x", "y", *WINDOW_SIZES)  # the leading ones of every sliding-window kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,21 @@ class WindowTile:
         return border, max(self.columns) - border
 
     @property
+    def border_columns(self) -> list[int]:
+        """The columns of an interior tile that may be outside the image; none unless taps are unrolled."""
+        if not self.is_unrolled:
+            return []
+        first, last = self.interior_columns
+        return [offset for offset in self.columns if not first <= offset <= last]
+
+    def windows_over(self, column: int) -> Iterator[tuple[int, int]]:
+        """The windows that cover a column, and their tap there."""
+        for p in range(self.pixels):
+            tap, remainder = divmod(column - p * self.stride, self.dilation)
+            if remainder == 0 and 0 <= tap < self.taps:
+                yield p, tap
+
+    @property
     def key(self) -> str:
         """The part of the kernel's cache key for the tile."""
         return f"{self.pixels}x{self.taps}s{self.stride}d{self.dilation}"
@@ -80,18 +104,19 @@ def choose_window_tile(window: SlidingWindow, width: Known) -> WindowTile:
 
 def sliding_window_arguments(
     x: TensorView, y: TensorView, window: SlidingWindow
-) -> tuple[KernelArgument, ...]:
-    """The leading arguments of every sliding-window kernel.  x: [N, H, W, C], y: [N, Ho, Wo, C].
+) -> dict[str, KernelArgument]:
+    """The arguments of `WINDOW_PARAMETERS` by name.  x: [N, H, W, C], y: [N, Ho, Wo, C].
 
-    Both images with their pixel strides, H, W, Ho, Wo, C, the output rows of all images, channels of a unit, the window.
+    rows: the output rows of all images.  channel_block: the channels of a unit of work.
     """
     n, height, width, channels = x.shape
     rows = n * y.shape[1]
     block = window_channel_block(x, rows, window)
-    return (
-        x, y, pixel_stride(x), pixel_stride(y), height, width, y.shape[1], y.shape[2], channels, rows, block,
+    sizes = (
+        pixel_stride(x), pixel_stride(y), height, width, y.shape[1], y.shape[2], channels, rows, block,
         *window.kernel, *window.strides, *window.dilations, *window.pads,
     )  # fmt: skip
+    return {"x": x, "y": y, **dict(zip(WINDOW_SIZES, sizes, strict=True))}
 
 
 def count_window_units(x: TensorView, y: TensorView, window: SlidingWindow) -> Known:
@@ -108,8 +133,9 @@ def window_channel_block(x: TensorView, rows: Known, window: SlidingWindow) -> i
     assert isinstance(channels, int), f"channels must be a number; got {channels}"
     block = max(channels, 1)
     if isinstance(rows, int) and rows < FEW_ROWS:
-        block = min(block, 256)
+        block = min(block, FEW_ROWS_CHANNELS)
     if isinstance(width, int):
         cached_channels = CACHE_BUDGET_BYTES // (4 * max(width, 1) * window.kernel[0])
-        block = min(block, max(cached_channels // 64 * 64, 64))
+        steps = max(cached_channels // WINDOW_CHANNEL_STEP, 1)
+        block = min(block, steps * WINDOW_CHANNEL_STEP)
     return block

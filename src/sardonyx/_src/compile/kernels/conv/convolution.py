@@ -1,31 +1,31 @@
 """Steps of direct convolutions as implicit GEMMs: y [N, Ho, Wo, Co] = epilogue(conv(x [N, H, W, C], weights) + bias).
 
 Rows of the GEMM are output pixels, columns are output channels; weights are constant and packed in panels.  Chooses how
-rows of the left operand are addressed: pointwise, by an indirection buffer, by an im2row buffer, or by vectors of narrow
-groups; and divides the rows into units of work.  The loop nest is in `loop_nest.py`.
+rows of the left operand are addressed (the row source): pointwise, by an indirection buffer, by an im2row buffer, or by
+vectors of narrow groups; and divides the rows into units of work.  The loop nest is in `loop_nest.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.conv.im2row import (
-    ChannelsFirstIm2rowEmitter,
-    ChannelsLastIm2rowEmitter,
-    Im2rowConvEmitter,
+    CHANNELS_LAST_IM2ROW,
+    STRIDED_IM2ROW,
+    channels_first_im2row,
 )
-from sardonyx._src.compile.kernels.conv.indirection import IndirectConvEmitter
-from sardonyx._src.compile.kernels.conv.loop_nest import ConvEmitter
-from sardonyx._src.compile.kernels.conv.narrow_groups import NarrowGroupsConvEmitter
+from sardonyx._src.compile.kernels.conv.indirection import INDIRECT
+from sardonyx._src.compile.kernels.conv.narrow_groups import narrow_groups
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow
-from sardonyx._src.compile.kernels.conv.pointwise import PointwiseConvEmitter
+from sardonyx._src.compile.kernels.conv.pointwise import POINTWISE
+from sardonyx._src.compile.kernels.conv.variant import ConvVariant, conv_kernel, conv_parameters
+from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.output import output_arguments
 from sardonyx._src.compile.kernels.gemm.register_tile import SPARE_ROWS
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.step import KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
@@ -63,54 +63,53 @@ def partition_step(
     nodes: tuple[str, ...],
 ) -> Step:
     """The step of a convolution whose rows are partitioned in a given way."""
+    variant, rows = partition.variant, partition.group_rows + SPARE_ROWS
     groups, panels, taps, channels, width = (n for n in weights.panels.shape if isinstance(n, int))
-    indirection_bytes = (
-        0
-        if partition.emitter is PointwiseConvEmitter
-        else ceil_div((partition.group_rows + SPARE_ROWS) * taps, 8) * 64
+    block_taps, block_channels = reduction_block_sizes(taps, channels)
+    indirection_bytes = ceil_div(rows * taps, 8) * 64 if variant.has_indirection_buffer else 0
+    scratch_floats = rows * width + groups * max(channels, width) + partition.band_floats
+    args: tuple[KernelArgument, ...] = conv_parameters(variant, epilogue).pack(
+        x=x,
+        weights=weights.panels,
+        bias=weights.bias,
+        taps=taps,
+        channels=channels,
+        columns=weights.columns,
+        groups=groups,
+        panels=panels,
+        rows=partition.total_rows,
+        group_rows=partition.group_rows,
+        block_taps=block_taps,
+        block_channels=block_channels,
+        **partition.arguments,
+        **output_arguments(y, epilogue, operands),
     )
-    partial_floats, zero_floats = (partition.group_rows + SPARE_ROWS) * width, groups * max(channels, width)
     return Step(
-        kernel=conv_kernel(partition.emitter, weights.tile.vectors, epilogue, *partition.options),
-        args=(
-            *(x, weights.panels, weights.bias, taps, channels, weights.columns, groups, panels),
-            *(partition.total_rows, partition.group_rows, *reduction_block_sizes(taps, channels)),
-            *partition.sizes,
-            *output_arguments(y, epilogue, operands),
-        ),
+        kernel=conv_kernel(variant, weights.tile.vectors, epilogue),
+        args=args,
         units=partition.num_groups * groups * panels,
         reads=(x, weights.panels, weights.bias, *operands),
         writes=(y,),
         flops=partition.total_rows * groups * weights.columns * taps * channels * 2,
         bytes_accessed=x.nbytes + weights.panels.nbytes + y.nbytes,
-        scratch=indirection_bytes + ceil_div(partial_floats + zero_floats + partition.band_floats, 2) * 8,
+        scratch=indirection_bytes + ceil_div(scratch_floats, 2) * 8,
         nodes=nodes,
     )
 
 
-def conv_kernel(emitter_class: type[ConvEmitter], vectors: int, epilogue: Epilogue, *options: int) -> Kernel:
-    """The kernel of an emitter class, specialized on its options."""
-
-    def source(name: str, target: Target) -> str:
-        emitter = emitter_class(vectors, epilogue, target, *options)
-        emitter.emit_units()
-        return emitter.build_module(name)
-
-    key_parts = (emitter_class.variant, vectors, *options)
-    return Kernel(f"convolution_{'_'.join(map(str, key_parts))}:{epilogue.key}", source)
-
-
 @dataclass(frozen=True, slots=True)
 class ConvPartition:
-    """How the rows of a convolution are divided into groups, the units of work, and how their inputs are addressed."""
+    """How the rows of a convolution are divided into groups, the units of work, and how their inputs are addressed.
 
-    emitter: type[ConvEmitter]
+    arguments: those of the variant's row source, by name.  band_floats: of the im2row buffer.
+    """
+
+    variant: ConvVariant
     total_rows: Known
     group_rows: Known
     num_groups: Known
-    sizes: tuple[KernelArgument, ...]  # for the emitter's `extra_sizes`
-    band_floats: Known = 0  # of the im2row buffer
-    options: tuple[int, ...] = ()  # that the kernel is specialized on
+    arguments: Mapping[str, KernelArgument]
+    band_floats: Known = 0
 
 
 def partition_rows(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPartition:
@@ -122,54 +121,57 @@ def partition_rows(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPa
     total_rows = y.shape[0] * y.shape[1] * y.shape[2]
     group_rows = rows_per_unit(total_rows, weights.tile.rows, TARGET_CONV_UNIT_ROWS)
     rows = (total_rows, group_rows, ceil_div(total_rows, group_rows))
-    window_sizes = window_arguments(x, y.shape[1:3], weights.window)
+    windows = window_arguments(x, y.shape[1:3], weights.window)
     if weights.narrow_channels:
-        return ConvPartition(NarrowGroupsConvEmitter, *rows, window_sizes, options=(weights.narrow_channels,))
+        return ConvPartition(narrow_groups(weights.narrow_channels), *rows, windows)
     if weights.window.is_pointwise and x.row_stride is not None and x.shape[:3] == y.shape[:3]:
-        return ConvPartition(PointwiseConvEmitter, *rows, (x.row_stride,))
-    return ConvPartition(IndirectConvEmitter, *rows, window_sizes)
+        return ConvPartition(POINTWISE, *rows, {"pixel_stride": x.row_stride})
+    return ConvPartition(INDIRECT, *rows, windows)
 
 
 def partition_bands(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPartition:
     """Groups of whole output lines, each with an im2row buffer of its own."""
     window, channels = weights.window, x.shape[3]
-    band_lines = lines_per_band(y.shape[1], y.shape[2])
-    width = dim_max((y.shape[2] - 1) * window.strides[1] + window.kernel[1], 0)
+    images, out_height, out_width = y.shape[:3]
+    band_lines = lines_per_band(out_height, out_width)
+    width = dim_max((out_width - 1) * window.strides[1] + window.kernel[1], 0)
     height = (band_lines - 1) * window.strides[0] + (window.kernel[0] - 1) * window.dilations[0] + 1
-    sizes = (*window_arguments(x, y.shape[1:3], window), channels, x.strides[3], band_lines, width, height)
-    num_bands = y.shape[0] * ceil_div(y.shape[1], band_lines)
-    emitter_class, options = choose_im2row_emitter(x)
-    total_rows = y.shape[0] * y.shape[1] * y.shape[2]
+    arguments = {
+        **window_arguments(x, (out_height, out_width), window),
+        "pixel_channels": channels,
+        "channel_stride": x.strides[3],
+        "band_lines": band_lines,
+        "band_width": width,
+        "band_height": height,
+    }
     return ConvPartition(
-        emitter_class,
-        total_rows,
-        y.shape[2] * band_lines,
-        num_bands,
-        sizes,
-        width * height * channels,
-        options,
+        choose_im2row_variant(x),
+        total_rows=images * out_height * out_width,
+        group_rows=out_width * band_lines,
+        num_groups=images * ceil_div(out_height, band_lines),
+        arguments=arguments,
+        band_floats=width * height * channels,
     )
 
 
-def choose_im2row_emitter(x: TensorView) -> tuple[type[Im2rowConvEmitter], tuple[int, ...]]:
-    """The emitter that copies images of x's layout, and its options."""
+def choose_im2row_variant(x: TensorView) -> ConvVariant:
+    """The variant that copies images of x's layout."""
     channels, (_, _, pixel, channel) = x.shape[3], x.strides
     if pixel == channels and (channel == 1 or channels == 1):
-        return ChannelsLastIm2rowEmitter, ()
+        return CHANNELS_LAST_IM2ROW
     if pixel == 1 and isinstance(channels, int) and channels <= MAX_INTERLEAVED_CHANNELS:
-        return ChannelsFirstIm2rowEmitter, (channels,)
-    return Im2rowConvEmitter, ()
+        return channels_first_im2row(channels)
+    return STRIDED_IM2ROW
 
 
-def window_arguments(
-    x: TensorView, size: tuple[Known, ...], window: ConvWindow
-) -> tuple[KernelArgument, ...]:
+def window_arguments(x: TensorView, size: tuple[Known, ...], window: ConvWindow) -> dict[str, KernelArgument]:
     """The arguments `WINDOW_SIZES` for an output of height and width `size`."""
-    return (
+    sizes = (
         *(x.shape[1], x.shape[2], *size),
         *(*window.kernel, *window.strides, *window.dilations, *window.pads),
         *x.strides[:3],
     )
+    return dict(zip(WINDOW_SIZES, sizes, strict=True))
 
 
 def lines_per_band(height: Known, width: Known) -> int:

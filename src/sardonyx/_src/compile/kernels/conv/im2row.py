@@ -2,184 +2,209 @@
 
 Each unit of work, some output lines of an image, copies the band of the image under them into a zero-padded buffer
 [lines, pixels, channels] in scratch.  There, each line of a window is contiguous, kernel_width * channels terms, so that
-windows overlap in the buffer and the GEMM has one tap for each line of the window, not one for each pixel.  The classes
-copy an image of any strides, a channels-last image (NHWC), or a channels-first image (NCHW) of up to four channels.
+windows overlap in the buffer and the GEMM has one tap for each line of the window, not one for each pixel.
+
+    for line of the band: zeros of the padding on the left, pixels of the image, zeros on the right
+    fill the indirection buffer for windows over the band
+
+Pixels are copied from an image of any strides, a channels-last image (NHWC), or a channels-first image (NCHW) of up to four
+channels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
+
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.conv.indirection import WINDOW_SIZES, IndirectConvEmitter
-from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.conv.indirection import (
+    IndirectionBuffer,
+    fill_indirection,
+    indirect_rows,
+    is_in_range,
+    new_indirection_buffer,
+)
+from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, emit_convolution
+from sardonyx._src.compile.kernels.conv.partial_vectors import (
+    load_first_lanes,
+    loop_vectors,
+    store_first_lanes,
+)
+from sardonyx._src.compile.kernels.conv.variant import ConvVariant
+from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
+from sardonyx._src.compile.kernels.data_movement.masked_lanes import shuffle
 from sardonyx._src.compile.kernels.gemm.accumulators import F32
 
+# pixel_channels counts the image's channels, `channel_stride` apart; a group of rows is `band_lines` output lines of an
+# image; the buffer is [band_height, band_width, pixel_channels]; dilation_x must be 1.
+IM2ROW_SIZES = (
+    *WINDOW_SIZES, "pixel_channels", "channel_stride", "band_lines", "band_width", "band_height",
+)  # fmt: skip
+# Copies pixels [first, end) of a line: the convolution, the addresses of the line in the image and in the buffer, the range.
+CopyPixels: TypeAlias = Callable[[Convolution, str, str, LLVMValue, LLVMValue], None]
 
-class Im2rowConvEmitter(IndirectConvEmitter):
-    """Emits a convolution with an im2row buffer, for an image of any strides, which is copied pixel by pixel.
 
-    A group of rows is `band_lines` output lines of one image.  Scratch: that of `IndirectConvEmitter`, then the buffer
-    [band_height, band_width, pixel_channels].  `pixel_channels` counts the image's channels, `channel_stride` apart;
-    `dilation_x` must be 1.
+def emit_im2row(conv: Convolution, copy_pixels: CopyPixels) -> None:
+    """The loop nest over an im2row buffer, which comes last in scratch, after the row of padding."""
+    buffer = new_indirection_buffer(conv)
+    band = conv.b.gep(buffer.padding, conv.size["channels"])
+    grid = replace(buffer.grid, size={**buffer.grid.size, **band_sizes(conv)})
+    buffer = replace(buffer, grid=grid)
+    prepare_rows = partial(prepare_band, buffer, band, copy_pixels)
+    emit_convolution(conv, replace(indirect_rows(buffer), prepare_rows=prepare_rows))
+
+
+def band_sizes(conv: Convolution) -> Mapping[str, LLVMValue]:
+    """The sizes of the windows over a band of an image: padding is part of the band, and a line of a window one tap."""
+    b, size = conv.b, conv.size
+    line_stride = size["band_width"] * size["pixel_channels"]
+    zero = b.constant(0, I64)
+    return {
+        "height": size["band_height"],
+        "width": b.constant(1, I64) << 40,  # all of the buffer is readable, padding included
+        "kernel_width": b.constant(1, I64),
+        "top": zero,
+        "left": zero,
+        "image_stride": zero,
+        "row_stride": line_stride,
+        "pixel_stride": size["pixel_channels"],
+    }
+
+
+def prepare_band(buffer: IndirectionBuffer, band: str, copy_pixels: CopyPixels, group: LLVMValue) -> None:
+    """Begins a group of rows: copies the band of the image under it, and fills the indirection buffer."""
+    conv, b, size = buffer.conv, buffer.conv.b, buffer.conv.size
+    zero, lines = b.constant(0, I64), size["band_lines"]
+    bands = b.udiv(size["out_height"] + (lines - 1), lines)
+    image, band_index = b.udivmod(group, bands)
+    first = band_index * lines
+    count = b.min(lines, size["out_height"] - first)
+    b.store(conv.row_group.first_row, (image * size["out_height"] + first) * size["out_width"])
+    b.store(conv.row_group.num_rows, count * size["out_width"])
+    num_lines = (count - 1) * size["stride_y"] + (size["kernel_height"] - 1) * size["dilation_y"] + 1
+    top = first * size["stride_y"] - size["top"]
+    source = b.gep(conv.x, image * size["image_stride"])
+    with b.loop(zero, num_lines, 1, "line") as line:
+        copy_line(conv, copy_pixels, source, top + line, band, line)
+    for slot in buffer.grid.position:
+        b.store(slot, zero)
+    fill_indirection(buffer, band)
+
+
+def copy_line(
+    conv: Convolution, copy_pixels: CopyPixels, image: str, y: LLVMValue, band: str, line: LLVMValue
+) -> None:
+    """Copies line y of an image into a line of the band, with zeros for the padding on either side."""
+    b, size = conv.b, conv.size
+    width = size["band_width"]
+    target = b.gep(band, line * width * size["pixel_channels"])
+    is_line = is_in_range(b, y, size["height"])
+    first = clamp(b, size["left"], width)
+    end = clamp(b, size["left"] + size["width"], width)
+    end = b.select(is_line & (end > first), end, first)
+    source = b.gep(image, y * size["row_stride"] - size["left"] * size["pixel_stride"])
+    clear_pixels(conv, target, b.constant(0, I64), first)
+    copy_pixels(conv, source, target, first, end)
+    clear_pixels(conv, target, end, width)
+
+
+def clamp(b: KernelBuilder, value: LLVMValue, end: LLVMValue) -> LLVMValue:
+    """`value` clamped to [0, end]."""
+    zero = b.constant(0, I64)
+    return b.min(b.select(value < zero, zero, value), end)
+
+
+def clear_pixels(conv: Convolution, target: str, first: LLVMValue, end: LLVMValue) -> None:
+    """Zeroes pixels [first, end) of a line of the buffer."""
+    m, channels = conv.m, conv.size["pixel_channels"]
+    zeros = conv.b.constant(0.0, m.vector_type)
+    for i, count in loop_vectors(m, first * channels, end * channels):
+        store_first_lanes(m, target, i, zeros, count)
+
+
+# --- pixels of each layout -----------------------------------------------------------------------
+
+
+def copy_strided_pixels(
+    conv: Convolution, source: str, target: str, first: LLVMValue, end: LLVMValue
+) -> None:
+    """Copies pixels of an image of any strides, one float after the other."""
+    b, size = conv.b, conv.size
+    with b.loop(b.constant(0, I64), size["pixel_channels"], 1, "channel") as c:
+        target_channel = b.gep(target, c)
+        plane = b.gep(source, c * size["channel_stride"])
+        with b.loop(first, end, 1, "i") as i:
+            value = b.load(StackSlot(b.gep(plane, i * size["pixel_stride"]), F32))
+            b.store(StackSlot(b.gep(target_channel, i * size["pixel_channels"]), F32), value)
+
+
+def copy_channels_last(conv: Convolution, source: str, target: str, first: LLVMValue, end: LLVMValue) -> None:
+    """Copies pixels of a channels-last image (NHWC) with contiguous lines, by vectors."""
+    m, channels = conv.m, conv.size["pixel_channels"]
+    for i, count in loop_vectors(m, first * channels, end * channels):
+        store_first_lanes(m, target, i, load_first_lanes(m, source, i, count), count)
+
+
+def interleave_channels(
+    conv: Convolution, source: str, target: str, first: LLVMValue, end: LLVMValue, *, channels: int
+) -> None:
+    """Copies pixels of a channels-first image (NCHW) with contiguous lines, whose channels vector shuffles interleave."""
+    b, m, lanes = conv.b, conv.m, conv.m.tile.lanes
+    planes = [b.gep(source, conv.size["channel_stride"] * channel) for channel in range(channels)]
+    for i, count in loop_vectors(m, first, end):
+        vectors = [load_first_lanes(m, plane, i, count) for plane in planes]
+        for v, pixels in enumerate(interleave(b, vectors)):
+            count_left = None if count is None else count * channels - v * lanes
+            store_first_lanes(m, target, i * channels + v * lanes, pixels, count_left)
+
+
+def interleave(b: KernelBuilder, channels: list[LLVMValue]) -> list[LLVMValue]:
+    """Interleaves a vector of each channel into as many vectors of pixels."""
+    lanes = b.target.lanes
+    if lanes == 1:
+        return channels
+    vectors = []
+    for vector in range(len(channels)):
+        lane_sources = [divmod(vector * lanes + i, len(channels)) for i in range(lanes)]
+        merged = channels[0]
+        for channel, value in enumerate(channels[1:], 1):
+            merged = merge_channel(b, merged, value, channel, lane_sources)
+        vectors.append(merged)
+    return vectors
+
+
+def merge_channel(
+    b: KernelBuilder,
+    merged: LLVMValue,
+    value: LLVMValue,
+    channel: int,
+    lane_sources: list[tuple[int, int]],
+) -> LLVMValue:
+    """Takes the lanes of a channel from its vector `value`, the others from `merged`.
+
+    For channel 1, `merged` is the vector of channel 0, whose lanes are moved to their places as well.
     """
-
-    variant = "band"
-
-    extra_sizes = (
-        *WINDOW_SIZES,
-        "pixel_channels",
-        "channel_stride",
-        "band_lines",
-        "band_width",
-        "band_height",
-    )
-
-    def __init__(self, vectors: int, epilogue: Epilogue, target: Target) -> None:
-        super().__init__(vectors, epilogue, target)
-        size = self.sizes
-        self.band = self.gep(self.zero_row, size["channels"])
-        line_stride = size["band_width"] * size["pixel_channels"]
-        zero, i64_one = self.constant(0, I64), self.constant(1, I64)
-        self.geometry |= {
-            "height": size["band_height"],
-            "width": i64_one << 40,  # all of the buffer is readable, padding included
-            "kernel_width": i64_one,
-            "top": zero,
-            "left": zero,
-            "image_stride": zero,
-            "row_stride": line_stride,
-            "pixel_stride": size["pixel_channels"],
-        }
-
-    def prepare_rows(self, block: LLVMValue) -> None:
-        size, zero = self.sizes, self.constant(0, I64)
-        lines = size["band_lines"]
-        bands = self.udiv(size["out_height"] + (lines - 1), lines)
-        image, band = self.udivmod(block, bands)
-        first = band * lines
-        count = self.min(lines, size["out_height"] - first)
-        self.store(self.first_row, (image * size["out_height"] + first) * size["out_width"])
-        self.store(self.num_rows, count * size["out_width"])
-        needed = (count - 1) * size["stride_y"] + (size["kernel_height"] - 1) * size["dilation_y"] + 1
-        top = first * size["stride_y"] - size["top"]
-        source = self.gep(self.x, image * size["image_stride"])
-        self.loop_call(zero, needed, 1, lambda line: self.copy_line(line, top + line, source), "line")
-        for slot in self.position:
-            self.store(slot, zero)
-        self.fill_indirection(self.band)
-
-    def copy_line(self, line: LLVMValue, y: LLVMValue, source: str) -> None:
-        """Copies line y of the image into a line of the buffer, with zeros for the padding on either side."""
-        size, zero = self.sizes, self.constant(0, I64)
-        width = size["band_width"]
-        target = self.gep(self.band, line * width * size["pixel_channels"])
-        is_line = self.is_in_range(y, size["height"])
-        first = self.clamp(size["left"], width)
-        end = self.clamp(size["left"] + size["width"], width)
-        end = self.select(is_line & (end > first), end, first)
-        from_line = self.gep(source, y * size["row_stride"] - size["left"] * size["pixel_stride"])
-
-        self.clear_pixels(target, zero, first)
-        self.copy_pixels(from_line, target, first, end)
-        self.clear_pixels(target, end, width)
-
-    def clamp(self, value: LLVMValue, end: LLVMValue) -> LLVMValue:
-        """`value` clamped to [0, end]."""
-        zero = self.constant(0, I64)
-        return self.min(self.select(value < zero, zero, value), end)
-
-    def clear_pixels(self, target: str, first: LLVMValue, end: LLVMValue) -> None:
-        """Zeroes pixels [first, end) of a line of the buffer."""
-        channels = self.sizes["pixel_channels"]
-        zeros = self.constant(0.0, self.vector_type)
-
-        def store_zeros(offset: LLVMValue, count: LLVMValue | None) -> None:
-            self.store_first_lanes(target, offset, zeros, count)
-
-        self.loop_vectors(first * channels, end * channels, store_zeros)
-
-    def copy_pixels(self, source: str, target: str, first: LLVMValue, end: LLVMValue) -> None:
-        """Copies pixels [first, end) of a line of the image."""
-        size = self.sizes
-
-        def copy_channel(c: LLVMValue) -> None:
-            target_channel = self.gep(target, c)
-            plane = self.gep(source, c * size["channel_stride"])
-
-            def copy_pixel(i: LLVMValue) -> None:
-                value = self.load(StackSlot(self.gep(plane, i * size["pixel_stride"]), F32))
-                self.store(StackSlot(self.gep(target_channel, i * size["pixel_channels"]), F32), value)
-
-            self.loop_call(first, end, 1, copy_pixel, "i")
-
-        self.loop_call(self.constant(0, I64), size["pixel_channels"], 1, copy_channel, "channel")
+    lanes = value.type.lanes
+    indices = [
+        lanes + pixel if c == channel else (pixel if channel == 1 else i)
+        for i, (pixel, c) in enumerate(lane_sources)
+    ]
+    return shuffle(b, merged, value, indices)
 
 
-class ChannelsLastIm2rowEmitter(Im2rowConvEmitter):
-    """A channels-last image (NHWC) with contiguous lines, copied by vectors."""
-
-    variant = "runs"
-
-    def copy_pixels(self, source: str, target: str, first: LLVMValue, end: LLVMValue) -> None:
-        channels = self.sizes["pixel_channels"]
-
-        def copy_vector(offset: LLVMValue, count: LLVMValue | None) -> None:
-            self.store_first_lanes(target, offset, self.load_first_lanes(source, offset, count), count)
-
-        self.loop_vectors(first * channels, end * channels, copy_vector)
+STRIDED_IM2ROW = ConvVariant(
+    "im2row_strided", partial(emit_im2row, copy_pixels=copy_strided_pixels), IM2ROW_SIZES
+)
+CHANNELS_LAST_IM2ROW = ConvVariant(
+    "im2row_nhwc", partial(emit_im2row, copy_pixels=copy_channels_last), IM2ROW_SIZES
+)
 
 
-class ChannelsFirstIm2rowEmitter(Im2rowConvEmitter):
-    """A channels-first image (NCHW) with contiguous lines, whose channels are interleaved by vector shuffles.
-
-    channels: the number of channels, which the kernel is specialized on.
-    """
-
-    variant = "planes"
-
-    def __init__(self, vectors: int, epilogue: Epilogue, target: Target, channels: int) -> None:
-        super().__init__(vectors, epilogue, target)
-        self.num_channels = channels
-
-    def copy_pixels(self, source: str, target: str, first: LLVMValue, end: LLVMValue) -> None:
-        lanes = self.tile.lanes
-        planes = [
-            self.gep(source, self.sizes["channel_stride"] * channel) for channel in range(self.num_channels)
-        ]
-
-        def copy_vector(offset: LLVMValue, count: LLVMValue | None) -> None:
-            values = [self.load_first_lanes(plane, offset, count) for plane in planes]
-            for i, value in enumerate(self.interleave(values)):
-                count_left = None if count is None else count * self.num_channels - i * lanes
-                self.store_first_lanes(target, offset * self.num_channels + i * lanes, value, count_left)
-
-        self.loop_vectors(first, end, copy_vector)
-
-    def interleave(self, values: list[LLVMValue]) -> list[LLVMValue]:
-        """Interleaves a vector of each channel into as many vectors of pixels."""
-        if self.tile.lanes == 1:
-            return values
-        vectors = []
-        for vector in range(len(values)):
-            lane_sources = [divmod(vector * self.tile.lanes + i, len(values)) for i in range(self.tile.lanes)]
-            merged = values[0]
-            for channel, value in enumerate(values[1:], 1):
-                merged = self.merge_channel(merged, value, channel, lane_sources)
-            vectors.append(merged)
-        return vectors
-
-    def merge_channel(
-        self, merged: LLVMValue, value: LLVMValue, channel: int, lane_sources: list[tuple[int, int]]
-    ) -> LLVMValue:
-        """Takes the lanes of a channel from its vector `value`, the others from `merged`.
-
-        For channel 1, `merged` is the vector of channel 0, whose lanes are moved to their places as well.
-        """
-        lanes = self.tile.lanes
-        indices = [
-            lanes + pixel if c == channel else (pixel if channel == 1 else i)
-            for i, (pixel, c) in enumerate(lane_sources)
-        ]
-        mask = ", ".join(f"i32 {i}" for i in indices)
-        return self.emit(self.vector_type, f"shufflevector {merged}, {value}, <{lanes} x i32> <{mask}>")
+def channels_first_im2row(channels: int) -> ConvVariant:
+    """The variant for channels-first images of a number of channels."""
+    copy_pixels = partial(interleave_channels, channels=channels)
+    return ConvVariant(f"im2row_nchw{channels}", partial(emit_im2row, copy_pixels=copy_pixels), IM2ROW_SIZES)

@@ -8,20 +8,26 @@ microkernel; taps outside of the image read the zero point.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.blocks import StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.conv.convolution import partition_rows, partition_step
-from sardonyx._src.compile.kernels.conv.indirection import WINDOW_SIZES, IndirectConvEmitter
-from sardonyx._src.compile.kernels.conv.loop_nest import CONV_SIZES
+from sardonyx._src.compile.kernels.conv.convolution import ConvPartition, partition_rows, partition_step
+from sardonyx._src.compile.kernels.conv.indirection import (
+    INDIRECT,
+    IndirectionBuffer,
+    fill_padding,
+    indirect_rows,
+    new_indirection_buffer,
+)
+from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, emit_convolution
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow
-from sardonyx._src.compile.kernels.conv.pointwise import PointwiseConvEmitter
-from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.conv.pointwise import POINTWISE
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.kernels.gemm.integer_microkernel import I32, Int8MicrokernelEmitter
+from sardonyx._src.compile.kernels.gemm.integer_microkernel import int8_arithmetic
 from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_panels, pack_int32_bias
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile
@@ -65,51 +71,34 @@ def integer_convolution_step(
 
     a_is_signed: x and `zero` are int8, not uint8; 128 is added to each element.
     """
-    partition = partition_rows(x, y, weights)
-    if partition.emitter is PointwiseConvEmitter:
-        partition = replace(partition, emitter=Int8PointwiseConvEmitter, options=(int(a_is_signed),))
-    else:
-        assert partition.emitter is IndirectConvEmitter, (
-            f"expected an indirect convolution; got {partition.emitter}"
-        )
-        partition = replace(
-            partition,
-            emitter=Int8IndirectConvEmitter,
-            sizes=(*partition.sizes, zero),
-            options=(int(a_is_signed),),
-        )
+    partition = int8_partition(partition_rows(x, y, weights), zero, a_is_signed=a_is_signed)
     step = partition_step(x, weights, y, partition, epilogue, operands, ())
     return replace(step, reads=(*step.reads, zero))
 
 
-class Int8PointwiseConvEmitter(Int8MicrokernelEmitter, PointwiseConvEmitter):
-    """A pointwise convolution with the integer microkernel."""
+def int8_partition(partition: ConvPartition, zero: TensorView, *, a_is_signed: bool) -> ConvPartition:
+    """The same partition with int8 arithmetic; `zero` is the padding of an indirect convolution."""
+    variant = partition.variant
+    assert variant in (POINTWISE, INDIRECT), (
+        f"expected a pointwise or indirect convolution; got {variant.key}"
+    )
+    key = f"{'s8' if a_is_signed else 'u8'}_{variant.key}"
+    int8_variant = replace(variant, key=key, arithmetic=int8_arithmetic(a_is_signed=a_is_signed))
+    if variant == POINTWISE:
+        return replace(partition, variant=int8_variant)
+    int8_variant = replace(int8_variant, emit=emit_int8_indirect, pointers=("zero",))
+    return replace(partition, variant=int8_variant, arguments={**partition.arguments, "zero": zero})
 
-    variant = "integerpixels"
 
-    def __init__(self, vectors: int, epilogue: Epilogue, target: Target, a_is_signed: int) -> None:
-        super().__init__(vectors, epilogue, target)
-        self.init_int8(epilogue, target, a_is_signed=bool(a_is_signed))
+def emit_int8_indirect(conv: Convolution) -> None:
+    """The loop nest of an indirect convolution whose padding is the byte at the address `zero`."""
+    buffer = new_indirection_buffer(conv)
+    emit_prologue = partial(fill_zero_points, buffer)
+    emit_convolution(conv, replace(indirect_rows(buffer), emit_prologue=emit_prologue))
 
 
-class Int8IndirectConvEmitter(Int8MicrokernelEmitter, IndirectConvEmitter):
-    """An indirect convolution with the integer microkernel; argument `zero` is the address of the padding byte."""
-
-    variant = "integerwindows"
-
-    extra_sizes = (*WINDOW_SIZES, "zero")
-
-    def __init__(self, vectors: int, epilogue: Epilogue, target: Target, a_is_signed: int) -> None:
-        super().__init__(vectors, epilogue, target)
-        self.init_int8(epilogue, target, a_is_signed=bool(a_is_signed))
-
-    def emit_prologue(self) -> None:
-        """Fills the row that taps outside of the image point to with the padding byte."""
-        address = self.pointer_argument(3 + len(CONV_SIZES) + len(WINDOW_SIZES))
-        byte = self.load(StackSlot(address, I32.with_element("u8"))).convert("zext", "i32")
-        zero_words = self.splat(byte * BYTE_SPLAT, self.tile.lanes)
-
-        def fill_vector(index: LLVMValue, count: LLVMValue | None) -> None:
-            self.store_first_lanes(self.zero_row, index, zero_words, count)
-
-        self.loop_vectors(self.constant(0, I64), self.count_input_channels(self.sizes["groups"]), fill_vector)
+def fill_zero_points(buffer: IndirectionBuffer) -> None:
+    """Fills the row that taps outside of the image point to with the zero point."""
+    b = buffer.conv.b
+    byte = b.load(StackSlot(b.pointer("zero"), LLVMType("u8"))).convert("zext", "i32")
+    fill_padding(buffer, b.splat(byte * BYTE_SPLAT, buffer.conv.m.tile.lanes))

@@ -9,29 +9,93 @@
                 spill partial sums to scratch, or apply the epilogue and store
 
 A row is an output pixel, counted through all images; a tap is a position of the window, which adds `channels` terms.
-Weights are packed as [groups, panels, taps, channels, NR].  Subclasses define where the input of a row and a tap is:
-`pointwise.py`, `indirection.py`, `im2row.py`, `narrow_groups.py`, `transposed.py`.
+Weights are packed as [groups, panels, taps, channels, NR].  A `RowSource` defines where the input of a row and a tap is:
+`pointwise.py`, `indirection.py`, `im2row.py`.  Source: Goto and van de Geijn (2008); BLIS.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TypeAlias
 
-from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
-from sardonyx._src.compile.kernels.gemm.output import TileStore
-from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
-from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, RowBlockEmitter
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.gemm.accumulators import (
+    CACHE_LINE_FLOATS,
+    Microkernel,
+    accumulate,
+    load_accumulators,
+)
+from sardonyx._src.compile.kernels.gemm.microkernel import dispatch_tile
+from sardonyx._src.compile.kernels.gemm.output import OutputMatrix, TileStore
+from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
 
-CONV_SIZES = (
-    "taps", "channels", "columns", "groups", "panels", "rows", "group_rows", "block_taps", "block_channels",
-)  # fmt: skip
+AccumulateTaps: TypeAlias = "Callable[[Convolution, RowSource, ReductionBlock, RowBlock, int, str], None]"
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Stack slots of the group of rows that is prepared: its number, its first row, and how many rows it has."""
+
+    first_row: StackSlot
+    num_rows: StackSlot
+    index: StackSlot
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """The kernel of a convolution: its microkernel and its arguments.
+
+    size: the integer parameters.  group_channels: the channels that a channel group has in the input.
+    accumulate_taps: adds the products of a reduction block for a number of rows of a tile, as the function of that name.
+    """
+
+    m: Microkernel
+    x: str
+    weights: str
+    bias: str
+    size: Mapping[str, LLVMValue]
+    output: OutputMatrix
+    row_group: RowGroup
+    group_channels: LLVMValue | int
+    accumulate_taps: AccumulateTaps
+
+    @property
+    def b(self) -> KernelBuilder:
+        return self.m.b
+
+
+@dataclass(frozen=True, slots=True)
+class RowSource:
+    """Where the input of each row and tap is, as functions that emit code.
+
+    partial_sums: the address of scratch for the partial sums of a group, [rows + SPARE_ROWS, width].
+    prepare_rows: stores the first row and the number of rows of a group, and whatever `input_addresses` needs.
+    input_addresses: the addresses for the first rows of a block, a tap and a channel; rows past the last are readable.
+    next_input_address: the address that a block prefetches for the next group of rows; None if it is not known.
+    emit_prologue: emits what is done once in a call.
+    """
+
+    partial_sums: str
+    prepare_rows: Callable[[LLVMValue], None]
+    input_addresses: Callable[[int, RowBlock, LLVMValue, LLVMValue], list[str]]
+    next_input_address: Callable[[RowBlock], str] | None = None
+    emit_prologue: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class ConvUnit:
+    """A channel group and a panel: the addresses of its weights and its bias, its columns, and whether it is the last panel."""
+
+    group: LLVMValue
+    weights: str
+    bias: str
+    column: LLVMValue
+    end_column: LLVMValue
+    is_last_panel: LLVMValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,161 +114,107 @@ class ReductionBlock:
     is_last: LLVMValue
 
 
-class ConvEmitter(RowBlockEmitter, ABC):
-    """Emits the kernel of a convolution; subclasses add the addresses of the input.
+def emit_convolution(conv: Convolution, source: RowSource) -> None:
+    """The loops over units, reduction blocks and row blocks.
 
-    Arguments: x; weights [groups, panels, taps, channels, width]; bias [groups, panels, width]; `CONV_SIZES`, of which
-    channels, columns and panels are those of one channel group; `extra_sizes`; those of `output.output_arguments`.
-    variant: names the subclass in cache keys.
+    Panels vary fastest, so that the rows of a group are prepared once for all of them.
     """
+    b, size, prepared = conv.b, conv.size, conv.row_group
+    b.store(prepared.index, b.constant(-1, I64))
+    source.emit_prologue()
+    with b.loop(b.first_unit, b.end_unit, 1, "unit") as index:
+        rest, panel = b.udivmod(index, size["panels"])
+        row_group, group = b.udivmod(rest, size["groups"])
+        with b.if_then(row_group.ne(b.load(prepared.index))):
+            source.prepare_rows(row_group)
+            b.store(prepared.index, row_group)
+        unit = conv_unit(conv, group, panel)
+        with (
+            loop_at_least_once(b, size["taps"], size["block_taps"]) as tap,
+            loop_at_least_once(b, size["channels"], size["block_channels"]) as channel,
+        ):
+            reduction = reduction_block(conv, unit, tap, channel)
+            with loop_row_blocks(conv.m, b.load(prepared.num_rows)) as block:
+                emit_tile(conv, source, unit, reduction, block)
 
-    variant: ClassVar[str]
-    extra_sizes: tuple[str, ...] = ()  # further arguments of a subclass
 
-    def __init__(self, vectors: int, epilogue: Epilogue, target: Target) -> None:
-        super().__init__(make_tile(vectors, target.lanes, target.registers), epilogue, target)
-        self.x, self.weights, self.bias = (self.pointer_argument(i) for i in range(3))
-        names = (*CONV_SIZES, *self.extra_sizes)
-        self.sizes = {name: self.size_argument(i) for i, name in enumerate(names, 3)}
-        self.output = self.output_matrix(3 + len(names))
-        self.first_row, self.num_rows = (self.new_slot(name, I64) for name in ("row", "count"))
-        self.prepared_group = self.new_slot("prepared", I64)  # the group of rows that is prepared
-        self.partial_sums = self.scratch
+def conv_unit(conv: Convolution, group: LLVMValue, panel: LLVMValue) -> ConvUnit:
+    """The weights and the columns of a panel of a channel group."""
+    b, size, width = conv.b, conv.size, conv.m.tile.width
+    panel_index = group * size["panels"] + panel
+    weights = b.gep(conv.weights, panel_index * size["taps"] * size["channels"] * width)
+    bias = b.gep(conv.bias, panel_index * width)
+    first = group * size["columns"]
+    column, end = first + panel * width, first + size["columns"]
+    return ConvUnit(group, weights, bias, column, end, (panel + 1).eq(size["panels"]))
 
-    def emit_units(self) -> None:
-        """Emits the loop over units: panels vary fastest, so that the rows of a group are prepared once for all of them."""
-        self.store(self.prepared_group, self.constant(-1, I64))
-        self.emit_prologue()
-        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
 
-    def emit_unit(self, unit: LLVMValue) -> None:
-        panels, groups = self.sizes["panels"], self.sizes["groups"]
-        rest, panel = self.udivmod(unit, panels)
-        row_group, group = self.udivmod(rest, groups)
+def reduction_block(conv: Convolution, unit: ConvUnit, tap: LLVMValue, channel: LLVMValue) -> ReductionBlock:
+    """The block that begins at a tap and a channel of the channel group."""
+    b, size = conv.b, conv.size
+    channels_before = unit.group * conv.group_channels
+    taps = b.min(size["block_taps"], size["taps"] - tap)
+    channels = b.min(size["block_channels"], size["channels"] - channel)
+    is_last = (tap + taps >= size["taps"]) & (channel + channels >= size["channels"])
+    start = b.gep(unit.weights, (tap * size["channels"] + channel) * conv.m.tile.width)
+    first_channel, is_first = channels_before + channel, (tap + channel).eq(0)
+    return ReductionBlock(tap, taps, first_channel, channels, start, is_first, is_last)
 
-        def prepare_rows() -> None:
-            self.prepare_rows(row_group)
-            self.store(self.prepared_group, row_group)
 
-        self.if_then_call(row_group.ne(self.load(self.prepared_group)), prepare_rows)
-        self.emit_panel(group, panel)
+def emit_tile(
+    conv: Convolution, source: RowSource, unit: ConvUnit, reduction: ReductionBlock, block: RowBlock
+) -> None:
+    """One register tile: continues the sums from the bias or from partial sums, then stores or spills them."""
+    b, m, width = conv.b, conv.m, conv.m.tile.width
+    spill = b.gep(source.partial_sums, block.index * (m.tile.rows * width))  # room for whole tiles
+    start = b.select_pointer(reduction.is_first, unit.bias, spill)
+    row_stride = b.select(reduction.is_first, 0, b.constant(width, I64))
+    prefetch = prefetch_address(conv, source, unit, reduction, block)
+    row = b.load(conv.row_group.first_row) + block.first_row
+    tile_store = TileStore(conv.output, row, unit.column, unit.end_column, spill, reduction.is_last)
+    for rows in dispatch_tile(m, block.num_rows, tile_store):
+        load_accumulators(m, rows, start, row_stride)
+        conv.accumulate_taps(conv, source, reduction, block, rows, prefetch)
 
-    # --- defined by subclasses ---------------------------------------------------------------
 
-    def emit_prologue(self) -> None:
-        """Emits what is done once in a call."""
+def prefetch_address(
+    conv: Convolution, source: RowSource, unit: ConvUnit, reduction: ReductionBlock, block: RowBlock
+) -> str:
+    """The address from which on a row block prefetches its share of what is needed next: weights, at last input."""
+    b, width = conv.b, conv.m.tile.width
+    line = b.min(block.index, -(-width // CACHE_LINE_FLOATS) - 1)
+    num_terms = reduction.num_taps * reduction.num_channels
+    next_weights = b.gep(reduction.weights, num_terms * (line * CACHE_LINE_FLOATS + width))
+    if source.next_input_address is None:
+        return next_weights
+    next_input = source.next_input_address(block)
+    return b.select_pointer(reduction.is_last & unit.is_last_panel, next_input, next_weights)
 
-    @abstractmethod
-    def prepare_rows(self, group: LLVMValue) -> None:
-        """Stores `first_row` and `num_rows` of a group of rows, and whatever `input_addresses` needs."""
 
-    @abstractmethod
-    def input_addresses(self, rows: int, block: RowBlock, tap: LLVMValue, channel: LLVMValue) -> list[str]:
-        """The addresses of the input for each row of a block, a tap and a channel; rows past the last are readable."""
+def accumulate_taps(
+    conv: Convolution, source: RowSource, reduction: ReductionBlock, block: RowBlock, rows: int, prefetch: str
+) -> None:
+    """Adds the products of a reduction block for the first `rows` rows of a block."""
+    b, m = conv.b, conv.m
+    with b.loop(b.constant(0, I64), reduction.num_taps, 1, "tap") as i:
+        panel = b.gep(reduction.weights, i * conv.size["channels"] * m.tile.width)
+        addresses = source.input_addresses(rows, block, reduction.first_tap + i, reduction.first_channel)
+        line = b.gep(prefetch, i * reduction.num_channels * CACHE_LINE_FLOATS)
+        accumulate(m, addresses, panel, reduction.num_channels, prefetch=line)
 
-    def next_input_address(self, block: RowBlock) -> str | None:
-        """The address that a block prefetches for the next group of rows; None if it is not known."""
-        return None
 
-    def count_input_channels(self, groups: LLVMValue) -> LLVMValue:
-        """The number of input channels of `groups` channel groups."""
-        return groups * self.sizes["channels"]
+@contextmanager
+def loop_at_least_once(b: KernelBuilder, end: LLVMValue, step: LLVMValue) -> Iterator[LLVMValue]:
+    """A loop for 0, step, 2 * step, ... below `end`, whose first iteration is not conditional.
 
-    # --- loops -------------------------------------------------------------------------------
-
-    def emit_panel(self, group: LLVMValue, panel: LLVMValue) -> None:
-        """Multiplies the prepared rows with a panel of the weights, one reduction block after the other."""
-        size, width = self.sizes, self.tile.width
-        panel_index = group * size["panels"] + panel
-        weights = self.gep(self.weights, panel_index * size["taps"] * size["channels"] * width)
-        bias = self.gep(self.bias, panel_index * width)
-        first = group * size["columns"]
-        column, end = first + panel * width, first + size["columns"]
-        is_last_panel = (panel + 1).eq(size["panels"])
-
-        def emit_reduction_block(tap: LLVMValue, channel: LLVMValue) -> None:
-            reduction = self.reduction_block(tap, channel, self.count_input_channels(group), weights)
-            self.loop_row_blocks(
-                self.load(self.num_rows),
-                lambda block: self.emit_tile(block, reduction, bias, (column, end), is_last_panel),
-            )
-
-        def loop_channels(tap: LLVMValue) -> None:
-            self.loop_at_least_once(
-                size["channels"], size["block_channels"], lambda channel: emit_reduction_block(tap, channel)
-            )
-
-        self.loop_at_least_once(size["taps"], size["block_taps"], loop_channels)
-
-    def reduction_block(
-        self, tap: LLVMValue, channel: LLVMValue, channels_before: LLVMValue, weights: str
-    ) -> ReductionBlock:
-        """The block that begins at a tap and a channel of a channel group."""
-        size = self.sizes
-        taps = self.min(size["block_taps"], size["taps"] - tap)
-        channels = self.min(size["block_channels"], size["channels"] - channel)
-        is_last = (tap + taps >= size["taps"]) & (channel + channels >= size["channels"])
-        start = self.gep(weights, (tap * size["channels"] + channel) * self.tile.width)
-        return ReductionBlock(
-            tap, taps, channels_before + channel, channels, start, (tap + channel).eq(0), is_last
-        )
-
-    def emit_tile(
-        self,
-        block: RowBlock,
-        reduction: ReductionBlock,
-        bias: str,
-        columns: tuple[LLVMValue, LLVMValue],
-        is_last_panel: LLVMValue,
-    ) -> None:
-        """One register tile: continues the sums from the bias or from partial sums, then stores or spills them.
-
-        columns: the first column and the end of the channel group's.
-        """
-        width = self.tile.width
-        spill = self.gep(self.partial_sums, block.index * (self.tile.rows * width))  # room for whole tiles
-        start = self.select_pointer(reduction.is_first, bias, spill)
-        row_stride = self.select(reduction.is_first, 0, self.constant(width, I64))
-        line = self.min(block.index, self.constant(-(-width // CACHE_LINE_FLOATS) - 1, I64))
-        num_terms = reduction.num_taps * reduction.num_channels
-        prefetch = self.gep(reduction.weights, num_terms * (line * CACHE_LINE_FLOATS + width))
-        next_inputs = self.next_input_address(block)
-        if next_inputs is not None:
-            prefetch = self.select_pointer(reduction.is_last & is_last_panel, next_inputs, prefetch)
-
-        def accumulate_rows(rows: int) -> None:
-            self.load_accumulators(rows, start, row_stride)
-            self.accumulate_taps(rows, block, reduction, prefetch)
-
-        column, end = columns
-        row = self.load(self.first_row) + block.first_row
-        tile_store = TileStore(self.output, row, column, end, spill, reduction.is_last)
-        self.emit_block(block.num_rows, accumulate_rows, tile_store)
-
-    def accumulate_taps(self, rows: int, block: RowBlock, reduction: ReductionBlock, prefetch: str) -> None:
-        """Adds the products of a reduction block; each row block prefetches a share of what is needed next."""
-
-        def accumulate_tap(i: LLVMValue) -> None:
-            panel = self.gep(reduction.weights, i * self.sizes["channels"] * self.tile.width)
-            addresses = self.input_addresses(rows, block, reduction.first_tap + i, reduction.first_channel)
-            line = self.gep(prefetch, i * reduction.num_channels * CACHE_LINE_FLOATS)
-            self.accumulate(addresses, panel, reduction.num_channels, prefetch=line)
-
-        self.loop_call(self.constant(0, I64), reduction.num_taps, 1, accumulate_tap, "tap")
-
-    # --- loops over integers -----------------------------------------------------------------
-
-    def loop_at_least_once(self, end: LLVMValue, step: LLVMValue, body: Callable[[LLVMValue], None]) -> None:
-        """Emits a loop for 0, step, 2 * step, ... below `end`, whose first iteration is not conditional.
-
-        A sum of no terms is so computed, too: it is the bias.
-        """
-        slot = self.new_slot("step", I64)
-        self.store(slot, self.constant(0, I64))
-        head, done = self.new_label("head"), self.new_label("done")
-        self.enter_block(head)
-        index = self.load(slot)
-        body(index)
-        self.store(slot, index + step)
-        self.lines.append(f" br {index + step < end}, label %{head}, label %{done}")
-        self.start_block(done)
+    A sum of no terms is so computed, too: it is the bias.
+    """
+    slot = b.new_slot("step", I64)
+    b.store(slot, b.constant(0, I64))
+    head, done = b.new_label("head"), b.new_label("done")
+    b.enter_block(head)
+    index = b.load(slot)
+    yield index
+    b.store(slot, index + step)
+    b.lines.append(f" br {index + step < end}, label %{head}, label %{done}")
+    b.start_block(done)

@@ -1,41 +1,54 @@
 """Pointwise (1x1, stride 1) convolutions: a GEMM whose left operand is the input as a matrix [pixels, channels].
 
-The address of a row is computed from its number, without an indirection buffer.
+The address of a row is computed from its number, without an indirection buffer; pixels are `pixel_stride` elements apart.
 """
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import I64
+from functools import partial
+
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.conv.loop_nest import ConvEmitter
-from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowSource, emit_convolution
+from sardonyx._src.compile.kernels.conv.variant import ConvVariant
+from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
 
 
-class PointwiseConvEmitter(ConvEmitter):
-    """Emits a pointwise convolution of pixels that are `pixel_stride` floats apart."""
+def emit_pointwise(conv: Convolution) -> None:
+    base = conv.b.new_slot("base", I64)  # the offset of the first input of the group of rows
+    source = RowSource(
+        conv.b.scratch,
+        prepare_rows=partial(prepare_pixels, conv, base),
+        input_addresses=partial(pixel_addresses, conv, base),
+        next_input_address=partial(next_pixel_address, conv, base),
+    )
+    emit_convolution(conv, source)
 
-    variant = "pixels"
 
-    extra_sizes = ("pixel_stride",)
+POINTWISE = ConvVariant("pointwise", emit_pointwise, ("pixel_stride",), has_indirection_buffer=False)
 
-    def __init__(self, vectors: int, epilogue: Epilogue, target: Target) -> None:
-        super().__init__(vectors, epilogue, target)
-        self.input_offset = self.new_slot("base", I64)  # of the first input of the group of rows
 
-    def prepare_rows(self, group: LLVMValue) -> None:
-        size = self.sizes
-        row = group * size["group_rows"]
-        self.store(self.first_row, row)
-        self.store(self.num_rows, self.min(size["group_rows"], size["rows"] - row))
-        self.store(self.input_offset, row * size["pixel_stride"])
+def prepare_pixels(conv: Convolution, base: StackSlot, group: LLVMValue) -> None:
+    """Begins a group of rows."""
+    b, size = conv.b, conv.size
+    row = group * size["group_rows"]
+    b.store(conv.row_group.first_row, row)
+    b.store(conv.row_group.num_rows, b.min(size["group_rows"], size["rows"] - row))
+    b.store(base, row * size["pixel_stride"])
 
-    def input_addresses(self, rows: int, block: RowBlock, tap: LLVMValue, channel: LLVMValue) -> list[str]:
-        stride = self.sizes["pixel_stride"]
-        first = self.gep(self.x, self.load(self.input_offset) + block.first_row * stride + channel)
-        return [self.gep(first, self.clamp_row(r, block.num_rows) * stride) for r in range(rows)]
 
-    def next_input_address(self, block: RowBlock) -> str:
-        row = self.load(self.num_rows) + block.first_row
-        return self.gep(self.x, self.load(self.input_offset) + row * self.sizes["pixel_stride"])
+def pixel_addresses(
+    conv: Convolution, base: StackSlot, rows: int, block: RowBlock, _tap: LLVMValue, channel: LLVMValue
+) -> list[str]:
+    """The addresses of a channel of the pixels of a block."""
+    b, stride = conv.b, conv.size["pixel_stride"]
+    first = b.gep(conv.x, b.load(base) + block.first_row * stride + channel)
+    return [b.gep(first, clamp_row(b, r, block.num_rows) * stride) for r in range(rows)]
+
+
+def next_pixel_address(conv: Convolution, base: StackSlot, block: RowBlock) -> str:
+    """The address of the pixel in the next group at the place of a block's first one."""
+    b = conv.b
+    row = b.load(conv.row_group.num_rows) + block.first_row
+    return b.gep(conv.x, b.load(base) + row * conv.size["pixel_stride"])

@@ -8,7 +8,8 @@ There are stride_y * stride_x phases, each a step; weights of each phase are pac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import gcd
 
 import numpy as np
@@ -21,28 +22,34 @@ from sardonyx._src.compile.kernels.conv.convolution import (
     partition_step,
     window_arguments,
 )
-from sardonyx._src.compile.kernels.conv.indirection import WINDOW_SIZES, IndirectConvEmitter
+from sardonyx._src.compile.kernels.conv.indirection import emit_indirect
+from sardonyx._src.compile.kernels.conv.loop_nest import Convolution
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.conv.variant import ConvVariant
+from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.step import KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max
 from sardonyx._src.ir.tensors import Array
 
 
-class PhaseConvEmitter(IndirectConvEmitter):
-    """Emits the indirect convolution of a phase; its pixel (y, x) is output pixel first + y * y_step + x * x_step."""
+def emit_phase(conv: Convolution) -> None:
+    """The indirect convolution of a phase, whose rows are stored where `map_phase_row` says."""
+    output = replace(conv.output, map_row=partial(map_phase_row, conv))
+    emit_indirect(replace(conv, output=output))
 
-    variant = "phases"
 
-    extra_sizes = (*WINDOW_SIZES, "first", "image_step", "y_step", "x_step")
+def map_phase_row(conv: Convolution, row: LLVMValue) -> LLVMValue:
+    """The output pixel of pixel (y, x) of the phase: first + y * y_step + x * x_step."""
+    b, size = conv.b, conv.size
+    line, x = b.udivmod(row, size["out_width"])
+    image, y = b.udivmod(line, size["out_height"])
+    return size["first"] + image * size["image_step"] + y * size["y_step"] + x * size["x_step"]
 
-    def result_row(self, row: LLVMValue) -> LLVMValue:
-        size = self.sizes
-        line, x = self.udivmod(row, size["out_width"])
-        image, y = self.udivmod(line, size["out_height"])
-        return size["first"] + image * size["image_step"] + y * size["y_step"] + x * size["x_step"]
+
+PHASE = ConvVariant("phase", emit_phase, (*WINDOW_SIZES, "first", "image_step", "y_step", "x_step"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +138,12 @@ def phase_step(
     )
     total = images * size[0] * size[1]
     rows = rows_per_unit(total, weights.tile.rows, TARGET_CONV_UNIT_ROWS)
-    output_strides = (phase.y * width + phase.x, height * width, width * stride_y, stride_x)
-    sizes = (*window_arguments(x, size, weights.window), *output_strides)
-    partition = ConvPartition(PhaseConvEmitter, total, rows, ceil_div(total, rows), sizes)
+    arguments: dict[str, KernelArgument] = {
+        **window_arguments(x, size, weights.window),
+        "first": phase.y * width + phase.x,
+        "image_step": height * width,
+        "y_step": width * stride_y,
+        "x_step": stride_x,
+    }
+    partition = ConvPartition(PHASE, total, rows, ceil_div(total, rows), arguments)
     return partition_step(x, weights, y, partition, epilogue, operands, nodes)

@@ -1,57 +1,53 @@
-"""Range kernel: an arithmetic sequence of integers, start + i * delta, in vectors."""
+"""Range kernel: an arithmetic sequence of integers, start + i * delta, in vectors.
+
+Loop nest: units of work (blocks of ROW_UNIT_ELEMENTS elements) -> vectors.
+"""
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import Element, LLVMValue
+from functools import partial
+
+from sardonyx._src.compile.codegen.builder import Element
+from sardonyx._src.compile.codegen.element_types import resize_integer
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.reductions.row_emitter import ROW_UNIT_ELEMENTS, RowEmitter
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.reductions.rows import (
+    ROW_UNIT_ELEMENTS,
+    full_vector_type,
+    lane_numbers,
+    loop_vectors,
+    store_vector,
+)
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div
 
 ARANGE_ELEMENTS: dict[DataType, Element] = {DataType.INT64: "i64", DataType.INT32: "i32"}
+PARAMETERS = Parameters("y", "n", "start", "delta")
 
 
 def arange_step(y: TensorView, start: Known, delta: Known) -> Step:
     """y[i] = start + i * delta; y: int64 or int32 [n], dense."""
-    element = ARANGE_ELEMENTS[y.dtype]
+    element, n = ARANGE_ELEMENTS[y.dtype], y.num_elements
     assert y.is_dense and y.rank == 1, f"y must be dense of rank 1; got {y}"
-    kernel = Kernel(
-        f"counting_{element}", lambda name, target: ArangeEmitter(target, element).build_module(name)
-    )
-    units = ceil_div(y.num_elements, ROW_UNIT_ELEMENTS)
-    return Step(kernel, (y, y.num_elements, start, delta), units, (), (y,), bytes_accessed=y.nbytes)
+    kernel = Kernel(f"counting_{element}", partial(arange_module, element=element), PARAMETERS)
+    args: tuple[KernelArgument, ...] = PARAMETERS.pack(y=y, n=n, start=start, delta=delta)
+    return Step(kernel, args, ceil_div(n, ROW_UNIT_ELEMENTS), (), (y,), bytes_accessed=y.nbytes)
 
 
-class ArangeEmitter(RowEmitter):
-    """Emits an arithmetic sequence; args: y, n, start, delta.  A unit is a block of ROW_UNIT_ELEMENTS elements."""
-
-    def __init__(self, target: Target, element: Element) -> None:
-        super().__init__(target, element)
-        self.y = self.pointer_argument(0)
-        n, self.start, self.delta = (self.size_argument(i) for i in range(1, 4))
-        lanes = ", ".join(f"{element} {lane}" for lane in range(self.lanes))
-        self.lane_numbers = LLVMValue(self, self.vector_type, f"<{lanes}>" if self.lanes > 1 else "0")
-        units = self.first_unit, self.end_unit
-        self.loop_call(*units, 1, lambda unit: self.write_unit(unit * ROW_UNIT_ELEMENTS, n), "unit")
-
-    def write_unit(self, first: LLVMValue, n: LLVMValue) -> None:
-        target = self.element_pointer(self.y, first)
-        count = self.min(n - first, self.constant(ROW_UNIT_ELEMENTS, n.type))
-        self.loop_vectors(count, lambda i, vectors, mask: self.write_vectors(target, first, i, vectors, mask))
-
-    def write_vectors(
-        self, target: str, first: LLVMValue, i: LLVMValue, vectors: int, mask: LLVMValue | None
-    ) -> None:
-        """Writes the vectors from element `first + i` on; target: the address of element `first`."""
-        for v in range(vectors):
-            index = i + v * self.lanes
-            begin = self.truncate(self.start + (first + index) * self.delta)
-            step = self.truncate(self.delta)
-            value = self.broadcast(begin) + self.lane_numbers * self.broadcast(step)
-            self.store_vector(value, target, index, mask)
-
-    def truncate(self, value: LLVMValue) -> LLVMValue:
-        """An i64 in the element type."""
-        return value if self.element == "i64" else value.convert("trunc", "i32")
+def arange_module(name: str, target: Target, *, element: Element) -> str:
+    """Each vector is its first element plus the lane numbers times delta."""
+    b, vector_type = KernelBuilder(target, PARAMETERS), full_vector_type(target, element)
+    y, n, start, delta = b.pointer("y"), b.integer("n"), b.integer("start"), b.integer("delta")
+    lanes = vector_type.lanes
+    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
+        first = unit * ROW_UNIT_ELEMENTS
+        block, count = b.gep(y, first, element), b.min(n - first, ROW_UNIT_ELEMENTS)
+        for _, i, mask in loop_vectors(b, count, lanes):
+            begin = resize_integer(start + (first + i) * delta, element)
+            step = resize_integer(delta, element)
+            value = b.splat(begin, lanes) + lane_numbers(b, vector_type) * b.splat(step, lanes)
+            store_vector(b, value, block, i, mask)
+    return b.build_module(name)

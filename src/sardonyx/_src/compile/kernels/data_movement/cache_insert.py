@@ -6,19 +6,32 @@ Loop nest: units of work (blocks of rows) -> rows -> memcpy.
 
 from __future__ import annotations
 
+from functools import partial
+
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.data_movement.indexed_copy import record_error
 from sardonyx._src.compile.kernels.data_movement.iteration_space import (
     COPY_UNIT_ELEMENTS,
     IterationSpace,
     coalesce,
     drop_unit_dims,
+    split_row,
 )
-from sardonyx._src.compile.kernels.data_movement.memcpy import MemcpyEmitter
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.data_movement.memcpy import byte_pointer, emit_memcpy
+from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import ceil_div, dim_max
+
+# entries: of the cache along the axis; entry_stride: in bytes
+# dims: of the rows, with byte strides of x and of y, element strides of starts, and strides of the entry number
+PARAMETERS = Parameters(
+    "x", "y", "starts", "status", "rows", "unit_rows", "row_bytes", "entries", "entry_stride", "dims*"
+)
 
 
 def cache_insert_step(
@@ -34,62 +47,57 @@ def cache_insert_step(
     y_strides = (*y.strides[:axis], 0, *y.strides[axis + 1 :])
     entry_strides = tuple(int(d == axis) for d in range(x.rank))
     space = IterationSpace(x.shape, (x.strides, y_strides, (*starts.strides, *none), entry_strides))
-    space = coalesce(drop_unit_dims(space))
-    is_contiguous = space.rank > 0 and [s[-1] for s in space.strides] == [1, 1, 0, 0]
-    n = space.shape[-1] if is_contiguous else 1
-    rows = space.drop_dim(-1) if is_contiguous else space
-    rows = (rows if rows.rank else rows.append_dim(1, (0, 0, 0, 0))).scale_strides((size, size, 1, 1))
-    unit_rows, rank = dim_max(1, COPY_UNIT_ELEMENTS // dim_max(n * size, 1)), rows.rank
+    rows, n = split_row(coalesce(drop_unit_dims(space)), (1, 1, 0, 0))
+    rows = rows.scale_strides((size, size, 1, 1))
+    unit_rows = dim_max(1, COPY_UNIT_ELEMENTS // dim_max(n * size, 1))
     kernel = Kernel(
-        f"insert{'_circular' * circular}_{rank}",
-        lambda name, target: CacheInsertEmitter(target, rank, circular=circular).build_module(name),
+        f"insert{'_circular' * circular}_{rows.rank}",
+        partial(cache_insert_module, rank=rows.rank, circular=circular),
+        PARAMETERS,
     )
-    args = (x, y, starts, status, rows.size, unit_rows, n * size, y.shape[axis], y.strides[axis] * size)
-    return Step(
-        kernel,
-        (*args, *rows.to_arguments()),
-        ceil_div(rows.size, unit_rows),
-        (x, starts, y),
-        (y, status),
-        bytes_accessed=x.nbytes * 2,
+    args: tuple[KernelArgument, ...] = PARAMETERS.pack(
+        x=x,
+        y=y,
+        starts=starts,
+        status=status,
+        rows=rows.size,
+        unit_rows=unit_rows,
+        row_bytes=n * size,
+        entries=y.shape[axis],
+        entry_stride=y.strides[axis] * size,
+        dims=rows.to_arguments(),
     )
+    units, reads, writes = ceil_div(rows.size, unit_rows), (x, starts, y), (y, status)
+    return Step(kernel, args, units, reads, writes, bytes_accessed=x.nbytes * 2)
 
 
-class CacheInsertEmitter(MemcpyEmitter):
-    """Emits a cache insertion.
+def cache_insert_module(name: str, target: Target, *, rank: int, circular: bool) -> str:
+    """Each row of the update is copied to its position, unless that is out of bounds."""
+    b = KernelBuilder(target, PARAMETERS)
+    x, y, starts, status = map(b.pointer, ("x", "y", "starts", "status"))
+    sizes = ("rows", "unit_rows", "row_bytes", "entries", "entry_stride")
+    rows, unit_rows, row_bytes, entries, entry_stride = map(b.integer, sizes)
+    first, end = unit_row_range(b, rows, unit_rows)
+    with loop_rows(b, load_dims(b, "dims", rank, 4), first, end) as (_, offsets):
+        x_offset, y_offset, start_offset, entry = offsets
+        start = b.load(StackSlot(b.gep(starts, start_offset, "i64"), I64))
+        position = start + entry
+        if circular:
+            position = wrap_position(b, start, entry, entries)
+            y_row = byte_pointer(b, y, y_offset + position * entry_stride)
+            emit_memcpy(b, byte_pointer(b, x, x_offset), y_row, row_bytes)
+        else:
+            is_valid = (position >= 0) & (position < entries)
+            with b.if_then(is_valid):
+                y_row = byte_pointer(b, y, y_offset + position * entry_stride)
+                emit_memcpy(b, byte_pointer(b, x, x_offset), y_row, row_bytes)
+            with b.if_then(is_valid.eq(0)):
+                record_error(b, status, start_offset)
+    return b.build_module(name)
 
-    args: x, y, starts, status, rows, rows per unit, bytes of a row, cache entries along the axis, byte stride between
-    them; dims of the rows (byte strides of x, of y; element strides of starts; strides of the entry number).
-    """
 
-    def __init__(self, target: Target, rank: int, *, circular: bool) -> None:
-        super().__init__(target)
-        self.circular = circular
-        self.x, self.y, self.starts, self.status = (self.pointer_argument(i) for i in range(4))
-        rows, unit_rows, self.row_bytes, self.entries, self.entry_stride = (
-            self.size_argument(i) for i in range(4, 9)
-        )
-        first, end = self.min(self.first_unit * unit_rows, rows), self.min(self.end_unit * unit_rows, rows)
-        self.loop_rows(self.load_dims(9, rank, 4), first, end, self.insert_row)
-
-    def insert_row(self, _: LLVMValue, offsets: list[LLVMValue]) -> None:
-        start = self.load(StackSlot(self.gep(self.starts, offsets[2], "i64"), I64))
-        position = start + offsets[3]
-        if self.circular:
-            position = self.emit(I64, f"srem {start}, {self.entries.name}") + offsets[3]
-            position = self.select(position < 0, position + self.entries, position)
-            position = self.select(position >= self.entries, position - self.entries, position)
-            self.copy_row(offsets, position)
-            return
-        is_valid = (position >= 0) & (position < self.entries)
-        self.if_then_call(is_valid, lambda: self.copy_row(offsets, position))
-
-        def record_error() -> None:
-            mark = offsets[2] + 1
-            self.lines.append(f" atomicrmw max ptr {self.status}, {mark} monotonic, align 8")
-
-        self.if_then_call(is_valid.eq(0), record_error)
-
-    def copy_row(self, offsets: list[LLVMValue], position: LLVMValue) -> None:
-        target = self.byte_pointer(self.y, offsets[1] + position * self.entry_stride)
-        self.emit_memcpy(self.byte_pointer(self.x, offsets[0]), target, self.row_bytes)
+def wrap_position(b: KernelBuilder, start: LLVMValue, entry: LLVMValue, entries: LLVMValue) -> LLVMValue:
+    """(start + entry) modulo the entries of a cache, for entry < entries."""
+    position = b.emit(I64, f"srem {start}, {entries.name}") + entry
+    position = b.select(position < 0, position + entries, position)
+    return b.select(position >= entries, position - entries, position)

@@ -16,18 +16,20 @@ from sardonyx._src.compile.codegen.builder import Element
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.indexed_copy import (
     INDEXED_UNIT_BYTES,
-    IndexedCopyEmitter,
     IndexedCopyVariant,
     IndexedSide,
+    indexed_copy_kernel,
 )
 from sardonyx._src.compile.kernels.data_movement.iteration_space import (
     IterationSpace,
     coalesce,
     drop_unit_dims,
     simplify,
+    split_row,
 )
-from sardonyx._src.compile.kernels.data_movement.scatter_reduction import scatter_reduction_kernel
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.data_movement.scatter_reduction import ScatterReduction
+from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
+from sardonyx._src.compile.program.step import KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, known_ge
@@ -186,37 +188,55 @@ def indexed_copy_step(
     nodes: tuple[str, ...],
     reduction: str = "none",
 ) -> Step:
-    """The copy y = x over a space of these operands; `side`: the operand that the index tuples offset.
-
-    Gathers are divided into units of rows and columns.  Scatters are one unit, since updates may collide.
-    """
+    """The copy y = x over a space of these operands; `side`: the operand that the index tuples offset."""
     size, index, depth = element_bytes(x.dtype), INDEX_ELEMENTS[tuples.indices.dtype], len(tuples.axis_sizes)
-    rows, n = split_row(IterationSpace(space.shape, (*space.strides, tuples.strides)), side)
-    single, rank = size if n == 1 else 0, rows.rank
-    unit_rows = dim_max(1, SINGLE_ELEMENT_ROWS if single else INDEXED_UNIT_BYTES // dim_max(n * size, 1))
-    units = ceil_div(rows.size, unit_rows) * (1 if single else ceil_div(n * size, INDEXED_UNIT_BYTES))
-    if side == "y":
-        unit_rows, units = rows.size, 1
-    variant = IndexedCopyVariant(side, index, depth, rank, single)
-    kernel = Kernel(variant.key, lambda name, target: IndexedCopyEmitter(target, variant).build_module(name))
-    if reduction != "none":
-        kernel = scatter_reduction_kernel(variant, reduction, x.dtype)
-    pairs = zip(tuples.axis_sizes, tuples.axis_strides, strict=True)
-    axes = [argument for axis_size, stride in pairs for argument in (axis_size, stride * size)]
-    dims = rows.scale_strides((size, size, 1)).to_arguments()
-    args = (x, y, tuples.indices, status, rows.size, unit_rows, n * size, tuples.step, *axes, *dims)
+    rows, n = split_indexed_row(IterationSpace(space.shape, (*space.strides, tuples.strides)), side)
+    unit_rows, units = partition_rows(side, rows.size, n * size, single=n == 1)
+    combine = ScatterReduction(reduction, NUMERIC_ELEMENTS[x.dtype]) if reduction != "none" else None
+    variant = IndexedCopyVariant(side, index, depth, rows.rank, size if n == 1 else 0, combine)
+    args: tuple[KernelArgument, ...] = variant.parameters.pack(
+        x=x,
+        y=y,
+        indices=tuples.indices,
+        status=status,
+        rows=rows.size,
+        unit_rows=unit_rows,
+        row_bytes=n * size,
+        index_step=tuples.step,
+        **axis_arguments(tuples, size),
+        dims=rows.scale_strides((size, size, 1)).to_arguments(),
+    )
     reads = (x, tuples.indices) if side == "x" else (x, tuples.indices, y)
     traffic = space.size * (2 * size)
+    kernel = indexed_copy_kernel(variant)
     return Step(kernel, args, units, reads, (y, status), bytes_accessed=traffic, nodes=nodes)
 
 
-def split_row(space: IterationSpace, side: IndexedSide) -> tuple[IterationSpace, Known]:
+def partition_rows(side: IndexedSide, rows: Known, row_bytes: Known, *, single: bool) -> tuple[Known, Known]:
+    """The rows of a unit of work, and the number of units; `single`: whether a row is one element.
+
+    Gathers are divided into units of rows and columns.  Scatters are one unit, since updates may collide.
+    """
+    if side == "y":
+        return rows, 1
+    if single:
+        return SINGLE_ELEMENT_ROWS, ceil_div(rows, SINGLE_ELEMENT_ROWS)
+    unit_rows = dim_max(1, INDEXED_UNIT_BYTES // dim_max(row_bytes, 1))
+    return unit_rows, ceil_div(rows, unit_rows) * ceil_div(row_bytes, INDEXED_UNIT_BYTES)
+
+
+def axis_arguments(tuples: IndexTuples, size: int) -> dict[str, Known]:
+    """The size and the byte stride of each indexed axis, for elements of `size` bytes."""
+    arguments: dict[str, Known] = {}
+    for i, (axis_size, stride) in enumerate(zip(tuples.axis_sizes, tuples.axis_strides, strict=True)):
+        arguments[f"axis_size{i}"], arguments[f"axis_stride{i}"] = axis_size, stride * size
+    return arguments
+
+
+def split_indexed_row(space: IterationSpace, side: IndexedSide) -> tuple[IterationSpace, Known]:
     """The dims of the rows, and the elements of a row: contiguous in x and y under one index tuple.
 
     Scatters keep the order of the dims, since the last of several updates wins.
     """
     space = simplify(space, by=1) if side == "x" else coalesce(drop_unit_dims(space))
-    is_contiguous = space.rank > 0 and [s[-1] for s in space.strides] == [1, 1, 0]
-    n = space.shape[-1] if is_contiguous else 1
-    rows = space.drop_dim(-1) if is_contiguous else space
-    return rows if rows.rank else rows.append_dim(1, (0, 0, 0)), n
+    return split_row(space, (1, 1, 0))

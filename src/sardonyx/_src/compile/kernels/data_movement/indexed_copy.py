@@ -6,14 +6,34 @@ check it, add its offset to the indexed operand -> memcpy of the row, or one ele
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.element_types import resize_integer
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import COPY_UNIT_ELEMENTS
-from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, MemcpyEmitter
+from sardonyx._src.compile.kernels.data_movement.memcpy import (
+    INTEGERS_BY_WIDTH,
+    byte_pointer,
+    byte_slot,
+    emit_fill,
+    emit_memcpy,
+)
+from sardonyx._src.compile.kernels.data_movement.scatter_reduction import ScatterReduction, reduce_row
+from sardonyx._src.compile.kernels.data_movement.strided_loops import (
+    load_dims,
+    loop_rows,
+    loop_units,
+    unit_row_range,
+)
+from sardonyx._src.compile.program.step import Kernel
 
 IndexedSide = Literal["x", "y"]  # the operand that is indexed: x in gathers, y in scatters
 INDEXED_UNIT_BYTES = 4 * COPY_UNIT_ELEMENTS  # of rows, in a unit of work
@@ -24,7 +44,7 @@ class IndexedCopyVariant:
     """Specialization key of an indexed copy.
 
     index: the type of the indices.  depth: indices of a tuple.  rank: dims of the rows.  size: bytes of a row that is a
-    single element; 0 for rows of any length.
+    single element; 0 for rows of any length.  reduction: of the updates of a scatter with the elements of y.
     """
 
     side: IndexedSide
@@ -32,84 +52,107 @@ class IndexedCopyVariant:
     depth: int
     rank: int
     size: int
+    reduction: ScatterReduction | None = None
+
+    def __post_init__(self) -> None:
+        assert self.reduction is None or self.side == "y", f"only scatters have a reduction; got {self}"
 
     @property
     def key(self) -> str:
-        return f"pick_{self.side}_{self.index}_{self.depth}_{self.rank}_{self.size}"
+        reduction = f"_{self.reduction.key}" if self.reduction else ""
+        return f"pick_{self.side}_{self.index}_{self.depth}_{self.rank}_{self.size}{reduction}"
+
+    @property
+    def parameters(self) -> Parameters:
+        """index_step: the stride between the indices of a tuple.  axis_stride: in bytes, of the axis of an index.
+
+        dims: of the rows, with byte strides of x and of y, and element strides of the indices.
+        """
+        names = ("x", "y", "indices", "status", "rows", "unit_rows", "row_bytes", "index_step")
+        axes = [f"axis_{word}{i}" for i in range(self.depth) for word in ("size", "stride")]
+        return Parameters(*names, *axes, "dims*")
 
 
-class IndexedCopyEmitter(MemcpyEmitter):
-    """Emits an indexed copy.
+def indexed_copy_kernel(variant: IndexedCopyVariant) -> Kernel:
+    return Kernel(variant.key, partial(indexed_copy_module, variant=variant), variant.parameters)
 
-    args: x, y, indices, status, rows, rows per unit, bytes of a row, stride between the indices of a tuple; for each
-    index of a tuple the size of its axis and its byte stride; dims of the rows (byte strides of x, of y; element strides
-    of the indices).
 
-    A negative index counts from the end.  For an index out of bounds nothing is read, `status` becomes the maximum of
-    itself and 1 + the offset of the tuple in `indices`, and the row of y is zeroed by gathers, unchanged by scatters.
+def indexed_copy_module(name: str, target: Target, variant: IndexedCopyVariant) -> str:
+    """A negative index counts from the end.
+
+    For an index out of bounds nothing is read, and the row of y is zeroed by gathers, unchanged by scatters.
     """
-
-    def __init__(self, target: Target, variant: IndexedCopyVariant) -> None:
-        super().__init__(target)
-        side, depth, size = variant.side, variant.depth, variant.size
-        self.side, self.index_type, self.element_size = side, LLVMType(variant.index), size
-        self.bases = [self.pointer_argument(0), self.pointer_argument(1)]
-        self.indices, self.status = self.pointer_argument(2), self.pointer_argument(3)
-        rows, unit_rows, row_bytes, self.step = (self.size_argument(i) for i in range(4, 8))
-        self.axes = [(self.size_argument(8 + 2 * i), self.size_argument(9 + 2 * i)) for i in range(depth)]
-        dims = self.load_dims(8 + 2 * depth, variant.rank, 3)
-
-        def copy_unit(first: LLVMValue, end: LLVMValue, column: LLVMValue, count: LLVMValue) -> None:
-            self.loop_rows(dims, first, end, lambda _, offsets: self.copy_indexed_row(offsets, column, count))
-
-        if side == "x" and not size:
-            self.loop_units(rows, unit_rows, row_bytes, INDEXED_UNIT_BYTES, copy_unit)
+    b, side = KernelBuilder(target, variant.parameters), variant.side
+    x, y, indices, status = map(b.pointer, ("x", "y", "indices", "status"))
+    rows, unit_rows, row_bytes, step = map(b.integer, ("rows", "unit_rows", "row_bytes", "index_step"))
+    axes = [(b.integer(f"axis_size{i}"), b.integer(f"axis_stride{i}")) for i in range(variant.depth)]
+    dims = load_dims(b, "dims", variant.rank, 3)
+    with (
+        loop_tiles(b, variant, rows, unit_rows, row_bytes) as (first, end, column, count),
+        loop_rows(b, dims, first, end) as (_, (x_offset, y_offset, index_offset)),
+    ):
+        distance, is_valid = load_index_tuple(b, variant.index, indices, index_offset, step, axes)
+        x_offset, y_offset = x_offset + column, y_offset + column
+        if side == "x":
+            x_offset = x_offset + distance
         else:
-            first, end = (
-                self.min(self.first_unit * unit_rows, rows),
-                self.min(self.end_unit * unit_rows, rows),
-            )
-            copy_unit(first, end, self.constant(0, I64), row_bytes)
+            y_offset = y_offset + distance
+        x_row, y_row = byte_pointer(b, x, x_offset), byte_pointer(b, y, y_offset)
+        with b.if_then(is_valid):
+            write_row(b, variant, x_row, y_row, count)
+        with b.if_then(is_valid.eq(0)):
+            record_error(b, status, index_offset)
+            if side == "x":
+                emit_fill(b, b.constant(0, LLVMType("i8")), y_row, count)
+    return b.build_module(name)
 
-    def copy_indexed_row(self, offsets: list[LLVMValue], column: LLVMValue, count: LLVMValue) -> None:
-        """Copies `count` bytes of a row from byte `column` on, or records an index out of bounds."""
-        index_offset = offsets[2]
-        distance, is_valid = self.load_indices(index_offset)
-        indexed = ("x", "y").index(self.side)
-        offsets = [offset + column for offset in offsets[:2]]
-        offsets[indexed] = offsets[indexed] + distance
-        source, target = (
-            self.byte_pointer(base, offset) for base, offset in zip(self.bases, offsets, strict=True)
-        )
-        self.if_then_call(is_valid, lambda: self.copy_row(source, target, count))
-        self.if_then_call(is_valid.eq(0), lambda: self.record_error(index_offset, target, count))
 
-    def load_indices(self, index_offset: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
-        """The byte offset that a tuple of indices selects, and whether all of them are in bounds."""
-        distance, is_valid = self.constant(0, I64), self.constant(1, LLVMType("i1"))
-        for number, (size, stride) in enumerate(self.axes):
-            address = self.gep(self.indices, index_offset + self.step * number, self.index_type.element)
-            index = self.load(StackSlot(address, self.index_type))
-            if self.index_type != I64:
-                index = index.convert("sext", "i64")
-            index = self.select(index < 0, index + size, index)
-            is_valid = is_valid & (index >= 0) & (index < size)
-            distance = distance + index * stride
-        return distance, is_valid
+@contextmanager
+def loop_tiles(
+    b: KernelBuilder, variant: IndexedCopyVariant, rows: LLVMValue, unit_rows: LLVMValue, row_bytes: LLVMValue
+) -> Iterator[tuple[LLVMValue, LLVMValue, LLVMValue, LLVMValue]]:
+    """The tiles of the call, as `loop_units` yields them: of long rows if gathered, else a single one of whole rows."""
+    if variant.side == "x" and not variant.size:
+        with loop_units(b, rows, unit_rows, row_bytes, INDEXED_UNIT_BYTES) as tile:
+            yield tile
+    else:
+        yield *unit_row_range(b, rows, unit_rows), b.constant(0, I64), row_bytes
 
-    def copy_row(self, source: str, target: str, count: LLVMValue) -> None:
-        """Copies a row of `count` bytes, or of one element."""
-        if not self.element_size:
-            self.emit_memcpy(source, target, count)
-            return
-        element_type = LLVMType(INTEGERS_BY_WIDTH[min(self.element_size, 8)])
-        for half in range(2 if self.element_size == 16 else 1):
-            offset = self.constant(8 * half, I64)
-            y_slot = StackSlot(self.byte_pointer(target, offset), element_type)
-            self.store(y_slot, self.load(StackSlot(self.byte_pointer(source, offset), element_type)))
 
-    def record_error(self, index_offset: LLVMValue, target: str, count: LLVMValue) -> None:
-        mark = index_offset + 1
-        self.lines.append(f" atomicrmw max ptr {self.status}, {mark} monotonic, align 8")
-        if self.side == "x":
-            self.emit_fill(self.constant(0, LLVMType("i8")), target, count)
+def load_index_tuple(
+    b: KernelBuilder,
+    element: Element,
+    indices: str,
+    offset: LLVMValue,
+    step: LLVMValue,
+    axes: list[tuple[LLVMValue, LLVMValue]],
+) -> tuple[LLVMValue, LLVMValue]:
+    """The byte offset that a tuple of indices selects, and whether all are in bounds; axes: sizes and byte strides."""
+    distance, is_valid = b.constant(0, I64), b.constant(1, LLVMType("i1"))
+    for number, (size, stride) in enumerate(axes):
+        address = b.gep(indices, offset + step * number, element)
+        index = resize_integer(b.load(StackSlot(address, LLVMType(element))), "i64")
+        index = b.select(index < 0, index + size, index)
+        is_valid = is_valid & (index >= 0) & (index < size)
+        distance = distance + index * stride
+    return distance, is_valid
+
+
+def write_row(b: KernelBuilder, variant: IndexedCopyVariant, x: str, y: str, count: LLVMValue) -> None:
+    """Writes a row of `count` bytes, or of one element."""
+    if variant.reduction:
+        reduce_row(b, variant.reduction, x, y, count, single=variant.size > 0)
+    elif variant.size:
+        element_type = LLVMType(INTEGERS_BY_WIDTH[min(variant.size, 8)])
+        for half in range(2 if variant.size == 16 else 1):
+            offset = b.constant(8 * half, I64)
+            y_slot = byte_slot(b, y, offset, element_type)
+            b.store(y_slot, b.load(byte_slot(b, x, offset, element_type)))
+    else:
+        emit_memcpy(b, x, y, count)
+
+
+def record_error(b: KernelBuilder, status: str, index_offset: LLVMValue) -> None:
+    """Records an index out of bounds: `status` becomes the maximum of itself and 1 + the offset of the index."""
+    mark = index_offset + 1
+    b.lines.append(f" atomicrmw max ptr {status}, {mark} monotonic, align 8")

@@ -52,7 +52,7 @@ class IterationSpace:
         return IterationSpace(self.shape, tuple(tuple(stride * f for stride in s) for s, f in pairs))
 
     def to_arguments(self) -> tuple[Known, ...]:
-        """Kernel arguments for `StridedLoopEmitter.load_dims`: the sizes, then the strides of each operand."""
+        """Kernel arguments for `strided_loops.load_dims`: the sizes, then the strides of each operand."""
         return (*self.shape, *(stride for s in self.strides for stride in s))
 
 
@@ -65,9 +65,20 @@ def simplify(space: IterationSpace, by: int) -> IterationSpace:
 
 
 def row_space(space: IterationSpace, by: int) -> IterationSpace:
-    """A simplified space of rows, with at least one dim, so that no kernels of rank 0 are needed."""
-    simplified = simplify(space, by)
-    return simplified if simplified.rank else simplified.append_dim(1, (0,) * len(space.strides))
+    """A simplified space of rows, with at least one dim."""
+    return ensure_dim(simplify(space, by))
+
+
+def split_row(space: IterationSpace, row_strides: Sequence[int]) -> tuple[IterationSpace, Known]:
+    """The space of rows, and the length of a row: the innermost dim if it has these strides, else single points."""
+    if space.rank and [s[-1] for s in space.strides] == [*row_strides]:
+        return ensure_dim(space.drop_dim(-1)), space.shape[-1]
+    return ensure_dim(space), 1
+
+
+def ensure_dim(space: IterationSpace) -> IterationSpace:
+    """The space with at least one dim, so that no kernels of rank 0 are needed."""
+    return space if space.rank else space.append_dim(1, (0,) * len(space.strides))
 
 
 def drop_unit_dims(space: IterationSpace) -> IterationSpace:

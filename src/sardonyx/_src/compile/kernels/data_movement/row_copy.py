@@ -5,56 +5,85 @@ Loop nest: units of work (a block of rows x COPY_UNIT_ELEMENTS columns) -> rows 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.iteration_space import COPY_UNIT_ELEMENTS
-from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, MemcpyEmitter
+from sardonyx._src.compile.kernels.data_movement.iteration_space import COPY_UNIT_ELEMENTS, IterationSpace
+from sardonyx._src.compile.kernels.data_movement.memcpy import (
+    INTEGERS_BY_WIDTH,
+    byte_pointer,
+    byte_slot,
+    emit_fill,
+    emit_memcpy,
+)
+from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, loop_units
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
-RowCopyKind = Literal[
-    "runs", "splat", "strided"
-]  # contiguous on both sides, one repeated element, any strides
+# contiguous on both sides, one repeated element, any strides
+RowCopyKind = Literal["runs", "splat", "strided"]
+# x_step, y_step: byte strides along a row; dims: of the rows, with byte strides of x and of y
+PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "columns", "x_step", "y_step", "dims*")
 
 
-class RowCopyEmitter(MemcpyEmitter):
-    """Emits a row-wise copy; rows of kind "runs" consist of bytes, others of elements of `size` bytes.
+def row_copy_step(
+    kind: RowCopyKind,
+    x: TensorView,
+    y: TensorView,
+    size: int,
+    rows: IterationSpace,
+    columns: Known,
+    steps: tuple[Known, Known],
+) -> Step:
+    """A copy of rows of elements of `size` bytes; steps: byte strides of x and y along a row.
 
-    args: x, y, rows, rows per unit, columns, byte strides of x and of y along a row, dims of the rows (byte strides of
-    x, of y).
+    A unit is a block of columns of a block of rows.
     """
+    unit_rows = dim_max(1, COPY_UNIT_ELEMENTS // dim_max(columns, 1))
+    kernel = Kernel(
+        f"copy_{kind}_{size}_{rows.rank}",
+        partial(row_copy_module, kind=kind, size=size, rank=rows.rank),
+        PARAMETERS,
+    )
+    args: tuple[KernelArgument, ...] = PARAMETERS.pack(
+        x=x,
+        y=y,
+        rows=rows.size,
+        unit_rows=unit_rows,
+        columns=columns,
+        x_step=steps[0],
+        y_step=steps[1],
+        dims=rows.to_arguments(),
+    )
+    units = ceil_div(rows.size, unit_rows) * ceil_div(columns, COPY_UNIT_ELEMENTS)
+    return Step(kernel, args, units, (x,), (y,), bytes_accessed=x.nbytes + y.nbytes)
 
-    def __init__(self, target: Target, kind: RowCopyKind, size: int, rank: int) -> None:
-        super().__init__(target)
-        self.kind, self.element_type = kind, LLVMType(INTEGERS_BY_WIDTH[size])
-        self.bases = [self.pointer_argument(0), self.pointer_argument(1)]
-        rows, unit_rows, columns, *self.steps = (self.size_argument(i) for i in range(2, 7))
-        dims = self.load_dims(7, rank, 2)
 
-        def copy_unit(first: LLVMValue, end: LLVMValue, column: LLVMValue, count: LLVMValue) -> None:
-            self.loop_rows(dims, first, end, lambda _, offsets: self.copy_row(offsets, column, count))
-
-        self.loop_units(rows, unit_rows, columns, COPY_UNIT_ELEMENTS, copy_unit)
-
-    def copy_row(self, offsets: list[LLVMValue], column: LLVMValue, count: LLVMValue) -> None:
-        """Copies `count` columns of a row from `column` on."""
-        source, target = (
-            self.byte_pointer(base, offset + column * step)
-            for base, offset, step in zip(self.bases, offsets, self.steps, strict=True)
-        )
-        if self.kind == "runs":
-            self.emit_memcpy(source, target, count)
-        elif self.kind == "splat":
-            self.emit_fill(self.load(StackSlot(source, self.element_type)), target, count)
+def row_copy_module(name: str, target: Target, *, kind: RowCopyKind, size: int, rank: int) -> str:
+    """Rows of kind "runs" consist of bytes, others of elements of `size` bytes."""
+    b, element_type = KernelBuilder(target, PARAMETERS), LLVMType(INTEGERS_BY_WIDTH[size])
+    x, y = b.pointer("x"), b.pointer("y")
+    sizes = ("rows", "unit_rows", "columns", "x_step", "y_step")
+    rows, unit_rows, columns, x_step, y_step = map(b.integer, sizes)
+    dims = load_dims(b, "dims", rank, 2)
+    with (
+        loop_units(b, rows, unit_rows, columns, COPY_UNIT_ELEMENTS) as (first, end, column, count),
+        loop_rows(b, dims, first, end) as (_, (x_offset, y_offset)),
+    ):
+        x_row = byte_pointer(b, x, x_offset + column * x_step)
+        y_row = byte_pointer(b, y, y_offset + column * y_step)
+        if kind == "runs":
+            emit_memcpy(b, x_row, y_row, count)
+        elif kind == "splat":
+            emit_fill(b, b.load(StackSlot(x_row, element_type)), y_row, count)
         else:
-            self.copy_elements(source, target, count)
-
-    def copy_elements(self, source: str, target: str, count: LLVMValue) -> None:
-        """Copies strided elements one by one."""
-
-        def copy_element(i: LLVMValue) -> None:
-            value = self.load(StackSlot(self.byte_pointer(source, i * self.steps[0]), self.element_type))
-            self.store(StackSlot(self.byte_pointer(target, i * self.steps[1]), self.element_type), value)
-
-        self.loop_call(self.constant(0, I64), count, 1, copy_element)
+            with b.loop(b.constant(0, I64), count) as i:
+                value = b.load(byte_slot(b, x_row, i * x_step, element_type))
+                b.store(byte_slot(b, y_row, i * y_step, element_type), value)
+    return b.build_module(name)

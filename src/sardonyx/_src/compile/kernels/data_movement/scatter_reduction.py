@@ -1,54 +1,54 @@
-"""Scatter kernels with a reduction: updates are combined with the elements of y by add, mul, max or min."""
+"""Scatters with a reduction: updates are combined with the elements of y by add, mul, max or min."""
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.indexed_copy import IndexedCopyEmitter, IndexedCopyVariant
-from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
-from sardonyx._src.compile.program.step import Kernel
-from sardonyx._src.dtypes import DataType
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.data_movement.memcpy import byte_slot
 
 NATIVE_SCATTER_REDUCTIONS = ("add", "mul", "max", "min")
 
 
-def scatter_reduction_kernel(variant: IndexedCopyVariant, reduction: str, dtype: DataType) -> Kernel:
-    """The kernel y[indices] = reduction(y[indices], x), row by row in the order of the updates."""
-    assert variant.side == "y", f"the indexed side of a scatter must be y; got {variant}"
-    assert reduction in NATIVE_SCATTER_REDUCTIONS, (
-        f"reduction must be one of {NATIVE_SCATTER_REDUCTIONS}; got {reduction!r}"
-    )
-    element = NUMERIC_ELEMENTS[dtype]
-    return Kernel(
-        f"{variant.key}_{reduction}_{element}",
-        lambda name, target: ScatterReductionEmitter(target, variant, reduction, element).build_module(name),
-    )
+@dataclass(frozen=True, slots=True)
+class ScatterReduction:
+    """y[indices] = op(y[indices], x), row by row in the order of the updates."""
+
+    op: str
+    element: Element
+
+    def __post_init__(self) -> None:
+        assert self.op in NATIVE_SCATTER_REDUCTIONS, (
+            f"reduction must be one of {NATIVE_SCATTER_REDUCTIONS}; got {self.op!r}"
+        )
+
+    @property
+    def key(self) -> str:
+        return f"{self.op}_{self.element}"
 
 
-class ScatterReductionEmitter(IndexedCopyEmitter):
-    """Emits a scatter that reduces into y; args: as `IndexedCopyEmitter`."""
+def reduce_row(
+    b: KernelBuilder, reduction: ScatterReduction, x: str, y: str, count: LLVMValue, *, single: bool
+) -> None:
+    """Combines `count` bytes of x with y, in vectors, then element by element; `single`: just one element."""
+    scalar_type, zero = LLVMType(reduction.element), b.constant(0, I64)
+    if single:
+        reduce_at(b, reduction, x, y, zero, scalar_type)
+        return
+    lanes, size, i = max(b.target.lanes * 32 // scalar_type.bits, 1), scalar_type.bits // 8, zero
+    if lanes > 1:
+        with b.loop(i, count, lanes * size) as i:
+            reduce_at(b, reduction, x, y, i, LLVMType(reduction.element, lanes))
+    with b.loop(i, count, size) as i:
+        reduce_at(b, reduction, x, y, i, scalar_type)
 
-    def __init__(self, target: Target, variant: IndexedCopyVariant, reduction: str, element: Element) -> None:
-        self.reduction, self.scalar_type = reduction, LLVMType(element)
-        self.vector_type = LLVMType(element, max(target.lanes * 32 // self.scalar_type.bits, 1))
-        super().__init__(target, variant)
 
-    def copy_row(self, source: str, target: str, count: LLVMValue) -> None:
-        """Combines `count` bytes of the source with the target."""
-        size = self.scalar_type.bits // 8
-        if self.element_size:
-            self.combine(source, target, self.constant(0, I64), self.scalar_type)
-            return
-        done, step = self.constant(0, I64), self.vector_type.lanes * size
-        if self.vector_type.lanes > 1:
-            done = self.loop_call(
-                done, count, step, lambda i: self.combine(source, target, i, self.vector_type)
-            )
-        self.loop_call(done, count, size, lambda i: self.combine(source, target, i, self.scalar_type))
-
-    def combine(self, source: str, target: str, offset: LLVMValue, llvm_type: LLVMType) -> None:
-        """Combines a scalar or a vector, `offset` bytes after the given addresses."""
-        y_slot = StackSlot(self.byte_pointer(target, offset), llvm_type)
-        update = self.load(StackSlot(self.byte_pointer(source, offset), llvm_type))
-        self.store(y_slot, self.emit_operation(self.reduction, self.load(y_slot), update))
+def reduce_at(
+    b: KernelBuilder, reduction: ScatterReduction, x: str, y: str, offset: LLVMValue, llvm_type: LLVMType
+) -> None:
+    """Combines a scalar or a vector, `offset` bytes after the given addresses."""
+    y_slot = byte_slot(b, y, offset, llvm_type)
+    update = b.load(byte_slot(b, x, offset, llvm_type))
+    b.store(y_slot, b.emit_operation(reduction.op, b.load(y_slot), update))

@@ -11,129 +11,182 @@ log2(side) stages of shuffles, which swap off-diagonal sub-blocks of 1, 2, 4, ..
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
+
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, MemcpyEmitter
+from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
+from sardonyx._src.compile.kernels.data_movement.masked_lanes import (
+    masked_load_or,
+    masked_store_at,
+    prefix_mask,
+    shuffle,
+)
+from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, byte_pointer, byte_slot
+from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, loop_units
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import ceil_div, dim_max
 
 TRANSPOSE_COLUMNS = 1024  # of y in a unit of work
 BAND_ROWS = 16  # of y: the float32 elements of a cache line of x
+# x_stride, y_stride: byte strides between the columns in x and between the rows in y; height: rows of all bands
+# dims: of the bands, with byte strides of x and of y, and strides of the number of a band's first row
+PARAMETERS = Parameters("x", "y", "bands", "unit_bands", "columns", "x_stride", "y_stride", "height", "dims*")
 
 
-class TransposeEmitter(MemcpyEmitter):
-    """Emits a transpose of elements of `size` bytes.
+def transpose_step(x: TensorView, y: TensorView, space: IterationSpace, across: int, size: int) -> Step:
+    """A transpose in bands of BAND_ROWS rows of y; a unit is a block of columns of several bands.
 
-    args: x, y, bands, bands per unit, columns, byte strides between the columns in x and between the rows in y, rows of
-    all bands across, dims of the bands (byte strides of x, of y; strides of the number of a band's first row).
+    across: the dim along which x is contiguous; y is contiguous along the last one.  Beside the offsets in x and y, the
+    bands have a third operand, the number of their first row.
+    """
+    columns, height = space.shape[-1], space.shape[across]
+    outer = space.permute([d for d in range(space.rank - 1) if d != across])
+    bands = IterationSpace(outer.shape, (*outer.strides, (0,) * outer.rank))
+    band_strides = (BAND_ROWS, space.stride(1, across) * BAND_ROWS, BAND_ROWS)
+    bands = bands.append_dim(ceil_div(height, BAND_ROWS), band_strides).scale_strides((size, size, 1))
+    unit_bands = dim_max(1, TRANSPOSE_COLUMNS // dim_max(columns, 1))
+    source = partial(transpose_module, size=size, rank=bands.rank)
+    kernel = Kernel(f"copy_bands_{size}_{bands.rank}", source, PARAMETERS)
+    args: tuple[KernelArgument, ...] = PARAMETERS.pack(
+        x=x,
+        y=y,
+        bands=bands.size,
+        unit_bands=unit_bands,
+        columns=columns,
+        x_stride=space.stride(0, -1) * size,
+        y_stride=space.stride(1, across) * size,
+        height=height,
+        dims=bands.to_arguments(),
+    )
+    units = ceil_div(bands.size, unit_bands) * ceil_div(columns, TRANSPOSE_COLUMNS)
+    return Step(kernel, args, units, (x,), (y,), bytes_accessed=x.nbytes + y.nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class TransposedBlock:
+    """A block [side, side] of elements of `size` bytes; [rows, columns] of them exist.
+
+    x, y: the addresses of its first element.
     """
 
-    def __init__(self, target: Target, size: int, rank: int) -> None:
-        super().__init__(target)
-        self.element_type = LLVMType(INTEGERS_BY_WIDTH[size])
-        self.size = size
-        self.side = min(BAND_ROWS, max(16 if size == 1 else target.lanes * 4 // size, 1))
-        self.line_type = LLVMType(self.element_type.element, self.side)
-        self.x, self.y = self.pointer_argument(0), self.pointer_argument(1)
-        bands, unit_bands, columns, self.x_stride, self.y_stride, self.height = (
-            self.size_argument(i) for i in range(2, 8)
-        )
-        dims = self.load_dims(8, rank, 3)
+    x: str
+    y: str
+    rows: LLVMValue
+    columns: LLVMValue
+    x_stride: LLVMValue
+    y_stride: LLVMValue
+    size: int
+    side: int
 
-        def copy_unit(first: LLVMValue, end: LLVMValue, column: LLVMValue, count: LLVMValue) -> None:
-            self.loop_rows(dims, first, end, lambda _, offsets: self.copy_band(offsets, column, count))
+    @property
+    def line_type(self) -> LLVMType:
+        return LLVMType(INTEGERS_BY_WIDTH[self.size], self.side)
 
-        self.loop_units(bands, unit_bands, columns, TRANSPOSE_COLUMNS, copy_unit)
 
-    def copy_band(self, offsets: list[LLVMValue], column: LLVMValue, count: LLVMValue) -> None:
-        """Copies `count` columns of the rows of a band from `column` on, block by block."""
-        source = self.byte_pointer(self.x, offsets[0] + column * self.x_stride)
-        target = self.byte_pointer(self.y, offsets[1] + column * self.size)
-        rows = self.min(self.height - offsets[2], self.constant(BAND_ROWS, I64))
+def transpose_module(name: str, target: Target, *, size: int, rank: int) -> str:
+    """The transpose of elements of `size` bytes."""
+    b = KernelBuilder(target, PARAMETERS)
+    x, y = b.pointer("x"), b.pointer("y")
+    sizes = ("bands", "unit_bands", "columns", "x_stride", "y_stride", "height")
+    bands, unit_bands, columns, x_stride, y_stride, height = map(b.integer, sizes)
+    dims, side, zero = load_dims(b, "dims", rank, 3), block_side(target, size), b.constant(0, I64)
+    with (
+        loop_units(b, bands, unit_bands, columns, TRANSPOSE_COLUMNS) as (first, end, column, count),
+        loop_rows(b, dims, first, end) as (_, (x_offset, y_offset, row)),
+    ):
+        x_band = byte_pointer(b, x, x_offset + column * x_stride)
+        y_band = byte_pointer(b, y, y_offset + column * size)
+        rows = b.min(height - row, BAND_ROWS)
+        with (
+            b.loop(zero, count + (side - 1), side, "column") as c,
+            b.loop(zero, rows + (side - 1), side, "r") as r,
+        ):
+            x_block = byte_pointer(b, x_band, r * size + c * x_stride)
+            y_block = byte_pointer(b, y_band, c * size + r * y_stride)
+            copy_block(
+                b, TransposedBlock(x_block, y_block, rows - r, count - c, x_stride, y_stride, size, side)
+            )
+    return b.build_module(name)
 
-        def copy_blocks(c: LLVMValue) -> None:
-            def copy_block(r: LLVMValue) -> None:
-                self.copy_block(
-                    self.x_pointer(source, r, c), self.y_pointer(target, r, c), rows - r, count - c
-                )
 
-            self.loop_call(self.constant(0, I64), rows + (self.side - 1), self.side, copy_block, "r")
+def block_side(target: Target, size: int) -> int:
+    """The side of a block: as many elements as a vector has, at most BAND_ROWS."""
+    return min(BAND_ROWS, max(16 if size == 1 else target.lanes * 4 // size, 1))
 
-        self.loop_call(self.constant(0, I64), count + (self.side - 1), self.side, copy_blocks, "column")
 
-    def x_pointer(self, base: str, row: LLVMValue, column: LLVMValue) -> str:
-        return self.byte_pointer(base, row * self.size + column * self.x_stride)
+def copy_block(b: KernelBuilder, block: TransposedBlock) -> None:
+    """Copies a block, of which only `rows` x `columns` elements exist at the edges of a band."""
+    if block.side == 1:
+        b.store(StackSlot(block.y, block.line_type), b.load(StackSlot(block.x, block.line_type)))
+        return
+    is_full = (block.rows >= block.side) & (block.columns >= block.side)
+    with b.if_then(is_full):
+        copy_full_block(b, block)
+    with b.if_then(is_full.eq(0)):
+        if block.size >= 4:
+            copy_masked_block(b, block)
+        else:
+            copy_elements(b, block)
 
-    def y_pointer(self, base: str, row: LLVMValue, column: LLVMValue) -> str:
-        return self.byte_pointer(base, column * self.size + row * self.y_stride)
 
-    def copy_block(self, source: str, target: str, rows: LLVMValue, columns: LLVMValue) -> None:
-        """Copies a block, of which only `rows` x `columns` elements exist at the edges of a band."""
-        if self.side == 1:
-            self.store(StackSlot(target, self.element_type), self.load(StackSlot(source, self.element_type)))
-            return
-        is_full = (rows >= self.side) & (columns >= self.side)
-        self.if_then_call(is_full, lambda: self.copy_full_block(source, target))
-        copy_edge = self.copy_masked_block if self.size >= 4 else self.copy_elements
-        self.if_then_call(is_full.eq(0), lambda: copy_edge(source, target, rows, columns))
+def copy_full_block(b: KernelBuilder, block: TransposedBlock) -> None:
+    numbers = [b.constant(i, I64) for i in range(block.side)]
+    lines = [b.load(byte_slot(b, block.x, i * block.x_stride, block.line_type)) for i in numbers]
+    for i, line in zip(numbers, transpose(b, lines), strict=True):
+        b.store(byte_slot(b, block.y, i * block.y_stride, block.line_type), line)
 
-    def copy_full_block(self, source: str, target: str) -> None:
-        numbers = [self.constant(i, I64) for i in range(self.side)]
-        lines = [
-            self.load(StackSlot(self.byte_pointer(source, i * self.x_stride), self.line_type))
-            for i in numbers
-        ]
-        for i, line in zip(numbers, self.transpose(lines), strict=True):
-            self.store(StackSlot(self.byte_pointer(target, i * self.y_stride), self.line_type), line)
 
-    def copy_masked_block(self, source: str, target: str, rows: LLVMValue, columns: LLVMValue) -> None:
-        """Copies a partial block by masked loads and stores."""
-        zero, numbers = self.constant(0, self.line_type), [self.constant(i, I64) for i in range(self.side)]
-        slots = [self.new_slot("line", self.line_type) for _ in numbers]
-        row_mask, column_mask = self.prefix_mask(rows, self.side), self.prefix_mask(columns, self.side)
-        for i, slot in zip(numbers, slots, strict=True):
-            self.store(slot, zero)
+def copy_masked_block(b: KernelBuilder, block: TransposedBlock) -> None:
+    """Copies a partial block by masked loads and stores."""
+    zero, numbers = b.constant(0, block.line_type), [b.constant(i, I64) for i in range(block.side)]
+    slots = [b.new_slot("line", block.line_type) for _ in numbers]
+    row_mask, column_mask = prefix_mask(b, block.rows, block.side), prefix_mask(b, block.columns, block.side)
+    for i, slot in zip(numbers, slots, strict=True):
+        b.store(slot, zero)
+        with b.if_then(i < block.columns):
+            address = byte_pointer(b, block.x, i * block.x_stride)
+            b.store(slot, masked_load_or(b, address, row_mask, zero))
+    lines = transpose(b, [b.load(slot) for slot in slots])
+    for i, line in zip(numbers, lines, strict=True):
+        with b.if_then(i < block.rows):
+            masked_store_at(b, line, byte_pointer(b, block.y, i * block.y_stride), column_mask)
 
-            def load_line(i: LLVMValue = i, slot: StackSlot = slot) -> None:
-                address = self.byte_pointer(source, i * self.x_stride)
-                self.store(slot, self.masked_load_or(address, row_mask, zero))
 
-            self.if_then_call(i < columns, load_line)
-        lines = self.transpose([self.load(slot) for slot in slots])
-        for i, line in zip(numbers, lines, strict=True):
+def copy_elements(b: KernelBuilder, block: TransposedBlock) -> None:
+    """Copies a partial block of elements that are too narrow for masked accesses, one by one."""
+    zero, element_type = b.constant(0, I64), LLVMType(block.line_type.element)
+    with (
+        b.loop(zero, b.min(block.rows, block.side), name="r") as r,
+        b.loop(zero, b.min(block.columns, block.side), name="c") as c,
+    ):
+        value = b.load(byte_slot(b, block.x, r * block.size + c * block.x_stride, element_type))
+        b.store(byte_slot(b, block.y, c * block.size + r * block.y_stride, element_type), value)
 
-            def store_line(i: LLVMValue = i, line: LLVMValue = line) -> None:
-                self.masked_store_at(line, self.byte_pointer(target, i * self.y_stride), column_mask)
 
-            self.if_then_call(i < rows, store_line)
+def transpose(b: KernelBuilder, lines: list[LLVMValue]) -> list[LLVMValue]:
+    """Transposes a square block: lane i of vector j becomes lane j of vector i."""
+    distance = 1
+    while distance < len(lines):
+        swapped = list(lines)
+        for i in range(len(lines)):
+            if not i & distance:
+                low, high = lines[i], lines[i + distance]
+                swapped[i] = interleave(b, low, high, distance, second=False)
+                swapped[i + distance] = interleave(b, low, high, distance, second=True)
+        lines, distance = swapped, distance * 2
+    return lines
 
-    def copy_elements(self, source: str, target: str, rows: LLVMValue, columns: LLVMValue) -> None:
-        """Copies a partial block of elements that are too narrow for masked accesses, one by one."""
-        side, zero = self.constant(self.side, I64), self.constant(0, I64)
 
-        def copy_row(r: LLVMValue) -> None:
-            def copy_element(c: LLVMValue) -> None:
-                value = self.load(StackSlot(self.x_pointer(source, r, c), self.element_type))
-                self.store(StackSlot(self.y_pointer(target, r, c), self.element_type), value)
-
-            self.loop_call(zero, self.min(columns, side), 1, copy_element, "c")
-
-        self.loop_call(zero, self.min(rows, side), 1, copy_row, "r")
-
-    def transpose(self, lines: list[LLVMValue]) -> list[LLVMValue]:
-        """Transposes a square block: lane i of vector j becomes lane j of vector i."""
-        distance = 1
-        while distance < len(lines):
-            swapped = list(lines)
-            for i in range(len(lines)):
-                if not i & distance:
-                    low, high = lines[i], lines[i + distance]
-                    swapped[i] = self.interleave(low, high, distance, second=False)
-                    swapped[i + distance] = self.interleave(low, high, distance, second=True)
-            lines, distance = swapped, distance * 2
-        return lines
-
-    def interleave(self, low: LLVMValue, high: LLVMValue, distance: int, *, second: bool) -> LLVMValue:
-        """Alternates groups of `distance` lanes of both vectors: their even groups, or the odd ones if `second`."""
-        side, shift = self.side, distance if second else 0
-        lanes = [(side + lane - distance if lane & distance else lane) + shift for lane in range(side)]
-        return self.shuffle(low, high, lanes)
+def interleave(
+    b: KernelBuilder, low: LLVMValue, high: LLVMValue, distance: int, *, second: bool
+) -> LLVMValue:
+    """Alternates groups of `distance` lanes of both vectors: their even groups, or the odd ones if `second`."""
+    side, shift = low.type.lanes, distance if second else 0
+    lanes = [(side + lane - distance if lane & distance else lane) + shift for lane in range(side)]
+    return shuffle(b, low, high, lanes)

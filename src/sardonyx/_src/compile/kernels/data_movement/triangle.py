@@ -5,18 +5,28 @@ Loop nest: units of work (blocks of rows) -> rows -> memcpy of the part inside o
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from functools import partial
+
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import (
     COPY_UNIT_ELEMENTS,
     IterationSpace,
     coalesce,
     drop_unit_dims,
+    ensure_dim,
 )
-from sardonyx._src.compile.kernels.data_movement.memcpy import MemcpyEmitter
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.data_movement.memcpy import byte_pointer, emit_fill, emit_memcpy
+from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
+
+# dims: of the rows, with byte strides of x and of y, and strides of the row's number in its matrix
+PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "columns", "diagonal", "dims*")
 
 
 def triangle_step(x: TensorView, y: TensorView, diagonal: Known, *, upper: bool) -> Step:
@@ -26,42 +36,37 @@ def triangle_step(x: TensorView, y: TensorView, diagonal: Known, *, upper: bool)
     """
     size, rank = element_bytes(x.dtype), x.rank
     row_numbers = tuple(int(d == rank - 2) for d in range(rank))
-    rows = coalesce(drop_unit_dims(IterationSpace(x.shape, (x.strides, y.strides, row_numbers)).drop_dim(-1)))
-    rows = (rows if rows.rank else rows.append_dim(1, (0, 0, 0))).scale_strides((size, size, 1))
-    columns, dims = x.shape[-1], rows.rank
+    rows = IterationSpace(x.shape, (x.strides, y.strides, row_numbers)).drop_dim(-1)
+    rows = ensure_dim(coalesce(drop_unit_dims(rows))).scale_strides((size, size, 1))
+    columns, dims = x.shape[-1], rows.to_arguments()
     unit_rows = dim_max(1, COPY_UNIT_ELEMENTS // dim_max(columns, 1))
     kernel = Kernel(
-        f"triangle_{'upper' if upper else 'lower'}_{size}_{dims}",
-        lambda name, target: TriangleEmitter(target, size, dims, upper=upper).build_module(name),
+        f"triangle_{'upper' if upper else 'lower'}_{size}_{rows.rank}",
+        partial(triangle_module, size=size, rank=rows.rank, upper=upper),
+        PARAMETERS,
     )
-    args = (x, y, rows.size, unit_rows, columns, diagonal, *rows.to_arguments())
+    args: tuple[KernelArgument, ...] = PARAMETERS.pack(
+        x=x, y=y, rows=rows.size, unit_rows=unit_rows, columns=columns, diagonal=diagonal, dims=dims
+    )
     return Step(kernel, args, ceil_div(rows.size, unit_rows), (x,), (y,), bytes_accessed=x.nbytes * 2)
 
 
-class TriangleEmitter(MemcpyEmitter):
-    """Emits a triangle.
-
-    args: x, y, rows, rows per unit, columns, diagonal; dims of the rows (byte strides of x, of y; strides of the row's
-    number in its matrix).
-    """
-
-    def __init__(self, target: Target, size: int, rank: int, *, upper: bool) -> None:
-        super().__init__(target)
-        self.upper, self.size = upper, size
-        self.x, self.y = self.pointer_argument(0), self.pointer_argument(1)
-        rows, unit_rows, self.columns, self.diagonal = (self.size_argument(i) for i in range(2, 6))
-        first, end = self.min(self.first_unit * unit_rows, rows), self.min(self.end_unit * unit_rows, rows)
-        self.loop_rows(self.load_dims(6, rank, 3), first, end, self.write_row)
-
-    def write_row(self, _: LLVMValue, offsets: list[LLVMValue]) -> None:
-        """Copies the columns before or after the boundary of the triangle, and zeroes the others."""
-        none = self.constant(0, self.columns.type)
-        boundary = offsets[2] + self.diagonal + (0 if self.upper else 1)
-        boundary = self.min(self.select(boundary < 0, none, boundary), self.columns)
-        before, after = (none, boundary), (boundary, self.columns)
-        copied, zeroed = (after, before) if self.upper else (before, after)
-        source, target = self.byte_pointer(self.x, offsets[0]), self.byte_pointer(self.y, offsets[1])
-        first, count = (part * self.size for part in (copied[0], copied[1] - copied[0]))
-        self.emit_memcpy(self.byte_pointer(source, first), self.byte_pointer(target, first), count)
-        start = self.byte_pointer(target, zeroed[0] * self.size)
-        self.emit_fill(self.constant(0, LLVMType("i8")), start, (zeroed[1] - zeroed[0]) * self.size)
+def triangle_module(name: str, target: Target, *, size: int, rank: int, upper: bool) -> str:
+    """The columns before or after the boundary of the triangle are copied, the others are zeroed."""
+    b = KernelBuilder(target, PARAMETERS)
+    x, y = b.pointer("x"), b.pointer("y")
+    rows, unit_rows, columns, diagonal = map(b.integer, ("rows", "unit_rows", "columns", "diagonal"))
+    first, end = unit_row_range(b, rows, unit_rows)
+    zero, zero_byte = b.constant(0, I64), b.constant(0, LLVMType("i8"))
+    with loop_rows(b, load_dims(b, "dims", rank, 3), first, end) as (_, (x_offset, y_offset, row)):
+        boundary = row + diagonal + (0 if upper else 1)
+        boundary = b.min(b.select(boundary < 0, zero, boundary), columns)
+        before, after = (zero, boundary), (boundary, columns)
+        copied, zeroed = (after, before) if upper else (before, after)
+        x_row, y_row = byte_pointer(b, x, x_offset), byte_pointer(b, y, y_offset)
+        count = copied[1] - copied[0]
+        start, count = copied[0] * size, count * size
+        emit_memcpy(b, byte_pointer(b, x_row, start), byte_pointer(b, y_row, start), count)
+        start = zeroed[0] * size
+        emit_fill(b, zero_byte, byte_pointer(b, y_row, start), (zeroed[1] - zeroed[0]) * size)
+    return b.build_module(name)

@@ -1,27 +1,71 @@
-"""Depthwise convolution of channels-last float32 images: each channel has a filter of its own.
+"""Depthwise convolution of channels-last images: each channel has a filter of its own.
 
-x: [N, H, W, C], weights packed as [kh * kw, C], y: [N, Ho, Wo, C].  The loops are those of `SlidingWindowEmitter`; lanes are
-channels, so that a tap is one multiply-add of an input vector and a weight vector.  The weights of a kernel row are loaded
-once for all pixels of a tile.
+x: [N, H, W, C], weights packed as [kh * kw, C], y: [N, Ho, Wo, C].  Loop nest (`sliding_window_loops`): output rows -> tiles
+of output pixels -> vectors of channels -> kernel rows -> input columns.  Lanes are channels, so that a tap is one
+multiply-add of an input vector and a weight vector.  The weights of a kernel row are loaded once for all pixels of a tile.
 """
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sardonyx._src.compile.codegen.blocks import StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.channels_last.channels_last_emitter import tensor_arguments
+from sardonyx._src.compile.kernels.channels_last.images import (
+    OutputImage,
+    apply_epilogue,
+    load_output,
+    load_vector,
+    pixel_address,
+    store_vector,
+)
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
+    WINDOW_PARAMETERS,
     SlidingWindow,
     WindowTile,
     choose_window_tile,
     count_window_units,
     sliding_window_arguments,
 )
-from sardonyx._src.compile.kernels.channels_last.sliding_window_emitter import SlidingWindowEmitter
-from sardonyx._src.compile.kernels.epilogue import Epilogue, operand_arguments
+from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import (
+    LoadInput,
+    TileVector,
+    WindowArguments,
+    first_pixel,
+    load_window,
+    loop_columns,
+    loop_output_rows,
+    loop_taps,
+    loop_tile_vectors,
+    loop_tiles,
+    prefetch_next_row,
+    result_mask,
+)
+from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.gemm.vectors import vector_type
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.tensors import Array
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseArithmetic:
+    """What a depthwise convolution does with vectors of channels, by its element types.
+
+    accumulator: the type of sums, weights and bias.  load_input: an input vector at an address, for the lanes of a mask;
+    padding must not change a sum.  multiply_add: the new sum of (sum, input, weights).
+    apply_epilogue: the result of (output image, sum, pixel, channel, mask).
+    """
+
+    accumulator: LLVMType
+    load_input: LoadInput
+    multiply_add: Callable[[LLVMValue, LLVMValue, LLVMValue], LLVMValue]
+    apply_epilogue: Callable[[OutputImage, LLVMValue, LLVMValue, LLVMValue, LLVMValue | None], LLVMValue]
 
 
 def pack_depthwise_weights(weights: Array) -> Array:
@@ -43,18 +87,17 @@ def depthwise_step(
     """The convolution of x [N, H, W, C] with weights [kh * kw, C] and bias [C] into y [N, Ho, Wo, C]."""
     epilogue = epilogue or Epilogue()
     tile = choose_window_tile(window, y.shape[2])
-    epilogue_arguments = operand_arguments(epilogue, operands)
+    constants = {"weights": weights} if bias is None else {"weights": weights, "bias": bias}
+    parameters = depthwise_parameters(epilogue, *constants)
     has_bias = bias is not None
-    constants = (weights,) if bias is None else (weights, bias)
-
-    def source(name: str, target: Target) -> str:
-        return DepthwiseEmitter(target, epilogue, tile, has_bias=has_bias).build_module(name)
-
+    source = partial(depthwise_module, epilogue=epilogue, tile=tile, has_bias=has_bias)
     return Step(
-        kernel=Kernel(f"depthwise_f32:{tile.key}:{has_bias}:{epilogue.key}", source),
-        args=(*sliding_window_arguments(x, y, window), *constants, *epilogue_arguments),
+        kernel=Kernel(f"depthwise_f32:{tile.key}:{has_bias}:{epilogue.key}", source, parameters),
+        args=parameters.pack(
+            **sliding_window_arguments(x, y, window), **constants, **epilogue_arguments(epilogue, operands)
+        ),
         units=count_window_units(x, y, window),
-        reads=(x, *constants, *tensor_arguments(epilogue_arguments)),
+        reads=(x, *constants.values(), *operands),
         writes=(y,),
         flops=y.num_elements * (2 * window.num_taps),
         bytes_accessed=x.nbytes + y.nbytes,
@@ -62,37 +105,84 @@ def depthwise_step(
     )
 
 
-class DepthwiseEmitter(SlidingWindowEmitter):
-    """Emits a depthwise convolution.
+def depthwise_parameters(epilogue: Epilogue, *constants: str) -> Parameters:
+    """The parameters of a depthwise convolution; constants: the names of the weights and of what a kernel has besides."""
+    return WINDOW_PARAMETERS + Parameters(*constants) + epilogue_parameters(epilogue)
 
-    args: those of every sliding-window kernel, weights, bias if there is one, the epilogue's.
-    """
 
-    def __init__(self, target: Target, epilogue: Epilogue, tile: WindowTile, *, has_bias: bool) -> None:
-        self.has_bias = has_bias
-        super().__init__(target, epilogue, tile)
+def depthwise_module(
+    name: str, target: Target, epilogue: Epilogue, tile: WindowTile, *, has_bias: bool
+) -> str:
+    """Emits a convolution of float32."""
+    constants = ("weights", "bias") if has_bias else ("weights",)
+    b = KernelBuilder(target, depthwise_parameters(epilogue, *constants))
+    window = load_window(b, tile)
+    weights = b.pointer("weights")
+    bias = b.pointer("bias") if has_bias else None
+    y = load_output(b, window.y, window.y_pixel_stride, epilogue)
 
-    def load_arguments(self, index: int) -> None:
-        self.weights = self.pointer_argument(index)
-        if self.has_bias:
-            self.bias = self.pointer_argument(index + 1)
-        self.load_operands(index + (2 if self.has_bias else 1))
+    def multiply_add(total: LLVMValue, x: LLVMValue, weight: LLVMValue) -> LLVMValue:
+        return b.fma(x, weight, total)
 
-    def initial_value(self, channel: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
-        if not self.has_bias:
-            return self.constant(0.0, self.vector_type)
-        return self.load_vector(self.gep(self.bias, channel), mask)
+    arithmetic = DepthwiseArithmetic(
+        vector_type(b), partial(load_vector, b), multiply_add, partial(apply_epilogue, b)
+    )
+    emit_depthwise(b, window, weights, bias, y, arithmetic)
+    return b.build_module(name)
 
-    def begin_tap_row(self, tap_row: LLVMValue, channel: LLVMValue, mask: LLVMValue | None) -> None:
-        """Loads the weights of the row's unrolled taps."""
-        self.row_weights = self.gep(self.weights, tap_row * self.kernel_width * self.channels + channel)
-        self.weight_mask = mask
-        self.tap_weights = [self.load_weight(tap) for tap in range(self.tile.taps)]
 
-    def load_weight(self, tap: int | LLVMValue) -> LLVMValue:
-        offset = self.channels * tap
-        return self.load_vector(self.gep(self.row_weights, offset), self.weight_mask)
+def emit_depthwise(
+    b: KernelBuilder,
+    window: WindowArguments,
+    weights: str,
+    bias: str | None,
+    y: OutputImage,
+    arithmetic: DepthwiseArithmetic,
+) -> None:
+    """The loop nest."""
+    sums = [b.new_slot("sum", arithmetic.accumulator) for _ in range(window.tile.pixels)]
+    with loop_output_rows(b, window) as row, loop_tiles(b, window) as (column, left):
+        prefetch_next_row(b, window, row, left)
+        for vector in loop_tile_vectors(b, window, row, column, left):
+            initial = b.constant(0, arithmetic.accumulator)
+            if bias is not None:
+                element = arithmetic.accumulator.element
+                initial = load_vector(b, b.gep(bias, vector.channel), vector.mask, element=element)
+            for slot in sums:
+                b.store(slot, initial)
+            with b.loop(*row.tap_rows, name="tap_row") as tap_row:
+                filters = b.gep(weights, tap_row * window.kernel_width * window.channels + vector.channel)
+                emit_tap_row(b, window, vector, tap_row, filters, sums, arithmetic)
+            first = first_pixel(window, vector)
+            for pixel, slot in enumerate(sums):
+                mask = result_mask(b, window, vector, pixel)
+                value = arithmetic.apply_epilogue(y, b.load(slot), first + pixel, vector.channel, mask)
+                store_vector(b, value, pixel_address(b, y, first + pixel, vector.channel), mask)
 
-    def accumulate(self, total: LLVMValue, x: LLVMValue, tap: int | LLVMValue) -> LLVMValue:
-        weight = self.tap_weights[tap] if isinstance(tap, int) else self.load_weight(tap)
-        return self.fma(x, weight, total)
+
+def emit_tap_row(
+    b: KernelBuilder,
+    window: WindowArguments,
+    vector: TileVector,
+    tap_row: LLVMValue,
+    filters: str,
+    sums: Sequence[StackSlot],
+    arithmetic: DepthwiseArithmetic,
+) -> None:
+    """The taps of a kernel row, for all windows of a tile; filters: the address of the row's weights."""
+    tile = window.tile
+
+    def load_weight(tap: int | LLVMValue) -> LLVMValue:
+        address = b.gep(filters, window.channels * tap)
+        return load_vector(b, address, vector.mask, element=arithmetic.accumulator.element)
+
+    if tile.is_unrolled:
+        weights = [load_weight(tap) for tap in range(tile.taps)]
+        for i, x in loop_columns(b, window, vector, tap_row, arithmetic.load_input):
+            for pixel, tap in tile.windows_over(tile.columns[i]):
+                total = b.load(sums[pixel])
+                b.store(sums[pixel], arithmetic.multiply_add(total, x, weights[tap]))
+    else:
+        for pixel, position, x in loop_taps(b, window, vector, tap_row, arithmetic.load_input):
+            total = b.load(sums[pixel])
+            b.store(sums[pixel], arithmetic.multiply_add(total, x, load_weight(position)))

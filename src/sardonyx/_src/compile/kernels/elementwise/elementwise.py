@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Apply, Scalar, topological_order
-from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.elementwise.elementwise_emitter import (
+from sardonyx._src.compile.kernels.elementwise.iteration_space import ElementwiseSpace, broadcast_space
+from sardonyx._src.compile.kernels.elementwise.loop_nest import (
     CHEAP_OPERATIONS,
     UNIT_ELEMENTS,
-    ElementwiseEmitter,
+    elementwise_module,
 )
-from sardonyx._src.compile.kernels.elementwise.iteration_space import ElementwiseSpace, broadcast_space
-from sardonyx._src.compile.kernels.elementwise.variant import ElementwiseOperand, ElementwiseVariant
+from sardonyx._src.compile.kernels.elementwise.variant import (
+    ElementwiseOperand,
+    ElementwiseVariant,
+    elementwise_parameters,
+)
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_product
+from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
 
 VECTOR_FUNCTION_OPERATIONS = 20  # operations that a call of a vector function counts as
 
@@ -47,11 +51,20 @@ def elementwise_step(
     variant = ElementwiseVariant(
         values, operands[: len(outputs)], operands[len(outputs) :], len(space.dims) - 1
     )
-    sizes, units = size_arguments(space)
+    *outer, length = space.dims
+    rows = dim_product(tuple(outer))
+    rows_per_unit = ceil_div(UNIT_ELEMENTS, dim_max(length, 1)) if outer else 1
+    parameters = elementwise_parameters(variant)
     return Step(
-        Kernel(variant.key, lambda name, target: elementwise_source(variant, name, target)),
-        (*tensors, *sizes),
-        units,
+        kernel=Kernel(variant.key, partial(elementwise_module, variant=variant), parameters),
+        args=parameters.pack(
+            **dict(zip(variant.tensor_names, tensors, strict=True)),
+            length=length,
+            rows=rows,
+            rows_per_unit=rows_per_unit,
+            **stride_arguments(variant, space),
+        ),
+        units=ceil_div(rows, rows_per_unit) * ceil_div(length, UNIT_ELEMENTS),
         reads=tuple(inputs),
         writes=outputs,
         flops=dim_product(shape) * sum(map(count_operations, values)),
@@ -61,24 +74,14 @@ def elementwise_step(
     )
 
 
-def elementwise_source(variant: ElementwiseVariant, name: str, target: Target) -> str:
-    """The LLVM module of a kernel."""
-    emitter = ElementwiseEmitter(variant, target)
-    emitter.emit_units()
-    return emitter.build_module(name)
-
-
-def size_arguments(space: ElementwiseSpace) -> tuple[list[KernelArgument], Known]:
-    """The arguments after the pointers, in the order of `ElementwiseVariant`, and the number of units of work."""
-    *outer, length = space.dims
-    rows = dim_product(tuple(outer))
-    rows_per_unit = ceil_div(UNIT_ELEMENTS, dim_max(length, 1)) if outer else 1
-    sizes: list[KernelArgument] = [length, rows, rows_per_unit, *outer[1:]]
-    for strides in space.strides:
-        sizes += strides[:-1]
-    patterns = zip(space.strides, space.access_patterns, strict=True)
-    sizes += [strides[-1] for strides, access in patterns if access == "far"]
-    return sizes, ceil_div(rows, rows_per_unit) * ceil_div(length, UNIT_ELEMENTS)
+def stride_arguments(variant: ElementwiseVariant, space: ElementwiseSpace) -> dict[str, KernelArgument]:
+    """The arguments for the dims outside of a row, and for the strides of all tensors."""
+    args: dict[str, KernelArgument] = {f"dim{axis}": space.dims[axis] for axis in range(1, variant.rank)}
+    for name, operand, strides in zip(variant.tensor_names, variant.operands, space.strides, strict=True):
+        args |= {f"{name}_stride{axis}": strides[axis] for axis in range(variant.rank)}
+        if operand.access == "far":
+            args[f"{name}_step"] = strides[-1]
+    return args
 
 
 def count_operations(value: Scalar) -> int:

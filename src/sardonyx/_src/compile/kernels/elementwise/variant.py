@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.expressions import Scalar
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.kernels.elementwise.iteration_space import AccessPattern
 from sardonyx._src.dtypes import DataType
 
@@ -26,10 +27,6 @@ class ElementwiseVariant:
     """What a kernel is specialized on: expressions, element types and access patterns, but no sizes.
 
     values: an expression for each output, of the inputs `i0`, `i1`, ...  rank: the number of dims outside of a row.
-
-    The kernel's arguments: pointers to outputs and inputs; the length of a row; the number of rows, and of rows in a unit
-    of work; the dims outside of a row, except the first; the strides of each tensor along all dims outside of a row; the
-    strides along the row of tensors whose access pattern is "far".
     """
 
     values: tuple[Scalar, ...]
@@ -42,7 +39,26 @@ class ElementwiseVariant:
         return self.outputs + self.inputs
 
     @property
+    def tensor_names(self) -> tuple[str, ...]:
+        """The names of the parameters for `operands`: `y0`, `y1`, ... and `i0`, `i1`, ..."""
+        outputs = (f"y{i}" for i in range(len(self.outputs)))
+        return (*outputs, *(f"i{i}" for i in range(len(self.inputs))))
+
+    @property
     def key(self) -> str:
         """The kernel's cache key: complete, and linear in the size of the expression DAG."""
         types = ",".join(map(str, self.outputs)) + "<-" + ",".join(map(str, self.inputs))
         return f"elementwise/{self.rank} {types} {canonical_text(self.values)}"
+
+
+def elementwise_parameters(variant: ElementwiseVariant) -> Parameters:
+    """The tensors; the length of a row; the number of rows, and of rows in a unit of work.
+
+    dim1, dim2, ...: the dims outside of a row, except the first.  y0_stride0, ...: the strides of each tensor along all dims
+    outside of a row.  y0_step, ...: the strides along the row of tensors whose access pattern is "far".
+    """
+    names = variant.tensor_names
+    dims = (f"dim{axis}" for axis in range(1, variant.rank))
+    strides = (f"{name}_stride{axis}" for name in names for axis in range(variant.rank))
+    steps = (f"{name}_step" for name, o in zip(names, variant.operands, strict=True) if o.access == "far")
+    return Parameters(*names, "length", "rows", "rows_per_unit", *dims, *strides, *steps)

@@ -1,137 +1,216 @@
 """Register tile accumulation: adds A @ B over a block of k to accumulators in vector registers, by rank-1 updates.
 
-A step over k loads one row of a packed panel of B, `width` floats as vectors, broadcasts an element of each row of A, and
-adds their outer product to the tile [rows, width].  Terms are added in the order of k, so that the bits of a sum do not
-depend on the number of rows of the tile.  Source: Goto and van de Geijn (2008); the microkernel of BLIS.
+    for k: load a row of the panel of B [width]; for each row of A: broadcast its element k; multiply, add to the tile
+
+B is a packed panel [k, width], A is given by the address of each row.  Terms are added in the order of k, so that the bits
+of a sum do not depend on the number of rows of the tile.  The element types are a `TileArithmetic`: those of float32, with
+B in half precision if need be, are here; those of int8 dot products are in `integer_microkernel.py`.
+Source: Goto and van de Geijn (2008); the microkernel of BLIS.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
 
 F32 = LLVMType("float")
 CACHE_LINE_FLOATS = 16
 MIN_UNROLLED_FMAS = 20  # multiply-adds in an iteration over k that hide the loop's own instructions
 
+RankOneUpdate: TypeAlias = "Callable[[Microkernel, Sequence[str], str, LLVMValue, LLVMValue | None], None]"
 
-class AccumulatorEmitter(KernelBuilder):
-    """Emits the initialization and accumulation of a register tile, and its transfer from and to memory.
 
-    accumulators: for each row of the tile, a stack slot for each vector, which LLVM promotes to registers.
-    half_type: the element type of B if it is of half precision; None for float32.
+@dataclass(frozen=True, slots=True)
+class TileArithmetic:
+    """The element types of a GEMM, and the instructions that they need.
+
+    accumulator: the element type of the sums.  update: emits a rank-1 update, given the addresses of rows of A, a panel,
+    k, and the stride of A along k (1 if None).  half_type: the element type of B if it is of half precision; otherwise
+    its elements have 4 bytes, float32 or words of four int8.
     """
 
+    accumulator: Element
+    update: RankOneUpdate
     half_type: Element | None = None
 
-    def __init__(self, tile: RegisterTile, target: Target) -> None:
-        super().__init__(target)
-        self.tile = tile
-        self.vector_type = LLVMType("float", tile.lanes)
-        self.accumulators = [
-            [self.new_slot("sum", self.vector_type) for _ in range(tile.vectors)] for _ in range(tile.rows)
-        ]
 
-    def init_accumulators(self, rows: int, bias: str | None = None) -> None:
-        """Initializes the accumulators with the bias [width] at an address, or with 0."""
-        if bias is not None:
-            self.load_accumulators(rows, bias, self.constant(0, I64))
-            return
-        for accumulators in self.accumulators[:rows]:
-            for slot in accumulators:
-                self.store(slot, self.constant(0.0, self.vector_type))
+@dataclass(frozen=True, slots=True)
+class Microkernel:
+    """A register tile in the kernel of a builder, with the arithmetic of its sums and the epilogue of its results.
 
-    def load_accumulators(self, rows: int, partial_sums: str, row_stride: LLVMValue | None = None) -> None:
-        """Loads the accumulators from partial sums, whose rows are `row_stride` floats apart (the tile's width if None)."""
-        for slot, memory in self.spill_slots(rows, partial_sums, row_stride):
-            self.store(slot, self.load(memory))
+    accumulators: for each row of the tile, a stack slot for each vector, which LLVM promotes to registers.
+    spill: the address of a tile on the stack.
+    """
 
-    def spill_accumulators(self, rows: int, partial_sums: str, row_stride: LLVMValue | None = None) -> None:
-        """Stores the accumulators as partial sums, for `load_accumulators`."""
-        for slot, memory in self.spill_slots(rows, partial_sums, row_stride):
-            self.store(memory, self.load(slot))
-
-    def spill_slots(
-        self, rows: int, partial_sums: str, row_stride: LLVMValue | None
-    ) -> list[tuple[StackSlot, StackSlot]]:
-        """Pairs of an accumulator and its memory among the partial sums."""
-        row_stride = self.constant(self.tile.width, I64) if row_stride is None else row_stride
-        pairs = []
-        for r, sums in enumerate(self.accumulators[:rows]):
-            row = self.gep(partial_sums, row_stride * r)
-            for v, slot in enumerate(sums):
-                pairs.append((slot, self.vector_slot(row, self.constant(v * self.tile.lanes, I64))))
-        return pairs
-
-    def accumulate(
-        self,
-        rows: Sequence[str],
-        panel: str,
-        k: LLVMValue,
-        stride: LLVMValue | None = None,
-        prefetch: str | None = None,
-    ) -> None:
-        """Adds A[r, :k] @ B[:k, :width] to the accumulators of each row r.
-
-        rows: addresses of rows of A, whose elements are `stride` floats apart (1 if None).  panel: address of B [k, width].
-        prefetch: an address from which on k cache lines are prefetched meanwhile.
-        """
-        unroll = max(1, MIN_UNROLLED_FMAS // (self.tile.vectors * len(rows)))
-        unroll = 1 << unroll.bit_length() - 1  # a power of two
-        first_left = self.constant(0, I64)
-        if unroll > 1:
-
-            def unrolled(i: LLVMValue) -> None:
-                for offset in range(unroll):
-                    self.rank1_update(rows, panel, i + offset, stride, prefetch)
-
-            first_left = self.loop_call(first_left, k, unroll, unrolled, "k")
-
-        self.loop_call(first_left, k, 1, lambda i: self.rank1_update(rows, panel, i, stride, prefetch), "k")
-
-    def prefetch_l2(self, address: str, floats: LLVMValue) -> None:
-        """Prefetches a float's cache line into L2; its address need not be readable."""
-        self.declarations["declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)"] = None
-        pointer = self.gep(address, floats)
-        self.lines.append(f" call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 2, i32 1)")
-
-    def rank1_update(
-        self, rows: Sequence[str], panel: str, k: LLVMValue, stride: LLVMValue | None, prefetch: str | None
-    ) -> None:
-        """Adds the outer product of column k of A and row k of B."""
-        if prefetch is not None:
-            self.prefetch_l2(prefetch, k * CACHE_LINE_FLOATS)
-        base = k * self.tile.width
-        b = [self.load_panel_vector(panel, base + v * self.tile.lanes) for v in range(self.tile.vectors)]
-        a_index = k if stride is None else k * stride
-        for row, accumulators in zip(rows, self.accumulators, strict=False):
-            a = self.splat(self.load(StackSlot(self.gep(row, a_index), F32)), self.tile.lanes)
-            for v, slot in enumerate(accumulators):
-                self.store(slot, self.fma(a, b[v], self.load(slot)))
-
-    def load_panel_vector(self, panel: str, index: LLVMValue) -> LLVMValue:
-        """A vector of B as float32."""
-        if self.half_type is None:
-            return self.load(self.vector_slot(panel, index))
-        half = self.load(
-            StackSlot(self.panel_address(panel, index), self.vector_type.with_element(self.half_type))
-        )
-        return convert(self, half, "float")
-
-    def panel_address(self, base: str, index: LLVMValue) -> str:
-        """The address of an element of B."""
-        return self.gep(base, index, "float" if self.half_type is None else "i16")
+    b: KernelBuilder
+    tile: RegisterTile
+    epilogue: Epilogue
+    arithmetic: TileArithmetic
+    accumulators: tuple[tuple[StackSlot, ...], ...]
+    spill: str
 
     @property
-    def cache_line_elements(self) -> int:
-        """How many elements of B a cache line has."""
-        return CACHE_LINE_FLOATS if self.half_type is None else 2 * CACHE_LINE_FLOATS
+    def vector_type(self) -> LLVMType:
+        """The type of an accumulator."""
+        return LLVMType(self.arithmetic.accumulator, self.tile.lanes)
 
-    def vector_slot(self, base: str, index: LLVMValue) -> StackSlot:
-        return StackSlot(self.gep(base, index), self.vector_type)
+
+def make_microkernel(
+    b: KernelBuilder, tile: RegisterTile, epilogue: Epilogue, arithmetic: TileArithmetic
+) -> Microkernel:
+    """Allocates the accumulators and the spill area of a tile."""
+    accumulators = new_accumulators(b, tile, arithmetic)
+    b.allocas.append(f" %spill = alloca [{tile.rows * tile.width} x float], align 64")
+    return Microkernel(b, tile, epilogue, arithmetic, accumulators, "%spill")
+
+
+def new_accumulators(
+    b: KernelBuilder, tile: RegisterTile, arithmetic: TileArithmetic
+) -> tuple[tuple[StackSlot, ...], ...]:
+    """Allocates the accumulators of a tile."""
+    vector_type = LLVMType(arithmetic.accumulator, tile.lanes)
+    return tuple(tuple(b.new_slot("sum", vector_type) for _ in range(tile.vectors)) for _ in range(tile.rows))
+
+
+# --- accumulators and memory ---------------------------------------------------------------------
+
+
+def init_accumulators(m: Microkernel, rows: int, bias: str | None = None) -> None:
+    """Initializes the accumulators of `rows` rows with the bias [width] at an address, or with 0."""
+    if bias is not None:
+        load_accumulators(m, rows, bias, m.b.constant(0, I64))
+        return
+    for accumulators in m.accumulators[:rows]:
+        for slot in accumulators:
+            m.b.store(slot, m.b.constant(0.0, m.vector_type))
+
+
+def load_accumulators(
+    m: Microkernel, rows: int, partial_sums: str, row_stride: LLVMValue | None = None
+) -> None:
+    """Loads the accumulators from partial sums, whose rows are `row_stride` floats apart (the tile's width if None)."""
+    for slot, memory in spill_slots(m, rows, partial_sums, row_stride):
+        m.b.store(slot, m.b.load(memory))
+
+
+def spill_accumulators(
+    m: Microkernel, rows: int, partial_sums: str, row_stride: LLVMValue | None = None
+) -> None:
+    """Stores the accumulators as partial sums, for `load_accumulators`."""
+    for slot, memory in spill_slots(m, rows, partial_sums, row_stride):
+        m.b.store(memory, m.b.load(slot))
+
+
+def spill_slots(
+    m: Microkernel, rows: int, partial_sums: str, row_stride: LLVMValue | None
+) -> list[tuple[StackSlot, StackSlot]]:
+    """Pairs of an accumulator and its memory among the partial sums."""
+    b = m.b
+    row_stride = b.constant(m.tile.width, I64) if row_stride is None else row_stride
+    pairs = []
+    for r, accumulators in enumerate(m.accumulators[:rows]):
+        row = b.gep(partial_sums, row_stride * r)
+        for v, slot in enumerate(accumulators):
+            pairs.append((slot, vector_slot(m, row, b.constant(v * m.tile.lanes, I64))))
+    return pairs
+
+
+def vector_slot(m: Microkernel, base: str, index: LLVMValue) -> StackSlot:
+    """The memory of a vector of the accumulators' type, at an element of 4 bytes."""
+    return StackSlot(m.b.gep(base, index), m.vector_type)
+
+
+# --- accumulation --------------------------------------------------------------------------------
+
+
+def accumulate(
+    m: Microkernel,
+    rows: Sequence[str],
+    panel: str,
+    k: LLVMValue,
+    stride: LLVMValue | None = None,
+    prefetch: str | None = None,
+) -> None:
+    """Adds A[r, :k] @ B[:k, :width] to the accumulators of each row r.
+
+    rows: addresses of rows of A, whose elements are `stride` floats apart (1 if None).  panel: address of B [k, width].
+    prefetch: an address from which on k cache lines are prefetched meanwhile.
+    """
+    b = m.b
+    unroll = max(1, MIN_UNROLLED_FMAS // (m.tile.vectors * len(rows)))
+    unroll = 1 << unroll.bit_length() - 1  # a power of two
+    first_left = b.constant(0, I64)
+    if unroll > 1:
+        with b.loop(first_left, k, unroll, "k") as i:
+            for offset in range(unroll):
+                rank1_update(m, rows, panel, i + offset, stride, prefetch)
+        first_left = i
+    with b.loop(first_left, k, 1, "k") as i:
+        rank1_update(m, rows, panel, i, stride, prefetch)
+
+
+def rank1_update(
+    m: Microkernel,
+    rows: Sequence[str],
+    panel: str,
+    k: LLVMValue,
+    stride: LLVMValue | None,
+    prefetch: str | None,
+) -> None:
+    """Adds the outer product of column k of A and row k of B, and prefetches a cache line."""
+    if prefetch is not None:
+        prefetch_l2(m.b, prefetch, k * CACHE_LINE_FLOATS)
+    m.arithmetic.update(m, rows, panel, k, stride)
+
+
+def prefetch_l2(b: KernelBuilder, address: str, floats: LLVMValue) -> None:
+    """Prefetches a float's cache line into L2; its address need not be readable."""
+    b.declarations["declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)"] = None
+    pointer = b.gep(address, floats)
+    b.lines.append(f" call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 2, i32 1)")
+
+
+# --- float32, and B of half precision ------------------------------------------------------------
+
+
+def float32_update(
+    m: Microkernel, rows: Sequence[str], panel: str, k: LLVMValue, stride: LLVMValue | None
+) -> None:
+    """Adds the outer product of column k of A and row k of B, in float32."""
+    b, base = m.b, k * m.tile.width
+    factors = [load_panel_vector(m, panel, base + v * m.tile.lanes) for v in range(m.tile.vectors)]
+    a_index = k if stride is None else k * stride
+    for row, accumulators in zip(rows, m.accumulators, strict=False):
+        a = b.splat(b.load(StackSlot(b.gep(row, a_index), F32)), m.tile.lanes)
+        for slot, factor in zip(accumulators, factors, strict=True):
+            b.store(slot, b.fma(a, factor, b.load(slot)))
+
+
+FLOAT32_ARITHMETIC = TileArithmetic("float", float32_update)
+
+
+def load_panel_vector(m: Microkernel, panel: str, index: LLVMValue) -> LLVMValue:
+    """A vector of B as float32."""
+    half_type = m.arithmetic.half_type
+    if half_type is None:
+        return m.b.load(vector_slot(m, panel, index))
+    slot = StackSlot(panel_address(m, panel, index), LLVMType(half_type, m.tile.lanes))
+    return convert(m.b, m.b.load(slot), "float")
+
+
+def panel_address(m: Microkernel, base: str, index: LLVMValue) -> str:
+    """The address of an element of B."""
+    return m.b.gep(base, index, "float" if m.arithmetic.half_type is None else "i16")
+
+
+def cache_line_elements(m: Microkernel) -> int:
+    """The number of elements of B in a cache line."""
+    return CACHE_LINE_FLOATS if m.arithmetic.half_type is None else 2 * CACHE_LINE_FLOATS

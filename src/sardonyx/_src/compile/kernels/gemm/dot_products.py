@@ -7,36 +7,39 @@ transposition.  Four rows are accumulated at a time, while the next four are pre
 from __future__ import annotations
 
 from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.kernels.gemm.vector_emitter import VectorKernelEmitter
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.gemm.vectors import (
+    load_vector,
+    loop_vectors,
+    prefetch,
+    sum_each,
+    vector_type,
+    zeros,
+)
 
 INDEPENDENT_SUMS = 4  # rows accumulated at a time: independent chains hide the latency of a multiply-add
 
 
-class DotProductEmitter(VectorKernelEmitter):
-    """A vector kernel emitter with dot products of contiguous rows."""
+def dot_rows(b: KernelBuilder, a: str, rows: list[str], count: LLVMValue) -> LLVMValue:
+    """The dot products of a row of `count` floats with `lanes` rows, one in each lane."""
+    sums: list[LLVMValue] = []
+    for start in range(0, b.target.lanes, INDEPENDENT_SUMS):
+        middle, end = start + INDEPENDENT_SUMS, start + 2 * INDEPENDENT_SUMS
+        sums += accumulate_rows(b, a, rows[start:middle], rows[middle:end], count)
+    return sum_each(b, sums)
 
-    def dot_rows(self, a: str, rows: list[str], count: LLVMValue) -> LLVMValue:
-        """The dot products of a row of `count` floats with `lanes` rows, one in each lane."""
-        sums: list[LLVMValue] = []
-        for start in range(0, self.lanes, INDEPENDENT_SUMS):
-            prefetched = rows[start + INDEPENDENT_SUMS : start + 2 * INDEPENDENT_SUMS]
-            sums += self.accumulate_rows(a, rows[start : start + INDEPENDENT_SUMS], prefetched, count)
-        return self.sum_each(sums)
 
-    def accumulate_rows(
-        self, a: str, rows: list[str], prefetched: list[str], count: LLVMValue
-    ) -> list[LLVMValue]:
-        """For each row a vector of partial sums, whose lanes add up to the dot product; prefetches further rows."""
-        slots = [self.new_slot("dot", self.vector_type) for _ in rows]
-        for slot in slots:
-            self.store(slot, self.constant(0.0, self.vector_type))
-
-        def add(i: LLVMValue, mask: LLVMValue | None) -> None:
-            for row in prefetched:
-                self.prefetch(self.gep(row, i))
-            factor = self.load_vector(self.gep(a, i), mask)
-            for row, slot in zip(rows, slots, strict=True):
-                self.store(slot, self.fma(factor, self.load_vector(self.gep(row, i), mask), self.load(slot)))
-
-        self.loop_vectors(count, add)
-        return [self.load(slot) for slot in slots]
+def accumulate_rows(
+    b: KernelBuilder, a: str, rows: list[str], prefetched: list[str], count: LLVMValue
+) -> list[LLVMValue]:
+    """For each row a vector of partial sums, whose lanes add up to the dot product; prefetches further rows."""
+    sums = [b.new_slot("dot", vector_type(b)) for _ in rows]
+    for slot in sums:
+        b.store(slot, zeros(b))
+    for i, mask in loop_vectors(b, count):
+        for row in prefetched:
+            prefetch(b, b.gep(row, i))
+        factor = load_vector(b, b.gep(a, i), mask)
+        for row, slot in zip(rows, sums, strict=True):
+            b.store(slot, b.fma(factor, load_vector(b, b.gep(row, i), mask), b.load(slot)))
+    return [b.load(slot) for slot in sums]

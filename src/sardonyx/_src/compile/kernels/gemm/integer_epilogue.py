@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, memory_type
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_key
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
@@ -33,3 +35,25 @@ def expand_row_vector(vector: TensorView, result: TensorView) -> TensorView:
     """A vector with one element for each row of a result as a matrix of its shape, of which only column 0 exists."""
     assert vector.shape == result.shape[:-1], f"shape must be {result.shape[:-1]}; got {vector.shape}"
     return replace(vector, shape=result.shape, strides=(*vector.strides, 1))
+
+
+# --- element types of any epilogue ---------------------------------------------------------------
+
+
+def result_type(epilogue: Epilogue) -> LLVMType:
+    """The type of an element of the output; that of a plain epilogue is float32."""
+    if isinstance(epilogue, IntegerEpilogue):
+        return LLVMType(LLVM_ELEMENTS[epilogue.result_dtype])
+    return LLVMType("float")
+
+
+def operand_type(epilogue: Epilogue, index: int) -> LLVMType:
+    """The type of an element of an operand in memory; those of a plain epilogue are float32."""
+    if isinstance(epilogue, IntegerEpilogue):
+        return memory_type(epilogue.operand_types[index])
+    return LLVMType("float")
+
+
+def is_row_operand(epilogue: Epilogue, index: int) -> bool:
+    """Whether an operand has one element for each row."""
+    return isinstance(epilogue, IntegerEpilogue) and index in epilogue.row_operands

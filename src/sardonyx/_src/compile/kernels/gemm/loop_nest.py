@@ -12,15 +12,35 @@ no loop over blocks of columns: a unit has one panel.  Source: Goto and van de G
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import Element, LLVMValue
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.output import EpilogueOperand, OutputMatrix, TileStore
+from sardonyx._src.compile.kernels.gemm.accumulators import (
+    Microkernel,
+    TileArithmetic,
+    accumulate,
+    cache_line_elements,
+    init_accumulators,
+    load_accumulators,
+    make_microkernel,
+    panel_address,
+)
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import operand_type, result_type
+from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_tile
+from sardonyx._src.compile.kernels.gemm.output import (
+    OutputMatrix,
+    TileStore,
+    load_output_matrix,
+    output_parameters,
+)
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
-from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, RowBlockEmitter
+from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
 
 MATMUL_SIZES = (
     "rows", "columns", "k", "panels", "group_rows", "groups", "k_block", "inner", "a_row", "a_step",
@@ -28,11 +48,48 @@ MATMUL_SIZES = (
 )  # fmt: skip
 
 
+def matmul_parameters(epilogue: Epilogue, *, has_bias: bool) -> Parameters:
+    """A; panels of B; their bias [panels, width]; sizes; the output; strides of the epilogue's matrices along the batch axes.
+
+    `outer` and `inner` are the batch axes.  Scratch: partial sums [rows of a group + SPARE_ROWS, width].
+    """
+    batch_strides = (f"{name}_{axis}" for name in matrix_names(epilogue) for axis in ("outer", "inner"))
+    inputs = Parameters("a", "b", "bias") if has_bias else Parameters("a", "b")
+    return inputs + Parameters(*MATMUL_SIZES) + output_parameters(epilogue) + Parameters(*batch_strides)
+
+
+def matrix_names(epilogue: Epilogue) -> list[str]:
+    """The parameters of the matrix operands of an epilogue."""
+    return [f"o{i}" for i, layout in enumerate(epilogue.operand_layouts) if layout == "matrix"]
+
+
+def matmul_module(
+    name: str,
+    target: Target,
+    *,
+    vectors: int,
+    epilogue: Epilogue,
+    arithmetic: TileArithmetic,
+    has_bias: bool,
+    has_strided_a: bool,
+) -> str:
+    """The LLVM module of the kernel, specialized on the panel's width, the arithmetic, the epilogue, a bias and a strided A."""
+    b = KernelBuilder(target, matmul_parameters(epilogue, has_bias=has_bias))
+    tile = make_tile(vectors, target.lanes, target.registers)
+    m = make_microkernel(b, tile, epilogue, arithmetic)
+    emit_matmul(m, has_bias=has_bias, has_strided_a=has_strided_a)
+    return b.build_module(name)
+
+
 @dataclass(frozen=True, slots=True)
 class MatmulUnit:
-    """One unit of work: the addresses of A, of the panel and of its bias; the output, its rows and its first column."""
+    """One unit of work: the addresses of A, of the panel and of its bias; the output, its rows and its first column.
+
+    a_step: the stride of A along k; None if it is 1.
+    """
 
     a: str
+    a_step: LLVMValue | None
     panel: str
     bias: str | None
     output: OutputMatrix
@@ -41,122 +98,85 @@ class MatmulUnit:
     column: LLVMValue
 
 
-class MatmulEmitter(RowBlockEmitter):
-    """Emits the kernel of a batch of matrix products.
-
-    Arguments: A; panels of B; their bias [panels, width], if `has_bias`; `MATMUL_SIZES`; those of
-    `output.output_arguments`; then, for each matrix operand of the epilogue, its strides along the outer and the inner
-    batch axis.  Scratch: partial sums [rows of a group + SPARE_ROWS, width].
-    """
-
-    def __init__(
-        self,
-        vectors: int,
-        epilogue: Epilogue,
-        target: Target,
-        *,
-        has_bias: bool,
-        has_strided_a: bool,
-        half_type: Element | None = None,
-    ) -> None:
-        """half_type: the element type of B if it is of half precision; None for float32."""
-        super().__init__(make_tile(vectors, target.lanes, target.registers), epilogue, target)
-        self.half_type = half_type
-        self.has_strided_a = has_strided_a
-        self.a, self.b = self.pointer_argument(0), self.pointer_argument(1)
-        self.bias = self.pointer_argument(2) if has_bias else None
-        first = 3 if has_bias else 2
-        self.sizes = {name: self.size_argument(i) for i, name in enumerate(MATMUL_SIZES, first)}
-        output_index = first + len(MATMUL_SIZES)
-        self.output = self.output_matrix(output_index)
-        self.matrix_strides_index = (
-            output_index + 2 + sum(2 if layout == "matrix" else 1 for layout in epilogue.operand_layouts)
-        )
-
-    def emit_units(self) -> None:
-        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
-
-    def emit_unit(self, unit: LLVMValue) -> None:
-        size, zero = self.sizes, self.constant(0, I64)
-        item_panel, group = self.udivmod(unit, size["groups"])
-        item, panel = self.udivmod(item_panel, size["panels"])
-        outer, inner = self.udivmod(item, size["inner"])
+def emit_matmul(m: Microkernel, *, has_bias: bool, has_strided_a: bool) -> None:
+    """The loops over units of work, blocks of k and row blocks."""
+    b, width = m.b, m.tile.width
+    a, panels = b.pointer("a"), b.pointer("b")
+    bias = b.pointer("bias") if has_bias else None
+    size = {p: b.integer(p) for p in MATMUL_SIZES}
+    y = load_output_matrix(b, m.epilogue)
+    zero = b.constant(0, I64)
+    with b.loop(b.first_unit, b.end_unit, 1, "unit") as index:
+        item_panel, group = b.udivmod(index, size["groups"])
+        item, panel = b.udivmod(item_panel, size["panels"])
+        outer, inner = b.udivmod(item, size["inner"])
         first = group * size["group_rows"]
-        unit_operands = MatmulUnit(
-            self.batch_address(self.a, "a", outer, inner),
-            self.panel_address(
-                self.batch_address(self.b, "b", outer, inner), panel * size["k"] * self.tile.width
-            ),
-            None if self.bias is None else self.gep(self.bias, panel * self.tile.width),
-            self.batch_output(outer, inner),
-            first,
-            self.min(size["rows"] - first, size["group_rows"]),
-            panel * self.tile.width,
+        a_item = b.gep(a, outer * size["a_outer"] + inner * size["a_inner"])
+        b_item = panel_address(m, panels, outer * size["b_outer"] + inner * size["b_inner"])
+        unit = MatmulUnit(
+            a=a_item,
+            a_step=size["a_step"] if has_strided_a else None,
+            panel=panel_address(m, b_item, panel * size["k"] * width),
+            bias=None if bias is None else b.gep(bias, panel * width),
+            output=batch_output(m, y, size, outer, inner),
+            first_row=first,
+            num_rows=b.min(size["rows"] - first, size["group_rows"]),
+            column=panel * width,
         )
-        k_blocks = self.udiv(size["k"] + size["k_block"] - 1, size["k_block"])
-        k_blocks = self.select(k_blocks < 1, self.constant(1, I64), k_blocks)
-        self.loop_call(
-            zero, k_blocks, 1, lambda i: self.emit_k_block(unit_operands, i * size["k_block"]), "part"
-        )
+        k_blocks = b.udiv(size["k"] + size["k_block"] - 1, size["k_block"])
+        k_blocks = b.select(k_blocks < 1, b.constant(1, I64), k_blocks)
+        with b.loop(zero, k_blocks, 1, "part") as i:
+            k = i * size["k_block"]
+            count = b.min(size["k_block"], size["k"] - k)
+            with loop_row_blocks(m, unit.num_rows) as block:
+                emit_tile(m, size, unit, block, k, count)
 
-    def emit_k_block(self, unit_operands: MatmulUnit, k: LLVMValue) -> None:
-        """Adds the products of one block of k to the sums of all rows of the unit."""
-        count = self.min(self.sizes["k_block"], self.sizes["k"] - k)
-        self.loop_row_blocks(
-            unit_operands.num_rows, lambda block: self.emit_tile(unit_operands, block, k, count)
-        )
 
-    def emit_tile(self, unit_operands: MatmulUnit, block: RowBlock, k: LLVMValue, count: LLVMValue) -> None:
-        """One register tile: initializes or reloads its sums, adds `count` terms from `k` on, then stores or spills them.
+def emit_tile(
+    m: Microkernel,
+    size: Mapping[str, LLVMValue],
+    unit: MatmulUnit,
+    block: RowBlock,
+    k: LLVMValue,
+    count: LLVMValue,
+) -> None:
+    """One register tile: initializes or reloads its sums, adds `count` terms from `k` on, then stores or spills them.
 
-        Each block prefetches a share of the next k block of B, except for a single row, whose speed memory limits anyway.
-        """
-        size = self.sizes
-        spill = self.gep(self.scratch, block.index * (self.tile.rows * self.tile.width))
-        first = unit_operands.first_row + block.first_row
-        panel = self.panel_address(unit_operands.panel, k * self.tile.width)
-        prefetch = self.panel_address(
-            panel, count * (self.prefetched_line(block) * self.cache_line_elements + self.tile.width)
-        )
-        is_first, is_last = k.eq(0), k + count >= size["k"]
+    Each block prefetches a share of the next k block of B, except for a single row, whose speed memory limits anyway.
+    """
+    b, tile = m.b, m.tile
+    spill = b.gep(b.scratch, block.index * (tile.rows * tile.width))
+    first = unit.first_row + block.first_row
+    panel = panel_address(m, unit.panel, k * tile.width)
+    line = prefetched_line(m, block)
+    prefetch = panel_address(m, panel, count * (line * cache_line_elements(m) + tile.width))
+    is_first, is_last = k.eq(0), k + count >= size["k"]
+    tile_store = TileStore(unit.output, first, unit.column, size["columns"], spill, is_last)
+    for rows in dispatch_tile(m, block.num_rows, tile_store):
+        init_accumulators(m, rows, unit.bias)
+        with b.if_then(is_first.eq(0)):
+            load_accumulators(m, rows, spill)
+        starts = [(first + clamp_row(b, r, block.num_rows)) * size["a_row"] for r in range(rows)]
+        offset = k if unit.a_step is None else k * unit.a_step
+        addresses = [b.gep(unit.a, start + offset) for start in starts]
+        accumulate(m, addresses, panel, count, unit.a_step, None if rows == 1 else prefetch)
 
-        def accumulate_rows(rows: int) -> None:
-            self.init_accumulators(rows, unit_operands.bias)
-            self.if_then_call(is_first.eq(0), lambda: self.load_accumulators(rows, spill))
-            starts = [(first + self.clamp_row(r, block.num_rows)) * size["a_row"] for r in range(rows)]
-            offset = k * size["a_step"] if self.has_strided_a else k
-            addresses = [self.gep(unit_operands.a, start + offset) for start in starts]
-            step = size["a_step"] if self.has_strided_a else None
-            self.accumulate(addresses, panel, count, step, None if rows == 1 else prefetch)
 
-        tile_store = TileStore(
-            unit_operands.output, first, unit_operands.column, size["columns"], spill, is_last
-        )
-        self.emit_block(block.num_rows, accumulate_rows, tile_store)
+def prefetched_line(m: Microkernel, block: RowBlock) -> LLVMValue:
+    """The cache line of each row of the next panel block that this row block prefetches."""
+    return m.b.min(block.index, -(-m.tile.width // cache_line_elements(m)) - 1)
 
-    def prefetched_line(self, block: RowBlock) -> LLVMValue:
-        """The cache line of each row of the next panel block that this row block prefetches."""
-        return self.min(block.index, self.constant(-(-self.tile.width // self.cache_line_elements) - 1, I64))
 
-    # --- batch items -------------------------------------------------------------------------
-
-    def batch_address(self, base: str, name: str, outer: LLVMValue, inner: LLVMValue) -> str:
-        """The address of operand `name` ("a", "b" or "y") in a batch item."""
-        offset = outer * self.sizes[f"{name}_outer"] + inner * self.sizes[f"{name}_inner"]
-        return self.panel_address(base, offset) if name == "b" else self.gep(base, offset)
-
-    def batch_output(self, outer: LLVMValue, inner: LLVMValue) -> OutputMatrix:
-        operands, index = [], self.matrix_strides_index
-        for operand in self.output.operands:
-            if operand.layout == "matrix":
-                operand = self.batch_operand(operand, index, outer, inner)
-                index += 2
-            operands.append(operand)
-        address = self.batch_address(self.output.address, "y", outer, inner)
-        return replace(self.output, address=address, operands=tuple(operands))
-
-    def batch_operand(
-        self, operand: EpilogueOperand, index: int, outer: LLVMValue, inner: LLVMValue
-    ) -> EpilogueOperand:
-        offset = outer * self.size_argument(index) + inner * self.size_argument(index + 1)
-        return replace(operand, address=self.gep(operand.address, offset))
+def batch_output(
+    m: Microkernel, y: OutputMatrix, size: Mapping[str, LLVMValue], outer: LLVMValue, inner: LLVMValue
+) -> OutputMatrix:
+    """The output of a batch item, with the epilogue's operands there; strides count elements of each tensor's type."""
+    b, operands = m.b, list(y.operands)
+    for i, operand in enumerate(y.operands):
+        if operand.layout == "matrix":
+            offset = outer * b.integer(f"o{i}_outer") + inner * b.integer(f"o{i}_inner")
+            element = operand_type(m.epilogue, i).llvm_element
+            operands[i] = replace(operand, address=b.gep(operand.address, offset, element))
+    offset = outer * size["y_outer"] + inner * size["y_inner"]
+    address = b.gep(y.address, offset, result_type(m.epilogue).llvm_element)
+    return replace(y, address=address, operands=tuple(operands))

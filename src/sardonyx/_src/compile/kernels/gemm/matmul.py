@@ -6,13 +6,12 @@ rows into units of work: a unit is a group of rows by one panel of B.  The loop 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from itertools import chain
 
-from sardonyx._src.compile.codegen.builder import Element
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENTS
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.accumulators import FLOAT32_ARITHMETIC
 from sardonyx._src.compile.kernels.gemm.axes import (
     Axis,
     broadcast_axes,
@@ -22,7 +21,7 @@ from sardonyx._src.compile.kernels.gemm.axes import (
     shift_view,
     split_leading_axes,
 )
-from sardonyx._src.compile.kernels.gemm.loop_nest import MatmulEmitter
+from sardonyx._src.compile.kernels.gemm.loop_nest import matmul_module, matmul_parameters, matrix_names
 from sardonyx._src.compile.kernels.gemm.panels import Panels
 from sardonyx._src.compile.kernels.gemm.register_tile import SPARE_ROWS
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
@@ -104,31 +103,29 @@ def matmul_step(
     outer, inner = pad_to_pair(batch, len(offsets))
     k, columns, unit_rows = b.k, b.columns, rows_per_unit(rows.size, b.tile.rows, TARGET_UNIT_ROWS)
     units_per_panel, items = ceil_div(rows.size, unit_rows), outer.size * inner.size
-    biases = () if bias is None else (bias,)
+    biases = {} if bias is None else {"bias": bias}
     a_step = a.strides[-1] if a.shape[-1] != 1 else 1
-    batch_strides = chain.from_iterable(zip(outer.strides[:3], inner.strides[:3], strict=True))
-    sizes = (
-        rows.size,
-        columns,
-        k,
-        b.num_panels,
-        unit_rows,
-        units_per_panel,
-        K_BLOCK,
-        inner.size,
-        rows.strides[0],
-        a_step,
-        *batch_strides,
-    )
-    matrix_args = iter(zip(matrices, rows.strides[3:], strict=True))
-    operand_args = (
-        (o,) if layout != "matrix" else next(matrix_args)
-        for layout, o in zip(epilogue.operand_layouts, operands, strict=True)
-    )
-    matrix_strides = chain.from_iterable(zip(outer.strides[3:], inner.strides[3:], strict=True))
-    args: tuple[KernelArgument, ...] = (
-        *(a, panels, *biases, *sizes),
-        *(y, rows.strides[2], *chain.from_iterable(operand_args), *matrix_strides),
+    names = matrix_names(epilogue)
+    matrix_args = dict(zip(names, matrices, strict=True))
+    row_strides = {f"{name}_row_stride": stride for name, stride in zip(names, rows.strides[3:], strict=True)}
+    args: tuple[KernelArgument, ...] = matmul_parameters(epilogue, has_bias=bias is not None).pack(
+        a=a,
+        b=panels,
+        **biases,
+        rows=rows.size,
+        columns=columns,
+        k=k,
+        panels=b.num_panels,
+        group_rows=unit_rows,
+        groups=units_per_panel,
+        k_block=K_BLOCK,
+        inner=inner.size,
+        a_row=rows.strides[0],
+        a_step=a_step,
+        y=y,
+        y_row_stride=rows.strides[2],
+        **({f"o{i}": operand for i, operand in enumerate(operands)} | matrix_args | row_strides),
+        **batch_strides(["a", "b", "y", *names], outer, inner),
     )
     return Step(
         kernel=matmul_kernel(
@@ -136,7 +133,7 @@ def matmul_step(
         ),
         args=args,
         units=items * b.num_panels * units_per_panel,
-        reads=(a, panels, *biases, *operands),
+        reads=(a, panels, *biases.values(), *operands),
         writes=(y,),
         flops=items * rows.size * columns * k * 2,
         bytes_accessed=((rows.size * k + rows.size * columns) * 4 + k * columns * element_bytes(panels.dtype))
@@ -145,42 +142,32 @@ def matmul_step(
     )
 
 
+def batch_strides(names: list[str], outer: Axis, inner: Axis) -> dict[str, Known]:
+    """The arguments for the strides of tensors along the batch axes."""
+    outer_strides = {f"{name}_outer": stride for name, stride in zip(names, outer.strides, strict=True)}
+    inner_strides = {f"{name}_inner": stride for name, stride in zip(names, inner.strides, strict=True)}
+    return outer_strides | inner_strides
+
+
 def matmul_kernel(
     vectors: int, epilogue: Epilogue, dtype: DataType, *, has_bias: bool, has_strided_a: bool
 ) -> Kernel:
     """The kernel specialized on the panel's width and element type `dtype`, the epilogue, a bias and a strided A."""
+    half = LLVM_ELEMENTS[dtype] if dtype in HALF_TYPES else None
     key_parts = [
         "matmul_f32",
         str(vectors),
         *(["bias"] if has_bias else []),
         *(["strided"] if has_strided_a else []),
+        *([] if half is None else [half]),
     ]
-    half = LLVM_ELEMENTS[dtype] if dtype in HALF_TYPES else None
-    key_parts += [] if half is None else [half]
     source = partial(
         matmul_module,
         vectors=vectors,
         epilogue=epilogue,
-        half=half,
+        arithmetic=replace(FLOAT32_ARITHMETIC, half_type=half),
         has_bias=has_bias,
         has_strided_a=has_strided_a,
     )
-    return Kernel(f"{'_'.join(key_parts)}:{epilogue.key}", source)
-
-
-def matmul_module(
-    name: str,
-    target: Target,
-    *,
-    vectors: int,
-    epilogue: Epilogue,
-    half: Element | None,
-    has_bias: bool,
-    has_strided_a: bool,
-) -> str:
-    """The LLVM module of the kernel."""
-    emitter = MatmulEmitter(
-        vectors, epilogue, target, half_type=half, has_bias=has_bias, has_strided_a=has_strided_a
-    )
-    emitter.emit_units()
-    return emitter.build_module(name)
+    parameters = matmul_parameters(epilogue, has_bias=has_bias)
+    return Kernel(f"{'_'.join(key_parts)}:{epilogue.key}", source, parameters)

@@ -1,27 +1,42 @@
 """Kernel that packs constants into column panels; it is called at compile time, not by the program.
 
-It packs B [taps, k, n] float32 of any strides into [panels, taps, k, width].  A unit of work is one tap of one panel; the
-loop nest in it is rows -> vectors of columns, or, where columns of B are contiguous, groups of columns -> transposed
-blocks of [lanes, lanes].
+    for tap of a panel (a unit of work):                      # B [taps, k, n] of any strides
+        for row of B: for vector of columns: copy             # contiguous rows
+        or for group of columns: for block of rows: transpose a block of [lanes, lanes]     # contiguous columns
+        or for row of B: for column: copy an element
+
+The result is [panels, taps, k, width] float32.  The steps that pack tensors (`panels.py`) share the choice of the loop.
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.gemm.vector_emitter import VectorKernelEmitter
+from sardonyx._src.compile.kernels.gemm.vectors import (
+    load_vector,
+    loop_vectors,
+    prefetch,
+    store_vector,
+    transpose,
+    urem,
+)
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program.step import Kernel
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir.tensors import Array
 
-CONSTANT_PACKING_SIZES = ("taps", "k", "columns", "width", "b_tap", "b_row", "b_step")
+PARAMETERS = Parameters("b", "panels", "taps", "k", "columns", "width", "b_tap", "b_row", "b_step")
 MIN_RELEASED_BYTES = 1 << 16  # from this size on, the file pages of a packed constant are released
+PREFETCH_ROWS = 8  # how far ahead of the copied row of a constant memory is prefetched
 
 
 def copy_into_panels(panels: Array, b: Array) -> None:
@@ -36,8 +51,18 @@ def copy_into_panels(panels: Array, b: Array) -> None:
     assert panels.shape[1:3] == (taps, k) and columns <= panels.shape[0] * panels.shape[3], (
         f"panels must have room for {b.shape}; got {panels.shape}"
     )
-    strides = [stride // b.itemsize for stride in b.strides]
-    slots = (b.ctypes.data, panels.ctypes.data, taps, k, columns, panels.shape[3], *strides)
+    b_tap, b_row, b_step = (stride // b.itemsize for stride in b.strides)
+    slots = PARAMETERS.pack(
+        b=b.ctypes.data,
+        panels=panels.ctypes.data,
+        taps=taps,
+        k=k,
+        columns=columns,
+        width=panels.shape[3],
+        b_tap=b_tap,
+        b_row=b_row,
+        b_step=b_step,
+    )
     args = np.array(slots, np.int64)
     function_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
     function_type(kernel_address(PACKING_KERNEL))(args.ctypes.data, 0, panels.shape[0] * taps, None)
@@ -51,106 +76,95 @@ def is_compact(b: Array) -> bool:
     return high - low <= 2 * b.nbytes
 
 
+@dataclass(frozen=True, slots=True)
+class PanelCopy:
+    """The copy of one panel: from B [k, num_columns] at `source`, of any strides, to [k, width] at `target`."""
+
+    source: str
+    row_stride: LLVMValue
+    column_stride: LLVMValue
+    k: LLVMValue
+    num_columns: LLVMValue
+    target: str
+    width: LLVMValue | int
+
+
 def constant_packing_module(name: str, target: Target) -> str:
-    """The LLVM module of the kernel."""
-    emitter = ConstantPackingEmitter(target)
-    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, emitter.emit_unit, "unit")
-    return emitter.build_module(name)
+    """The LLVM module of the kernel; a unit of work is one tap of one panel."""
+    b = KernelBuilder(target, PARAMETERS)
+    matrix, panels = b.pointer("b"), b.pointer("panels")
+    taps, k, columns, width, b_tap, b_row, b_step = map(b.integer, PARAMETERS.names[2:])
+    with b.loop(b.first_unit, b.end_unit, 1, "unit") as unit:
+        panel, tap = b.udiv(unit, taps), urem(b, unit, taps)
+        column = panel * width
+        source = b.gep(matrix, tap * b_tap + column * b_step)
+        panel_tap = b.gep(panels, unit * k * width)
+        num_columns = b.min(columns - column, width)
+        copy = PanelCopy(source, b_row, b_step, k, num_columns, panel_tap, width)
+        copy_panel(b, copy, copy_rows, transpose_columns)
+    return b.build_module(name)
 
 
-PACKING_KERNEL = Kernel("constant_panels_f32", constant_packing_module)
+PACKING_KERNEL = Kernel("constant_panels_f32", constant_packing_module, PARAMETERS)
 
 
-class ConstantPackingEmitter(VectorKernelEmitter):
-    """Emits the kernel; a unit of work is one tap of one panel.  Arguments: B; the panels; `CONSTANT_PACKING_SIZES`."""
+def copy_panel(
+    b: KernelBuilder,
+    copy: PanelCopy,
+    copy_dense_rows: Callable[[KernelBuilder, PanelCopy], None],
+    copy_dense_columns: Callable[[KernelBuilder, PanelCopy], None],
+) -> None:
+    """Copies a panel, by one function if rows of B are contiguous, by another one if columns are."""
+    has_dense_rows = copy.column_stride.eq(1)
+    has_dense_columns = has_dense_rows.eq(0) & copy.row_stride.eq(1)
+    with b.if_then(has_dense_rows):
+        copy_dense_rows(b, copy)
+    with b.if_then(has_dense_columns):
+        copy_dense_columns(b, copy)
+    with b.if_then((has_dense_rows | has_dense_columns).eq(0)):
+        copy_elements(b, copy)
 
-    def __init__(self, target: Target) -> None:
-        super().__init__(target)
-        self.b, self.panels = self.pointer_argument(0), self.pointer_argument(1)
-        self.sizes = {name: self.size_argument(i) for i, name in enumerate(CONSTANT_PACKING_SIZES, 2)}
 
-    def emit_unit(self, unit: LLVMValue) -> None:
-        size = self.sizes
-        panel, tap = self.udiv(unit, size["taps"]), self.urem(unit, size["taps"])
-        column = panel * size["width"]
-        b = self.gep(self.b, tap * size["b_tap"] + column * size["b_step"])
-        panel_tap = self.gep(self.panels, unit * size["k"] * size["width"])
-        num_columns = self.min(size["columns"] - column, size["width"])
-        has_dense_rows = size["b_step"].eq(1)
-        has_dense_columns = has_dense_rows.eq(0) & size["b_row"].eq(1)
-        self.if_then_call(has_dense_rows, lambda: self.copy_rows(b, panel_tap, num_columns))
-        self.if_then_call(has_dense_columns, lambda: self.transpose_columns(b, panel_tap, num_columns))
-        has_strides = (has_dense_rows | has_dense_columns).eq(0)
-        self.if_then_call(has_strides, lambda: self.copy_elements(b, panel_tap, num_columns))
+def copy_rows(b: KernelBuilder, copy: PanelCopy) -> None:
+    """Packs a panel of a B whose rows are contiguous: copies vectors."""
+    with b.loop(b.constant(0, I64), copy.k, 1, "row") as i:
+        source, target = b.gep(copy.source, i * copy.row_stride), b.gep(copy.target, i * copy.width)
+        prefetch(b, b.gep(copy.source, (i + PREFETCH_ROWS) * copy.row_stride))
+        for column, mask in loop_vectors(b, copy.num_columns):
+            value = load_vector(b, b.gep(source, column), mask)
+            store_vector(b, value, b.gep(target, column), mask)
 
-    def copy_rows(self, b: str, panel_tap: str, num_columns: LLVMValue) -> None:
-        """Packs a panel of a B whose rows are contiguous: copies vectors."""
-        size = self.sizes
 
-        def copy_row(i: LLVMValue) -> None:
-            source, target = self.gep(b, i * size["b_row"]), self.gep(panel_tap, i * size["width"])
-            self.prefetch(self.gep(b, (i + 8) * size["b_row"]))
+def transpose_columns(b: KernelBuilder, copy: PanelCopy) -> None:
+    """Packs a panel of a B whose columns are contiguous: transposes blocks of [lanes, lanes]."""
+    lanes, zero, k = b.target.lanes, b.constant(0, I64), copy.k
+    with b.loop(zero, copy.num_columns, lanes, "column") as column:
+        columns = [b.gep(copy.source, (column + i) * copy.column_stride) for i in range(lanes)]
+        target = b.gep(copy.target, column)
+        with b.loop(zero, k, lanes, "row") as first:
+            rows = transpose(b, [load_vector(b, b.gep(source, first)) for source in columns])
+            for number, row in enumerate(rows):
+                store_vector(b, row, b.gep(target, (first + number) * copy.width))
+        with b.loop(first, k, 1, "row") as i:
+            row_target = b.gep(target, i * copy.width)
+            for number, source in enumerate(columns):
+                copy_element(b, b.gep(source, i), b.gep(row_target, b.constant(number, I64)))
+    with b.loop(column, copy.num_columns, 1, "column") as column:
+        source, target = b.gep(copy.source, column * copy.column_stride), b.gep(copy.target, column)
+        with b.loop(zero, k, 1, "row") as i:
+            copy_element(b, b.gep(source, i * copy.row_stride), b.gep(target, i * copy.width))
 
-            def copy_vector(c: LLVMValue, mask: LLVMValue | None) -> None:
-                self.store_vector(self.load_vector(self.gep(source, c), mask), self.gep(target, c), mask)
 
-            self.loop_vectors(num_columns, copy_vector)
+def copy_elements(b: KernelBuilder, copy: PanelCopy) -> None:
+    """Packs a panel of a B of any strides, element by element."""
+    zero = b.constant(0, I64)
+    with b.loop(zero, copy.k, 1, "row") as i:
+        source, target = b.gep(copy.source, i * copy.row_stride), b.gep(copy.target, i * copy.width)
+        with b.loop(zero, copy.num_columns, 1, "column") as column:
+            copy_element(b, b.gep(source, column * copy.column_stride), b.gep(target, column))
 
-        self.loop_call(self.i64(0), size["k"], 1, copy_row, "row")
 
-    def transpose_columns(self, b: str, panel_tap: str, num_columns: LLVMValue) -> None:
-        """Packs a panel of a B whose columns are contiguous: transposes blocks of [lanes, lanes]."""
-
-        def transpose_group(column: LLVMValue) -> None:
-            columns = [self.gep(b, (column + i) * self.sizes["b_step"]) for i in range(self.lanes)]
-            target = self.gep(panel_tap, column)
-            k = self.sizes["k"]
-            end = self.loop_call(
-                self.i64(0), k, self.lanes, lambda i: self.transpose_block(columns, target, i), "turn"
-            )
-            self.loop_call(end, k, 1, lambda i: self.gather_row(columns, target, i), "rest")
-
-        end = self.loop_call(self.i64(0), num_columns, self.lanes, transpose_group, "column")
-        self.loop_call(end, num_columns, 1, lambda c: self.copy_column(b, panel_tap, c), "last")
-
-    def transpose_block(self, columns: list[str], target: str, first: LLVMValue) -> None:
-        """Transposes rows [first, first + lanes) of `lanes` columns."""
-        rows = self.transpose([self.load_vector(self.gep(column, first)) for column in columns])
-        for i, row in enumerate(rows):
-            self.store_vector(row, self.gep(target, (first + i) * self.sizes["width"]))
-
-    def gather_row(self, columns: list[str], target: str, i: LLVMValue) -> None:
-        """Copies row i of `lanes` columns, element by element."""
-        row = self.gep(target, i * self.sizes["width"])
-        for number, column in enumerate(columns):
-            self.copy_element(self.gep(column, i), self.gep(row, self.i64(number)))
-
-    def copy_column(self, b: str, panel_tap: str, column: LLVMValue) -> None:
-        size = self.sizes
-        source, target = self.gep(b, column * size["b_step"]), self.gep(panel_tap, column)
-
-        def copy_row(i: LLVMValue) -> None:
-            self.copy_element(self.gep(source, i * size["b_row"]), self.gep(target, i * size["width"]))
-
-        self.loop_call(self.i64(0), size["k"], 1, copy_row, "element")
-
-    def copy_elements(self, b: str, panel_tap: str, num_columns: LLVMValue) -> None:
-        """Packs a panel of a B of any strides, element by element."""
-
-        def copy_row(i: LLVMValue) -> None:
-            source = self.gep(b, i * self.sizes["b_row"])
-            target = self.gep(panel_tap, i * self.sizes["width"])
-            self.loop_call(
-                self.i64(0),
-                num_columns,
-                1,
-                lambda c: self.copy_element(self.gep(source, c * self.sizes["b_step"]), self.gep(target, c)),
-                "element",
-            )
-
-        self.loop_call(self.i64(0), self.sizes["k"], 1, copy_row, "row")
-
-    def copy_element(self, source: str, target: str) -> None:
-        """Copies one float, as an integer."""
-        value = self.emit(I64.with_element("i32"), f"load i32, ptr {source}, align 4")
-        self.lines.append(f" store {value}, ptr {target}, align 4")
+def copy_element(b: KernelBuilder, source: str, target: str) -> None:
+    """Copies one float, as an integer."""
+    value = b.emit(I64.with_element("i32"), f"load i32, ptr {source}, align 4")
+    b.lines.append(f" store {value}, ptr {target}, align 4")

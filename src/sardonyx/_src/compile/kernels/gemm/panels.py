@@ -8,13 +8,15 @@ Source: the packing of B in Goto and van de Geijn (2008) and BLIS, without block
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.axes import (
     broadcast_axes,
@@ -24,9 +26,16 @@ from sardonyx._src.compile.kernels.gemm.axes import (
     split_leading_axes,
 )
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels
+from sardonyx._src.compile.kernels.gemm.packing_kernel import PanelCopy, copy_panel
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile, make_tile
-from sardonyx._src.compile.kernels.gemm.vector_emitter import VectorKernelEmitter
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.gemm.vectors import (
+    load_vector,
+    loop_masked_vectors,
+    store_vector,
+    transpose,
+    urem,
+)
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product
 from sardonyx._src.ir.tensors import Array
@@ -35,6 +44,7 @@ MIN_HALF_BYTES = 1 << 17  # of half-precision constants that are not promoted to
 PACKING_SIZES = (
     "k", "columns", "panels", "inner", "b_row", "b_step", "b_outer", "b_inner", "p_outer", "p_inner",
 )  # fmt: skip
+PACKING_PARAMETERS = Parameters("b", "packed", *PACKING_SIZES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +93,30 @@ def pack_tensor(b: TensorView, target: Target, name: str = "") -> tuple[Panels, 
     tensor = TensorView(b.dtype, shape, row_major_strides(shape), buffer)
     panels = Panels(tensor, tile, columns)
     axes = coalesce_axes(broadcast_axes(batch_dims, ((b, 2), (tensor, 3))))
+    module = partial(packing_module, vectors=tile.vectors)
+    kernel = Kernel(f"panels_f32_{tile.vectors}", module, PACKING_PARAMETERS)
     steps = []
     for offsets, axes_left in split_leading_axes(axes, 2):
         source, packed = (shift_view(t, c) for t, c in zip((b, tensor), offsets or (0, 0), strict=True))
         outer, inner = pad_to_pair(axes_left, 2)
-        strides = (b.strides[-2], b.strides[-1], *sum(zip(outer.strides, inner.strides, strict=True), ()))
+        args: tuple[KernelArgument, ...] = PACKING_PARAMETERS.pack(
+            b=source,
+            packed=packed,
+            k=k,
+            columns=columns,
+            panels=panels.num_panels,
+            inner=inner.size,
+            b_row=b.strides[-2],
+            b_step=b.strides[-1],
+            b_outer=outer.strides[0],
+            b_inner=inner.strides[0],
+            p_outer=outer.strides[1],
+            p_inner=inner.strides[1],
+        )
         steps.append(
             Step(
-                Kernel(f"panels_f32_{tile.vectors}", partial(packing_module, vectors=tile.vectors)),
-                (source, packed, k, columns, panels.num_panels, inner.size, *strides),
+                kernel,
+                args,
                 units=outer.size * inner.size * panels.num_panels,
                 reads=(b,),
                 writes=(tensor,),
@@ -102,96 +127,45 @@ def pack_tensor(b: TensorView, target: Target, name: str = "") -> tuple[Panels, 
 
 
 def packing_module(name: str, target: Target, vectors: int) -> str:
-    """The LLVM module of the packing kernel for panels of `vectors` vectors."""
-    emitter = PackingEmitter(target, vectors)
-    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, emitter.emit_unit, "unit")
-    return emitter.build_module(name)
+    """The LLVM module of the packing kernel for panels of `vectors` vectors; a unit of work is one panel.
 
-
-class PackingEmitter(VectorKernelEmitter):
-    """Emits the kernel that packs a batch of matrices; a unit of work is one panel.
-
-    Arguments: B; the panels; `PACKING_SIZES`.  Columns of a panel past the last one of B are undefined.
+    Columns of a panel past the last one of B are undefined.
     """
+    b, width = KernelBuilder(target, PACKING_PARAMETERS), vectors * target.lanes
+    matrix, packed = b.pointer("b"), b.pointer("packed")
+    size = {p: b.integer(p) for p in PACKING_SIZES}
+    with b.loop(b.first_unit, b.end_unit, 1, "unit") as unit:
+        item, panel = b.udiv(unit, size["panels"]), urem(b, unit, size["panels"])
+        outer, inner = b.udiv(item, size["inner"]), urem(b, item, size["inner"])
+        column = panel * width
+        source_offset = outer * size["b_outer"] + inner * size["b_inner"] + column * size["b_step"]
+        source = b.gep(matrix, source_offset)
+        panel_offset = outer * size["p_outer"] + inner * size["p_inner"] + panel * size["k"] * width
+        panel_address = b.gep(packed, panel_offset)
+        num_columns = b.min(size["columns"] - column, width)
+        copy = PanelCopy(source, size["b_row"], size["b_step"], size["k"], num_columns, panel_address, width)
+        copy_panel(b, copy, copy_padded_rows, transpose_padded_columns)
+    return b.build_module(name)
 
-    def __init__(self, target: Target, vectors: int) -> None:
-        super().__init__(target)
-        self.width = vectors * self.lanes
-        self.b, self.panels = self.pointer_argument(0), self.pointer_argument(1)
-        self.sizes = {name: self.size_argument(i) for i, name in enumerate(PACKING_SIZES, 2)}
 
-    def emit_unit(self, unit: LLVMValue) -> None:
-        size = self.sizes
-        item, panel = self.udiv(unit, size["panels"]), self.urem(unit, size["panels"])
-        outer, inner = self.udiv(item, size["inner"]), self.urem(item, size["inner"])
-        column = panel * self.width
-        b = self.gep(self.b, outer * size["b_outer"] + inner * size["b_inner"] + column * size["b_step"])
-        offset = outer * size["p_outer"] + inner * size["p_inner"] + panel * size["k"] * self.width
-        p = self.gep(self.panels, offset)
-        num_columns = self.min(size["columns"] - column, self.i64(self.width))
-        has_dense_rows = size["b_step"].eq(1)
-        has_dense_columns = has_dense_rows.eq(0) & size["b_row"].eq(1)
-        self.if_then_call(has_dense_rows, lambda: self.copy_rows(b, p, num_columns))
-        self.if_then_call(has_dense_columns, lambda: self.transpose_columns(b, p, num_columns))
-        self.if_then_call(
-            (has_dense_rows | has_dense_columns).eq(0), lambda: self.copy_elements(b, p, num_columns)
-        )
+def copy_padded_rows(b: KernelBuilder, copy: PanelCopy) -> None:
+    """Packs a panel of a B whose rows are contiguous: copies vectors, the last one with zeros past its columns."""
+    with b.loop(b.constant(0, I64), copy.k, 1, "row") as i:
+        source, target = b.gep(copy.source, i * copy.row_stride), b.gep(copy.target, i * copy.width)
+        for column, mask in loop_masked_vectors(b, copy.num_columns):
+            store_vector(b, load_vector(b, b.gep(source, column), mask), b.gep(target, column))
 
-    def copy_rows(self, b: str, p: str, num_columns: LLVMValue) -> None:
-        """Packs a panel of a B whose rows are contiguous: copies vectors."""
 
-        def copy_row(i: LLVMValue) -> None:
-            source, target = self.gep(b, i * self.sizes["b_row"]), self.gep(p, i * self.width)
-            self.loop_masked_vectors(
-                num_columns,
-                lambda c, mask: self.store_vector(
-                    self.load_vector(self.gep(source, c), mask), self.gep(target, c)
-                ),
-            )
-
-        self.loop_call(self.i64(0), self.sizes["k"], 1, copy_row, "row")
-
-    def transpose_columns(self, b: str, p: str, num_columns: LLVMValue) -> None:
-        """Packs a panel of a B whose columns are contiguous: transposes blocks of [lanes, lanes]."""
-
-        def transpose_group(first_column: LLVMValue) -> None:
-            indices = [self.min(first_column + i, num_columns - 1) for i in range(self.lanes)]
-            columns = [self.gep(b, index * self.sizes["b_step"]) for index in indices]
-            target = self.gep(p, first_column)
-            self.loop_masked_vectors(
-                self.sizes["k"], lambda i, mask: self.transpose_block(columns, target, i, mask)
-            )
-
-        end = num_columns + (self.lanes - 1)
-        self.loop_call(self.i64(0), end, self.lanes, transpose_group, "column")
-
-    def transpose_block(
-        self, columns: list[str], target: str, first: LLVMValue, mask: LLVMValue | None
-    ) -> None:
-        """Transposes rows [first, first + lanes) of `lanes` columns; with a mask, rows past the last are not stored."""
-        rows = self.transpose([self.load_vector(self.gep(column, first), mask) for column in columns])
-        for i, row in enumerate(rows):
-            address = self.gep(target, (first + i) * self.width)
-            if mask is None:
-                self.store_vector(row, address)
-            else:
-                is_row = first + i < self.sizes["k"]
-                self.if_then_call(is_row, partial(self.store_vector, row, address))
-
-    def copy_elements(self, b: str, p: str, num_columns: LLVMValue) -> None:
-        """Packs a panel of a B of any strides, element by element."""
-
-        def copy_row(i: LLVMValue) -> None:
-            source, target = self.gep(b, i * self.sizes["b_row"]), self.gep(p, i * self.width)
-
-            def copy(c: LLVMValue) -> None:
-                self.copy_element(self.gep(source, c * self.sizes["b_step"]), self.gep(target, c))
-
-            self.loop_call(self.i64(0), num_columns, 1, copy, "column")
-
-        self.loop_call(self.i64(0), self.sizes["k"], 1, copy_row, "row")
-
-    def copy_element(self, source: str, target: str) -> None:
-        """Copies one float, as an integer."""
-        value = self.emit(I64.with_element("i32"), f"load i32, ptr {source}, align 4")
-        self.lines.append(f" store {value}, ptr {target}, align 4")
+def transpose_padded_columns(b: KernelBuilder, copy: PanelCopy) -> None:
+    """Packs a panel of a B whose columns are contiguous: transposes blocks of [lanes, lanes], and the last column as padding."""
+    lanes = b.target.lanes
+    with b.loop(b.constant(0, I64), copy.num_columns + (lanes - 1), lanes, "column") as column:
+        indices = [b.min(column + i, copy.num_columns - 1) for i in range(lanes)]
+        columns = [b.gep(copy.source, index * copy.column_stride) for index in indices]
+        target = b.gep(copy.target, column)
+        for first, mask in loop_masked_vectors(b, copy.k):
+            rows = transpose(b, [load_vector(b, b.gep(source, first), mask) for source in columns])
+            for i, row in enumerate(rows):
+                address = b.gep(target, (first + i) * copy.width)
+                with nullcontext() if mask is None else b.if_then(first + i < copy.k):
+                    store_vector(b, row, address)

@@ -35,7 +35,7 @@ class RegisterTile:
     def row_counts(self) -> list[int]:
         """The numbers of rows that code is emitted for, ascending: 1, an intermediate number, and the full tile.
 
-        For a short tile the intermediate number is one row less, the height that `RowBlockEmitter` evens blocks out with.
+        For a short tile the intermediate number is one row less, the height that `loop_row_blocks` evens blocks out with.
         """
         return sorted({1, self.rows - 1 if self.rows <= MAX_SHORT_ROWS else self.rows // 2, self.rows} - {0})
 

@@ -5,12 +5,13 @@ The last tiles have one row less than the others if that avoids a nearly empty t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.kernels.gemm.microkernel import MicrokernelEmitter
+from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
 from sardonyx._src.ir.dims import Known
 
 
@@ -23,24 +24,19 @@ class RowBlock:
     num_rows: LLVMValue
 
 
-class RowBlockEmitter(MicrokernelEmitter):
-    """A microkernel emitter with the loop over row blocks."""
-
-    def loop_row_blocks(self, count: LLVMValue, body: Callable[[RowBlock], None]) -> None:
-        """Emits a loop over the blocks of `count` rows: full tiles, then those with one row less, if these even them out."""
-        rows, zero = self.tile.rows, self.constant(0, I64)
-        blocks = self.udiv(count + (rows - 1), rows)
-        num_low = blocks * rows - count
-        num_low = self.select(num_low <= blocks, num_low, zero)
-        num_full = blocks - num_low
-
-        def emit_block(i: LLVMValue) -> None:
-            is_low = i >= num_full
-            row = i * rows - self.select(is_low, i - num_full, zero)
-            num_rows = self.select(is_low, rows - 1, self.constant(rows, I64))
-            body(RowBlock(i, row, self.min(num_rows, count - row)))
-
-        self.loop_call(zero, blocks, 1, emit_block, "block")
+@contextmanager
+def loop_row_blocks(m: Microkernel, count: LLVMValue) -> Iterator[RowBlock]:
+    """A loop over the blocks of `count` rows: full tiles, then those with one row less, if these even them out."""
+    b, rows, zero = m.b, m.tile.rows, m.b.constant(0, I64)
+    blocks = b.udiv(count + (rows - 1), rows)
+    num_low = blocks * rows - count
+    num_low = b.select(num_low <= blocks, num_low, zero)
+    num_full = blocks - num_low
+    with b.loop(zero, blocks, 1, "block") as i:
+        is_low = i >= num_full
+        row = i * rows - b.select(is_low, i - num_full, zero)
+        num_rows = b.select(is_low, rows - 1, b.constant(rows, I64))
+        yield RowBlock(i, row, b.min(num_rows, count - row))
 
 
 def rows_per_unit(rows: Known, tile_rows: int, target_rows: int) -> int:

@@ -1,5 +1,6 @@
-"""Max, average and Lp pooling of channels-last images, by the sliding-window loops of `SlidingWindowEmitter`.
+"""Max, average and Lp pooling of channels-last images.
 
+Loop nest (`sliding_window_loops`): output rows -> tiles of windows -> vectors of channels -> kernel rows -> input columns.
 With unrolled taps, pooling is separable: accumulators reduce the input columns under a tile over the kernel's rows, and
 each window combines the accumulators of its columns, which overlapping windows share.
 """
@@ -7,22 +8,49 @@ each window combines the accumulators of its columns, which overlapping windows 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Literal
 
+from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.channels_last.channels_last_emitter import tensor_arguments
+from sardonyx._src.compile.kernels.channels_last.images import (
+    apply_epilogue,
+    load_output,
+    load_vector,
+    nan_propagating_max,
+    pixel_address,
+    store_vector,
+)
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
+    WINDOW_PARAMETERS,
     SlidingWindow,
     WindowTile,
     choose_window_tile,
     count_window_units,
     sliding_window_arguments,
 )
-from sardonyx._src.compile.kernels.channels_last.sliding_window_emitter import SlidingWindowEmitter
-from sardonyx._src.compile.kernels.epilogue import Epilogue, operand_arguments
+from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import (
+    LoadInput,
+    OutputRow,
+    TileVector,
+    WindowArguments,
+    first_pixel,
+    load_window,
+    loop_columns,
+    loop_output_rows,
+    loop_taps,
+    loop_tile_vectors,
+    loop_tiles,
+    prefetch_next_row,
+    result_mask,
+    tap_range,
+)
+from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.gemm.vectors import i64, vector_type
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 
@@ -43,6 +71,15 @@ class PoolingAlgorithm:
     p: float = 2
 
     @property
+    def averages(self) -> bool:
+        return self.kind in ("mean", "mean_with_pads")
+
+    @property
+    def padding_value(self) -> float:
+        """The value of taps outside the image, which does not change a result."""
+        return -math.inf if self.kind == "max" else 0.0
+
+    @property
     def key(self) -> str:
         """The part of the cache key for the algorithm."""
         return f"{self.kind}{self.p!r}" if self.kind == "lp" else self.kind
@@ -60,16 +97,15 @@ def pooling_step(
     """The pooling of x [N, H, W, C] into y [N, Ho, Wo, C], whose shape determines the number of windows."""
     epilogue = epilogue or Epilogue()
     tile = choose_window_tile(window, y.shape[2])
-    epilogue_arguments = operand_arguments(epilogue, operands)
-
-    def source(name: str, target: Target) -> str:
-        return POOLING_EMITTERS[algorithm.kind](target, epilogue, tile, algorithm).build_module(name)
-
+    parameters = WINDOW_PARAMETERS + epilogue_parameters(epilogue)
+    source = partial(pooling_module, epilogue=epilogue, tile=tile, algorithm=algorithm)
     return Step(
-        kernel=Kernel(f"pool_f32:{algorithm.key}:{tile.key}:{epilogue.key}", source),
-        args=(*sliding_window_arguments(x, y, window), *epilogue_arguments),
+        kernel=Kernel(f"pool_f32:{algorithm.key}:{tile.key}:{epilogue.key}", source, parameters),
+        args=parameters.pack(
+            **sliding_window_arguments(x, y, window), **epilogue_arguments(epilogue, operands)
+        ),
         units=count_window_units(x, y, window),
-        reads=(x, *tensor_arguments(epilogue_arguments)),
+        reads=(x, *operands),
         writes=(y,),
         flops=y.num_elements * window.num_taps,
         bytes_accessed=x.nbytes + y.nbytes,
@@ -77,115 +113,129 @@ def pooling_step(
     )
 
 
-class PoolingEmitter(SlidingWindowEmitter):
-    """Base of pooling kernels; args: those of every sliding-window kernel, and the epilogue's.
+def pooling_module(
+    name: str, target: Target, epilogue: Epilogue, tile: WindowTile, algorithm: PoolingAlgorithm
+) -> str:
+    """Emits pooling.
 
-    One accumulator for each input column under a tile if taps are unrolled, else one for each window.
+    totals: an accumulator for each input column under a tile if taps are unrolled, else for each window.
+    reciprocals: 1 / the number of elements of each window, for means.
     """
-
-    def __init__(
-        self, target: Target, epilogue: Epilogue, tile: WindowTile, algorithm: PoolingAlgorithm
-    ) -> None:
-        self.algorithm = algorithm
-        super().__init__(target, epilogue, tile)
-
-    def num_accumulators(self) -> int:
-        return len(self.tile.columns) if self.tile.is_unrolled else self.tile.pixels
-
-    def accumulate_column(self, index: int, x: LLVMValue) -> None:
-        slot = self.accumulators[index]
-        self.store(slot, self.accumulate(self.load(slot), x, 0))
-
-    def window_result(self, pixel: int) -> LLVMValue:
-        tile = self.tile
-        if not tile.is_unrolled:
-            return self.finalize(self.load(self.accumulators[pixel]), pixel)
-        columns = (tile.columns.index(pixel * tile.stride + tap * tile.dilation) for tap in range(tile.taps))
-        totals = (self.load(self.accumulators[i]) for i in columns)
-        return self.finalize(reduce(self.combine, totals), pixel)
-
-    def combine(self, a: LLVMValue, b: LLVMValue) -> LLVMValue:
-        """The accumulators of two columns as one."""
-        return a + b
-
-    def finalize(self, total: LLVMValue, pixel: int) -> LLVMValue:
-        """The result of a window of the tile from its accumulator."""
-        return total
+    b = KernelBuilder(target, WINDOW_PARAMETERS + epilogue_parameters(epilogue))
+    window = load_window(b, tile)
+    y = load_output(b, window.y, window.y_pixel_stride, epilogue)
+    reciprocals = [b.new_slot("share", LLVMType("float")) for _ in range(tile.pixels) if algorithm.averages]
+    num_totals = len(tile.columns) if tile.is_unrolled else tile.pixels
+    totals = [b.new_slot("sum", vector_type(b)) for _ in range(num_totals)]
+    load = partial(load_vector, b, masked_value=algorithm.padding_value)
+    identity = b.constant(algorithm.padding_value, vector_type(b))
+    with loop_output_rows(b, window) as row:
+        counted_rows = count_tap_rows(b, window, row, algorithm)
+        with loop_tiles(b, window) as (column, left):
+            store_reciprocals(b, window, reciprocals, counted_rows, left, algorithm)
+            prefetch_next_row(b, window, row, left)
+            for vector in loop_tile_vectors(b, window, row, column, left):
+                for slot in totals:
+                    b.store(slot, identity)
+                with b.loop(*row.tap_rows, name="tap_row") as tap_row:
+                    for i, x in loop_inputs(b, window, vector, tap_row, load):
+                        b.store(totals[i], accumulate(b, algorithm, b.load(totals[i]), x))
+                first = first_pixel(window, vector)
+                for pixel in range(tile.pixels):
+                    mask = result_mask(b, window, vector, pixel)
+                    total = combine_columns(b, algorithm, tile, totals, pixel)
+                    value = finish(b, algorithm, total, reciprocals, pixel)
+                    value = apply_epilogue(b, y, value, first + pixel, vector.channel, mask)
+                    store_vector(b, value, pixel_address(b, y, first + pixel, vector.channel), mask)
+    return b.build_module(name)
 
 
-class MaxPoolEmitter(PoolingEmitter):
-    """Emits max pooling."""
-
-    padding_value = -math.inf
-
-    def accumulate(self, total: LLVMValue, x: LLVMValue, tap: int | LLVMValue) -> LLVMValue:
-        return self.nan_propagating_max(x, total)
-
-    def combine(self, a: LLVMValue, b: LLVMValue) -> LLVMValue:
-        return self.nan_propagating_max(a, b)
+def loop_inputs(
+    b: KernelBuilder, window: WindowArguments, vector: TileVector, tap_row: LLVMValue, load: LoadInput
+) -> Iterator[tuple[int, LLVMValue]]:
+    """The input vectors under a kernel row, each with the index of its accumulator."""
+    if window.tile.is_unrolled:
+        yield from loop_columns(b, window, vector, tap_row, load)
+    else:
+        yield from ((pixel, x) for pixel, _, x in loop_taps(b, window, vector, tap_row, load))
 
 
-class AveragePoolEmitter(PoolingEmitter):
-    """Emits average pooling: sums times the reciprocal of each window's number of elements."""
-
-    def load_arguments(self, index: int) -> None:
-        super().load_arguments(index)
-        self.reciprocals = [self.new_slot("share", LLVMType("float")) for _ in range(self.tile.pixels)]
-
-    @property
-    def counts_padding(self) -> bool:
-        return self.algorithm.kind == "mean_with_pads"
-
-    def begin_row(self) -> None:
-        """Counts the kernel rows of the output row's windows."""
-        self.counted_rows = self.tap_rows[1] - self.tap_rows[0]
-        if self.counts_padding:
-            first, end = self.tap_range(
-                self.top, -self.pads[0], self.height + self.pads[2], self.kernel_height, self.dilation_height
-            )
-            self.counted_rows = end - first
-
-    def begin_tile(self, left: LLVMValue) -> None:
-        """Stores the reciprocal of the number of elements of each window of the tile."""
-        low, high = self.zero, self.width
-        if self.counts_padding:
-            low, high = -self.pads[1], self.width + self.pads[3]
-        for p, slot in enumerate(self.reciprocals):
-            start = left + self.stride_width * p
-            first, end = self.tap_range(start, low, high, self.kernel_width, self.dilation_width)
-            count = self.counted_rows * (end - first)
-            self.store(slot, 1 / count.convert("sitofp", "float"))
-
-    def accumulate(self, total: LLVMValue, x: LLVMValue, tap: int | LLVMValue) -> LLVMValue:
+def accumulate(b: KernelBuilder, algorithm: PoolingAlgorithm, total: LLVMValue, x: LLVMValue) -> LLVMValue:
+    """The accumulator `total` updated with an input vector."""
+    if algorithm.kind == "max":
+        return nan_propagating_max(b, x, total)
+    if algorithm.kind != "lp":
         return total + x
-
-    def finalize(self, total: LLVMValue, pixel: int) -> LLVMValue:
-        return total * self.splat(self.load(self.reciprocals[pixel]), self.lanes)
-
-
-class LpPoolEmitter(PoolingEmitter):
-    """Emits Lp pooling, without powers for p = 1 and p = 2."""
-
-    def accumulate(self, total: LLVMValue, x: LLVMValue, tap: int | LLVMValue) -> LLVMValue:
-        p = self.algorithm.p
-        if p == 2:
-            return self.fma(x, x, total)
-        magnitude = self.fabs(x)
-        return total + (magnitude if p == 1 else self.power(magnitude, p))
-
-    def finalize(self, total: LLVMValue, pixel: int) -> LLVMValue:
-        p = self.algorithm.p
-        if p == 1:
-            return total
-        return self.call_intrinsic("sqrt", total) if p == 2 else self.power(total, 1 / p)
-
-    def power(self, x: LLVMValue, exponent: float) -> LLVMValue:
-        return self.emit_operation("pow", x, self.constant(exponent, self.vector_type))
+    if algorithm.p == 2:
+        return b.fma(x, x, total)
+    magnitude = b.fabs(x)
+    return total + (magnitude if algorithm.p == 1 else power(b, magnitude, algorithm.p))
 
 
-POOLING_EMITTERS: dict[PoolKind, type[PoolingEmitter]] = {
-    "max": MaxPoolEmitter,
-    "mean": AveragePoolEmitter,
-    "mean_with_pads": AveragePoolEmitter,
-    "lp": LpPoolEmitter,
-}
+def combine_columns(
+    b: KernelBuilder, algorithm: PoolingAlgorithm, tile: WindowTile, totals: Sequence[StackSlot], pixel: int
+) -> LLVMValue:
+    """The accumulator of a window of the tile: with unrolled taps, those of its columns as one."""
+    if not tile.is_unrolled:
+        return b.load(totals[pixel])
+    columns = (tile.columns.index(pixel * tile.stride + tap * tile.dilation) for tap in range(tile.taps))
+
+    def combine(x: LLVMValue, y: LLVMValue) -> LLVMValue:
+        return nan_propagating_max(b, x, y) if algorithm.kind == "max" else x + y
+
+    return reduce(combine, (b.load(totals[i]) for i in columns))
+
+
+def finish(
+    b: KernelBuilder,
+    algorithm: PoolingAlgorithm,
+    total: LLVMValue,
+    reciprocals: Sequence[StackSlot],
+    pixel: int,
+) -> LLVMValue:
+    """The result of a window of the tile from its accumulator."""
+    if algorithm.averages:
+        return total * b.splat(b.load(reciprocals[pixel]), b.target.lanes)
+    if algorithm.kind == "max" or algorithm.p == 1:
+        return total
+    return b.call_intrinsic("sqrt", total) if algorithm.p == 2 else power(b, total, 1 / algorithm.p)
+
+
+def power(b: KernelBuilder, x: LLVMValue, exponent: float) -> LLVMValue:
+    return b.emit_operation("pow", x, b.constant(exponent, x.type))
+
+
+# --- the number of elements of a window, for means -------------------------------------------
+
+
+def count_tap_rows(
+    b: KernelBuilder, window: WindowArguments, row: OutputRow, algorithm: PoolingAlgorithm
+) -> LLVMValue:
+    """The number of kernel rows that count for the windows of an output row; 0 if no mean is computed."""
+    if not algorithm.averages:
+        return i64(b, 0)
+    count = row.tap_rows[1] - row.tap_rows[0]
+    if algorithm.kind == "mean":
+        return count
+    low, high = -window.pad_top, window.height + window.pad_bottom
+    first, end = tap_range(b, row.top, low, high, window.kernel_height, window.dilation_height)
+    return end - first
+
+
+def store_reciprocals(
+    b: KernelBuilder,
+    window: WindowArguments,
+    reciprocals: Sequence[StackSlot],
+    counted_rows: LLVMValue,
+    left: LLVMValue,
+    algorithm: PoolingAlgorithm,
+) -> None:
+    """Stores the reciprocal of the number of elements of each window of a tile."""
+    low, high = i64(b, 0), window.width
+    if algorithm.kind == "mean_with_pads":
+        low, high = -window.pad_left, window.width + window.pad_right
+    for pixel, slot in enumerate(reciprocals):
+        start = left + window.stride_width * pixel
+        first, end = tap_range(b, start, low, high, window.kernel_width, window.dilation_width)
+        count = counted_rows * (end - first)
+        b.store(slot, 1 / count.convert("sitofp", "float"))

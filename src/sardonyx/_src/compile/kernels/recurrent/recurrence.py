@@ -7,26 +7,39 @@ In each time step, the recurrent part of the gates is the product of the previou
             for each block of gate columns, k in hidden: gates [sequences, columns] += h[sequence, k] * weights[k, columns]
             for each sequence: the cell's equations, SIMD lanes along hidden
 
-The equations are those of ONNX with its default activations; gates are in ONNX's order (LSTM: i, o, f, c; GRU: z, r, h).
+`cells` has the equations.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.reductions.row_emitter import RowEmitter
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.recurrent.cells import CELLS, GATE_COUNTS, CellKind, CellVector
+from sardonyx._src.compile.kernels.reductions.reducers import new_accumulators
+from sardonyx._src.compile.kernels.reductions.rows import (
+    load_element,
+    load_vector,
+    loop_single_vectors,
+    loop_vector_blocks,
+    store_vector,
+)
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
 
-# The reset gate of a "gru" scales the recurrent product (ONNX: linear_before_reset), that of a "reset_gru" the state.
-CellKind = Literal["lstm", "gru", "reset_gru", "rnn"]
 UNIT_SEQUENCES = 4  # sequences that share each load of the weights
-GATE_COUNTS: dict[CellKind, int] = {"lstm": 4, "gru": 3, "reset_gru": 3, "rnn": 1}
+TENSORS = ("input_gates", "weights", "hidden_bias", "h", "c", "y", "last_h", "last_c")
+STRIDES = (  # along time, and along the batch
+    *("input_gates_time_stride", "input_gates_stride", "y_time_stride", "y_stride"),
+    *("h_stride", "c_stride", "last_h_stride", "last_c_stride"),
+)
+PARAMETERS = Parameters(*TENSORS, "length", "batch", "hidden", *STRIDES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +66,32 @@ class RecurrentDirection:
 
 def recurrence_step(direction: RecurrentDirection, nodes: tuple[str, ...] = ()) -> Step:
     """The step for all time steps of a direction."""
-    input_gates, y = direction.input_gates, direction.y
     if direction.backward:
-        input_gates, y = reverse_time(input_gates), reverse_time(y)
+        input_gates, y = reverse_time(direction.input_gates), reverse_time(direction.y)
+        direction = replace(direction, input_gates=input_gates, y=y)
+    input_gates, y = direction.input_gates, direction.y
     (length, batch, hidden), gates = y.shape, GATE_COUNTS[direction.cell]
-    states = (direction.h, direction.c, direction.last_h, direction.last_c)
-    reads = (input_gates, direction.weights, direction.hidden_bias, direction.h, direction.c)
-    writes = (y, direction.last_h, direction.last_c)
-    strides = (*input_gates.strides[:2], *y.strides[:2], *(state.strides[0] for state in states))
+    tensors: dict[str, TensorView] = {name: getattr(direction, name) for name in TENSORS}
+    args: tuple[KernelArgument, ...] = PARAMETERS.pack(
+        **tensors,
+        length=length,
+        batch=batch,
+        hidden=hidden,
+        input_gates_time_stride=input_gates.strides[0],
+        input_gates_stride=input_gates.strides[1],
+        y_time_stride=y.strides[0],
+        y_stride=y.strides[1],
+        h_stride=direction.h.strides[0],
+        c_stride=direction.c.strides[0],
+        last_h_stride=direction.last_h.strides[0],
+        last_c_stride=direction.last_c.strides[0],
+    )
     return Step(
-        Kernel(
-            f"recurrence_{direction.cell}",
-            lambda name, target: RecurrenceEmitter(target, direction.cell).build_module(name),
-        ),
-        (*reads, *writes, length, batch, hidden, *strides),
+        Kernel(f"recurrence_{direction.cell}", partial(recurrence_module, cell=direction.cell), PARAMETERS),
+        args,
         ceil_div(batch, UNIT_SEQUENCES),
-        reads,
-        writes,
+        (input_gates, direction.weights, direction.hidden_bias, direction.h, direction.c),
+        (y, direction.last_h, direction.last_c),
         flops=input_gates.num_elements * hidden * 2,
         bytes_accessed=input_gates.nbytes + y.nbytes + direction.weights.nbytes * length,
         scratch=hidden * (4 * UNIT_SEQUENCES * (gates + 2)),
@@ -84,6 +106,21 @@ def reverse_time(tensor: TensorView) -> TensorView:
     return replace(tensor, strides=(-stride, *tensor.strides[1:]), offset=offset)
 
 
+def recurrence_module(name: str, target: Target, cell: CellKind) -> str:
+    """The kernel of a cell; the sequences of a unit are computed together, or one by one if the unit is not full."""
+    b = KernelBuilder(target, PARAMETERS)
+    recurrence = load_arguments(b, cell)
+    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
+        first = unit * UNIT_SEQUENCES
+        end, batch = first + UNIT_SEQUENCES, recurrence.batch
+        with b.if_then(end <= batch):
+            compute_sequences(recurrence, first, UNIT_SEQUENCES)
+        remainder = b.select(end <= batch, batch, first)
+        with b.loop(remainder, batch, name="sequence") as sequence:
+            compute_sequences(recurrence, sequence, 1)
+    return b.build_module(name)
+
+
 @dataclass(frozen=True, slots=True)
 class StateBuffers:
     """Addresses in scratch for one sequence.
@@ -95,210 +132,163 @@ class StateBuffers:
     gates: str
 
 
-class RecurrenceEmitter(RowEmitter):
-    """Emits the kernel of a cell.
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    """The arguments of the kernel.
 
-    Arguments: pointers to input_gates, weights, hidden_bias, h, c, y, last_h and last_c; length, batch, hidden; strides
-    of input_gates and of y along time and batch; strides of h, c, last_h and last_c along batch.
+    tensors, strides: by name.  gate_columns: gates * hidden.  unit_buffers: the buffers of each sequence of a unit.
     """
 
-    def __init__(self, target: Target, cell: CellKind) -> None:
-        super().__init__(target)
-        self.cell, self.max_accumulators = cell, max(target.registers // 2, 1)
-        self.num_states = 2 if cell == "lstm" else 1
-        self.input_gates, self.weights, self.hidden_bias, *pointers = (
-            self.pointer_argument(i) for i in range(8)
-        )
-        self.length, self.batch, self.hidden = (self.size_argument(i) for i in range(8, 11))
-        self.strides = [self.size_argument(i) for i in range(11, 19)]
-        self.initial_states, self.y, self.last_states = pointers[:2], pointers[2], pointers[3:]
-        self.gate_columns = self.hidden * GATE_COUNTS[cell]
-        self.unit_buffers = [self.state_buffers(self.constant(i, I64)) for i in range(UNIT_SEQUENCES)]
-        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
+    b: KernelBuilder
+    cell: CellKind
+    vector_type: LLVMType
+    tensors: dict[str, str]
+    strides: dict[str, LLVMValue]
+    length: LLVMValue
+    batch: LLVMValue
+    hidden: LLVMValue
+    gate_columns: LLVMValue
+    unit_buffers: list[StateBuffers]
 
-    def state_buffers(self, index: LLVMValue) -> StateBuffers:
-        """The buffers of one of the sequences of a unit."""
-        first = index * (GATE_COUNTS[self.cell] + 2)
-        h, c, gates = (self.element_pointer(self.scratch, (first + i) * self.hidden) for i in range(3))
-        return StateBuffers((h, c), gates)
+    @property
+    def zero(self) -> LLVMValue:
+        return self.b.constant(0, I64)
 
-    def emit_unit(self, unit: LLVMValue) -> None:
-        """All sequences of a unit together, or one by one if the unit is not full."""
-        first = unit * UNIT_SEQUENCES
-        end = first + UNIT_SEQUENCES
-        self.if_then_call(end <= self.batch, lambda: self.emit_sequences(first, UNIT_SEQUENCES))
-        remainder = self.select(end <= self.batch, self.batch, first)
-        self.loop_call(
-            remainder, self.batch, 1, lambda sequence: self.emit_sequences(sequence, 1), "sequence"
-        )
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names of the states that the cell keeps from one time step to the next."""
+        return ("h", "c") if self.cell == "lstm" else ("h",)
 
-    def emit_sequences(self, first: LLVMValue, count: int) -> None:
-        """All time steps of `count` sequences."""
-        end = self.constant(count, I64)
-        self.loop_call(
-            self.zero, end, 1, lambda i: self.load_states(first + i, self.state_buffers(i)), "begin"
-        )
+    def state_row(self, tensor: str, sequence: LLVMValue) -> str:
+        """The address of the row of a sequence in a tensor [batch, hidden]."""
+        return self.b.gep(self.tensors[tensor], sequence * self.strides[f"{tensor}_stride"])
 
-        def emit_time_step(time: LLVMValue) -> None:
-            if self.cell == "reset_gru":
-                self.multiply_state(self.zero, self.hidden * 2, 0, count)
-                self.loop_call(
-                    self.zero,
-                    end,
-                    1,
-                    lambda i: self.reset_state(time, first + i, self.state_buffers(i)),
-                    "weigh",
-                )
-                self.multiply_state(self.hidden * 2, self.hidden, 1, count)
-            else:
-                self.multiply_state(self.zero, self.gate_columns, 0, count)
-            self.loop_call(
-                self.zero,
-                end,
-                1,
-                lambda i: self.update_state(time, first + i, self.state_buffers(i)),
-                "move",
-            )
+    def time_row(self, tensor: str, time: LLVMValue, sequence: LLVMValue) -> str:
+        """The address of the row of a sequence in a tensor [length, batch, columns]."""
+        time_offset = time * self.strides[f"{tensor}_time_stride"]
+        return self.b.gep(self.tensors[tensor], time_offset + sequence * self.strides[f"{tensor}_stride"])
 
-        self.loop_call(self.zero, self.length, 1, emit_time_step, "time")
-        self.loop_call(
-            self.zero, end, 1, lambda i: self.store_states(first + i, self.state_buffers(i)), "end"
-        )
+    def load(self, base: str, index: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
+        return load_vector(self.b, self.vector_type, base, index, mask)
 
-    def load_states(self, sequence: LLVMValue, buffers: StateBuffers) -> None:
-        for i in range(self.num_states):
-            self.copy_row(
-                self.element_pointer(self.initial_states[i], sequence * self.strides[4 + i]), buffers.state[i]
-            )
+    def buffers(self, index: LLVMValue) -> StateBuffers:
+        """The buffers of sequence number `index` of a unit."""
+        return state_buffers(self.b, self.cell, self.hidden, index)
 
-    def store_states(self, sequence: LLVMValue, buffers: StateBuffers) -> None:
-        for i in range(self.num_states):
-            self.copy_row(
-                buffers.state[i], self.element_pointer(self.last_states[i], sequence * self.strides[6 + i])
-            )
 
-    def copy_row(self, source: str, target: str) -> None:
-        def copy_vector(index: LLVMValue, _: int, mask: LLVMValue | None) -> None:
-            self.store_vector(self.load_vector(source, index, mask), target, index, mask)
+def load_arguments(b: KernelBuilder, cell: CellKind) -> Recurrence:
+    tensors = {name: b.pointer(name) for name in TENSORS}
+    length, batch, hidden = (b.integer(p) for p in ("length", "batch", "hidden"))
+    strides = {name: b.integer(name) for name in STRIDES}
+    gate_columns = hidden * GATE_COUNTS[cell]
+    buffers = [state_buffers(b, cell, hidden, b.constant(i, I64)) for i in range(UNIT_SEQUENCES)]
+    vector_type = LLVMType("float", b.target.lanes)
+    return Recurrence(b, cell, vector_type, tensors, strides, length, batch, hidden, gate_columns, buffers)
 
-        self.loop_vectors(self.hidden, copy_vector, 1)
 
-    # --- the recurrent product -----------------------------------------------------------------
+def state_buffers(b: KernelBuilder, cell: CellKind, hidden: LLVMValue, index: LLVMValue) -> StateBuffers:
+    first = index * (GATE_COUNTS[cell] + 2)
+    h, c, gates = (b.gep(b.scratch, (first + i) * hidden) for i in range(3))
+    return StateBuffers((h, c), gates)
 
-    def multiply_state(self, first: LLVMValue, columns: LLVMValue, state: int, count: int) -> None:
-        """gates[:, first : first + columns] = state * weights, for `count` sequences; state: index in their buffers."""
 
-        def multiply_block(index: LLVMValue, vectors: int, mask: LLVMValue | None) -> None:
-            self.multiply_columns(first + index, vectors, mask, self.unit_buffers[:count], state)
+def compute_sequences(recurrence: Recurrence, first: LLVMValue, count: int) -> None:
+    """All time steps of `count` sequences."""
+    b, zero, end = recurrence.b, recurrence.zero, recurrence.b.constant(count, I64)
+    with b.loop(zero, end) as i:
+        sequence, buffers = first + i, recurrence.buffers(i)
+        for number, state in enumerate(recurrence.states):
+            copy_row(recurrence, recurrence.state_row(state, sequence), buffers.state[number])
+    with b.loop(zero, recurrence.length, name="time") as time:
+        compute_time_step(recurrence, time, first, count)
+    with b.loop(zero, end) as i:
+        sequence, buffers = first + i, recurrence.buffers(i)
+        for number, state in enumerate(recurrence.states):
+            copy_row(recurrence, buffers.state[number], recurrence.state_row(f"last_{state}", sequence))
 
-        self.loop_vectors(columns, multiply_block, max(self.max_accumulators // count, 1))
 
-    def multiply_columns(
-        self,
-        column: LLVMValue,
-        vectors: int,
-        mask: LLVMValue | None,
-        buffers: list[StateBuffers],
-        state: int,
-    ) -> None:
-        """A register tile of the product: all sequences by `vectors` vectors of columns."""
-        tile = [self.new_accumulators(0, vectors) for _ in buffers]
+def compute_time_step(recurrence: Recurrence, time: LLVMValue, first: LLVMValue, count: int) -> None:
+    """The recurrent product and the next state of each sequence.  A "reset_gru" resets the state between two products."""
+    b, zero, hidden, end = recurrence.b, recurrence.zero, recurrence.hidden, recurrence.b.constant(count, I64)
+    if recurrence.cell == "reset_gru":
+        multiply_state(recurrence, zero, hidden * 2, 0, count)
+        with b.loop(zero, end) as i:
+            reset_state(recurrence, time, first + i, recurrence.buffers(i))
+        multiply_state(recurrence, hidden * 2, hidden, 1, count)
+    else:
+        multiply_state(recurrence, zero, recurrence.gate_columns, 0, count)
+    with b.loop(zero, end) as i:
+        update_state(recurrence, time, first + i, recurrence.buffers(i))
 
-        def accumulate(k: LLVMValue) -> None:
-            row = self.element_pointer(self.weights, k * self.gate_columns)
-            weights = [self.load_vector(row, column + v * self.lanes, mask) for v in range(vectors)]
-            for sequence, sums in zip(buffers, tile, strict=True):
-                h = self.broadcast(
-                    self.load(StackSlot(self.element_pointer(sequence.state[state], k), self.scalar_type))
-                )
-                for vector, slot in zip(weights, sums, strict=True):
-                    self.store(slot, self.fma(h, vector, self.load(slot)))
 
-        self.loop_call(self.zero, self.hidden, 1, accumulate, "k")
+def copy_row(recurrence: Recurrence, source: str, target: str) -> None:
+    b = recurrence.b
+    for index, mask in loop_single_vectors(b, recurrence.hidden, recurrence.vector_type.lanes):
+        store_vector(b, recurrence.load(source, index, mask), target, index, mask)
+
+
+# --- the recurrent product -------------------------------------------------------------------
+
+
+def multiply_state(
+    recurrence: Recurrence, first: LLVMValue, columns: LLVMValue, state: int, count: int
+) -> None:
+    """gates[:, first : first + columns] = state * weights, for `count` sequences; state: index in their buffers."""
+    b, lanes = recurrence.b, recurrence.vector_type.lanes
+    unroll = max(b.target.registers // 2 // count, 1)
+    for i, vectors, mask in loop_vector_blocks(b, columns, lanes, unroll):
+        multiply_columns(recurrence, first + i, vectors, mask, recurrence.unit_buffers[:count], state)
+
+
+def multiply_columns(
+    recurrence: Recurrence,
+    column: LLVMValue,
+    vectors: int,
+    mask: LLVMValue | None,
+    buffers: list[StateBuffers],
+    state: int,
+) -> None:
+    """A register tile of the product: all sequences by `vectors` vectors of columns."""
+    b, lanes = recurrence.b, recurrence.vector_type.lanes
+    tile = [new_accumulators(b, recurrence.vector_type, 0, vectors) for _ in buffers]
+    with b.loop(recurrence.zero, recurrence.hidden, name="k") as k:
+        row = b.gep(recurrence.tensors["weights"], k * recurrence.gate_columns)
+        weights = [recurrence.load(row, column + v * lanes, mask) for v in range(vectors)]
         for sequence, sums in zip(buffers, tile, strict=True):
-            for v, slot in enumerate(sums):
-                self.store_vector(self.load(slot), sequence.gates, column + v * self.lanes, mask)
+            h = b.splat(load_element(b, "float", sequence.state[state], k), lanes)
+            for weight, slot in zip(weights, sums, strict=True):
+                b.store(slot, b.fma(h, weight, b.load(slot)))
+    for sequence, sums in zip(buffers, tile, strict=True):
+        for v, slot in enumerate(sums):
+            store_vector(b, b.load(slot), sequence.gates, column + v * lanes, mask)
 
-    # --- cells ---------------------------------------------------------------------------------
 
-    def reset_state(self, time: LLVMValue, sequence: LLVMValue, buffers: StateBuffers) -> None:
-        """The reset state of a "reset_gru": r * h."""
-        inputs = self.element_pointer(self.input_gates, time * self.strides[0] + sequence * self.strides[1])
+# --- the cell --------------------------------------------------------------------------------
 
-        def reset_vector(index: LLVMValue, _: int, mask: LLVMValue | None) -> None:
-            column = self.hidden + index
-            r = self.load_vector(inputs, column, mask) + self.load_vector(buffers.gates, column, mask)
-            reset = self.emit_operation("sigmoid", r) * self.load_vector(buffers.state[0], index, mask)
-            self.store_vector(reset, buffers.state[1], index, mask)
 
-        self.loop_vectors(self.hidden, reset_vector, 1)
+def reset_state(recurrence: Recurrence, time: LLVMValue, sequence: LLVMValue, buffers: StateBuffers) -> None:
+    """The reset state of a "reset_gru": r * h."""
+    b, hidden = recurrence.b, recurrence.hidden
+    inputs = recurrence.time_row("input_gates", time, sequence)
+    for index, mask in loop_single_vectors(b, hidden, recurrence.vector_type.lanes):
+        column = hidden + index
+        r = recurrence.load(inputs, column, mask) + recurrence.load(buffers.gates, column, mask)
+        reset = b.emit_operation("sigmoid", r) * recurrence.load(buffers.state[0], index, mask)
+        store_vector(b, reset, buffers.state[1], index, mask)
 
-    def update_state(self, time: LLVMValue, sequence: LLVMValue, buffers: StateBuffers) -> None:
-        """The next state of a sequence, which is its output."""
-        inputs = self.element_pointer(self.input_gates, time * self.strides[0] + sequence * self.strides[1])
-        output = self.element_pointer(self.y, time * self.strides[2] + sequence * self.strides[3])
-        cells = {"lstm": self.lstm, "gru": self.gru, "reset_gru": self.reset_gru, "rnn": self.rnn}
-        cell = cells[self.cell]
 
-        def update_vector(index: LLVMValue, _: int, mask: LLVMValue | None) -> None:
-            gates = []
-            for gate in range(GATE_COUNTS[self.cell]):
-                column = self.hidden * gate + index
-                gates.append(
-                    (self.load_vector(inputs, column, mask), self.load_vector(buffers.gates, column, mask))
-                )
-            h = cell(gates, index, mask, buffers)
-            for target in (buffers.state[0], output):
-                self.store_vector(h, target, index, mask)
-
-        self.loop_vectors(self.hidden, update_vector, 1)
-
-    # Each cell returns a vector of the next h.  gates: the input part and the recurrent part of each gate.
-
-    def lstm(
-        self,
-        gates: list[tuple[LLVMValue, LLVMValue]],
-        index: LLVMValue,
-        mask: LLVMValue | None,
-        buffers: StateBuffers,
-    ) -> LLVMValue:
-        i, o, f, c = (a + b for a, b in gates)
-        old_c = self.load_vector(buffers.state[1], index, mask)
-        remembered = self.emit_operation("sigmoid", f) * old_c
-        new_c = self.fma(self.emit_operation("sigmoid", i), self.emit_operation("tanh", c), remembered)
-        self.store_vector(new_c, buffers.state[1], index, mask)
-        return self.emit_operation("sigmoid", o) * self.emit_operation("tanh", new_c)
-
-    def gru(
-        self,
-        gates: list[tuple[LLVMValue, LLVMValue]],
-        index: LLVMValue,
-        mask: LLVMValue | None,
-        buffers: StateBuffers,
-    ) -> LLVMValue:
-        z, r = (self.emit_operation("sigmoid", a + b) for a, b in gates[:2])
-        x_part, h_part = gates[2]
-        biased = h_part + self.load_vector(self.hidden_bias, index, mask)
-        h = self.emit_operation("tanh", self.fma(r, biased, x_part))
-        return (1 - z) * h + z * self.load_vector(buffers.state[0], index, mask)
-
-    def reset_gru(
-        self,
-        gates: list[tuple[LLVMValue, LLVMValue]],
-        index: LLVMValue,
-        mask: LLVMValue | None,
-        buffers: StateBuffers,
-    ) -> LLVMValue:
-        z, _, h = (a + b for a, b in gates)
-        z = self.emit_operation("sigmoid", z)
-        return (1 - z) * self.emit_operation("tanh", h) + z * self.load_vector(buffers.state[0], index, mask)
-
-    def rnn(
-        self,
-        gates: list[tuple[LLVMValue, LLVMValue]],
-        index: LLVMValue,
-        mask: LLVMValue | None,
-        buffers: StateBuffers,
-    ) -> LLVMValue:
-        ((x_part, h_part),) = gates
-        return self.emit_operation("tanh", x_part + h_part)
+def update_state(recurrence: Recurrence, time: LLVMValue, sequence: LLVMValue, buffers: StateBuffers) -> None:
+    """The next state of a sequence, which is its output."""
+    b, hidden, vector_type = recurrence.b, recurrence.hidden, recurrence.vector_type
+    inputs = recurrence.time_row("input_gates", time, sequence)
+    output = recurrence.time_row("y", time, sequence)
+    for index, mask in loop_single_vectors(b, hidden, vector_type.lanes):
+        columns = (hidden * gate + index for gate in range(GATE_COUNTS[recurrence.cell]))
+        gates = [
+            (recurrence.load(inputs, column, mask), recurrence.load(buffers.gates, column, mask))
+            for column in columns
+        ]
+        units = CellVector(b, vector_type, *buffers.state, index, mask)
+        h = CELLS[recurrence.cell](units, gates, recurrence.tensors["hidden_bias"])
+        for target in (buffers.state[0], output):
+            store_vector(b, h, target, index, mask)

@@ -7,16 +7,24 @@ Otherwise it is by columns: lanes hold adjacent columns, and the result needs no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
 from sardonyx._src.compile.kernels.reductions.arg_reduce_codegen import (
+    ARG_COLUMNS_PARAMETERS,
+    ARG_ROWS_PARAMETERS,
     ArgVariant,
-    ColumnArgReduceEmitter,
-    RowArgReduceEmitter,
+    arg_reduce_columns_module,
+    arg_reduce_rows_module,
 )
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
-from sardonyx._src.compile.kernels.reductions.row_emitter import BLOCK_COLUMNS, num_units, rows_per_unit
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.reductions.rows import (
+    BLOCK_COLUMNS,
+    find_columns,
+    num_units,
+    row_arguments,
+)
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
@@ -44,30 +52,59 @@ def arg_reduce_step(
     assert y.dtype is DataType.INT64, f"y must be int64; got {y.dtype}"
     variant = ArgVariant(element, reduction.is_max, reduction.select_last)
     y_strides = (*y.strides[:axis], 0, *y.strides[axis + (y.rank == x.rank) :])
-    n, step = x.shape[axis], x.strides[axis]
     results = simplify(IterationSpace(x.shape, (x.strides, y_strides)).drop_dim(axis), by=1)
-    columns = next((d for d in range(results.rank) if [s[d] for s in results.strides] == [1, 1]), None)
-    if columns is None or step == 1:
-        rows, is_contiguous = row_space(results, by=1), step == 1
-        rank = rows.rank
-        kernel = Kernel(
-            f"arg_rows_{variant.key}_{rank}_{is_contiguous}",
-            lambda name, target: RowArgReduceEmitter(
-                target, variant, rank, is_contiguous=is_contiguous
-            ).build_module(name),
-        )
-        args = (x, y, rows.size, rows_per_unit(n), n, step, *rows.to_arguments())
-        units = num_units(rows.size, n)
-    else:
-        rows = row_space(results.drop_dim(columns), by=1)
-        rank = rows.rank
-        kernel = Kernel(
-            f"arg_columns_{variant.key}_{rank}",
-            lambda name, target: ColumnArgReduceEmitter(target, variant, rank).build_module(name),
-        )
-        args = (x, y, rows.size, 1, results.shape[columns], n, step, *rows.to_arguments())
-        units = rows.size * ceil_div(results.shape[columns], BLOCK_COLUMNS)
-    traffic = x.nbytes + y.nbytes
-    return Step(
-        kernel, args, units, (x,), (y,), flops=x.num_elements * 4, bytes_accessed=traffic, nodes=nodes
+    columns = find_columns(results)
+    if columns is None or x.strides[axis] == 1:
+        return arg_reduce_rows_step(variant, x, y, axis, results, nodes)
+    return arg_reduce_columns_step(variant, x, y, axis, results, columns, nodes)
+
+
+def arg_reduce_rows_step(
+    variant: ArgVariant,
+    x: TensorView,
+    y: TensorView,
+    axis: int,
+    results: IterationSpace,
+    nodes: tuple[str, ...],
+) -> Step:
+    """The reduction by rows; results: the dims other than the axis, with operands x and y."""
+    n, step, rows = x.shape[axis], x.strides[axis], row_space(results, by=1)
+    kernel = Kernel(
+        f"arg_rows_{variant.key}_{rows.rank}_{step == 1}",
+        partial(arg_reduce_rows_module, variant=variant, rank=rows.rank, is_contiguous=step == 1),
+        ARG_ROWS_PARAMETERS,
     )
+    args: tuple[KernelArgument, ...] = ARG_ROWS_PARAMETERS.pack(x=x, y=y, step=step, **row_arguments(rows, n))
+    units, flops, traffic = num_units(rows.size, n), x.num_elements * 4, x.nbytes + y.nbytes
+    return Step(kernel, args, units, (x,), (y,), flops=flops, bytes_accessed=traffic, nodes=nodes)
+
+
+def arg_reduce_columns_step(
+    variant: ArgVariant,
+    x: TensorView,
+    y: TensorView,
+    axis: int,
+    results: IterationSpace,
+    columns: int,
+    nodes: tuple[str, ...],
+) -> Step:
+    """The reduction by columns; columns: the dim of `results` that is contiguous in x and y."""
+    rows = row_space(results.drop_dim(columns), by=1)
+    kernel = Kernel(
+        f"arg_columns_{variant.key}_{rows.rank}",
+        partial(arg_reduce_columns_module, variant=variant, rank=rows.rank),
+        ARG_COLUMNS_PARAMETERS,
+    )
+    args: tuple[KernelArgument, ...] = ARG_COLUMNS_PARAMETERS.pack(
+        x=x,
+        y=y,
+        rows=rows.size,
+        unit_rows=1,
+        columns=results.shape[columns],
+        n=x.shape[axis],
+        step=x.strides[axis],
+        dims=rows.to_arguments(),
+    )
+    units = rows.size * ceil_div(results.shape[columns], BLOCK_COLUMNS)
+    flops, traffic = x.num_elements * 4, x.nbytes + y.nbytes
+    return Step(kernel, args, units, (x,), (y,), flops=flops, bytes_accessed=traffic, nodes=nodes)

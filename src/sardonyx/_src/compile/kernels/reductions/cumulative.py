@@ -7,16 +7,31 @@ one accumulator per lane.  Without a contiguous dim beside the axis, rows are sc
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import Element, LLVMValue
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.builder import Element, LLVMType
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
-from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, REDUCERS
-from sardonyx._src.compile.kernels.reductions.row_emitter import BLOCK_COLUMNS, RowEmitter, rows_per_unit
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, loop_units
+from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, REDUCERS, new_accumulators
+from sardonyx._src.compile.kernels.reductions.rows import (
+    BLOCK_COLUMNS,
+    find_columns,
+    full_vector_type,
+    load_vector,
+    loop_single_vectors,
+    rows_per_unit,
+    store_vector,
+)
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
+
+# n: entries along the axis.  dims: of the rows of columns (strides of x, of y).
+PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "columns", "n", "x_step", "y_step", "dims*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +58,7 @@ def cumulative_step(
         tensors = [replace(t, offset=t.offset + (n - 1) * t.strides[axis]) for t in tensors]
         steps = [-step for step in steps]
     outer = simplify(IterationSpace(x.shape, (x.strides, y.strides)).drop_dim(axis), by=1)
-    inner = next((d for d in range(outer.rank) if all(s[d] == 1 for s in outer.strides)), None)
+    inner = find_columns(outer)
     columns = 1 if inner is None else outer.shape[inner]
     rows = row_space(outer if inner is None else outer.drop_dim(inner), by=1)
     is_vectorized, rank = inner is not None, rows.rank
@@ -51,50 +66,46 @@ def cumulative_step(
     op = f"{'product' if variant.product else 'sum'}{'_before' * variant.exclusive}"
     kernel = Kernel(
         f"running_{element}_{op}_{rank}_{is_vectorized}",
-        lambda name, target: CumulativeEmitter(
-            target, element, variant, rank, is_vectorized=is_vectorized
-        ).build_module(name),
+        partial(cumulative_module, element=element, variant=variant, rank=rank, is_vectorized=is_vectorized),
+        PARAMETERS,
     )
-    args = (*tensors, rows.size, unit_rows, columns, n, *steps, *rows.to_arguments())
+    args: tuple[KernelArgument, ...] = PARAMETERS.pack(
+        x=tensors[0],
+        y=tensors[1],
+        rows=rows.size,
+        unit_rows=unit_rows,
+        columns=columns,
+        n=n,
+        x_step=steps[0],
+        y_step=steps[1],
+        dims=rows.to_arguments(),
+    )
     units = ceil_div(rows.size, unit_rows) * ceil_div(columns, BLOCK_COLUMNS)
     traffic = x.nbytes + y.nbytes
     return Step(kernel, args, units, (x,), (y,), flops=x.num_elements, bytes_accessed=traffic, nodes=nodes)
 
 
-class CumulativeEmitter(RowEmitter):
-    """Emits prefix sums or products.
-
-    args: x, y, rows, rows per unit, columns, n, strides of x and of y along the axis, dims of the rows (strides of x,
-    of y).
-    """
-
-    def __init__(
-        self, target: Target, element: Element, variant: CumulativeVariant, rank: int, *, is_vectorized: bool
-    ) -> None:
-        super().__init__(target if is_vectorized else replace(target, lanes=1), element)
-        self.variant, self.reducer = variant, REDUCERS["prod" if variant.product else "sum"]
-        self.bases = [self.pointer_argument(0), self.pointer_argument(1)]
-        rows, unit_rows, columns, self.n, *self.steps = (self.size_argument(i) for i in range(2, 8))
-        dims = self.load_dims(8, rank, 2)
-
-        def scan_unit(first: LLVMValue, end: LLVMValue, column: LLVMValue, count: LLVMValue) -> None:
-            def scan_row(_: LLVMValue, offsets: list[LLVMValue]) -> None:
-                x, y = (self.element_pointer(b, o + column) for b, o in zip(self.bases, offsets, strict=True))
-                self.loop_vectors(count, lambda i, _, mask: self.scan_columns(x, y, i, mask), 1)
-
-            self.loop_rows(dims, first, end, scan_row)
-
-        self.loop_units(rows, unit_rows, columns, BLOCK_COLUMNS, scan_unit)
-
-    def scan_columns(self, x: str, y: str, i: LLVMValue, mask: LLVMValue | None) -> None:
-        """Scans a vector of columns along the axis."""
-        accumulator: StackSlot = self.new_accumulators(self.reducer.identity, 1)[0]
-
-        def scan_entry(k: LLVMValue) -> None:
-            before = self.load(accumulator)
-            after = self.reducer.combine(self, before, self.load_vector(x, i + k * self.steps[0], mask))
-            result = before if self.variant.exclusive else after
-            self.store_vector(result, y, i + k * self.steps[1], mask)
-            self.store(accumulator, after)
-
-        self.loop_call(self.zero, self.n, 1, scan_entry, "k")
+def cumulative_module(
+    name: str, target: Target, element: Element, variant: CumulativeVariant, rank: int, *, is_vectorized: bool
+) -> str:
+    """The kernel of prefix sums or products."""
+    b, reducer = KernelBuilder(target, PARAMETERS), REDUCERS["prod" if variant.product else "sum"]
+    vector_type = full_vector_type(target, element) if is_vectorized else LLVMType(element)
+    x, y = b.pointer("x"), b.pointer("y")
+    rows, unit_rows, columns = (b.integer(p) for p in ("rows", "unit_rows", "columns"))
+    n, x_step, y_step = (b.integer(p) for p in ("n", "x_step", "y_step"))
+    dims = load_dims(b, "dims", rank, 2)
+    with (
+        loop_units(b, rows, unit_rows, columns, BLOCK_COLUMNS) as (first, end, column, count),
+        loop_rows(b, dims, first, end) as (_, offsets),
+    ):
+        x_row, y_row = (b.gep(base, o + column, element) for base, o in zip((x, y), offsets, strict=True))
+        for i, mask in loop_single_vectors(b, count, vector_type.lanes):
+            (accumulator,) = new_accumulators(b, vector_type, reducer.identity, 1)
+            with b.loop(b.constant(0, I64), n, name="k") as k:
+                before = b.load(accumulator)
+                value = load_vector(b, vector_type, x_row, i + k * x_step, mask)
+                after = reducer.combine(b, before, value)
+                store_vector(b, before if variant.exclusive else after, y_row, i + k * y_step, mask)
+                b.store(accumulator, after)
+    return b.build_module(name)

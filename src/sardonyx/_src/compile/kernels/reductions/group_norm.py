@@ -7,17 +7,41 @@ scale and bias each -> vectors of pixels.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from functools import partial
+
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
+from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.reductions.layer_norm import is_dense_space
-from sardonyx._src.compile.kernels.reductions.row_emitter import float32_bits, num_units, rows_per_unit
-from sardonyx._src.compile.kernels.reductions.statistics import StatisticsEmitter
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.reductions.rows import (
+    ROW_UNROLL,
+    float32_bits,
+    load_element,
+    load_vector,
+    loop_vector_blocks,
+    num_units,
+    row_arguments,
+    store_vector,
+)
+from sardonyx._src.compile.kernels.reductions.statistics import (
+    apply_epilogue,
+    inverse_deviation,
+    mean_of_row,
+    mean_square,
+)
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, dim_product, exact_div
+
+# n: elements of a group.  dims: of the rows, [N, groups], with strides of x and of y.
+PARAMETERS = Parameters(
+    "x", "y", "scale", "bias", "epsilon", "rows", "unit_rows", "n", "channels", "pixels", "dims*"
+)
 
 
 def group_norm_step(
@@ -46,14 +70,18 @@ def group_norm_step(
     pixels = dim_product(x.shape[2:])
     n = channels * pixels
     rows = IterationSpace((x.shape[0], groups), ((x.strides[0], n), (y.strides[0], n)))
-    kernel = Kernel(
-        f"group_norm_{epilogue.key}",
-        lambda name, target: GroupNormEmitter(target, epilogue).build_module(name),
+    args: tuple[KernelArgument, ...] = PARAMETERS.pack(
+        x=x,
+        y=y,
+        scale=scale,
+        bias=bias,
+        epsilon=float32_bits(epsilon),
+        channels=channels,
+        pixels=pixels,
+        **row_arguments(rows, n),
     )
-    sizes = (rows.size, rows_per_unit(n), n, channels, pixels)
-    args = (x, y, scale, bias, float32_bits(epsilon), *sizes, *rows.to_arguments())
     return Step(
-        kernel,
+        Kernel(f"group_norm_{epilogue.key}", partial(group_norm_module, epilogue=epilogue), PARAMETERS),
         args,
         num_units(rows.size, n),
         (x, scale, bias),
@@ -64,45 +92,29 @@ def group_norm_step(
     )
 
 
-class GroupNormEmitter(StatisticsEmitter):
-    """Emits a group normalization.
-
-    args: x, y, scale, bias, epsilon, rows, rows per unit, elements of a group, channels of a group, pixels, dims of the
-    rows ([N, groups]; strides of x, of y).
-    """
-
-    def __init__(self, target: Target, epilogue: Epilogue) -> None:
-        super().__init__(target)
-        self.epilogue = epilogue
-        self.x, self.y, self.scale, self.bias = (self.pointer_argument(i) for i in range(4))
-        self.epsilon = self.load_float_argument(4)
-        rows, unit_rows, self.n, self.channels, self.pixels = (self.size_argument(i) for i in range(5, 10))
-        dims = self.load_dims(10, 2, 2)
-        self.groups = dims.sizes[1]
-        self.loop_unit_rows(rows, unit_rows, dims, self.normalize_group)
-
-    def normalize_group(self, row: LLVMValue, offsets: list[LLVMValue]) -> None:
-        source, target = self.element_pointer(self.x, offsets[0]), self.element_pointer(self.y, offsets[1])
-        mean = self.mean_of(self.n, lambda index, mask: self.load_vector(source, index, mask))
-        center = self.broadcast(mean)
-        inverse = self.inverse_deviation(self.mean_square(self.n, source, center), self.epsilon)
-        _, group = self.udivmod(row, self.groups)
-
-        def normalize_channel(c: LLVMValue) -> None:
-            channel = group * self.channels + c
-            scale, bias = (
-                self.load(StackSlot(self.element_pointer(base, channel), self.scalar_type))
-                for base in (self.scale, self.bias)
-            )
-            factor, shift, start = self.broadcast(scale * inverse), self.broadcast(bias), c * self.pixels
-
-            def write_vectors(i: LLVMValue, vectors: int, mask: LLVMValue | None) -> None:
+def group_norm_module(name: str, target: Target, epilogue: Epilogue) -> str:
+    """The kernel of a group normalization."""
+    b, lanes = KernelBuilder(target, PARAMETERS), target.lanes
+    vector_type = LLVMType("float", lanes)
+    x, y, scale, bias = (b.pointer(p) for p in ("x", "y", "scale", "bias"))
+    epsilon = b.float32("epsilon")
+    rows, unit_rows, n, channels, pixels = (
+        b.integer(p) for p in ("rows", "unit_rows", "n", "channels", "pixels")
+    )
+    dims = load_dims(b, "dims", 2, 2)
+    with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (row, (x_offset, y_offset)):
+        x_row, y_row = b.gep(x, x_offset), b.gep(y, y_offset)
+        mean = b.splat(mean_of_row(b, vector_type, x_row, n), lanes)
+        inverse = inverse_deviation(b, mean_square(b, vector_type, x_row, n, mean), epsilon)
+        _, group = b.udivmod(row, dims.sizes[1])
+        with b.loop(b.constant(0, I64), channels, name="channel") as c:
+            channel = group * channels + c
+            weight, addend = (load_element(b, "float", base, channel) for base in (scale, bias))
+            factor, shift, start = b.splat(weight * inverse, lanes), b.splat(addend, lanes), c * pixels
+            for i, vectors, mask in loop_vector_blocks(b, pixels, lanes, ROW_UNROLL):
                 for v in range(vectors):
-                    index = start + i + v * self.lanes
-                    value = self.fma(self.load_vector(source, index, mask) - center, factor, shift)
-                    value = self.apply_epilogue(self.epilogue, value, row, index, mask)
-                    self.store_vector(value, target, index, mask)
-
-            self.loop_vectors(self.pixels, write_vectors)
-
-        self.loop_call(self.zero, self.channels, 1, normalize_channel, "channel")
+                    index = start + i + v * lanes
+                    value = b.fma(load_vector(b, vector_type, x_row, index, mask) - mean, factor, shift)
+                    value = apply_epilogue(b, epilogue, (), value, (row, index), mask)
+                    store_vector(b, value, y_row, index, mask)
+    return b.build_module(name)

@@ -1,15 +1,18 @@
 """LayerNormalization and RMSNormalization of dense rows, with an optional residual addition before and an epilogue.
 
-Loop nest: units of work (blocks of rows) -> rows, in three passes of vectors: the mean (with the residual addition, whose
-sum is stored for the passes that follow), the mean square of the deviations, and the normalized result.
-RMSNormalization skips the mean.
+Loop nest: rows of the units -> vectors, in three passes: the mean (with the residual addition, whose sum is stored for
+the passes that follow), the mean square of the deviations, and the normalized result.  RMSNormalization skips the mean.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.blocks import StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import (
     IterationSpace,
@@ -17,11 +20,34 @@ from sardonyx._src.compile.kernels.data_movement.iteration_space import (
     drop_unit_dims,
     row_space,
 )
-from sardonyx._src.compile.kernels.epilogue import Epilogue, operand_arguments
-from sardonyx._src.compile.kernels.reductions.row_emitter import float32_bits, num_units, rows_per_unit
-from sardonyx._src.compile.kernels.reductions.statistics import StatisticsEmitter
+from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
+from sardonyx._src.compile.kernels.epilogue import (
+    Epilogue,
+    EpilogueOperand,
+    epilogue_arguments,
+    epilogue_parameters,
+    load_operands,
+)
+from sardonyx._src.compile.kernels.reductions.reducers import SUM, accumulate, new_accumulators
+from sardonyx._src.compile.kernels.reductions.rows import (
+    float32_bits,
+    load_vector,
+    loop_vectors,
+    num_units,
+    row_arguments,
+    store_vector,
+)
+from sardonyx._src.compile.kernels.reductions.statistics import (
+    apply_epilogue,
+    inverse_deviation,
+    mean_of_accumulators,
+    mean_square,
+)
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
+
+ROW_TENSORS = ("x", "y", "addend", "total")  # those that have the shape of x
+OPTIONAL_TENSORS = ("addend", "total", "scale", "bias", "mean", "inverse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +63,15 @@ class NormVariant:
     def key(self) -> str:
         op = "standard" if self.epsilon_outside else "layer" if self.centered else "rms"
         return f"{op}_norm_{'_'.join(self.names)}_{self.epilogue.key}"
+
+    @property
+    def row_tensors(self) -> tuple[str, ...]:
+        return tuple(name for name in ROW_TENSORS if name in ("x", "y", *self.names))
+
+    @property
+    def parameters(self) -> Parameters:
+        tensors = Parameters("x", "y", *self.names) + epilogue_parameters(self.epilogue)
+        return tensors + Parameters("epsilon", "rows", "unit_rows", "n", "dims*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +97,18 @@ class NormParams:
     operands: tuple[TensorView, ...] = ()
     epsilon_outside: bool = False
 
+    @property
+    def tensors(self) -> dict[str, TensorView]:
+        """The optional tensors that are present, by name."""
+        return {name: t for name in OPTIONAL_TENSORS if (t := getattr(self, name)) is not None}
+
     def present(self, *names: str) -> tuple[TensorView, ...]:
-        """Those of the named tensors that are not None."""
-        return tuple(t for name in names if (t := getattr(self, name)) is not None)
+        """Those of the named tensors that are present."""
+        return tuple(t for name, t in self.tensors.items() if name in names)
 
     @property
     def variant(self) -> NormVariant:
-        names = "addend", "total", "scale", "bias", "mean", "inverse"
-        present = tuple(n for n in names if getattr(self, n) is not None)
-        return NormVariant(self.centered, present, self.epilogue, self.epsilon_outside)
+        return NormVariant(self.centered, tuple(self.tensors), self.epilogue, self.epsilon_outside)
 
 
 def layer_norm_step(
@@ -94,16 +132,20 @@ def layer_norm_step(
     if rows.rank > 1 and (statistics or params.operands):
         return None  # these are indexed by the row's number, which sorting the dims would change
     rows, variant = row_space(rows, by=1), params.variant
-    rank = rows.rank
-    operands = operand_arguments(params.epilogue, params.operands)
-    args: tuple[KernelArgument, ...] = (*row_tensors, *columns, *statistics, *operands)
-    args = (*args, float32_bits(params.epsilon), rows.size, rows_per_unit(n), n, *rows.to_arguments())
-    kernel = Kernel(
-        f"{variant.key}_{rank}",
-        lambda name, target: LayerNormEmitter(target, variant, rank).build_module(name),
+    args: tuple[KernelArgument, ...] = variant.parameters.pack(
+        x=x,
+        y=y,
+        **params.tensors,
+        **epilogue_arguments(params.epilogue, params.operands),
+        epsilon=float32_bits(params.epsilon),
+        **row_arguments(rows, n),
     )
     return Step(
-        kernel,
+        Kernel(
+            f"{variant.key}_{rows.rank}",
+            partial(layer_norm_module, variant=variant, rank=rows.rank),
+            variant.parameters,
+        ),
         args,
         num_units(rows.size, n),
         (x, *params.present("addend"), *columns, *params.operands),
@@ -120,101 +162,99 @@ def is_dense_space(space: IterationSpace) -> bool:
     return merged.rank == 0 or (merged.rank == 1 and all(s == (1,) for s in merged.strides))
 
 
-class LayerNormEmitter(StatisticsEmitter):
-    """Emits a normalization of rows.
+def layer_norm_module(name: str, target: Target, variant: NormVariant, rank: int) -> str:
+    """The kernel of a normalization of rows."""
+    b, vector_type = KernelBuilder(target, variant.parameters), LLVMType("float", target.lanes)
+    bases = {tensor: b.pointer(tensor) for tensor in ("x", "y", *variant.names)}
+    operands = load_operands(b, variant.epilogue)
+    epsilon = b.float32("epsilon")
+    rows, unit_rows, n = (b.integer(p) for p in ("rows", "unit_rows", "n"))
+    dims = load_dims(b, "dims", rank, len(variant.row_tensors))
+    with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (number, offsets):
+        pairs = zip(variant.row_tensors, offsets, strict=True)
+        addresses = bases | {tensor: b.gep(bases[tensor], offset) for tensor, offset in pairs}
+        row = NormRow(b, variant, vector_type, n, number, addresses, operands)
+        mean = first_pass(row)
+        variance = mean_square(b, vector_type, row.source, n, b.splat(mean, target.lanes))
+        inverse = inverse_scale(row, variance, epsilon)
+        store_statistic(row, "mean", mean)
+        store_statistic(row, "inverse", inverse)
+        write_row(row, b.splat(mean, target.lanes), b.splat(inverse, target.lanes))
+    return b.build_module(name)
 
-    args: x, y, those of addend, total, scale, bias, mean and inverse that are present, operands of the epilogue, epsilon,
-    rows, rows per unit, n, dims of the rows (strides of x, of y, of addend and of total).
+
+@dataclass(frozen=True, slots=True)
+class NormRow:
+    """A row of n elements in a normalization kernel.
+
+    addresses: of the row in the tensors that have the shape of x; of the other tensors.
     """
 
-    def __init__(self, target: Target, variant: NormVariant, rank: int) -> None:
-        super().__init__(target)
-        self.variant = variant
-        self.bases = {name: self.pointer_argument(i) for i, name in enumerate(("x", "y", *variant.names))}
-        index = self.load_epilogue_operands(variant.epilogue, len(self.bases))
-        self.epsilon = self.load_float_argument(index)
-        rows, unit_rows, self.n = (self.size_argument(index + i) for i in range(1, 4))
-        self.row_names: list[str] = [name for name in ("x", "y", "addend", "total") if name in self.bases]
-        dims = self.load_dims(index + 4, rank, len(self.row_names))
-        self.loop_unit_rows(rows, unit_rows, dims, self.normalize_row)
+    b: KernelBuilder
+    variant: NormVariant
+    vector_type: LLVMType
+    n: LLVMValue
+    number: LLVMValue
+    addresses: dict[str, str]
+    operands: tuple[EpilogueOperand, ...]
 
-    def normalize_row(self, row: LLVMValue, offsets: list[LLVMValue]) -> None:
-        rows = {
-            name: self.element_pointer(self.bases[name], offset)
-            for name, offset in zip(self.row_names, offsets, strict=True)
-        }
-        source = rows["x"]  # what the passes after the first one read
-        if "addend" in rows:
-            source = rows.get("total", rows["y"])
-        elif "total" in rows:
-            source = rows["total"]
-        mean = self.constant(0, self.scalar_type)
-        if self.variant.centered:
-            mean = self.mean_of(self.n, lambda index, mask: self.load_sum(rows, source, index, mask))
-        elif source != rows["x"]:
-            self.loop_vectors(
-                self.n, lambda i, vectors, mask: self.store_sums(rows, source, i, vectors, mask)
-            )
-        inverse = self.inverse_scale(self.mean_square(self.n, source, self.broadcast(mean)))
-        self.store_statistic("mean", row, mean)
-        self.store_statistic("inverse", row, inverse)
-        statistics = self.broadcast(mean), self.broadcast(inverse)
-        self.loop_vectors(
-            self.n,
-            lambda i, vectors, mask: self.write_vectors(rows["y"], source, row, statistics, i, vectors, mask),
-        )
+    @property
+    def source(self) -> str:
+        """The row that the passes after the first one read: x, or the sum that the first one stores."""
+        default = "y" if "addend" in self.addresses else "x"
+        return self.addresses.get("total", self.addresses[default])
 
-    def inverse_scale(self, variance: LLVMValue) -> LLVMValue:
-        """The factor of a row: 1 / sqrt(variance + epsilon), or 1 / (sqrt(variance) + epsilon)."""
-        if self.variant.epsilon_outside:
-            return 1 / (self.call_intrinsic("sqrt", variance) + self.epsilon)
-        return self.inverse_deviation(variance, self.epsilon)
+    def load(self, tensor: str, index: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
+        return load_vector(self.b, self.vector_type, self.addresses[tensor], index, mask)
 
-    def load_sum(
-        self, rows: dict[str, str], source: str, index: LLVMValue, mask: LLVMValue | None
-    ) -> LLVMValue:
-        """Loads a vector of x + addend, and stores it to `source` for the following passes."""
-        value = self.load_vector(rows["x"], index, mask)
-        if "addend" in rows:
-            value = value + self.load_vector(rows["addend"], index, mask)
-        if source != rows["x"]:
-            self.store_vector(value, source, index, mask)
-        return value
 
-    def store_sums(
-        self, rows: dict[str, str], source: str, i: LLVMValue, vectors: int, mask: LLVMValue | None
-    ) -> None:
-        for v in range(vectors):
-            self.load_sum(rows, source, i + v * self.lanes, mask)
+def first_pass(row: NormRow) -> LLVMValue:
+    """Stores the sums that the other passes read, and returns the mean of the row, 0 if it is not subtracted."""
+    b, lanes = row.b, row.vector_type.lanes
+    if row.variant.centered:
+        accumulators = new_accumulators(b, row.vector_type, 0)
+        for v, index, mask in loop_vectors(b, row.n, lanes):
+            accumulate(b, accumulators[v], SUM, load_sum(row, index, mask), mask)
+        return mean_of_accumulators(b, accumulators, row.n)
+    if row.source != row.addresses["x"]:
+        for _, index, mask in loop_vectors(b, row.n, lanes):
+            load_sum(row, index, mask)
+    return b.constant(0, LLVMType("float"))
 
-    def store_statistic(self, name: str, row: LLVMValue, value: LLVMValue) -> None:
-        """Stores a scalar of a row, if the tensor for it is present."""
-        if name in self.bases:
-            address = self.element_pointer(self.bases[name], row)
-            self.lines.append(f" store {value}, ptr {address}, align 4")
 
-    def write_vectors(
-        self,
-        target: str,
-        source: str,
-        row: LLVMValue,
-        statistics: tuple[LLVMValue, LLVMValue],
-        i: LLVMValue,
-        vectors: int,
-        mask: LLVMValue | None,
-    ) -> None:
-        """Writes some vectors of the result; statistics: the mean and its factor, in every lane."""
-        mean, inverse = statistics
-        for v in range(vectors):
-            index = i + v * self.lanes
-            value = (self.load_vector(source, index, mask) - mean) * inverse
-            if "scale" in self.bases:
-                scale = self.load_vector(self.bases["scale"], index, mask)
-                if "bias" in self.bases:
-                    value = self.fma(value, scale, self.load_vector(self.bases["bias"], index, mask))
-                else:
-                    value = value * scale
-            elif "bias" in self.bases:
-                value = value + self.load_vector(self.bases["bias"], index, mask)
-            value = self.apply_epilogue(self.variant.epilogue, value, row, index, mask)
-            self.store_vector(value, target, index, mask)
+def load_sum(row: NormRow, index: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
+    """Loads a vector of x + addend, and stores it for the passes that follow."""
+    value = row.load("x", index, mask)
+    if "addend" in row.addresses:
+        value = value + row.load("addend", index, mask)
+    if row.source != row.addresses["x"]:
+        store_vector(row.b, value, row.source, index, mask)
+    return value
+
+
+def inverse_scale(row: NormRow, variance: LLVMValue, epsilon: LLVMValue) -> LLVMValue:
+    """The factor of a row: 1 / sqrt(variance + epsilon), or 1 / (sqrt(variance) + epsilon)."""
+    if row.variant.epsilon_outside:
+        return 1 / (row.b.call_intrinsic("sqrt", variance) + epsilon)
+    return inverse_deviation(row.b, variance, epsilon)
+
+
+def store_statistic(row: NormRow, tensor: str, value: LLVMValue) -> None:
+    """Stores a scalar of the row, if the tensor for it is present."""
+    if tensor in row.addresses:
+        row.b.store(StackSlot(row.b.gep(row.addresses[tensor], row.number), value.type), value)
+
+
+def write_row(row: NormRow, mean: LLVMValue, inverse: LLVMValue) -> None:
+    """Writes (x - mean) * inverse * scale + bias with the epilogue applied; mean, inverse: in every lane."""
+    b, names, epilogue = row.b, row.variant.names, row.variant.epilogue
+    for _, index, mask in loop_vectors(b, row.n, row.vector_type.lanes):
+        value = (load_vector(b, row.vector_type, row.source, index, mask) - mean) * inverse
+        scale = row.load("scale", index, mask) if "scale" in names else None
+        bias = row.load("bias", index, mask) if "bias" in names else None
+        if scale is not None:
+            value = value * scale if bias is None else b.fma(value, scale, bias)
+        elif bias is not None:
+            value = value + bias
+        value = apply_epilogue(b, epilogue, row.operands, value, (row.number, index), mask)
+        store_vector(b, value, row.addresses["y"], index, mask)

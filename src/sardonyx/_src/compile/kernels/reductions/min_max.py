@@ -6,10 +6,13 @@ of one unit reduces the pairs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.emit_expressions import emit_max, emit_min
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
@@ -18,6 +21,7 @@ from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 MIN_MAX_BLOCK = 1 << 14  # elements of a unit of work
 MIN_MAX_UNROLL = 4  # vectors of an iteration
+PARAMETERS = Parameters("x", "y", "count", "block")  # elements of x, and of a block
 
 
 def min_max_steps(x: TensorView, name: str = "extremes") -> tuple[TensorView, list[Step]]:
@@ -43,8 +47,8 @@ def min_max_step(x: TensorView, y: TensorView, blocks: Known, block: Known) -> S
     """y = the pairs of the blocks of x, with `block` elements each."""
     assert x.is_dense and x.dtype is DataType.FLOAT, f"x must be dense float32; got {x}"
     return Step(
-        Kernel("extremes_f32", min_max_module),
-        (x, y, x.num_elements, block),
+        Kernel("extremes_f32", min_max_module, PARAMETERS),
+        PARAMETERS.pack(x=x, y=y, count=x.num_elements, block=block),
         units=blocks,
         reads=(x,),
         writes=(y,),
@@ -54,50 +58,51 @@ def min_max_step(x: TensorView, y: TensorView, blocks: Known, block: Known) -> S
 
 
 def min_max_module(name: str, target: Target) -> str:
-    emitter = MinMaxEmitter(target)
-    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, emitter.reduce_block, "unit")
-    return emitter.build_module(name)
+    """Reduces the blocks: unrolled vectors, single vectors, then single elements; then all accumulators of a block."""
+    b, lanes = KernelBuilder(target, PARAMETERS), target.lanes
+    x, y, count, block = b.pointer("x"), b.pointer("y"), b.integer("count"), b.integer("block")
+    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
+        i = unit * block
+        end = i + block
+        end = b.select(end < count, end, count)
+        pairs = [new_pair(b, LLVMType("float", lanes)) for _ in range(MIN_MAX_UNROLL)]
+        for vectors in (MIN_MAX_UNROLL, 1):
+            with b.loop(i, end, lanes * vectors) as i:
+                update_pairs(b, pairs[:vectors], x, i)
+        remainder = new_pair(b, LLVMType("float"))
+        with b.loop(i, end) as i:
+            update_pairs(b, [remainder], x, i)
+        for side, intrinsic in enumerate(("fminimum", "fmaximum")):
+            total = reduce_slots(b, intrinsic, [pair[side] for pair in (remainder, *pairs)])
+            b.store(StackSlot(b.gep(y, unit * 2 + side), total.type), total)
+    return b.build_module(name)
 
 
-class MinMaxEmitter(KernelBuilder):
-    """Emits the reduction of blocks; args: x, y (pairs), elements of x, elements of a block."""
+def new_pair(b: KernelBuilder, llvm_type: LLVMType) -> tuple[StackSlot, StackSlot]:
+    """Accumulators of the minimum and of the maximum, 0 at first."""
+    pair = b.new_slot("low", llvm_type), b.new_slot("high", llvm_type)
+    for slot in pair:
+        b.store(slot, b.constant(0.0, llvm_type))
+    return pair
 
-    def __init__(self, target: Target) -> None:
-        super().__init__(target)
-        self.lanes = target.lanes
-        self.x, self.y = self.pointer_argument(0), self.pointer_argument(1)
-        self.count, self.block = self.size_argument(2), self.size_argument(3)
 
-    def reduce_block(self, unit: LLVMValue) -> None:
-        """Reduces a block: unrolled vectors, single vectors, then single elements; then all accumulators."""
-        first = unit * self.block
-        end = first + self.block
-        end = self.select(end < self.count, end, self.count)
-        vector_type, scalar_type = LLVMType("float", self.lanes), LLVMType("float")
-        vectors = [self.new_pair(vector_type) for _ in range(MIN_MAX_UNROLL)]
-        done = self.loop_call(first, end, self.lanes * MIN_MAX_UNROLL, lambda i: self.update(i, vectors), "i")
-        done = self.loop_call(done, end, self.lanes, lambda i: self.update(i, vectors[:1]), "j")
-        scalar = [self.new_pair(scalar_type)]
-        self.loop_call(done, end, 1, lambda i: self.update(i, scalar), "k")
-        for side, (combine, name) in enumerate(((emit_min, "fminimum"), (emit_max, "fmaximum"))):
-            total = self.load(scalar[0][side])
-            for slots in vectors:
-                value = self.load(slots[side])
-                if self.lanes > 1:
-                    value = self.call_intrinsic(f"vector.reduce.{name}", value, result_type=scalar_type)
-                total = combine(self, total, value)
-            self.store(StackSlot(self.gep(self.y, unit * 2 + side), scalar_type), total)
+def update_pairs(
+    b: KernelBuilder, pairs: Sequence[tuple[StackSlot, StackSlot]], x: str, i: LLVMValue
+) -> None:
+    """Loads a vector for each pair of accumulators from element i on, and updates them."""
+    for k, (low, high) in enumerate(pairs):
+        value = b.load(StackSlot(b.gep(x, i + k * low.type.lanes), low.type))
+        b.store(low, emit_min(b, b.load(low), value))
+        b.store(high, emit_max(b, b.load(high), value))
 
-    def new_pair(self, llvm_type: LLVMType) -> tuple[StackSlot, StackSlot]:
-        """Accumulators of the minimum and of the maximum, 0 at first."""
-        pair = self.new_slot("low", llvm_type), self.new_slot("high", llvm_type)
-        for slot in pair:
-            self.store(slot, self.constant(0.0, llvm_type))
-        return pair
 
-    def update(self, i: LLVMValue, pairs: list[tuple[StackSlot, StackSlot]]) -> None:
-        """Loads a vector for each pair of accumulators from element i on, and updates them."""
-        for k, (low, high) in enumerate(pairs):
-            x = self.load(StackSlot(self.gep(self.x, i + k * low.type.lanes), low.type))
-            self.store(low, emit_min(self, self.load(low), x))
-            self.store(high, emit_max(self, self.load(high), x))
+def reduce_slots(b: KernelBuilder, intrinsic: str, slots: Sequence[StackSlot]) -> LLVMValue:
+    """The minimum or maximum of a scalar accumulator and of all lanes of the others; intrinsic: of a vector's lanes."""
+    combine = emit_min if intrinsic == "fminimum" else emit_max
+    total = b.load(slots[0])
+    for slot in slots[1:]:
+        value = b.load(slot)
+        if value.type.lanes > 1:
+            value = b.call_intrinsic(f"vector.reduce.{intrinsic}", value, result_type=total.type)
+        total = combine(b, total, value)
+    return total

@@ -6,16 +6,25 @@ hold elements of one row and are combined at the end (reduction by rows).
 
 from __future__ import annotations
 
+from functools import partial
+
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.reductions.reduce_codegen import (
-    ColumnReduceEmitter,
+    REDUCE_COLUMNS_PARAMETERS,
+    REDUCE_ROWS_PARAMETERS,
     ReduceVariant,
-    RowReduceEmitter,
+    reduce_columns_module,
+    reduce_rows_module,
 )
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, ReduceOp, find_reducer
-from sardonyx._src.compile.kernels.reductions.row_emitter import BLOCK_COLUMNS, num_units, rows_per_unit
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.reductions.rows import (
+    BLOCK_COLUMNS,
+    find_columns,
+    num_units,
+    rows_per_unit,
+)
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import ceil_div
 
@@ -44,7 +53,7 @@ def reduce_step(
     results = simplify(IterationSpace(tuple(x.shape[d] for d in kept_axes), (x_strides, y_strides)), by=1)
     reduced = IterationSpace(tuple(x.shape[d] for d in axes), (tuple(x.strides[d] for d in axes),))
     reduced = row_space(reduced, by=0)
-    columns = next((d for d in range(results.rank) if [s[d] for s in results.strides] == [1, 1]), None)
+    columns = find_columns(results)
     if columns is None:
         return reduce_rows_step(variant, x, y, results, reduced, nodes)
     return reduce_columns_step(variant, x, y, results, reduced, columns, nodes)
@@ -67,15 +76,24 @@ def reduce_rows_step(
     ranks, is_contiguous = (rows.rank, inner_rows.rank), step == 1
     kernel = Kernel(
         f"reduce_rows_{variant.key}_{ranks}_{is_contiguous}",
-        lambda name, target: RowReduceEmitter(
-            target, variant, ranks, is_contiguous=is_contiguous
-        ).build_module(name),
+        partial(reduce_rows_module, variant=variant, ranks=ranks, is_contiguous=is_contiguous),
+        REDUCE_ROWS_PARAMETERS,
     )
     count = reduced.size
-    sizes = (rows.size, rows_per_unit(count), count, n, step, inner_rows.size)
+    args: tuple[KernelArgument, ...] = REDUCE_ROWS_PARAMETERS.pack(
+        x=x,
+        y=y,
+        results=rows.size,
+        unit_results=rows_per_unit(count),
+        count=count,
+        n=n,
+        step=step,
+        rows=inner_rows.size,
+        dims=(*rows.to_arguments(), *inner_rows.to_arguments()),
+    )
     return Step(
         kernel,
-        (x, y, *sizes, *rows.to_arguments(), *inner_rows.to_arguments()),
+        args,
         num_units(rows.size, count),
         (x,),
         (y,),
@@ -99,9 +117,18 @@ def reduce_columns_step(
     ranks = (rows.rank, reduced.rank)
     kernel = Kernel(
         f"reduce_columns_{variant.key}_{ranks}",
-        lambda name, target: ColumnReduceEmitter(target, variant, ranks).build_module(name),
+        partial(reduce_columns_module, variant=variant, ranks=ranks),
+        REDUCE_COLUMNS_PARAMETERS,
     )
-    args = (x, y, rows.size, 1, n, reduced.size, *rows.to_arguments(), *reduced.to_arguments())
+    args: tuple[KernelArgument, ...] = REDUCE_COLUMNS_PARAMETERS.pack(
+        x=x,
+        y=y,
+        rows=rows.size,
+        unit_rows=1,
+        columns=n,
+        count=reduced.size,
+        dims=(*rows.to_arguments(), *reduced.to_arguments()),
+    )
     units = rows.size * ceil_div(n, BLOCK_COLUMNS)
     traffic = x.num_elements * element_bytes(x.dtype) + y.nbytes
     return Step(kernel, args, units, (x,), (y,), flops=x.num_elements, bytes_accessed=traffic, nodes=nodes)

@@ -1,8 +1,8 @@
 """Kernels of reductions by rows and by columns; `reduce` builds their steps.
 
-By rows: units of work (blocks of results) -> results -> rows of the reduced dims -> vectors of a row, into independent
-accumulators that are combined at the end.  By columns: units (a row of BLOCK_COLUMNS columns) -> blocks of vectors of
-adjacent results -> all reduced elements.  The order of the operations depends on the sizes alone.
+By rows: results of the units -> rows of the reduced dims -> vectors of a row, into independent accumulators that are
+combined at the end.  By columns: units (a row of BLOCK_COLUMNS columns) -> blocks of vectors of adjacent results -> all
+reduced elements.  The order of the operations depends on the sizes alone.
 
 ReduceLogSumExp takes two passes, the first one for the maximum: log(sum(exp(x - max))) + max.
 """
@@ -10,15 +10,45 @@ ReduceLogSumExp takes two passes, the first one for the maximum: log(sum(exp(x -
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import Element, LLVMValue
-from sardonyx._src.compile.codegen.expressions import Local
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
-from sardonyx._src.compile.kernels.reductions.reducers import ReduceOp, Reducer
-from sardonyx._src.compile.kernels.reductions.row_emitter import BLOCK_COLUMNS, NEG_INFINITY, RowEmitter
+from sardonyx._src.compile.kernels.data_movement.strided_loops import (
+    LoopDims,
+    load_dims,
+    loop_rows,
+    loop_units,
+    unit_row_range,
+)
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.reductions.reducers import (
+    MAX_OF_NUMBERS,
+    ReduceOp,
+    Reducer,
+    accumulate,
+    new_accumulators,
+    reduce_accumulators,
+)
+from sardonyx._src.compile.kernels.reductions.rows import (
+    BLOCK_COLUMNS,
+    full_vector_type,
+    load_vector,
+    loop_vector_blocks,
+    loop_vectors,
+    store_vector,
+)
+
+# count: elements of a result.  n, step, rows: elements of a row, their stride, and rows of a result.  dims: of the results
+# (strides of x, of y), then of the rows of a result (strides of x).
+REDUCE_ROWS_PARAMETERS = Parameters(
+    "x", "y", "results", "unit_results", "count", "n", "step", "rows", "dims*"
+)
+# count: elements of a result.  dims: of the rows (strides of x, of y), then of the elements of a result (strides of x).
+REDUCE_COLUMNS_PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "columns", "count", "dims*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,155 +68,141 @@ class ReduceVariant:
         return f"{self.op}_{self.element}_{self.epilogue.key}"
 
 
-class ReduceEmitter(RowEmitter):
-    """Emits the operations that reductions by rows and by columns have in common."""
-
-    def __init__(self, target: Target, variant: ReduceVariant) -> None:
-        super().__init__(target, variant.element)
-        self.variant, self.reducer = variant, variant.reducer
-        self.x, self.y = self.pointer_argument(0), self.pointer_argument(1)
-
-    @property
-    def max_reducer(self) -> Reducer:
-        """The maximum of all elements that are not NaN, for the shift of LogSumExp; NaN reappears in the sum."""
-        return Reducer(NEG_INFINITY, lambda emitter, a, b: self.max_or_second(b, a))
-
-    def finite_shift(self, maximum: LLVMValue) -> LLVMValue:
-        """The shift of the exponents of LogSumExp: the maximum, or 0 if that is not finite."""
-        is_finite = self.fabs(maximum) < math.inf
-        return self.select(is_finite, maximum, self.constant(0, maximum.type))
-
-    def update(
-        self, accumulator: StackSlot, reducer: Reducer, value: LLVMValue, mask: LLVMValue | None
-    ) -> None:
-        """Combines a vector of elements, those in the mask, with an accumulator."""
-        value = reducer.transform(self, value)
-        if mask is not None:
-            value = self.select(mask, value, self.constant(reducer.identity, self.vector_type))
-        self.store(accumulator, reducer.combine(self, self.load(accumulator), value))
-
-    def finish(self, value: LLVMValue, shift: LLVMValue | None, count: LLVMValue) -> LLVMValue:
-        """The final result of an accumulator over `count` elements, a scalar or a vector, with the epilogue applied."""
-        number = count.convert("sitofp", self.element) if self.scalar_type.is_float else count
-        if self.scalar_type.element == "i32":
-            number = self.constant(1, self.scalar_type)  # unused: means of integers have no kernel
-        value = self.reducer.finish(self, value, self.splat(number, value.type.lanes))
-        result = value if shift is None else value + shift
-
-        def load_local(local: Local) -> LLVMValue:
-            assert local == RESULT, f"{local} is not the result"
-            return result
-
-        if self.variant.epilogue.expression == RESULT:
-            return result
-        return self.emit_expression(self.variant.epilogue.expression, result.type, load_local)
+# --- by rows ---------------------------------------------------------------------------------
 
 
-class RowReduceEmitter(ReduceEmitter):
-    """Emits a reduction by rows, in vectors if rows are contiguous, else element by element.
-
-    args: x, y, results, results per unit, elements per result, n, stride along the row, rows per result, dims of the
-    results (strides of x, of y), dims of the rows of a result (strides of x).
-    """
-
-    def __init__(
-        self, target: Target, variant: ReduceVariant, ranks: tuple[int, int], *, is_contiguous: bool
-    ) -> None:
-        super().__init__(target if is_contiguous else replace(target, lanes=1), variant)
-        results, unit_results, self.count, self.n, self.step, self.rows = (
-            self.size_argument(i) for i in range(2, 8)
-        )
-        dims = self.load_dims(8, ranks[0], 2)
-        self.row_dims = self.load_dims(8 + 3 * ranks[0], ranks[1], 1)
-        self.is_contiguous = is_contiguous
-        self.loop_unit_rows(results, unit_results, dims, self.compute_result)
-
-    def compute_result(self, _: LLVMValue, offsets: list[LLVMValue]) -> None:
-        source, target = self.element_pointer(self.x, offsets[0]), self.element_pointer(self.y, offsets[1])
+def reduce_rows_module(
+    name: str, target: Target, variant: ReduceVariant, ranks: tuple[int, int], *, is_contiguous: bool
+) -> str:
+    """The kernel of a reduction by rows, in vectors if rows are contiguous, else element by element."""
+    b, element = KernelBuilder(target, REDUCE_ROWS_PARAMETERS), variant.element
+    vector_type = full_vector_type(target, element) if is_contiguous else LLVMType(element)
+    x, y = b.pointer("x"), b.pointer("y")
+    results, unit_results, count = (b.integer(p) for p in ("results", "unit_results", "count"))
+    n, step, rows = (b.integer(p) for p in ("n", "step", "rows"))
+    dims = load_dims(b, "dims", ranks[0], 2)
+    row_dims = load_dims(b, "dims", ranks[1], 1, after=dims)
+    with loop_rows(b, dims, *unit_row_range(b, results, unit_results)) as (_, (x_offset, y_offset)):
+        x_result, y_result = b.gep(x, x_offset, element), b.gep(y, y_offset, element)
+        elements = ReducedRows(b, vector_type, x_result, row_dims, rows, n, None if is_contiguous else step)
         shift = None
-        if self.variant.op == "log_sum_exp":
-            shift = self.finite_shift(self.reduce_rows(source, self.max_reducer, None))
-        value = self.reduce_rows(source, self.reducer, shift)
-        self.store(StackSlot(target, self.scalar_type), self.finish(value, shift, self.count))
-
-    def reduce_rows(self, source: str, reducer: Reducer, shift: LLVMValue | None) -> LLVMValue:
-        """Reduces all rows of a result, after `shift` is subtracted from each element: a scalar."""
-        accumulators = self.new_accumulators(reducer.identity)
-        shift_vector = None if shift is None else self.broadcast(shift)
-
-        def reduce_row(_: LLVMValue, offsets: list[LLVMValue]) -> None:
-            base = self.element_pointer(source, offsets[0])
-
-            def accumulate(i: LLVMValue, vectors: int, mask: LLVMValue | None) -> None:
-                for v, accumulator in enumerate(accumulators[:vectors]):
-                    index = i + v * self.lanes
-                    value = self.load_vector(base, index if self.is_contiguous else index * self.step, mask)
-                    value = value if shift_vector is None else value - shift_vector
-                    self.update(accumulator, reducer, value, mask)
-
-            self.loop_vectors(self.n, accumulate)
-
-        self.loop_rows(self.row_dims, self.zero, self.rows, reduce_row)
-        return self.reduce_accumulators(lambda a, b: reducer.combine(self, a, b), accumulators)
+        if variant.op == "log_sum_exp":
+            shift = finite_shift(b, reduce_rows(elements, MAX_OF_NUMBERS, None))
+        value = reduce_rows(elements, variant.reducer, shift)
+        b.store(StackSlot(y_result, LLVMType(element)), finish(b, variant, value, shift, count))
+    return b.build_module(name)
 
 
-class ColumnReduceEmitter(ReduceEmitter):
-    """Emits a reduction by columns; adjacent results are contiguous in y, and their elements in x.
+@dataclass(frozen=True, slots=True)
+class ReducedRows:
+    """The elements of one result in a reduction by rows: `rows` rows of n elements.
 
-    args: x, y, rows, rows per unit, columns, elements per result, dims of the rows (strides of x, of y), dims of the
-    elements of a result (strides of x).
+    step: the stride along a row; None if rows are contiguous.
     """
 
-    def __init__(self, target: Target, variant: ReduceVariant, ranks: tuple[int, int]) -> None:
-        super().__init__(target, variant)
-        rows, unit_rows, columns, self.count = (self.size_argument(i) for i in range(2, 6))
-        dims = self.load_dims(6, ranks[0], 2)
-        self.element_dims = self.load_dims(6 + 3 * ranks[0], ranks[1], 1)
-        unroll = (
-            target.registers // 2
-        )  # long contiguous accesses make good use of cache lines and prefetching
+    b: KernelBuilder
+    vector_type: LLVMType
+    x: str
+    dims: LoopDims
+    rows: LLVMValue
+    n: LLVMValue
+    step: LLVMValue | None
 
-        def reduce_unit(first: LLVMValue, end: LLVMValue, column: LLVMValue, count: LLVMValue) -> None:
-            def reduce_row(_: LLVMValue, offsets: list[LLVMValue]) -> None:
-                x, y = (
-                    self.element_pointer(base, offset + column)
-                    for base, offset in zip((self.x, self.y), offsets, strict=True)
-                )
-                self.loop_vectors(
-                    count, lambda i, vectors, mask: self.compute_results(x, y, i, vectors, mask), unroll
-                )
 
-            self.loop_rows(dims, first, end, reduce_row)
+def reduce_rows(elements: ReducedRows, reducer: Reducer, shift: LLVMValue | None) -> LLVMValue:
+    """Reduces the elements of a result, after `shift` is subtracted from each: a scalar."""
+    b, vector_type, step = elements.b, elements.vector_type, elements.step
+    accumulators = new_accumulators(b, vector_type, reducer.identity)
+    shift_vector = None if shift is None else b.splat(shift, vector_type.lanes)
+    with loop_rows(b, elements.dims, b.constant(0, I64), elements.rows) as (_, (offset,)):
+        row = b.gep(elements.x, offset, vector_type.element)
+        for v, index, mask in loop_vectors(b, elements.n, vector_type.lanes):
+            value = load_vector(b, vector_type, row, index if step is None else index * step, mask)
+            value = value if shift_vector is None else value - shift_vector
+            accumulate(b, accumulators[v], reducer, value, mask)
+    return reduce_accumulators(b, reducer.combine, accumulators)
 
-        self.loop_units(rows, unit_rows, columns, BLOCK_COLUMNS, reduce_unit)
 
-    def compute_results(self, x: str, y: str, i: LLVMValue, vectors: int, mask: LLVMValue | None) -> None:
-        """Computes `vectors` vectors of results from column i on."""
-        shifts: list[LLVMValue] = []
-        if self.variant.op == "log_sum_exp":
-            maxima = self.reduce_elements(x, self.max_reducer, [], i, vectors, mask)
-            shifts = [self.finite_shift(maximum) for maximum in maxima]
-        values = self.reduce_elements(x, self.reducer, shifts, i, vectors, mask)
-        for v, value in enumerate(values):
-            result = self.finish(value, shifts[v] if shifts else None, self.count)
-            self.store_vector(result, y, i + v * self.lanes, mask)
+# --- by columns ------------------------------------------------------------------------------
 
-    def reduce_elements(
-        self,
-        x: str,
-        reducer: Reducer,
-        shifts: list[LLVMValue],
-        i: LLVMValue,
-        vectors: int,
-        mask: LLVMValue | None,
-    ) -> list[LLVMValue]:
-        """Reduces vectors of columns, after a vector of shifts, if there are any, is subtracted from each."""
-        accumulators = self.new_accumulators(reducer.identity, vectors)
 
-        def accumulate(_: LLVMValue, offsets: list[LLVMValue]) -> None:
-            for v, accumulator in enumerate(accumulators):
-                value = self.load_vector(x, offsets[0] + i + v * self.lanes, mask)
-                self.update(accumulator, reducer, value - shifts[v] if shifts else value, None)
+def reduce_columns_module(name: str, target: Target, variant: ReduceVariant, ranks: tuple[int, int]) -> str:
+    """The kernel of a reduction by columns; adjacent results are contiguous in y, and their elements in x."""
+    b, element = KernelBuilder(target, REDUCE_COLUMNS_PARAMETERS), variant.element
+    vector_type = full_vector_type(target, element)
+    x, y = b.pointer("x"), b.pointer("y")
+    rows, unit_rows, columns, count = (b.integer(p) for p in ("rows", "unit_rows", "columns", "count"))
+    dims = load_dims(b, "dims", ranks[0], 2)
+    element_dims = load_dims(b, "dims", ranks[1], 1, after=dims)
+    unroll = target.registers // 2  # long contiguous accesses use cache lines and prefetching well
+    with (
+        loop_units(b, rows, unit_rows, columns, BLOCK_COLUMNS) as (first, end, column, width),
+        loop_rows(b, dims, first, end) as (_, offsets),
+    ):
+        x_row, y_row = (b.gep(base, o + column, element) for base, o in zip((x, y), offsets, strict=True))
+        for i, vectors, mask in loop_vector_blocks(b, width, vector_type.lanes, unroll):
+            block = ReducedColumns(b, vector_type, x_row, y_row, element_dims, count, i, vectors, mask)
+            compute_results(block, variant)
+    return b.build_module(name)
 
-        self.loop_rows(self.element_dims, self.zero, self.count, accumulate)
-        return [self.load(accumulator) for accumulator in accumulators]
+
+@dataclass(frozen=True, slots=True)
+class ReducedColumns:
+    """The elements of adjacent results in a reduction by columns: `vectors` vectors from column i on.
+
+    dims, count: of the elements of each result.  mask: that of the only vector, or None.
+    """
+
+    b: KernelBuilder
+    vector_type: LLVMType
+    x: str
+    y: str
+    dims: LoopDims
+    count: LLVMValue
+    i: LLVMValue
+    vectors: int
+    mask: LLVMValue | None
+
+
+def compute_results(block: ReducedColumns, variant: ReduceVariant) -> None:
+    b, shifts = block.b, list[LLVMValue]()
+    if variant.op == "log_sum_exp":
+        shifts = [finite_shift(b, maximum) for maximum in reduce_columns(block, MAX_OF_NUMBERS, [])]
+    for v, value in enumerate(reduce_columns(block, variant.reducer, shifts)):
+        result = finish(b, variant, value, shifts[v] if shifts else None, block.count)
+        store_vector(b, result, block.y, block.i + v * block.vector_type.lanes, block.mask)
+
+
+def reduce_columns(block: ReducedColumns, reducer: Reducer, shifts: list[LLVMValue]) -> list[LLVMValue]:
+    """Reduces the vectors of a block, after a vector of shifts, if there are any, is subtracted from each."""
+    b, vector_type = block.b, block.vector_type
+    accumulators = new_accumulators(b, vector_type, reducer.identity, block.vectors)
+    with loop_rows(b, block.dims, b.constant(0, I64), block.count) as (_, (offset,)):
+        for v, accumulator in enumerate(accumulators):
+            index = offset + block.i + v * vector_type.lanes
+            value = load_vector(b, vector_type, block.x, index, block.mask)
+            accumulate(b, accumulator, reducer, value - shifts[v] if shifts else value, None)
+    return [b.load(accumulator) for accumulator in accumulators]
+
+
+# --- both ------------------------------------------------------------------------------------
+
+
+def finite_shift(b: KernelBuilder, maximum: LLVMValue) -> LLVMValue:
+    """The shift of the exponents of LogSumExp: the maximum, or 0 if that is not finite."""
+    is_finite = b.fabs(maximum) < math.inf
+    return b.select(is_finite, maximum, b.constant(0, maximum.type))
+
+
+def finish(
+    b: KernelBuilder, variant: ReduceVariant, value: LLVMValue, shift: LLVMValue | None, count: LLVMValue
+) -> LLVMValue:
+    """The final result of an accumulator over `count` elements, a scalar or a vector, with the epilogue applied."""
+    number = count
+    if value.type.is_float:
+        number = count.convert("sitofp", variant.element)
+    elif variant.element == "i32":
+        number = b.constant(1, LLVMType("i32"))  # unused: means of integers have no kernel
+    value = variant.reducer.finish(b, value, b.splat(number, value.type.lanes))
+    result = value if shift is None else value + shift
+    return b.emit_expression(variant.epilogue.expression, result.type, lambda _: result)

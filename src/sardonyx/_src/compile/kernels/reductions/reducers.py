@@ -1,17 +1,24 @@
 """Reducers: for each reduction operator its identity, the map of each element, the combine and the final operation.
 
 reduce(x) = finish(combine(transform(x[0]), transform(x[1]), ..., identity), n)
+
+A kernel keeps several independent accumulators, to hide the latency of the operation, and combines them pairwise at the
+end.  The order of the operations depends on the sizes alone, so that results are reproducible.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, TypeAlias
 
-from sardonyx._src.compile.codegen.builder import Element, LLVMValue
+from sardonyx._src.compile.codegen.blocks import StackSlot
+from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.data_movement.masked_lanes import reduce_lanes
+from sardonyx._src.compile.kernels.reductions.rows import ROW_UNROLL
 from sardonyx._src.dtypes import DataType
 
 ReduceOp = Literal[
@@ -29,6 +36,8 @@ INTEGER_OPS = ("sum", "max", "min", "prod", "sum_square")  # the only ones with 
 FLOAT32_OPS = ("log_sum", "log_sum_exp")  # with float32 kernels only
 EXP_UNDERFLOW = -104.0  # below this, exp rounds to 0 in float32
 MIN_INTEGERS: dict[Element, int] = {"i32": -(2**31), "i64": -(2**63)}
+NEG_INFINITY = -math.inf
+Combine: TypeAlias = Callable[[KernelBuilder, LLVMValue, LLVMValue], LLVMValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +50,9 @@ class Reducer:
     """
 
     identity: float
-    combine: Callable[[KernelBuilder, LLVMValue, LLVMValue], LLVMValue]
-    transform: Callable[[KernelBuilder, LLVMValue], LLVMValue] = lambda emitter, x: x
-    finish: Callable[[KernelBuilder, LLVMValue, LLVMValue], LLVMValue] = lambda emitter, x, count: x
+    combine: Combine
+    transform: Callable[[KernelBuilder, LLVMValue], LLVMValue] = lambda b, x: x
+    finish: Callable[[KernelBuilder, LLVMValue, LLVMValue], LLVMValue] = lambda b, x, count: x
 
 
 def find_reducer(op: ReduceOp, element: Element) -> Reducer | None:
@@ -65,40 +74,83 @@ def min_max_reducer(op: str, element: Element) -> Reducer:
     else:
         intrinsic = "maximum" if is_max else "minimum"
         identity = -math.inf if is_max else math.inf
-    return Reducer(identity, lambda emitter, a, b: emitter.call_intrinsic(intrinsic, a, b))
+    return Reducer(identity, lambda b, x, y: b.call_intrinsic(intrinsic, x, y))
 
 
-def add(emitter: KernelBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
-    return a + b
+# --- operations ------------------------------------------------------------------------------
 
 
-def square(emitter: KernelBuilder, x: LLVMValue) -> LLVMValue:
+def add(b: KernelBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
+    return x + y
+
+
+def square(b: KernelBuilder, x: LLVMValue) -> LLVMValue:
     return x * x
 
 
-def emit_exp(emitter: KernelBuilder, x: LLVMValue) -> LLVMValue:
+def max_or_first(b: KernelBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
+    """The maximum; x if either is NaN, so that an accumulator x skips NaN."""
+    return b.select(y > x, y, x)
+
+
+def max_or_second(b: KernelBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
+    """The maximum; y if either is NaN, as x86 `maxps` does."""
+    return b.select(x > y, x, y)
+
+
+def emit_exp(b: KernelBuilder, x: LLVMValue) -> LLVMValue:
     """exp(x), flushed to 0 below EXP_UNDERFLOW.
 
     Such lanes are replaced before the call of `exp` too: subnormal results cost about a hundred cycles.
     """
-    underflows = x < EXP_UNDERFLOW
-    zero = emitter.constant(0, x.type)
-    return emitter.select(
-        underflows, zero, emitter.emit_operation("exp", emitter.select(underflows, zero, x))
-    )
+    underflows, zero = x < EXP_UNDERFLOW, b.constant(0, x.type)
+    return b.select(underflows, zero, b.emit_operation("exp", b.select(underflows, zero, x)))
 
 
-def emit_log(emitter: KernelBuilder, x: LLVMValue, count: LLVMValue) -> LLVMValue:
-    return emitter.emit_operation("log", x)
+def emit_log(b: KernelBuilder, x: LLVMValue, count: LLVMValue) -> LLVMValue:
+    return b.emit_operation("log", x)
 
 
+SUM = Reducer(0, add)
+MAX_OF_NUMBERS = Reducer(NEG_INFINITY, max_or_first)  # of the elements that are not NaN
 REDUCERS: Mapping[str, Reducer] = {
-    "sum": Reducer(0, add),
-    "mean": Reducer(0, add, finish=lambda emitter, x, count: x / count),
-    "prod": Reducer(1, lambda emitter, a, b: a * b),
-    "l1": Reducer(0, add, lambda emitter, x: emitter.fabs(x)),
-    "l2": Reducer(0, add, square, lambda emitter, x, count: emitter.call_intrinsic("sqrt", x)),
+    "sum": SUM,
+    "mean": Reducer(0, add, finish=lambda b, x, count: x / count),
+    "prod": Reducer(1, lambda b, x, y: x * y),
+    "l1": Reducer(0, add, lambda b, x: b.fabs(x)),
+    "l2": Reducer(0, add, square, lambda b, x, count: b.call_intrinsic("sqrt", x)),
     "sum_square": Reducer(0, add, square),
     "log_sum": Reducer(0, add, finish=emit_log),
     "log_sum_exp": Reducer(0, add, emit_exp, emit_log),  # of elements minus their maximum
 }
+
+
+# --- accumulators ----------------------------------------------------------------------------
+
+
+def new_accumulators(
+    b: KernelBuilder, vector_type: LLVMType, identity: float, count: int = ROW_UNROLL
+) -> list[StackSlot]:
+    """Vector accumulators with the identity in every lane, one for each vector of an iteration."""
+    slots = [b.new_slot("part", vector_type) for _ in range(count)]
+    for slot in slots:
+        b.store(slot, b.constant(identity, vector_type))
+    return slots
+
+
+def accumulate(
+    b: KernelBuilder, accumulator: StackSlot, reducer: Reducer, value: LLVMValue, mask: LLVMValue | None
+) -> None:
+    """Combines an accumulator with a vector of elements, those in the mask if there is one."""
+    value = reducer.transform(b, value)
+    if mask is not None:
+        value = b.select(mask, value, b.constant(reducer.identity, value.type))
+    b.store(accumulator, reducer.combine(b, b.load(accumulator), value))
+
+
+def reduce_accumulators(b: KernelBuilder, combine: Combine, accumulators: Sequence[StackSlot]) -> LLVMValue:
+    """Combines accumulators pairwise, then the lanes of the result: a scalar.  Their number is a power of two."""
+    values = [b.load(slot) for slot in accumulators]
+    while len(values) > 1:
+        values = [combine(b, x, y) for x, y in zip(values[::2], values[1::2], strict=True)]
+    return reduce_lanes(b, partial(combine, b), values[0])

@@ -6,14 +6,36 @@ the n entries of the axis: the maximum; exp(x - max), stored to y, and its sum; 
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from dataclasses import dataclass
+from functools import partial
+
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
-from sardonyx._src.compile.kernels.reductions.reducers import emit_exp
-from sardonyx._src.compile.kernels.reductions.row_emitter import BLOCK_COLUMNS, NEG_INFINITY, RowEmitter
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, loop_units
+from sardonyx._src.compile.kernels.reductions.reducers import (
+    MAX_OF_NUMBERS,
+    SUM,
+    accumulate,
+    emit_exp,
+    new_accumulators,
+)
+from sardonyx._src.compile.kernels.reductions.rows import (
+    BLOCK_COLUMNS,
+    ROW_UNROLL,
+    find_columns,
+    load_vector,
+    loop_vector_blocks,
+    store_vector,
+)
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
+
+PARAMETERS = Parameters("x", "y", "rows", "n", "columns", "x_step", "y_step", "dims*")
 
 
 def softmax_columns_step(
@@ -21,77 +43,108 @@ def softmax_columns_step(
 ) -> Step | None:
     """The step over a space of x and y, [..., n, ..., columns]; None if adjacent columns are not contiguous in both."""
     outer = simplify(space.drop_dim(axis), by=1)
-    inner = next((d for d in range(outer.rank) if all(s[d] == 1 for s in outer.strides)), None)
+    inner = find_columns(outer)
     if inner is None:
         return None
-    n, columns, rows = space.shape[axis], outer.shape[inner], row_space(outer.drop_dim(inner), by=1)
+    columns, rows = outer.shape[inner], row_space(outer.drop_dim(inner), by=1)
     kernel = Kernel(
         f"softmax_columns_{log}_{rows.rank}",
-        lambda name, target: ColumnSoftmaxEmitter(target, log=log, rank=rows.rank).build_module(name),
+        partial(softmax_columns_module, log=log, rank=rows.rank),
+        PARAMETERS,
     )
-    steps = (space.stride(0, axis), space.stride(1, axis))
-    args = (x, y, rows.size, n, columns, *steps, *rows.to_arguments())
+    args: tuple[KernelArgument, ...] = PARAMETERS.pack(
+        x=x,
+        y=y,
+        rows=rows.size,
+        n=space.shape[axis],
+        columns=columns,
+        x_step=space.stride(0, axis),
+        y_step=space.stride(1, axis),
+        dims=rows.to_arguments(),
+    )
     units = rows.size * ceil_div(columns, BLOCK_COLUMNS)
     count = space.size
     return Step(kernel, args, units, (x,), (y,), flops=count * 30, bytes_accessed=count * 8, nodes=nodes)
 
 
-class ColumnSoftmaxEmitter(RowEmitter):
-    """Emits a softmax of columns.
+def softmax_columns_module(name: str, target: Target, *, log: bool, rank: int) -> str:
+    """The kernel of a softmax of columns."""
+    b, vector_type = KernelBuilder(target, PARAMETERS), LLVMType("float", target.lanes)
+    x, y = b.pointer("x"), b.pointer("y")
+    rows, n, columns, x_step, y_step = (b.integer(p) for p in ("rows", "n", "columns", "x_step", "y_step"))
+    dims, unit_rows = load_dims(b, "dims", rank, 2), b.constant(1, I64)
+    with (
+        loop_units(b, rows, unit_rows, columns, BLOCK_COLUMNS) as (first, end, column, count),
+        loop_rows(b, dims, first, end) as (_, (x_offset, y_offset)),
+    ):
+        x_row, y_row = b.gep(x, x_offset + column), b.gep(y, y_offset + column)
+        for i, vectors, mask in loop_vector_blocks(b, count, target.lanes, ROW_UNROLL):
+            block = SoftmaxBlock(b, vector_type, n, x_row, y_row, x_step, y_step, i, vectors, mask)
+            compute_block(block, log=log)
+    return b.build_module(name)
 
-    args: x, y, rows, n, columns, strides of x and of y along the axis, dims of the rows (strides of x, of y).
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxBlock:
+    """Vectors of adjacent columns from column i on, with n entries each, x_step and y_step elements apart.
+
+    x, y: the addresses of the first entry of column 0.  mask: that of the only vector, or None.
     """
 
-    def __init__(self, target: Target, *, log: bool, rank: int) -> None:
-        super().__init__(target)
-        self.log = log
-        self.bases = [self.pointer_argument(0), self.pointer_argument(1)]
-        rows, self.n, columns, *self.steps = (self.size_argument(i) for i in range(2, 7))
-        dims = self.load_dims(7, rank, 2)
+    b: KernelBuilder
+    vector_type: LLVMType
+    n: LLVMValue
+    x: str
+    y: str
+    x_step: LLVMValue
+    y_step: LLVMValue
+    i: LLVMValue
+    vectors: int
+    mask: LLVMValue | None
 
-        def compute_unit(first: LLVMValue, end: LLVMValue, column: LLVMValue, count: LLVMValue) -> None:
-            def compute_row(_: LLVMValue, offsets: list[LLVMValue]) -> None:
-                x, y = (self.element_pointer(b, o + column) for b, o in zip(self.bases, offsets, strict=True))
-                self.loop_vectors(
-                    count, lambda i, vectors, mask: self.compute_columns(x, y, i, vectors, mask)
-                )
+    def indices(self, k: LLVMValue, step: LLVMValue) -> list[LLVMValue]:
+        """The index of each vector of entry k."""
+        return [self.i + k * step + v * self.vector_type.lanes for v in range(self.vectors)]
 
-            self.loop_rows(dims, first, end, compute_row)
 
-        self.loop_units(rows, self.constant(1, self.zero.type), columns, BLOCK_COLUMNS, compute_unit)
+def compute_block(block: SoftmaxBlock, *, log: bool) -> None:
+    b, zero = block.b, block.b.constant(0, I64)
+    maxima = new_accumulators(b, block.vector_type, MAX_OF_NUMBERS.identity, block.vectors)
+    sums = new_accumulators(b, block.vector_type, SUM.identity, block.vectors)
+    with b.loop(zero, block.n, name="k") as k:
+        for index, maximum in zip(block.indices(k, block.x_step), maxima, strict=True):
+            x = load_vector(b, block.vector_type, block.x, index, block.mask)
+            accumulate(b, maximum, MAX_OF_NUMBERS, x, None)
+    with b.loop(zero, block.n, name="k") as k:
+        add_exponentials(block, k, maxima, sums, log=log)
+    totals = [b.load(total) for total in sums]
+    factors = [b.emit_operation("log", total) if log else 1 / total for total in totals]
+    with b.loop(zero, block.n, name="k") as k:
+        write_results(block, k, maxima, factors, log=log)
 
-    def compute_columns(self, x: str, y: str, i: LLVMValue, vectors: int, mask: LLVMValue | None) -> None:
-        """The softmax of `vectors` vectors of columns from column i on."""
-        maxima, sums = self.new_accumulators(NEG_INFINITY, vectors), self.new_accumulators(0, vectors)
 
-        def indices(k: LLVMValue, operand: int) -> list[LLVMValue]:
-            return [i + k * self.steps[operand] + v * self.lanes for v in range(vectors)]
+def add_exponentials(
+    block: SoftmaxBlock, k: LLVMValue, maxima: list[StackSlot], sums: list[StackSlot], *, log: bool
+) -> None:
+    """Adds exp(x - max) of entry k to the sums, and stores it to y, except for LogSoftmax."""
+    b, indices = block.b, (block.indices(k, block.x_step), block.indices(k, block.y_step))
+    for x_index, y_index, maximum, total in zip(*indices, maxima, sums, strict=True):
+        x = load_vector(b, block.vector_type, block.x, x_index, block.mask)
+        value = emit_exp(b, x - b.load(maximum))
+        if not log:
+            store_vector(b, value, block.y, y_index, block.mask)
+        accumulate(b, total, SUM, value, None)
 
-        def accumulate_max(k: LLVMValue) -> None:
-            for index, maximum in zip(indices(k, 0), maxima, strict=True):
-                self.store(maximum, self.max_or_second(self.load_vector(x, index, mask), self.load(maximum)))
 
-        def accumulate_sum(k: LLVMValue) -> None:
-            for x_index, y_index, maximum, total in zip(
-                indices(k, 0), indices(k, 1), maxima, sums, strict=True
-            ):
-                value = emit_exp(self, self.load_vector(x, x_index, mask) - self.load(maximum))
-                if not self.log:
-                    self.store_vector(value, y, y_index, mask)
-                self.store(total, self.load(total) + value)
-
-        self.loop_call(self.zero, self.n, 1, accumulate_max, "k")
-        self.loop_call(self.zero, self.n, 1, accumulate_sum, "k")
-        totals = [self.load(total) for total in sums]
-        factors = [self.emit_operation("log", total) if self.log else 1 / total for total in totals]
-
-        def write_result(k: LLVMValue) -> None:
-            operands = zip(indices(k, 0), indices(k, 1), maxima, factors, strict=True)
-            for x_index, y_index, maximum, factor in operands:
-                if self.log:
-                    value = self.load_vector(x, x_index, mask) - self.load(maximum) - factor
-                else:
-                    value = self.load_vector(y, y_index, mask) * factor
-                self.store_vector(value, y, y_index, mask)
-
-        self.loop_call(self.zero, self.n, 1, write_result, "k")
+def write_results(
+    block: SoftmaxBlock, k: LLVMValue, maxima: list[StackSlot], factors: list[LLVMValue], *, log: bool
+) -> None:
+    """Writes entry k of the results; factors: 1 / sum of the exponentials in y, or for LogSoftmax log(sum)."""
+    b, indices = block.b, (block.indices(k, block.x_step), block.indices(k, block.y_step))
+    for x_index, y_index, maximum, factor in zip(*indices, maxima, factors, strict=True):
+        if log:
+            x = load_vector(b, block.vector_type, block.x, x_index, block.mask)
+            value = x - b.load(maximum) - factor
+        else:
+            value = load_vector(b, block.vector_type, block.y, y_index, block.mask) * factor
+        store_vector(b, value, block.y, y_index, block.mask)

@@ -3,18 +3,20 @@
 A tap is an input element and its weight in an output element.  The kernel fills the tables of one axis, indices int64
 [out, taps] and weights float32 [out, taps], from which `table_resize_step` resizes; the arithmetic is that of the reference
 implementation, so that both engines choose the same taps.  Supports nearest and linear interpolation: 1 tap, or 2.
-A unit of work is TABLE_UNIT_ELEMENTS output elements.
+A unit of work is TABLE_UNIT_ELEMENTS output elements; the loop nest is one loop over them, in float64.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -71,125 +73,159 @@ def tap_table_step(
     linear interpolation (nearest_mode "") has 2 taps.
     """
     variant = TapTableVariant(coordinates, nearest_mode, axis.scale is not None)
-    kernel = Kernel(variant.key, lambda name, target: TapTableEmitter(target, variant).build_module(name))
+    parameters = tap_table_parameters(variant)
+    kernel = Kernel(variant.key, partial(tap_table_module, variant=variant), parameters)
     scale_bits: int = struct.unpack("<i", struct.pack("<f", axis.scale or 1.0))[0]
-    tables = (indices,) if weights is None else (indices, weights)
-    args = (*tables, axis.size, axis.out, scale_bits)
-    return Step(kernel, args, ceil_div(axis.out, TABLE_UNIT_ELEMENTS), (), tables, flops=axis.out * 30)
+    tables = {"indices": indices} if weights is None else {"indices": indices, "weights": weights}
+    return Step(
+        kernel=kernel,
+        args=parameters.pack(**tables, size=axis.size, out=axis.out, scale=scale_bits),
+        units=ceil_div(axis.out, TABLE_UNIT_ELEMENTS),
+        reads=(),
+        writes=tuple(tables.values()),
+        flops=axis.out * 30,
+    )
 
 
-class TapTableEmitter(KernelBuilder):
-    """Emits the computation of a tap table; args: indices, weights if linear, size, out, the bits of the float32 scale."""
+def tap_table_parameters(variant: TapTableVariant) -> Parameters:
+    """scale: the bits of a float32."""
+    tables = ("indices",) if variant.nearest_mode else ("indices", "weights")
+    return Parameters(*tables, "size", "out", "scale")
 
-    def __init__(self, target: Target, variant: TapTableVariant) -> None:
-        super().__init__(target)
-        self.variant = variant
-        num_tables = 1 if variant.nearest_mode else 2
-        self.tables = [self.pointer_argument(i) for i in range(num_tables)]
-        self.size, self.out, scale_bits = (self.size_argument(num_tables + i) for i in range(3))
-        self.scale = scale_bits.convert("trunc", "i32").bitcast()
-        self.interpolates = self.constant(0, I64) if variant.nearest_mode else self.emit_interpolates()
-        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_unit, "unit")
 
-    def emit_interpolates(self) -> LLVMValue:
-        """Whether any output element has a second tap of nonzero weight: an i64, 0 or 1."""
-        result = self.new_slot("mixes", I64)
-        self.store(result, self.constant(0, I64))
+# --- the kernel ------------------------------------------------------------------------------
 
-        def check_element(i: LLVMValue) -> None:
-            position = self.input_position(i)
-            second = self.call_intrinsic("floor", position) + 1.0
-            has_weight = self.linear_weight(position, second).ne(0)
-            self.store(result, self.load(result) | has_weight.convert("zext", "i64"))
 
-        self.loop_call(self.constant(0, I64), self.out, 1, check_element, "look")
-        return self.load(result)
+@dataclass(frozen=True, slots=True)
+class LoadedAxis:
+    """An axis in a kernel: its variant, its sizes and its scale, a float."""
 
-    def emit_unit(self, unit: LLVMValue) -> None:
+    variant: TapTableVariant
+    size: LLVMValue
+    out: LLVMValue
+    scale: LLVMValue
+
+
+def tap_table_module(name: str, target: Target, variant: TapTableVariant) -> str:
+    """Emits the computation of a tap table."""
+    b = KernelBuilder(target, tap_table_parameters(variant))
+    indices = b.pointer("indices")
+    weights = "" if variant.nearest_mode else b.pointer("weights")
+    size, out, scale_bits = (b.integer(parameter) for parameter in ("size", "out", "scale"))
+    axis = LoadedAxis(variant, size, out, scale_bits.convert("trunc", "i32").bitcast())
+    interpolates = b.constant(0, I64) if variant.nearest_mode else emit_interpolates(b, axis)
+    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         first = unit * TABLE_UNIT_ELEMENTS
-        end = self.select(first + TABLE_UNIT_ELEMENTS < self.out, first + TABLE_UNIT_ELEMENTS, self.out)
-        self.loop_call(first, end, 1, self.emit_element, "out")
+        end = b.select(first + TABLE_UNIT_ELEMENTS < out, first + TABLE_UNIT_ELEMENTS, out)
+        with b.loop(first, end, name="out") as i:
+            position = input_position(b, axis, i)
+            if variant.nearest_mode:
+                slot = StackSlot(b.gep(indices, i, "i64"), I64)
+                b.store(slot, nearest_index(b, axis, position))
+            else:
+                store_linear_taps(b, axis, indices, weights, i, position, interpolates)
+    return b.build_module(name)
 
-    def emit_element(self, i: LLVMValue) -> None:
-        """The taps of an output element."""
-        position = self.input_position(i)
-        if self.variant.nearest_mode:
-            slot = StackSlot(self.gep(self.tables[0], i, "i64"), I64)
-            self.store(slot, self.nearest_index(position))
-        else:
-            self.store_linear_taps(i, position)
 
-    def store_linear_taps(self, i: LLVMValue, position: LLVMValue) -> None:
-        """Stores both taps of linear interpolation.
+def emit_interpolates(b: KernelBuilder, axis: LoadedAxis) -> LLVMValue:
+    """Whether any output element has a second tap of nonzero weight: an i64, 0 or 1."""
+    result = b.new_slot("mixes", I64)
+    b.store(result, b.constant(0, I64))
+    with b.loop(b.constant(0, I64), axis.out, name="look") as i:
+        position = input_position(b, axis, i)
+        second = b.call_intrinsic("floor", position) + 1.0
+        has_weight = linear_weight(b, position, second).ne(0)
+        b.store(result, b.load(result) | has_weight.convert("zext", "i64"))
+    return b.load(result)
 
-        On an axis without interpolation, both taps are the first one with weight 0.5: weight 0 of an infinite element
-        would make NaN.
-        """
-        low = self.call_intrinsic("floor", position)
-        weights = [self.linear_weight(position, low), self.linear_weight(position, low + 1.0)]
-        is_single_tap = self.interpolates.eq(0)
-        half = self.constant(0.5, weights[0].type)
-        index = low.convert("fptosi", "i64")
-        indices = [
-            self.clamp_index(index),
-            self.select(is_single_tap, self.clamp_index(index), self.clamp_index(index + 1)),
-        ]
-        for tap, (tap_index, tap_weight) in enumerate(zip(indices, weights, strict=True)):
-            self.store(StackSlot(self.gep(self.tables[0], i * 2 + tap, "i64"), I64), tap_index)
-            weight = self.select(is_single_tap, half, tap_weight)
-            self.store(StackSlot(self.gep(self.tables[1], i * 2 + tap), LLVMType("float")), weight)
 
-    # --- positions ---------------------------------------------------------------------------
+def store_linear_taps(
+    b: KernelBuilder,
+    axis: LoadedAxis,
+    indices: str,
+    weights: str,
+    i: LLVMValue,
+    position: LLVMValue,
+    interpolates: LLVMValue,
+) -> None:
+    """Stores both taps of linear interpolation of output element i.
 
-    def input_position(self, i: LLVMValue) -> LLVMValue:
-        """The position of an output element on the input axis, a double."""
-        index = self.as_double(i)
-        match self.variant.coordinates:
-            case "asymmetric":
-                return self.divide_by_scale(index)
-            case "half_pixel":
-                return self.divide_by_scale(index + 0.5) - 0.5
-            case "pytorch_half_pixel":
-                origin = self.constant(0.0, COORDINATE_TYPE)
-                return self.select(self.out > 1, self.divide_by_scale(index + 0.5) - 0.5, origin)
-            case "align_corners":
-                steps = index * (self.as_double(self.size) - 1.0)
-                return self.select(self.out > 1, steps / (self.unrounded_out() - 1.0), steps)
+    On an axis without interpolation, both taps are the first one with weight 0.5: weight 0 of an infinite element
+    would make NaN.
+    """
+    low = b.call_intrinsic("floor", position)
+    tap_weights = [linear_weight(b, position, low), linear_weight(b, position, low + 1.0)]
+    is_single_tap = interpolates.eq(0)
+    half = b.constant(0.5, tap_weights[0].type)
+    index = low.convert("fptosi", "i64")
+    tap_indices = [
+        clamp_index(b, axis, index),
+        b.select(is_single_tap, clamp_index(b, axis, index), clamp_index(b, axis, index + 1)),
+    ]
+    for tap, (tap_index, tap_weight) in enumerate(zip(tap_indices, tap_weights, strict=True)):
+        b.store(StackSlot(b.gep(indices, i * 2 + tap, "i64"), I64), tap_index)
+        weight = b.select(is_single_tap, half, tap_weight)
+        b.store(StackSlot(b.gep(weights, i * 2 + tap), LLVMType("float")), weight)
 
-    def unrounded_out(self) -> LLVMValue:
-        """The size of the output before it was rounded to an integer."""
-        if not self.variant.has_scale:
-            return self.as_double(self.out)
-        return self.scale.convert("fpext", "double") * self.as_double(self.size)
 
-    def divide_by_scale(self, position: LLVMValue) -> LLVMValue:
-        """position / scale: in float32 if the scale is one, else in float64."""
-        if self.variant.has_scale:
-            return (position.convert("fptrunc", "float") / self.scale).convert("fpext", "double")
-        return position * self.as_double(self.size) / self.as_double(self.out)
+# --- positions -------------------------------------------------------------------------------
 
-    def as_double(self, value: LLVMValue) -> LLVMValue:
-        return value.convert("sitofp", "double")
 
-    # --- taps --------------------------------------------------------------------------------
+def input_position(b: KernelBuilder, axis: LoadedAxis, i: LLVMValue) -> LLVMValue:
+    """The position of an output element on the input axis, a double."""
+    index = as_double(i)
+    match axis.variant.coordinates:
+        case "asymmetric":
+            return divide_by_scale(axis, index)
+        case "half_pixel":
+            return divide_by_scale(axis, index + 0.5) - 0.5
+        case "pytorch_half_pixel":
+            origin = b.constant(0.0, COORDINATE_TYPE)
+            return b.select(axis.out > 1, divide_by_scale(axis, index + 0.5) - 0.5, origin)
+        case "align_corners":
+            steps = index * (as_double(axis.size) - 1.0)
+            return b.select(axis.out > 1, steps / (unrounded_out(axis) - 1.0), steps)
 
-    def linear_weight(self, position: LLVMValue, element: LLVMValue) -> LLVMValue:
-        """max(1 - |element - position|, 0), a float."""
-        return (1.0 - self.fabs(element - position)).clamp_min(0.0).convert("fptrunc", "float")
 
-    def nearest_index(self, position: LLVMValue) -> LLVMValue:
-        """The index of the nearest element by the variant's rounding."""
-        match self.variant.nearest_mode:
-            case "round_prefer_floor":
-                rounded = self.call_intrinsic("ceil", position - 0.5)
-            case "round_prefer_ceil":
-                rounded = self.call_intrinsic("floor", position + 0.5)
-            case intrinsic:
-                rounded = self.call_intrinsic(intrinsic, position)
-        return self.clamp_index(rounded.convert("fptosi", "i64"))
+def unrounded_out(axis: LoadedAxis) -> LLVMValue:
+    """The size of the output before it was rounded to an integer."""
+    if not axis.variant.has_scale:
+        return as_double(axis.out)
+    return axis.scale.convert("fpext", "double") * as_double(axis.size)
 
-    def clamp_index(self, index: LLVMValue) -> LLVMValue:
-        """An index clamped to [0, size)."""
-        last = self.size - 1
-        index = self.select(index < last, index, last)
-        return self.select(index < 0, self.constant(0, I64), index)
+
+def divide_by_scale(axis: LoadedAxis, position: LLVMValue) -> LLVMValue:
+    """position / scale: in float32 if the scale is one, else in float64."""
+    if axis.variant.has_scale:
+        return (position.convert("fptrunc", "float") / axis.scale).convert("fpext", "double")
+    return position * as_double(axis.size) / as_double(axis.out)
+
+
+def as_double(value: LLVMValue) -> LLVMValue:
+    return value.convert("sitofp", "double")
+
+
+# --- taps ------------------------------------------------------------------------------------
+
+
+def linear_weight(b: KernelBuilder, position: LLVMValue, element: LLVMValue) -> LLVMValue:
+    """max(1 - |element - position|, 0), a float."""
+    return (1.0 - b.fabs(element - position)).clamp_min(0.0).convert("fptrunc", "float")
+
+
+def nearest_index(b: KernelBuilder, axis: LoadedAxis, position: LLVMValue) -> LLVMValue:
+    """The index of the nearest element by the variant's rounding."""
+    match axis.variant.nearest_mode:
+        case "round_prefer_floor":
+            rounded = b.call_intrinsic("ceil", position - 0.5)
+        case "round_prefer_ceil":
+            rounded = b.call_intrinsic("floor", position + 0.5)
+        case intrinsic:
+            rounded = b.call_intrinsic(intrinsic, position)
+    return clamp_index(b, axis, rounded.convert("fptosi", "i64"))
+
+
+def clamp_index(b: KernelBuilder, axis: LoadedAxis, index: LLVMValue) -> LLVMValue:
+    """An index clamped to [0, size)."""
+    index = b.min(index, axis.size - 1)
+    return b.select(index < 0, b.constant(0, I64), index)

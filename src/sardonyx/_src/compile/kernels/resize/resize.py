@@ -7,19 +7,25 @@ fills them at run time.  A unit of work is one output row; loop nest: output pix
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.channels_last.channels_last_emitter import (
-    ChannelsLastEmitter,
-    pixel_stride,
-    tensor_arguments,
+from sardonyx._src.compile.kernels.channels_last.images import (
+    image_arguments,
+    load_output,
+    load_vector,
+    loop_channels,
+    store_result,
 )
-from sardonyx._src.compile.kernels.epilogue import Epilogue, operand_arguments
+from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.gemm.vectors import i64
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
@@ -34,6 +40,8 @@ from sardonyx._src.ops.image.resize.resampled_axis import (
 from sardonyx._src.ops.image.sampling import cubic_weight
 
 MAX_PIXEL_TAPS = 16  # taps of an output pixel, which are unrolled: 4 x 4 for cubic interpolation
+RESIZE_SIZES = ("x_pixel_stride", "y_pixel_stride", "height", "width", "out_height", "out_width", "channels")
+INDEX_TABLES, WEIGHT_TABLES = ("row_indices", "column_indices"), ("row_weights", "column_weights")
 
 
 def resize_step(
@@ -81,17 +89,22 @@ def table_resize_step(
     weights float32 of the same shapes; without weights, pixels are copied.
     """
     epilogue, interpolates = epilogue or Epilogue(), len(tables) == 4
-    epilogue_arguments = operand_arguments(epilogue, operands)
-
-    def source(name: str, target: Target) -> str:
-        return ResizeEmitter(target, epilogue, taps, interpolates=interpolates).build_module(name)
-
-    sizes = (pixel_stride(x), pixel_stride(y), *x.shape[1:3], *y.shape[1:3], x.shape[3])
+    parameters = resize_parameters(epilogue, interpolates=interpolates)
+    source = partial(resize_module, epilogue=epilogue, taps=taps, interpolates=interpolates)
     return Step(
-        kernel=Kernel(f"resize_f32:{taps[0]}x{taps[1]}:{interpolates}:{epilogue.key}", source),
-        args=(x, y, *sizes, *tables, *epilogue_arguments),
+        kernel=Kernel(f"resize_f32:{taps[0]}x{taps[1]}:{interpolates}:{epilogue.key}", source, parameters),
+        args=parameters.pack(
+            **image_arguments(x, y),
+            height=x.shape[1],
+            width=x.shape[2],
+            out_height=y.shape[1],
+            out_width=y.shape[2],
+            channels=x.shape[3],
+            **dict(zip((*INDEX_TABLES, *WEIGHT_TABLES), tables, strict=False)),
+            **epilogue_arguments(epilogue, operands),
+        ),
         units=y.shape[0] * y.shape[1],
-        reads=(x, *tables, *tensor_arguments(epilogue_arguments)),
+        reads=(x, *tables, *operands),
         writes=(y,),
         flops=y.num_elements * (2 * taps[0] * taps[1] if interpolates else 0),
         bytes_accessed=x.nbytes + y.nbytes,
@@ -130,87 +143,77 @@ def table_constant(table: Array) -> TensorView:
     return TensorView(DataType.of(data.dtype), data.shape, row_major_strides(data.shape), buffer)
 
 
-class ResizeEmitter(ChannelsLastEmitter):
-    """Emits resizing by tap tables; taps: of a row and of a column.
+@dataclass(frozen=True, slots=True)
+class AxisTables:
+    """The addresses of the tap tables of an axis in a kernel, and its taps; without weights, pixels are copied."""
 
-    args: x, y, their pixel strides, heights and widths of x and y, channels, the tables of rows and columns (indices, then
-    weights if it interpolates), the epilogue's.
-    """
+    taps: int
+    indices: str
+    weights: str | None
 
-    def __init__(
-        self, target: Target, epilogue: Epilogue, taps: tuple[int, int], *, interpolates: bool
-    ) -> None:
-        super().__init__(target, epilogue)
-        self.taps, self.interpolates = taps, interpolates
-        self.x, self.y = self.pointer_argument(0), self.pointer_argument(1)
-        (
-            self.x_pixel_stride,
-            self.y_pixel_stride,
-            self.height,
-            self.width,
-            self.out_height,
-            self.out_width,
-            self.channels,
-        ) = (self.size_argument(i) for i in range(2, 9))
-        tables = [self.pointer_argument(9 + i) for i in range(4 if interpolates else 2)]
-        self.index_tables, self.weight_tables = tables[:2], tables[2:]
-        self.load_operands(9 + len(tables))
-        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_row, "unit")
 
-    def emit_row(self, unit: LLVMValue) -> None:
-        """One output row; its input rows and their weights are loaded once."""
-        image, out_row = self.udivmod(unit, self.out_height)
-        input_rows: list[str] = []
-        for index in self.load_indices(0, out_row):
-            first_pixel = (image * self.height + index) * self.width
-            input_rows.append(self.gep(self.x, first_pixel * self.x_pixel_stride))
-        row_weights = self.load_weights(0, out_row)
-        self.loop_call(
-            self.zero,
-            self.out_width,
-            1,
-            lambda column: self.emit_pixel(unit, column, input_rows, row_weights),
-            "pixel",
-        )
+def resize_parameters(epilogue: Epilogue, *, interpolates: bool) -> Parameters:
+    tables = (*INDEX_TABLES, *WEIGHT_TABLES) if interpolates else INDEX_TABLES
+    return Parameters("x", "y", *RESIZE_SIZES, *tables) + epilogue_parameters(epilogue)
 
-    def emit_pixel(
-        self, unit: LLVMValue, column: LLVMValue, input_rows: list[str], row_weights: list[LLVMValue]
-    ) -> None:
-        """One output pixel: a weighted sum over the taps for each vector of channels."""
-        offsets = [index * self.x_pixel_stride for index in self.load_indices(1, column)]
-        column_weights = self.load_weights(1, column)
-        taps = [self.gep(input_row, offset) for input_row in input_rows for offset in offsets]
-        weights = [self.splat(a * b, self.lanes) for a in row_weights for b in column_weights]
-        pixel = unit * self.out_width + column
 
-        def emit_vector(channel: LLVMValue, mask: LLVMValue | None) -> None:
-            elements = [self.load_vector(self.gep(tap, channel), mask) for tap in taps]
-            value = self.weighted_sum(elements, weights) if self.interpolates else elements[0]
-            value = self.apply_epilogue(value, pixel, channel, mask)
-            self.store_vector(value, self.gep(self.y, pixel * self.y_pixel_stride + channel), mask)
-
-        self.loop_channels(self.zero, self.channels, emit_vector)
-
-    def weighted_sum(self, elements: list[LLVMValue], weights: list[LLVMValue]) -> LLVMValue:
-        total = elements[0] * weights[0]
-        for element, weight in zip(elements[1:], weights[1:], strict=True):
-            total = self.fma(element, weight, total)
-        return total
-
-    def load_indices(self, axis: int, i: LLVMValue) -> list[LLVMValue]:
-        """The input indices of the taps of output element i along an axis: 0 for rows, 1 for columns."""
-        taps = self.taps[axis]
-        return [
-            self.load(StackSlot(self.gep(self.index_tables[axis], i * taps + tap, "i64"), I64))
-            for tap in range(taps)
+def resize_module(
+    name: str, target: Target, epilogue: Epilogue, taps: tuple[int, int], *, interpolates: bool
+) -> str:
+    """Emits resizing by tap tables; taps: of a row and of a column.  Input rows and their weights are loaded once a row."""
+    b = KernelBuilder(target, resize_parameters(epilogue, interpolates=interpolates))
+    x, y_address = b.pointer("x"), b.pointer("y")
+    x_pixel_stride, y_pixel_stride, height, width, out_height, out_width, channels = map(
+        b.integer, RESIZE_SIZES
+    )
+    rows, columns = load_tables(b, taps, interpolates=interpolates)
+    y = load_output(b, y_address, y_pixel_stride, epilogue)
+    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
+        image, out_row = b.udivmod(unit, out_height)
+        input_rows = [
+            b.gep(x, (image * height + index) * width * x_pixel_stride)
+            for index in load_indices(b, rows, out_row)
         ]
+        row_weights = load_weights(b, rows, out_row)
+        with b.loop(i64(b, 0), out_width, name="pixel") as column:
+            offsets = [index * x_pixel_stride for index in load_indices(b, columns, column)]
+            column_weights = load_weights(b, columns, column)
+            addresses = [b.gep(input_row, offset) for input_row in input_rows for offset in offsets]
+            weights = [b.splat(v * w, target.lanes) for v in row_weights for w in column_weights]
+            pixel = unit * out_width + column
+            for channel, mask in loop_channels(b, i64(b, 0), channels):
+                elements = [load_vector(b, b.gep(address, channel), mask) for address in addresses]
+                value = weighted_sum(b, elements, weights) if interpolates else elements[0]
+                store_result(b, y, value, pixel, channel, mask)
+    return b.build_module(name)
 
-    def load_weights(self, axis: int, i: LLVMValue) -> list[LLVMValue]:
-        """The weights of these taps; none if pixels are copied."""
-        if not self.interpolates:
-            return []
-        taps = self.taps[axis]
-        return [
-            self.load(StackSlot(self.gep(self.weight_tables[axis], i * taps + tap), LLVMType("float")))
-            for tap in range(taps)
-        ]
+
+def load_tables(b: KernelBuilder, taps: tuple[int, int], *, interpolates: bool) -> list[AxisTables]:
+    """The tables of rows and of columns."""
+    indices = [b.pointer(table) for table in INDEX_TABLES]
+    weights = [b.pointer(table) if interpolates else None for table in WEIGHT_TABLES]
+    return [AxisTables(*axis) for axis in zip(taps, indices, weights, strict=True)]
+
+
+def load_indices(b: KernelBuilder, axis: AxisTables, i: LLVMValue) -> list[LLVMValue]:
+    """The input indices of the taps of output element i along an axis."""
+    return [
+        b.load(StackSlot(b.gep(axis.indices, i * axis.taps + tap, "i64"), I64)) for tap in range(axis.taps)
+    ]
+
+
+def load_weights(b: KernelBuilder, axis: AxisTables, i: LLVMValue) -> list[LLVMValue]:
+    """The weights of these taps; none if pixels are copied."""
+    if axis.weights is None:
+        return []
+    return [
+        b.load(StackSlot(b.gep(axis.weights, i * axis.taps + tap), LLVMType("float")))
+        for tap in range(axis.taps)
+    ]
+
+
+def weighted_sum(b: KernelBuilder, elements: list[LLVMValue], weights: list[LLVMValue]) -> LLVMValue:
+    total = elements[0] * weights[0]
+    for element, weight in zip(elements[1:], weights[1:], strict=True):
+        total = b.fma(element, weight, total)
+    return total

@@ -6,16 +6,26 @@ each vector is loaded once for all its copies.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from functools import partial
+
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.channels_last.channels_last_emitter import (
-    ChannelsLastEmitter,
-    pixel_stride,
-    tensor_arguments,
+from sardonyx._src.compile.kernels.channels_last.images import (
+    image_arguments,
+    load_output,
+    load_vector,
+    loop_channels,
+    sdiv,
+    store_result,
 )
-from sardonyx._src.compile.kernels.epilogue import Epilogue, operand_arguments
+from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.gemm.vectors import i64
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
+
+UPSAMPLE_SIZES = ("x_pixel_stride", "y_pixel_stride", "width", "channels", "factor_height", "factor_width")
+UPSAMPLE_PARAMETERS = Parameters("x", "y", *UPSAMPLE_SIZES)
 
 
 def upsample_step(
@@ -34,59 +44,43 @@ def upsample_step(
     out_size = (x.shape[1] * factors[0], x.shape[2] * factors[1])
     assert y.shape[1:3] == out_size, f"y must have height and width {out_size}; got {y}"
     epilogue = epilogue or Epilogue()
-    epilogue_arguments = operand_arguments(epilogue, operands)
-
-    def source(name: str, target: Target) -> str:
-        return UpsampleEmitter(target, epilogue).build_module(name)
-
-    sizes = (pixel_stride(x), pixel_stride(y), x.shape[2], x.shape[3])
+    parameters = UPSAMPLE_PARAMETERS + epilogue_parameters(epilogue)
+    source = partial(upsample_module, epilogue=epilogue)
     return Step(
-        kernel=Kernel(f"upsample_f32:{epilogue.key}", source),
-        args=(x, y, *sizes, *factors, *epilogue_arguments),
+        kernel=Kernel(f"upsample_f32:{epilogue.key}", source, parameters),
+        args=parameters.pack(
+            **image_arguments(x, y),
+            width=x.shape[2],
+            channels=x.shape[3],
+            factor_height=factors[0],
+            factor_width=factors[1],
+            **epilogue_arguments(epilogue, operands),
+        ),
         units=y.shape[0] * y.shape[1],
-        reads=(x, *tensor_arguments(epilogue_arguments)),
+        reads=(x, *operands),
         writes=(y,),
         bytes_accessed=x.nbytes + y.nbytes,
         nodes=nodes,
     )
 
 
-class UpsampleEmitter(ChannelsLastEmitter):
-    """Emits upsampling; args: x, y, their pixel strides, width of x, channels, the factors, the epilogue's."""
-
-    def __init__(self, target: Target, epilogue: Epilogue) -> None:
-        super().__init__(target, epilogue)
-        self.x, self.y = self.pointer_argument(0), self.pointer_argument(1)
-        (
-            self.x_pixel_stride,
-            self.y_pixel_stride,
-            self.width,
-            self.channels,
-            self.factor_height,
-            self.factor_width,
-        ) = (self.size_argument(i) for i in range(2, 8))
-        self.load_operands(8)
-        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_row, "unit")
-
-    def emit_row(self, out_row: LLVMValue) -> None:
-        """An output row; rows are numbered across images, which works since each image has Ho = H * factor_height rows."""
-        source = self.sdiv(out_row, self.factor_height) * self.width
-        self.loop_call(
-            self.zero, self.width, 1, lambda p: self.emit_pixel(out_row * self.width + p, source + p), "pixel"
-        )
-
-    def emit_pixel(self, index: LLVMValue, source: LLVMValue) -> None:
-        """The copies of an input pixel; index: the number of the first copy, divided by factor_width."""
-        first = index * self.factor_width
-
-        def emit_vector(channel: LLVMValue, mask: LLVMValue | None) -> None:
-            x = self.load_vector(self.gep(self.x, source * self.x_pixel_stride + channel), mask)
-
-            def store_copy(i: LLVMValue) -> None:
-                pixel = first + i
-                value = self.apply_epilogue(x, pixel, channel, mask)
-                self.store_vector(value, self.gep(self.y, pixel * self.y_pixel_stride + channel), mask)
-
-            self.loop_call(self.zero, self.factor_width, 1, store_copy, "again")
-
-        self.loop_channels(self.zero, self.channels, emit_vector)
+def upsample_module(name: str, target: Target, epilogue: Epilogue) -> str:
+    """Emits upsampling; rows are numbered across images, since each image has Ho = H * factor_height of them."""
+    b = KernelBuilder(target, UPSAMPLE_PARAMETERS + epilogue_parameters(epilogue))
+    x, y_address = b.pointer("x"), b.pointer("y")
+    x_pixel_stride, y_pixel_stride, width, channels, factor_height, factor_width = map(
+        b.integer, UPSAMPLE_SIZES
+    )
+    y = load_output(b, y_address, y_pixel_stride, epilogue)
+    zero = i64(b, 0)
+    with b.loop(b.first_unit, b.end_unit, name="unit") as out_row:
+        row_pixel = sdiv(b, out_row, factor_height) * width
+        with b.loop(zero, width, name="pixel") as column:
+            # the copies of a pixel in an output row are a group
+            group, pixel = out_row * width + column, row_pixel + column
+            first = group * factor_width
+            for channel, mask in loop_channels(b, zero, channels):
+                value = load_vector(b, b.gep(x, pixel * x_pixel_stride + channel), mask)
+                with b.loop(zero, factor_width, name="again") as copy:
+                    store_result(b, y, value, first + copy, channel, mask)
+    return b.build_module(name)

@@ -25,7 +25,13 @@ from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.gemm.output import output_arguments
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.winograd.kernel import fused_kernel, input_transform_kernel, product_kernel
-from sardonyx._src.compile.kernels.winograd.tiles import ADDRESS_TABLE_FLOATS, products_offset
+from sardonyx._src.compile.kernels.winograd.products import product_parameters
+from sardonyx._src.compile.kernels.winograd.tiles import (
+    ADDRESS_TABLE_FLOATS,
+    TILE_PARAMETERS,
+    WINOGRAD_SIZES,
+    products_offset,
+)
 from sardonyx._src.compile.kernels.winograd.weight_transform import WinogradWeights
 from sardonyx._src.compile.program.step import KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
@@ -86,13 +92,14 @@ class WinogradConvolution:
         weights, zeros = self.weights, self.zero_pixel
         return Step(
             kernel=fused_kernel(weights.variant, self.epilogue),
-            args=(
-                self.x,
-                zeros,
-                zeros,
-                *self.size_arguments,
-                *self.product_arguments,
-            ),  # no transformed input
+            # The transformed input is in scratch; its argument is not used.
+            args=product_parameters(self.epilogue).pack(
+                x=self.x,
+                zeros=zeros,
+                transformed_input=zeros,
+                **self.size_arguments,
+                **self.product_arguments,
+            ),
             units=self.num_groups,
             reads=(self.x, zeros, weights.panels, weights.bias, *self.operands),
             writes=(self.y,),
@@ -112,7 +119,9 @@ class WinogradConvolution:
         weights, zeros, transformed = self.weights, self.zero_pixel, self.transformed_input()
         input_step = Step(
             kernel=input_transform_kernel(weights.variant),
-            args=(self.x, zeros, transformed, *self.size_arguments),
+            args=TILE_PARAMETERS.pack(
+                x=self.x, zeros=zeros, transformed_input=transformed, **self.size_arguments
+            ),
             units=count_tiles(self.y, weights),
             reads=(self.x, zeros),
             writes=(transformed,),
@@ -123,8 +132,14 @@ class WinogradConvolution:
         )
         product_step = Step(
             kernel=product_kernel(weights.variant, self.epilogue),
-            # The first two arguments, x and the zero pixel, are not used.
-            args=(transformed, transformed, transformed, *self.size_arguments, *self.product_arguments),
+            # x and the pixel of zeros are not used.
+            args=product_parameters(self.epilogue).pack(
+                x=transformed,
+                zeros=transformed,
+                transformed_input=transformed,
+                **self.size_arguments,
+                **self.product_arguments,
+            ),
             units=self.num_groups * weights.panels.shape[0],
             reads=(transformed, weights.panels, weights.bias, *self.operands),
             writes=(self.y,),
@@ -140,24 +155,22 @@ class WinogradConvolution:
         return [input_step, product_step]
 
     @property
-    def size_arguments(self) -> tuple[Known, ...]:
+    def size_arguments(self) -> dict[str, KernelArgument]:
         """The arguments `WINOGRAD_SIZES`."""
         x, y, weights = self.x, self.y, self.weights
-        return (
+        sizes = (
             *(x.shape[1], x.shape[2], *self.pads, *x.strides[:3]),
             *(y.shape[1], y.shape[2], *tile_grid(y, weights), count_tiles(y, weights)),
             *(self.grouping.max_tiles, weights.channels, weights.features, weights.panels.shape[0]),
             *(self.input_point_stride, self.product_point_stride),
         )
+        return dict(zip(WINOGRAD_SIZES, sizes, strict=True))
 
     @property
-    def product_arguments(self) -> tuple[KernelArgument, ...]:
-        """The further arguments of `OutputTransformEmitter`."""
-        return (
-            self.weights.panels,
-            self.weights.bias,
-            *output_arguments(self.y, self.epilogue, self.operands),
-        )
+    def product_arguments(self) -> dict[str, KernelArgument]:
+        """The arguments `product_parameters` but those of the tiles."""
+        output = output_arguments(self.y, self.epilogue, self.operands)
+        return {"weights": self.weights.panels, "bias": self.weights.bias, **output}
 
     @property
     def num_groups(self) -> Known:

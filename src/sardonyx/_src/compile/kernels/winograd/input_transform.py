@@ -7,69 +7,70 @@ in which padding is a pixel of zeros.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.kernels.winograd.tiles import TileOrigin, WinogradEmitter
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.kernels.winograd.tiles import (
+    TileOrigin,
+    WinogradTiles,
+    load_address,
+    prefetch_l1,
+    store_address,
+    tile_origin,
+)
 
 PREFETCH_TILES = 2  # how far to the right pixels are prefetched
 
 
-class InputTransformEmitter(WinogradEmitter):
-    """Emits the input transform: of single tiles, as units of a kernel of its own, or within another kernel."""
+def transform_tile(tiles: WinogradTiles, tile: LLVMValue, values: str) -> None:
+    """Transforms a tile; `values` is the address of its row [channels] at the first point."""
+    b, channels, lanes = tiles.b, tiles.size["channels"], tiles.variant.channel_lanes
+    store_input_addresses(tiles, tile_origin(tiles, tile))
+    with b.loop(b.constant(0, I64), channels + (lanes - 1), lanes, "channel") as i:
+        channel = b.min(i, channels - lanes)  # the last vector overlaps the one before
+        transform_vector(tiles, channel, b.gep(values, channel))
 
-    def emit_tile_units(self) -> None:
-        """Emits a kernel whose units of work are tiles; it writes `transformed_input`."""
-        self.loop_call(self.first_unit, self.end_unit, 1, self.emit_tile_unit, "tile")
 
-    def emit_tile_unit(self, tile: LLVMValue) -> None:
-        size = self.sizes
-        group = self.udiv(tile, size["group_tiles"])
-        row = tile - group * size["group_tiles"]
-        first = group * size["input_point_stride"] * self.transforms.num_points + row * size["channels"]
-        self.transform_tile(tile, self.gep(self.transformed_input, first))
+def store_input_addresses(tiles: WinogradTiles, origin: TileOrigin) -> None:
+    """Stores the addresses of a tile's pixels in the table; padding is the pixel of zeros."""
+    b, size, transforms = tiles.b, tiles.size, tiles.transforms
+    row, column = origin.row - size["top"], origin.column - size["left"]
+    columns = [column + j for j in range(transforms.horizontal.inputs)]
+    is_column = [is_in_range(c, size["width"]) for c in columns]
+    for i in range(transforms.vertical.inputs):
+        line = row + i
+        is_line = is_in_range(line, size["height"])
+        first = origin.image * size["image_stride"] + line * size["row_stride"]
+        for j, c in enumerate(columns):
+            pixel = b.gep(tiles.x, first + c * size["pixel_stride"])
+            address = b.select_pointer(is_line & is_column[j], pixel, tiles.zeros)
+            store_address(b, i * len(columns) + j, address)
 
-    def transform_tile(self, tile: LLVMValue, values: str) -> None:
-        """Transforms a tile; `values` is the address of its row [channels] at the first point."""
-        self.store_input_addresses(self.tile_origin(tile))
-        channels, lanes = self.sizes["channels"], self.channel_vector.lanes
 
-        def transform_channels(channel: LLVMValue) -> None:
-            channel = self.min(channel, channels - lanes)  # the last vector overlaps the one before
-            self.transform_vector(channel, self.gep(values, channel))
+def transform_vector(tiles: WinogradTiles, channel: LLVMValue, values: str) -> None:
+    """Transforms a vector of channels of the tile in the table, and prefetches pixels of a later tile."""
+    b, size, vertical, horizontal = (
+        tiles.b,
+        tiles.size,
+        tiles.transforms.vertical,
+        tiles.transforms.horizontal,
+    )
+    vector_type = LLVMType("float", tiles.variant.channel_lanes)
+    overlap = horizontal.inputs - horizontal.outputs  # columns that the previous tile has read, too
+    columns = []
+    for j in range(horizontal.inputs):
+        addresses = [load_address(b, i * horizontal.inputs + j) for i in range(vertical.inputs)]
+        pixels = [b.load(StackSlot(b.gep(address, channel), vector_type)) for address in addresses]
+        if j >= overlap:
+            for address in addresses:
+                distance = size["pixel_stride"] * (PREFETCH_TILES * horizontal.outputs)
+                prefetch_l1(b, address, distance + channel)
+        columns.append(vertical.emit_input_transform(b, pixels))
+    point = values
+    for line in zip(*columns, strict=True):
+        for value in horizontal.emit_input_transform(b, line):
+            b.store(StackSlot(point, vector_type), value)
+            point = b.gep(point, size["input_point_stride"])
 
-        self.loop_call(self.zero, channels + (lanes - 1), lanes, transform_channels, "channel")
 
-    def store_input_addresses(self, origin: TileOrigin) -> None:
-        """Stores the addresses of a tile's pixels in the table; padding is the pixel of zeros."""
-        size = self.sizes
-        row, column = origin.row - size["top"], origin.column - size["left"]
-        columns = [column + b for b in range(self.transforms.horizontal.inputs)]
-        column_inside = [self.is_in_range(c, size["width"]) for c in columns]
-        for a in range(self.transforms.vertical.inputs):
-            line = row + a
-            is_inside = self.is_in_range(line, size["height"])
-            first = origin.image * size["image_stride"] + line * size["row_stride"]
-            for b, c in enumerate(columns):
-                pixel = self.gep(self.x, first + c * size["pixel_stride"])
-                address = self.select_pointer(is_inside & column_inside[b], pixel, self.zeros)
-                self.store_address(a * len(columns) + b, address)
-
-    def transform_vector(self, channel: LLVMValue, values: str) -> None:
-        """Transforms a vector of channels of the tile in the table, and prefetches pixels of a later tile."""
-        vertical, horizontal = self.transforms.vertical, self.transforms.horizontal
-        overlap = horizontal.inputs - horizontal.outputs  # columns that the previous tile has read, too
-        columns = []
-        for b in range(horizontal.inputs):
-            addresses = [self.load_address(a * horizontal.inputs + b) for a in range(vertical.inputs)]
-            pixels = [self.load(StackSlot(self.gep(p, channel), self.channel_vector)) for p in addresses]
-            if b >= overlap:
-                for pixel in addresses:
-                    self.prefetch_l1(
-                        pixel, self.sizes["pixel_stride"] * (PREFETCH_TILES * horizontal.outputs) + channel
-                    )
-            columns.append(vertical.emit_input_transform(self, pixels))
-        point = values
-        for line in zip(*columns, strict=True):
-            for value in horizontal.emit_input_transform(self, line):
-                self.store(StackSlot(point, self.channel_vector), value)
-                point = self.gep(point, self.sizes["input_point_stride"])
+def is_in_range(index: LLVMValue, end: LLVMValue) -> LLVMValue:
+    return (index >= 0) & (index < end)

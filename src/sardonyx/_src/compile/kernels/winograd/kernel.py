@@ -1,43 +1,117 @@
-"""Kernels of Winograd convolutions: a fused one, or the input transform and the rest (products, output transform)."""
+"""Kernels of Winograd convolutions: a fused one, or the input transform and the rest (products, output transform).
+
+    fused:   for group of tiles: for tile: input transform; for panel: for point: products; for tile: output transform
+    input:   for tile: input transform
+    product: for group of tiles by panel: for point: products; for tile: output transform
+
+Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016).
+"""
 
 from __future__ import annotations
 
+from functools import partial
+
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.winograd.input_transform import InputTransformEmitter
-from sardonyx._src.compile.kernels.winograd.output_transform import OutputTransformEmitter
-from sardonyx._src.compile.kernels.winograd.tiles import WinogradVariant
+from sardonyx._src.compile.kernels.gemm.accumulators import FLOAT32_ARITHMETIC, make_microkernel
+from sardonyx._src.compile.kernels.winograd.input_transform import transform_tile
+from sardonyx._src.compile.kernels.winograd.output_transform import store_output_tile
+from sardonyx._src.compile.kernels.winograd.products import (
+    WinogradProducts,
+    emit_products,
+    load_products,
+    product_parameters,
+)
+from sardonyx._src.compile.kernels.winograd.tiles import (
+    TILE_PARAMETERS,
+    WinogradVariant,
+    group_bounds,
+    load_tiles,
+)
 from sardonyx._src.compile.program.step import Kernel
 
 
 def fused_kernel(variant: WinogradVariant, epilogue: Epilogue) -> Kernel:
     """Input transform, products and output transform; a unit of work is a group of tiles."""
-
-    def source(name: str, target: Target) -> str:
-        emitter = OutputTransformEmitter(variant, epilogue, target)
-        emitter.emit_fused_units()
-        return emitter.build_module(name)
-
-    return Kernel(f"winograd_whole_{variant.key}:{epilogue.key}", source)
+    source = partial(fused_module, variant=variant, epilogue=epilogue)
+    return Kernel(f"winograd_whole_{variant.key}:{epilogue.key}", source, product_parameters(epilogue))
 
 
 def input_transform_kernel(variant: WinogradVariant) -> Kernel:
     """The input transform; a unit of work is a tile."""
-
-    def source(name: str, target: Target) -> str:
-        emitter = InputTransformEmitter(variant, Epilogue(), target)
-        emitter.emit_tile_units()
-        return emitter.build_module(name)
-
-    return Kernel(f"winograd_input_{variant.key}", source)
+    source = partial(input_transform_module, variant=variant)
+    return Kernel(f"winograd_input_{variant.key}", source, TILE_PARAMETERS)
 
 
 def product_kernel(variant: WinogradVariant, epilogue: Epilogue) -> Kernel:
     """Products and output transform; a unit of work is a group of tiles by a panel of the weights."""
+    source = partial(product_module, variant=variant, epilogue=epilogue)
+    return Kernel(f"winograd_output_{variant.key}:{epilogue.key}", source, product_parameters(epilogue))
 
-    def source(name: str, target: Target) -> str:
-        emitter = OutputTransformEmitter(variant, epilogue, target)
-        emitter.emit_product_units()
-        return emitter.build_module(name)
 
-    return Kernel(f"winograd_output_{variant.key}:{epilogue.key}", source)
+def fused_module(name: str, target: Target, *, variant: WinogradVariant, epilogue: Epilogue) -> str:
+    """All intermediate values of a group are in scratch."""
+    products = make_products(target, variant, epilogue)
+    b, tiles, size = products.b, products.tiles, products.tiles.size
+    zero = b.constant(0, I64)
+    values = b.gep(products.address, size["product_point_stride"] * tiles.transforms.num_points)
+    with b.loop(b.first_unit, b.end_unit, 1, "group") as group:
+        first, count = group_bounds(tiles, group)
+        with b.loop(zero, count, 1, "tile") as row:
+            transform_tile(tiles, first + row, b.gep(values, row * size["channels"]))
+        with b.loop(zero, size["panels"], 1, "panel") as panel:
+            emit_panel(products, first, count, panel, values)
+    return b.build_module(name)
+
+
+def input_transform_module(name: str, target: Target, *, variant: WinogradVariant) -> str:
+    """Writes the transformed input of all groups, [groups, points, tiles, channels]."""
+    b = KernelBuilder(target, TILE_PARAMETERS)
+    tiles = load_tiles(b, variant)
+    size = tiles.size
+    with b.loop(b.first_unit, b.end_unit, 1, "tile") as tile:
+        group, row = b.udivmod(tile, size["group_tiles"])
+        first = group * size["input_point_stride"] * tiles.transforms.num_points + row * size["channels"]
+        transform_tile(tiles, tile, b.gep(tiles.transformed_input, first))
+    return b.build_module(name)
+
+
+def product_module(name: str, target: Target, *, variant: WinogradVariant, epilogue: Epilogue) -> str:
+    """Reads the transformed input of all groups.
+
+    Groups vary fastest, but within each half of the groups: each of two threads then reads the transformed input that
+    it has written.  Each half reads all weights once.
+    """
+    products = make_products(target, variant, epilogue)
+    b, tiles, size = products.b, products.tiles, products.tiles.size
+    with b.loop(b.first_unit, b.end_unit, 1, "unit") as unit:
+        groups = b.udiv(size["tiles"] + (size["group_tiles"] - 1), size["group_tiles"])
+        half = (groups + 1) >> 1
+        half_index, index = b.udivmod(unit, half * size["panels"])
+        first_group = half_index * half
+        panel, group = b.udivmod(index, b.min(groups - first_group, half))
+        group = first_group + group
+        first, count = group_bounds(tiles, group)
+        group_values = group * size["input_point_stride"] * tiles.transforms.num_points
+        emit_panel(products, first, count, panel, b.gep(tiles.transformed_input, group_values))
+    return b.build_module(name)
+
+
+def make_products(target: Target, variant: WinogradVariant, epilogue: Epilogue) -> WinogradProducts:
+    """A builder with a microkernel and the arguments `product_parameters`."""
+    b = KernelBuilder(target, product_parameters(epilogue))
+    m = make_microkernel(b, variant.tile, epilogue, FLOAT32_ARITHMETIC)
+    return load_products(m, load_tiles(b, variant))
+
+
+def emit_panel(
+    products: WinogradProducts, first: LLVMValue, count: LLVMValue, panel: LLVMValue, values: str
+) -> None:
+    """Computes the output of a group of tiles in the columns of a panel."""
+    b = products.b
+    emit_products(products, count, panel, values)
+    with b.loop(b.constant(0, I64), count, 1, "tile") as row:
+        store_output_tile(products, first + row, row, panel)

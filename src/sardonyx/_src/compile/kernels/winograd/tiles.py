@@ -1,4 +1,4 @@
-"""Tiles of a Winograd convolution: their geometry, the kernels' specialization key and arguments.
+"""Tiles of a Winograd convolution: their geometry, the kernels' specialization key and common arguments.
 
 A tile is m x m output pixels, and the (m + 2) x (m + 2) input pixels that they read.  Tiles are numbered row by row, image
 by image.  The transformed input is a block [points, tiles, channels] for each group of tiles, with padding between points.
@@ -6,14 +6,14 @@ by image.  The transformed input is a block [points, tiles, channels] for each g
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
-from sardonyx._src.compile.kernels.gemm.microkernel import MicrokernelEmitter
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.winograd.transforms import WinogradTransform
 
@@ -24,6 +24,7 @@ WINOGRAD_SIZES = (
     "group_tiles", "channels", "features", "panels",  # tiles of a group; channels of the input and the output
     "input_point_stride", "product_point_stride",  # floats from point to point
 )  # fmt: skip
+TILE_PARAMETERS = Parameters("x", "zeros", "transformed_input", *WINOGRAD_SIZES)
 ADDRESS_TABLE_FLOATS = 512  # of scratch, for the addresses of a tile's pixels
 DISCARD_OFFSET = ADDRESS_TABLE_FLOATS  # of the pixel that is written for pixels past the border
 
@@ -70,6 +71,25 @@ class WinogradVariant:
 
 
 @dataclass(frozen=True, slots=True)
+class WinogradTiles:
+    """The tiles of a convolution in a kernel: the arguments `TILE_PARAMETERS`.
+
+    zeros: the address of a pixel of zeros.  transformed_input: that of all groups, unless the kernel is fused.
+    """
+
+    b: KernelBuilder
+    variant: WinogradVariant
+    x: str
+    zeros: str
+    transformed_input: str
+    size: Mapping[str, LLVMValue]
+
+    @property
+    def transforms(self) -> TileTransforms:
+        return self.variant.transforms
+
+
+@dataclass(frozen=True, slots=True)
 class TileOrigin:
     """A tile's image, and the row and column of its first output pixel."""
 
@@ -78,45 +98,40 @@ class TileOrigin:
     column: LLVMValue
 
 
-class WinogradEmitter(MicrokernelEmitter):
-    """Base class of the kernels' emitters: arguments, tile numbering, and the address table.
+def load_tiles(b: KernelBuilder, variant: WinogradVariant) -> WinogradTiles:
+    """Loads the arguments that all kernels of a convolution have."""
+    x, zeros, transformed_input = map(b.pointer, ("x", "zeros", "transformed_input"))
+    size = {name: b.integer(name) for name in WINOGRAD_SIZES}
+    return WinogradTiles(b, variant, x, zeros, transformed_input, size)
 
-    Arguments: x; a pixel of zeros; the transformed input of all groups, unless the kernel is fused; `WINOGRAD_SIZES`.
-    Scratch: the address table of ADDRESS_TABLE_FLOATS, then what subclasses add.
-    """
 
-    def __init__(self, variant: WinogradVariant, epilogue: Epilogue, target: Target) -> None:
-        super().__init__(variant.tile, epilogue, target)
-        self.transforms = variant.transforms
-        self.channel_vector = LLVMType("float", variant.channel_lanes)
-        self.x, self.zeros, self.transformed_input = (self.pointer_argument(i) for i in range(3))
-        self.sizes = {name: self.size_argument(i) for i, name in enumerate(WINOGRAD_SIZES, 3)}
-        self.zero = self.constant(0, I64)
+def tile_origin(tiles: WinogradTiles, tile: LLVMValue) -> TileOrigin:
+    b, size, transforms = tiles.b, tiles.size, tiles.transforms
+    image, image_tile = b.udivmod(tile, size["tiles_down"] * size["tiles_across"])
+    row, column = b.udivmod(image_tile, size["tiles_across"])
+    return TileOrigin(image, row * transforms.vertical.outputs, column * transforms.horizontal.outputs)
 
-    def tile_origin(self, tile: LLVMValue) -> TileOrigin:
-        tiles_of_image = self.sizes["tiles_down"] * self.sizes["tiles_across"]
-        image = self.udiv(tile, tiles_of_image)
-        image_tile = tile - image * tiles_of_image
-        row = self.udiv(image_tile, self.sizes["tiles_across"])
-        column = image_tile - row * self.sizes["tiles_across"]
-        return TileOrigin(
-            image, row * self.transforms.vertical.outputs, column * self.transforms.horizontal.outputs
-        )
 
-    # --- the address table -------------------------------------------------------------------
+def group_bounds(tiles: WinogradTiles, group: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
+    """The first tile of a group, and its number of tiles."""
+    first = group * tiles.size["group_tiles"]
+    return first, tiles.b.min(tiles.size["group_tiles"], tiles.size["tiles"] - first)
 
-    def store_address(self, index: int, address: str) -> None:
-        slot = self.gep(self.scratch, self.constant(index, I64), "ptr")
-        self.lines.append(f" store ptr {address}, ptr {slot}, align 8")
 
-    def load_address(self, index: int) -> str:
-        return self.load_pointer(self.gep(self.scratch, self.constant(index, I64), "ptr"))
+# --- the address table, at the beginning of scratch ----------------------------------------------
 
-    def prefetch_l1(self, base: str, index: LLVMValue, *, write: bool = False) -> None:
-        """Prefetches a float's cache line into L1; its address need not be valid."""
-        self.declarations["declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)"] = None
-        pointer = self.gep(base, index)
-        self.lines.append(f" call void @llvm.prefetch.p0(ptr {pointer}, i32 {int(write)}, i32 3, i32 1)")
 
-    def is_in_range(self, index: LLVMValue, end: LLVMValue) -> LLVMValue:
-        return (index >= 0) & (index < end)
+def store_address(b: KernelBuilder, index: int, address: str) -> None:
+    slot = b.gep(b.scratch, b.constant(index, I64), "ptr")
+    b.lines.append(f" store ptr {address}, ptr {slot}, align 8")
+
+
+def load_address(b: KernelBuilder, index: int) -> str:
+    return b.load_pointer(b.gep(b.scratch, b.constant(index, I64), "ptr"))
+
+
+def prefetch_l1(b: KernelBuilder, base: str, index: LLVMValue, *, write: bool = False) -> None:
+    """Prefetches a float's cache line into L1; its address need not be valid."""
+    b.declarations["declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)"] = None
+    pointer = b.gep(base, index)
+    b.lines.append(f" call void @llvm.prefetch.p0(ptr {pointer}, i32 {int(write)}, i32 3, i32 1)")

@@ -13,12 +13,8 @@ import numpy as np
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import pack_constant
-from sardonyx._src.compile.kernels.recurrent.recurrence import (
-    GATE_COUNTS,
-    CellKind,
-    RecurrentDirection,
-    recurrence_step,
-)
+from sardonyx._src.compile.kernels.recurrent.cells import GATE_COUNTS, CellKind
+from sardonyx._src.compile.kernels.recurrent.recurrence import RecurrentDirection, recurrence_step
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.views import slice_axis
 from sardonyx._src.compile.lower.registry import lowers

@@ -1,0 +1,89 @@
+"""Parameters of the attention kernels, and the value that the functions of a kernel share.
+
+Tensors, with any strides: q [B, H, S, D], k [B, G, T, D], v [B, G, T, E], y [B, H, S, E] and a mask that broadcasts to
+[B, H, S, T].  H is a multiple of G: with grouped-query attention, H / G query heads share a head of keys and values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
+from sardonyx._src.compile.program.step import KernelArgument
+from sardonyx._src.ir.dims import Known
+
+QUERY_BLOCK = 64  # most queries of a head in a prefill unit
+KEY_BLOCK = 128  # keys of a prefill block: their scores, with the keys and values, stay in L1 and L2
+SPLIT_KEYS = 512  # keys of a decode unit when the keys are split (split-KV)
+DECODE_UNIT_QUERIES = 16  # most queries of a decode unit that share a head of keys
+ALIGNED_FLOATS = 16  # lanes of the widest target; rows of scratch are multiples of it
+PARTIAL_HEADER_FLOATS = 3 * ALIGNED_FLOATS  # maximum, sum and visibility before a partial output row
+SIZES = (
+    "kv_heads", "group_size", "queries", "keys", "depth", "width", "causal_offset", "window_offset", "max_length",
+    "scale", "softcap", "is_decode", "unit_q_heads", "unit_kv_heads", "splits",
+    "q_batch", "q_head", "q_row", "k_batch", "k_head", "k_row", "k_column",
+    "v_batch", "v_head", "v_row", "v_column", "y_batch", "y_head", "y_row",
+)  # fmt: skip
+MASK_STRIDES = ("mask_batch", "mask_head", "mask_row", "mask_column")
+
+
+def attention_parameters(variant: AttentionVariant) -> Parameters:
+    """The parameters of the attention kernels of a variant.  Names of the form `q_row` are strides.
+
+    partials: the partial results of split-KV.  kv_heads: G.  group_size: H / G.  queries, keys, depth, width: S, T, D, E.
+    causal_offset, window_offset: query s attends to keys from s + window_offset up to, not including, s + causal_offset,
+    both relative to the length of the batch if there are lengths.  max_length: the largest valid length.  scale, softcap:
+    the bits of a float.
+
+    is_decode: whether units are those of the decode kernel.  Such a unit has `unit_kv_heads` heads of k and v,
+    `unit_q_heads` query heads for each of them, and one of `splits` ranges of `SPLIT_KEYS` keys.
+    """
+    return Parameters(*pointer_names(variant), *size_names(variant))
+
+
+def pointer_names(variant: AttentionVariant) -> tuple[str, ...]:
+    return *variant.tensors, "partials", *(("lengths", "status") if variant.has_lengths else ())
+
+
+def size_names(variant: AttentionVariant) -> tuple[str, ...]:
+    return (*SIZES, *MASK_STRIDES) if variant.mask_type else SIZES
+
+
+def name_strides(tensor: str, strides: Sequence[Known]) -> dict[str, KernelArgument]:
+    """The strides of a tensor along [B, H, S, ...], by the names of their parameters."""
+    axes = ("batch", "head", "row", "column")
+    return {f"{tensor}_{axis}": stride for axis, stride in zip(axes, strides, strict=False)}
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionKernel:
+    """What the functions of an attention kernel share: its builder, variant and arguments.
+
+    scale, softcap: in every lane.
+    """
+
+    b: KernelBuilder
+    variant: AttentionVariant
+    pointers: Mapping[str, str]
+    sizes: Mapping[str, LLVMValue]
+    scale: LLVMValue
+    softcap: LLVMValue
+
+
+def load_arguments(b: KernelBuilder, variant: AttentionVariant) -> AttentionKernel:
+    pointers = {name: b.pointer(name) for name in pointer_names(variant)}
+    sizes = {name: b.integer(name) for name in size_names(variant)}
+    scale, softcap = (
+        b.splat(sizes[name].convert("trunc", "i32").bitcast(), b.target.lanes)
+        for name in ("scale", "softcap")
+    )
+    return AttentionKernel(b, variant, pointers, sizes, scale, softcap)
+
+
+def aligned_size(kernel: AttentionKernel, name: str) -> LLVMValue:
+    """A size, rounded up to a multiple of `ALIGNED_FLOATS`."""
+    return kernel.sizes[name] + (ALIGNED_FLOATS - 1) & -ALIGNED_FLOATS

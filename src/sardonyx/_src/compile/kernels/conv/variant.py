@@ -1,0 +1,78 @@
+"""Kernels of convolutions: a variant, which is a row source of the loop nest, and their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowGroup, accumulate_taps
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.accumulators import (
+    FLOAT32_ARITHMETIC,
+    Microkernel,
+    TileArithmetic,
+    make_microkernel,
+)
+from sardonyx._src.compile.kernels.gemm.output import load_output_matrix, output_parameters
+from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
+from sardonyx._src.compile.program.step import Kernel
+
+CONV_SIZES = (
+    "taps", "channels", "columns", "groups", "panels", "rows", "group_rows", "block_taps", "block_channels",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ConvVariant:
+    """A specialization of the loop nest: where the input of each row is, and the arithmetic.
+
+    key: identifies it in cache keys.  emit: emits the loop nest with its row source.  sizes, pointers: the names of the
+    row source's parameters.  has_indirection_buffer: whether the row source has an indirection buffer in scratch.
+    """
+
+    key: str
+    emit: Callable[[Convolution], None]
+    sizes: tuple[str, ...]
+    pointers: tuple[str, ...] = ()
+    arithmetic: TileArithmetic = FLOAT32_ARITHMETIC
+    has_indirection_buffer: bool = True
+
+
+def conv_parameters(variant: ConvVariant, epilogue: Epilogue) -> Parameters:
+    """x; weights [groups, panels, taps, channels, width]; bias [groups, panels, width]; sizes; the output.
+
+    Channels, columns and panels are those of one channel group.
+    """
+    sizes = Parameters(*CONV_SIZES, *variant.sizes, *variant.pointers)
+    return Parameters("x", "weights", "bias") + sizes + output_parameters(epilogue)
+
+
+def conv_kernel(variant: ConvVariant, vectors: int, epilogue: Epilogue) -> Kernel:
+    """The kernel specialized on a variant, the panel's width in vectors, and the epilogue."""
+    source = partial(conv_module, variant=variant, vectors=vectors, epilogue=epilogue)
+    key = f"convolution_{variant.key}_{vectors}:{epilogue.key}"
+    return Kernel(key, source, conv_parameters(variant, epilogue))
+
+
+def conv_module(name: str, target: Target, *, variant: ConvVariant, vectors: int, epilogue: Epilogue) -> str:
+    """The LLVM module of the kernel: the loop nest around a microkernel."""
+    b = KernelBuilder(target, conv_parameters(variant, epilogue))
+    tile = make_tile(vectors, target.lanes, target.registers)
+    m = make_microkernel(b, tile, epilogue, variant.arithmetic)
+    variant.emit(load_convolution(m, variant))
+    return b.build_module(name)
+
+
+def load_convolution(m: Microkernel, variant: ConvVariant) -> Convolution:
+    """The arguments of `conv_parameters`, but for further pointers of the row source."""
+    b = m.b
+    x, weights, bias = map(b.pointer, ("x", "weights", "bias"))
+    size = {name: b.integer(name) for name in (*CONV_SIZES, *variant.sizes)}
+    output = load_output_matrix(b, m.epilogue)
+    row_group = RowGroup(*(b.new_slot(name, I64) for name in ("row", "count", "prepared")))
+    return Convolution(m, x, weights, bias, size, output, row_group, size["channels"], accumulate_taps)

@@ -1,0 +1,142 @@
+"""Rows of contiguous elements: units of work, loops over the vectors of a row, loads and stores with a mask.
+
+The loop over a row runs over ROW_UNROLL vectors per iteration, then over single vectors, then over one masked vector:
+
+    for v, index, mask in loop_vectors(b, n, vector_type.lanes):
+        x = load_vector(b, vector_type, row, index, mask)
+        ...
+
+The body emits the code of one vector, number v of its iteration, and runs once for each vector of each of these loops:
+it must not be left by `break`.  A unit of work is a range of rows with about ROW_UNIT_ELEMENTS elements.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
+from sardonyx._src.compile.kernels.data_movement.masked_lanes import (
+    masked_load_or,
+    masked_store_at,
+    prefix_mask,
+)
+from sardonyx._src.ir.dims import Known, ceil_div, dim_max
+
+ROW_UNROLL = 4  # vectors of an iteration
+ROW_UNIT_ELEMENTS = 4096  # of a unit of work
+BLOCK_COLUMNS = 256  # of a unit of work, in kernels that reduce along columns
+
+
+def rows_per_unit(n: Known) -> Known:
+    """The number of rows of n elements in a unit of work."""
+    return dim_max(1, ROW_UNIT_ELEMENTS // dim_max(n, 1))
+
+
+def num_units(rows: Known, n: Known) -> Known:
+    """The number of units of work for a number of rows of n elements."""
+    return ceil_div(rows, rows_per_unit(n))
+
+
+def row_arguments(rows: IterationSpace, n: Known) -> dict[str, Known | tuple[Known, ...]]:
+    """The arguments of kernels that loop over rows of n elements, by name."""
+    return {"rows": rows.size, "unit_rows": rows_per_unit(n), "n": n, "dims": rows.to_arguments()}
+
+
+def find_columns(space: IterationSpace) -> int | None:
+    """The dim that is contiguous in all operands, so that its points share a vector; None if there is none."""
+    return next((d for d in range(space.rank) if all(s[d] == 1 for s in space.strides)), None)
+
+
+def float32_bits(number: float) -> int:
+    """A float32 as a kernel argument, which the kernel loads by `KernelBuilder.float32`."""
+    bits: int = struct.unpack("<i", struct.pack("<f", number))[0]
+    return bits
+
+
+def full_vector_type(target: Target, element: Element = "float") -> LLVMType:
+    """As many elements as a vector register of the target holds, at least one."""
+    return LLVMType(element, max(target.lanes * 32 // max(LLVMType(element).bits, 32), 1))
+
+
+def lane_numbers(b: KernelBuilder, vector_type: LLVMType) -> LLVMValue:
+    """The constant 0, 1, 2, ..., one number in each lane."""
+    lanes = ", ".join(f"{vector_type.element} {lane}" for lane in range(vector_type.lanes))
+    return LLVMValue(b, vector_type, f"<{lanes}>" if vector_type.lanes > 1 else "0")
+
+
+# --- loops -----------------------------------------------------------------------------------
+
+
+def loop_vectors(
+    b: KernelBuilder, n: LLVMValue, lanes: int
+) -> Iterator[tuple[int, LLVMValue, LLVMValue | None]]:
+    """The body of a loop over the vectors of a row of n elements.
+
+    Yields the number of the vector in its iteration, below ROW_UNROLL; its first element; and None or its mask.
+    """
+    for i, vectors, mask in loop_vector_blocks(b, n, lanes, ROW_UNROLL):
+        for v in range(vectors):
+            yield v, i + v * lanes, mask
+
+
+def loop_single_vectors(
+    b: KernelBuilder, n: LLVMValue, lanes: int
+) -> Iterator[tuple[LLVMValue, LLVMValue | None]]:
+    """`loop_vectors` with one vector per iteration: yields its first element, and None or its mask."""
+    for i, _, mask in loop_vector_blocks(b, n, lanes, 1):
+        yield i, mask
+
+
+def loop_vector_blocks(
+    b: KernelBuilder, n: LLVMValue, lanes: int, unroll: int
+) -> Iterator[tuple[LLVMValue, int, LLVMValue | None]]:
+    """The body of a loop over blocks of vectors of a row of n elements: of `unroll` vectors, then of fewer.
+
+    Yields the first element of the block; its number of vectors; and None or the mask of its only vector.
+    """
+    i = b.constant(0, I64)
+    for vectors in sorted({unroll, min(unroll, ROW_UNROLL), 1}, reverse=True):
+        with b.loop(i, n, vectors * lanes) as i:
+            yield i, vectors, None
+    if lanes > 1:
+        with b.if_then(i < n):
+            yield i, 1, prefix_mask(b, n - i, lanes)
+
+
+# --- memory ----------------------------------------------------------------------------------
+
+
+def load_vector(
+    b: KernelBuilder,
+    vector_type: LLVMType,
+    base: str,
+    index: LLVMValue,
+    mask: LLVMValue | None,
+    otherwise: float = 0,
+) -> LLVMValue:
+    """Loads the vector at base[index]; lanes outside of the mask have the value `otherwise`."""
+    address = b.gep(base, index, vector_type.element)
+    if mask is None:
+        return b.load(StackSlot(address, vector_type))
+    return masked_load_or(b, address, mask, b.constant(otherwise, vector_type))
+
+
+def store_vector(
+    b: KernelBuilder, value: LLVMValue, base: str, index: LLVMValue, mask: LLVMValue | None
+) -> None:
+    """Stores a vector at base[index], only the lanes in the mask if there is one."""
+    address = b.gep(base, index, value.type.element)
+    if mask is None:
+        b.store(StackSlot(address, value.type), value)
+    else:
+        masked_store_at(b, value, address, mask)
+
+
+def load_element(b: KernelBuilder, element: Element, base: str, index: LLVMValue) -> LLVMValue:
+    """Loads the scalar base[index]."""
+    return b.load(StackSlot(b.gep(base, index, element), LLVMType(element)))

@@ -1,0 +1,102 @@
+"""Winograd products: M = V U at each point, for a group of tiles and a panel of weights.
+
+    for point: for block of tiles by MR: M[point] [tiles, NR] = V[point] [tiles, channels] @ U[point] [channels, NR]
+
+These are GEMMs of the shared microkernel, whose results go to scratch [points, tiles, NR].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.accumulators import (
+    CACHE_LINE_FLOATS,
+    Microkernel,
+    accumulate,
+    init_accumulators,
+    spill_accumulators,
+)
+from sardonyx._src.compile.kernels.gemm.microkernel import dispatch_row_count
+from sardonyx._src.compile.kernels.gemm.output import OutputMatrix, load_output_matrix, output_parameters
+from sardonyx._src.compile.kernels.winograd.tiles import (
+    ADDRESS_TABLE_FLOATS,
+    DISCARD_OFFSET,
+    TILE_PARAMETERS,
+    WinogradTiles,
+    products_offset,
+)
+
+
+def product_parameters(epilogue: Epilogue) -> Parameters:
+    """The tiles; weights [panels, points, channels, width]; bias [panels, width]; the output."""
+    return TILE_PARAMETERS + Parameters("weights", "bias") + output_parameters(epilogue)
+
+
+@dataclass(frozen=True, slots=True)
+class WinogradProducts:
+    """The products and the output of a convolution in a kernel: the arguments `product_parameters`, and scratch.
+
+    Scratch: the address table; `discarded`, a pixel that is written for pixels past the border; at `address`, the
+    products of a group with a panel [points, tiles, width]; in a fused kernel, the group's transformed input
+    [points, tiles, channels].
+    """
+
+    m: Microkernel
+    tiles: WinogradTiles
+    weights: str
+    bias: str
+    output: OutputMatrix
+    discarded: str
+    address: str
+
+    @property
+    def b(self) -> KernelBuilder:
+        return self.m.b
+
+    @property
+    def matrices(self) -> list[tuple[str, LLVMValue]]:
+        """Address and row stride of the output and of each matrix operand of the epilogue."""
+        operands = [(o.address, o.row_stride) for o in self.output.operands if o.row_stride is not None]
+        return [(self.output.address, self.output.row_stride), *operands]
+
+
+def load_products(m: Microkernel, tiles: WinogradTiles) -> WinogradProducts:
+    """Loads the arguments after those of the tiles, and divides scratch."""
+    b = m.b
+    weights, bias, output = b.pointer("weights"), b.pointer("bias"), load_output_matrix(b, m.epilogue)
+    discarded = b.gep(b.scratch, b.constant(DISCARD_OFFSET, I64))
+    address = b.gep(b.scratch, b.constant(products_offset(m.tile.width), I64))
+    products = WinogradProducts(m, tiles, weights, bias, output, discarded, address)
+    table_floats = len(products.matrices) * tiles.transforms.outputs * 2
+    assert table_floats <= ADDRESS_TABLE_FLOATS, (
+        f"the address table must have room for {table_floats} floats; got {ADDRESS_TABLE_FLOATS}"
+    )
+    return products
+
+
+def emit_products(products: WinogradProducts, count: LLVMValue, panel: LLVMValue, values: str) -> None:
+    """Multiplies the transformed input of a group of `count` tiles, at each point, with a panel of the weights.
+
+    Each block of rows prefetches a share of the weights of the next point.
+    """
+    b, m, size, num_points = products.b, products.m, products.tiles.size, products.tiles.transforms.num_points
+    zero, channels, tile = b.constant(0, I64), size["channels"], m.tile
+    row_counts = sorted({-(-tile.rows // 3), -(-tile.rows * 2 // 3), tile.rows})
+    with b.loop(zero, b.constant(num_points, I64), 1, "point") as point:
+        point_values = b.gep(values, point * size["input_point_stride"])
+        weights = b.gep(products.weights, (panel * num_points + point) * channels * tile.width)
+        sums = b.gep(products.address, point * size["product_point_stride"])
+        next_weights = b.gep(weights, channels * tile.width)
+        with b.loop(zero, count + (tile.rows - 1), tile.rows, "block") as row:
+            block_index = b.udiv(row, tile.rows)
+            prefetch = b.gep(next_weights, block_index * channels * CACHE_LINE_FLOATS)
+            for rows in dispatch_row_count(b, count - row, row_counts):
+                init_accumulators(m, rows)
+                row_addresses = [b.gep(point_values, (row + r) * channels) for r in range(rows)]
+                accumulate(m, row_addresses, weights, channels, prefetch=prefetch)
+                spill_accumulators(m, rows, b.gep(sums, row * tile.width))

@@ -1,0 +1,46 @@
+"""Device configurations: how a node's tensors are spread over devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sardonyx._src.ir.graph import Value
+
+
+@dataclass(slots=True)
+class SimpleShardedDim:
+    """One axis split into `num_shards` equal parts; `dim` is the size that is split."""
+
+    dim: int | str | None
+    num_shards: int | None
+
+
+@dataclass(slots=True)
+class ShardedDim:
+    axis: int | None
+    simple_sharding: list[SimpleShardedDim] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ShardingSpec:
+    """How a tensor of the node is spread over devices; a name that is no operand of the node is kept as a
+    string."""
+
+    tensor: Value | str
+    device: list[int] = field(default_factory=list)
+    index_to_device_group: dict[int, list[int]] = field(default_factory=dict)
+    sharded_dim: list[ShardedDim] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class NodeDeviceConfiguration:
+    configuration_id: str
+    sharding_spec: list[ShardingSpec] = field(default_factory=list)
+    pipeline_stage: int | None = None
+
+
+@dataclass(slots=True)
+class DeviceConfiguration:
+    name: str
+    num_devices: int
+    device: list[str] = field(default_factory=list)

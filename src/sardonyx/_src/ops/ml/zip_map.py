@@ -6,7 +6,6 @@ Spec: ai.onnx.ml ZipMap-1.  A vector is one row; of several equal labels the las
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
@@ -17,7 +16,6 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 
 op = Operator("ZipMap", "ai.onnx.ml")
-LabelT = TypeVar("LabelT", int, str)
 LABEL_TYPES = {"classlabels_int64s": DataType.INT64, "classlabels_strings": DataType.STRING}
 
 
@@ -35,17 +33,19 @@ def evaluate(
             "one of classlabels_int64s and classlabels_strings must be set; got both or none"
         )
     if classlabels_int64s is not None:
-        return zip_rows(batch, classlabels_int64s)
-    return zip_rows(batch, classlabels_strings or ())
+        check_label_count(classlabels_int64s, batch)
+        return [{label: row[i, ...] for i, label in enumerate(classlabels_int64s)} for row in batch]
+    strings = classlabels_strings or ()
+    check_label_count(strings, batch)
+    return [{label: row[i, ...] for i, label in enumerate(strings)} for row in batch]
 
 
-def zip_rows(batch: Array, labels: Sequence[LabelT]) -> list[dict[LabelT, Array]]:
-    """A map from labels to scalars for each row."""
+def check_label_count(labels: Sequence[object], batch: Array) -> None:
+    """Raises EvaluationError unless there is a label for each element of a row."""
     if len(labels) != batch.shape[1]:
         raise EvaluationError(
             f"there must be {batch.shape[1]} class labels, one for each element of a row; got {len(labels)}"
         )
-    return [{label: row[i, ...] for i, label in enumerate(labels)} for row in batch]
 
 
 @op.infer(1)

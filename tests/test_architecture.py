@@ -17,16 +17,25 @@ INDEPENDENT = {"ir", "schema", "proto"}  # do not import one another
 SRC = Path(sardonyx._src.__path__[0])
 NOT_AT_RUN_TIME = {"onnx", "google", "torch", "onnxruntime"}
 # Where operators have names: their own files, and modules that are each about a pattern, a lowering, a rule or a verb.
-NAMED_OPERATORS = ("ops/", "rewrite/passes/", "compile/lower/operators/", "check/rules/", "cli/")
+NAMED_OPERATORS = (
+    "ops/",
+    "rewrite/passes/",
+    "compile/partition/patterns/",
+    "compile/lower/operators/",
+    "check/rules/",
+    "cli/",
+)
 IR_OPERATORS = {"Constant", "Identity"}  # a literal and a copy: part of the graph representation
 FILES_THAT_NAME_OPERATORS = {
     "compile/kernels/elementwise/operators.py": "the table of native elementwise operators, one line each",
-    "compile/layouts/concat_elision.py": "elides one operator, Concat",
-    "compile/layouts/dequantized_constants.py": "recognizes one pattern, dequantized weights",
+    "compile/partition/attention_operands.py": "writes what a Transpose reads as it is read",
+    "compile/partition/batch_norm.py": "folds one operator, BatchNormalization",
+    "compile/partition/dequantized_operands.py": "recognizes one pattern, dequantized operands",
     "compile/partition/fusion.py": "operands per channel or axis of BatchNormalization and quantization",
-    "compile/prepare/decompose.py": "decomposes one operator, BatchNormalization",
-    "compile/prepare/keep_scores_wide.py": "recognizes one pattern, attention scores",
+    "compile/partition/rounding.py": "recognizes one pattern, Casts to half precision and back",
+    "compile/prepare/dequantized_constants.py": "recognizes one pattern, dequantized weights",
     "compile/prepare/promote_half.py": "inserts Casts, and gives bounds to Clip",
+    "rewrite/support/attention.py": "the texts of one pattern, attention",
     "rewrite/support/splits.py": "emits Splits",
     "runtime/native_subgraphs.py": "runs the bodies of one operator, Loop",
     "tools/set_dims/reshape_rule.py": "looks for the constant parts of a shape in a Concat",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from sardonyx._src.compile.lower import registry as lowerings
+from sardonyx._src.compile.lower.registry import LOWERINGS
+from sardonyx._src.compile.partition import registry as matchers
 from sardonyx._src.ops import registry
 from sardonyx._src.ops.index import INDEX_FILE, Index, qualified_name
 from sardonyx._src.rewrite import pages
@@ -19,7 +20,8 @@ def files() -> dict[Path, str]:
         file_of(index, pairs)
         for index, pairs in (
             (registry.INDEX, operators()),
-            (lowerings.INDEX, lowerings_by_operator()),
+            (matchers.OPERATOR_INDEX, matchers_and_lowerings()),
+            (matchers.PATTERN_INDEX, patterns()),
             (pages.INDEX, passes()),
         )
     )
@@ -32,10 +34,18 @@ def operators() -> Iterable[tuple[str, str]]:
     )
 
 
-def lowerings_by_operator() -> Iterable[tuple[str, str]]:
-    """Modules that lower an operator, and the operator."""
-    lowerings.INDEX.import_all()
-    return ((facet.__module__, qualified_name(*key[:2])) for key, facet in lowerings.FACETS.items())
+def matchers_and_lowerings() -> Iterable[tuple[str, str]]:
+    """Modules that match an operator, and the operator; modules that lower a kind of region, and the kind."""
+    matchers.OPERATOR_INDEX.import_all()
+    yield from ((matcher.__module__, qualified_name(*key[:2])) for key, matcher in matchers.MATCHERS.items())
+    yield from ((lower.__module__, kind) for kind, lower in LOWERINGS.items())
+
+
+def patterns() -> Iterable[tuple[str, str]]:
+    """Modules of patterns, and the operators at which they start."""
+    matchers.PATTERN_INDEX.import_all()
+    for (domain, name, _), registered in matchers.PATTERNS.items():
+        yield from ((pattern.__module__, qualified_name(domain, name)) for pattern in registered)
 
 
 def passes() -> Iterable[tuple[str, str]]:

@@ -14,7 +14,7 @@ from sardonyx._src.cli.benchmark.time_shares import TimeShare, by_kernel, by_ste
 from sardonyx._src.cli.main import main
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.runtime import profile
-from sardonyx._src.runtime.native_program import NativeProgram, compile_model
+from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.profile import MachinePeak, TimedAction, measure_peaks, profile_program
 
 TEXT = """g (float[N,8] x, float[8,8] w) => (float[N,8] y, int64[2,?] i)
@@ -89,7 +89,7 @@ def test_iterations_of_a_loop_are_summed(path: str) -> None:
         [sum] t = Add(s, v)
       }> (s, x)
     }"""
-    native = NativeProgram(compile_model(parse_model(text)), 1)
+    native = NativeProgram(compile_for_host(parse_model(text)), 1)
     for length in (1, 5, 0):
         feeds = {"s": np.ones(2, np.float32), "x": np.ones((length, 2), np.float32)}
         timed, _ = profile_program(native, feeds)

@@ -44,15 +44,28 @@ def test_a_fallback_node_states_the_reason(path: str, capsys: Streams) -> None:
     assert line.endswith("places: no native NonZero-13")
 
 
-def test_elementwise_steps_have_their_statements_in_order(path: str, capsys: Streams) -> None:
+def test_the_arguments_of_a_kernel_are_a_line_after_its_step(path: str, capsys: Streams) -> None:
+    lines = show_stage(path, "steps", capsys).splitlines()
+    step = next(i for i, line in enumerate(lines) if "product" in line)
+    assert lines[step + 1].startswith("     (") and "=x[N,3], " in lines[step + 1]
+
+
+def test_loops_have_the_expression_and_the_nest_of_each_step(path: str, capsys: Streams) -> None:
     lines = [line.strip() for line in show_stage(path, "loops", capsys).splitlines()]
-    start = next(i for i, line in enumerate(lines) if line.startswith("for each of [N,4]"))
-    assert "exp(" in " ".join(lines[start:]) and any(line.startswith("o0 = t") for line in lines[start:])
+    start = lines.index("t0 = relu(i0)")
+    assert lines[start + 1] == "y = exp(t0) + t0"
+    assert lines[start + 2].startswith("for ") and " load <" in lines[start + 2]
 
 
-def test_other_steps_have_their_kernel_and_its_arguments(path: str, capsys: Streams) -> None:
-    text = show_stage(path, "loops", capsys)
-    assert "(x[N,3], " in text.replace("status[1], ", "")
+@pytest.mark.parametrize("stage", ["regions", "layouts"])
+def test_regions_are_shown_before_and_after_layout_assignment(path: str, stage: str, capsys: Streams) -> None:
+    (line,) = (text for text in show_stage(path, stage, capsys).splitlines() if "product" in text)
+    assert line.split()[:2] == ["0", "MatMul"]
+
+
+def test_kernels_have_a_line_each(path: str, capsys: Streams) -> None:
+    lines = show_stage(path, "kernels", capsys).splitlines()
+    assert lines and all("1 step " in line for line in lines)
 
 
 def test_the_plan_has_a_line_for_each_storage(path: str, capsys: Streams) -> None:

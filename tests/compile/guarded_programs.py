@@ -24,10 +24,9 @@ from compile.reference_agreement import assert_outputs_match
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.llvm.jit import host_target, load
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
-from sardonyx._src.compile.pipeline import lower_model
+from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program import size_functions as sizes_of
-from sardonyx._src.compile.program.encoding import encode_program
-from sardonyx._src.compile.program.memory_plan import plan_memory
+from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
 from sardonyx._src.compile.program.size_functions import evaluate_dim
 from sardonyx._src.compile.program.step import Kernel, Step
@@ -37,7 +36,6 @@ from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.fallback_ops import FallbackRunner, check_result
-from sardonyx._src.runtime.native_program import compile_model
 from sardonyx._src.runtime.run_limits import reset_status
 from sardonyx._src.runtime.scan_outputs import ScanOutputs
 
@@ -188,7 +186,7 @@ class GuardedProgram:
 
 
 def run_guarded(
-    program: Program,
+    executable: Executable,
     feeds: Mapping[str, Array],
     target: Target | None = None,
     *,
@@ -197,9 +195,9 @@ def run_guarded(
     checks: bool = False,
 ) -> dict[str, Array] | None:
     """The outputs, or None if the program rejects the feeds.  checks: uses the checked build."""
+    program = executable.program
     lengths = {name: feeds[of].shape[axis] for name, (of, axis) in program.sizes.items()}
-    layout = encode_program(program, plan_memory(program))
-    if sizes_of.evaluate_sizes(program, layout, tuple(lengths.values()))[3]:
+    if sizes_of.evaluate_sizes(program, executable.encoding, tuple(lengths.values()))[3]:
         return None
     guarded, fallback_runner = (
         GuardedProgram(program, lengths, target, at_end=at_end, seed=seed),
@@ -263,11 +261,11 @@ def assert_stays_in_bounds(sample: RandomModel, lanes: int | None = None) -> Non
     lanes: the vector width of the target, if it is not the processor's.
     """
     target = None if lanes is None else replace(host_target(), lanes=lanes)
-    program = compile_model(sample.model) if target is None else lower_model(sample.model, target)
+    executable = compile_model(sample.model, target or host_target())
     for index, feeds in enumerate(sample.feeds):
         variants = ((True, False), (False, False), (True, True))
         results = [
-            run_guarded(program, feeds, target, at_end=at_end, seed=sample.seed, checks=checks)
+            run_guarded(executable, feeds, target, at_end=at_end, seed=sample.seed, checks=checks)
             for at_end, checks in variants
         ]
         bits = [outputs and [value.tobytes() for value in outputs.values()] for outputs in results]

@@ -9,6 +9,8 @@ import numpy as np
 
 import sardonyx as sx
 from compile.random_graphs import RandomModel, RandomValue
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.tensors import Array
 
@@ -22,8 +24,9 @@ def assert_agrees(sample: RandomModel, threads: tuple[int, ...] = (1, 2, 3)) -> 
     """Asserts that the native engine is right, and computes the same bits with each of these numbers of threads.
 
     A session runs all feeds twice, whose shapes differ, then repeatedly those of one shape in new arrays: the last of these
-    runs take the fast path.
+    runs take the fast path.  Every stage of the compilation is verified.
     """
+    compile_model(sample.model, host_target(), verify=True)
     all_runs: list[list[dict[str, Array]]] = []
     for count in threads:
         session = sx.Session(sample.model, engine="native", threads=count)

@@ -11,7 +11,7 @@ from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram, compile_model
+from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 
 ROUNDING = 2e-5  # tolerance of sums of hundreds of float32, relative to the largest element
 
@@ -24,7 +24,7 @@ def assert_matches_reference(
     native: whether to assert that no node becomes a fallback operation.
     """
     graph = parse_model(text, opset=opset)
-    program = NativeProgram(compile_model(graph), 1)
+    program = NativeProgram(compile_for_host(graph), 1)
     fallbacks = [action.node.op_type for action in program.program.actions if isinstance(action, FallbackOp)]
     assert not (native and fallbacks), f"fallback operations: {fallbacks}"
     name, reference = graph.graph.outputs[0].name, Interpreter(graph)

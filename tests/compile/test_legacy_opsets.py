@@ -11,7 +11,7 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.native_program import compile_model
+from sardonyx._src.runtime.native_program import compile_for_host
 
 VALID = {
     "one shape": ("x [N,3]  y [N,3]", "Add(x, y)"),
@@ -60,7 +60,7 @@ def feeds(inputs: str, n: int, m: int) -> dict[str, Array]:
 @pytest.mark.parametrize("name", VALID)
 def test_a_legacy_broadcast_that_provably_fits_is_lowered(name: str) -> None:
     inputs, node = VALID[name]
-    program = compile_model(legacy_model(inputs, node))
+    program = compile_for_host(legacy_model(inputs, node)).program
     assert all(isinstance(step, Step) for step in program.actions), program.actions
     native, reference = (sx.Session(legacy_model(inputs, node), engine=e) for e in ("native", "reference"))
     fed = feeds(inputs, 2, 2)

@@ -9,13 +9,13 @@ from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
 from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.native_program import compile_model
+from sardonyx._src.runtime.native_program import compile_for_host
 from sardonyx._src.runtime.run_limits import Bailout
 
 
 def kernels(text: str) -> list[str]:
     """The keys of the kernels that a graph is compiled to."""
-    program = compile_model(parse_model(text, opset=28))
+    program = compile_for_host(parse_model(text, opset=28)).program
     assert not any(isinstance(action, FallbackOp) for action in program.actions), (
         "unexpected fallback operation"
     )

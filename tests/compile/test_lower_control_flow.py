@@ -268,6 +268,40 @@ def test_loops_may_be_nested() -> None:
     assert_native(text, *({"x": X, "m": int64(m), "n": int64(n)} for m in (0, 1, 3) for n in (-1, 0, 2)))
 
 
+def test_a_loop_that_computes_nothing_falls_back() -> None:
+    text = """g (float[3] x, int64 m, bool c) => (float[3] y) {
+      y = Loop <body = each (int64 i, bool on, float[3] s) => (bool goes, float[3] t) {
+        goes = Identity(on)  t = Identity(s)
+      }> (m, c, x)
+    }"""
+    compiled = engine(text)
+    assert_engine_matches_reference(compiled, text, *({"x": X, "m": int64(m), "c": TRUE} for m in (0, 1, 3)))
+    assert fallback_op_types(compiled.native.program) == ["Loop"]
+
+
+def test_a_loop_may_accumulate_outputs_beside_an_invariant_state() -> None:
+    text = """g (float[3] x, int64 m) => (float[3] y, float[A,3] z) {
+      y, z = Loop <body = each (int64 i, bool on, float[3] s) => (bool goes, float[3] t, float[3] u) {
+        goes = Identity(on)  t = Identity(s)  u = Neg(s)
+      }> (m, , x)
+    }"""
+    assert_native(text, *({"x": X, "m": int64(m)} for m in (1, 3, 30)))
+
+
+def test_a_body_reads_a_captured_value_in_the_layout_in_which_it_is_held() -> None:
+    text = """g (float[3,2] x, float[2,3] w, int64 m) => (float[2,3] y, float[6] flat) {
+      view = Transpose <perm = [1, 0]> (x)
+      all = Constant <value = int64[1] {-1}> ()
+      flat = Reshape(view, all)  before = Sub(w, view)
+      y = Loop <body = each (int64 i, bool on, float[2,3] s) => (bool goes, float[2,3] t) {
+        goes = Identity(on)  t = Max(s, view)
+      }> (m, , before)
+    }"""
+    feeds = {"x": normal(3, 2), "w": normal(2, 3)}
+    compiled = assert_native(text, *({**feeds, "m": int64(m)} for m in (0, 1, 3)))
+    assert body_kernels(compiled) == ["elementwise"]
+
+
 def test_a_growing_state_falls_back() -> None:
     text = """g (float[N] x, int64 m) => (float[M] y) {
       y = Loop <body = each (int64 i, bool on, float[K] s) => (bool goes, float[L] t) {
@@ -396,6 +430,6 @@ def test_random_bodies(seed: int) -> None:
     for feed in feeds:
         expected = compiled.run(feed)
         for at_end, checks in ((True, False), (False, False), (True, True)):
-            result = run_guarded(program, feed, at_end=at_end, seed=seed, checks=checks)
+            result = run_guarded(compiled.native.executable, feed, at_end=at_end, seed=seed, checks=checks)
             for name, array in (result or {}).items():
                 np.testing.assert_array_equal(array, expected[name], name)

@@ -8,7 +8,7 @@ import pytest
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram, compile_model
+from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.run_limits import Bailout
 
 CONV = "w = Constant <value = float[8,8,1,1] {WEIGHTS}> ()  c = Conv(x, w)".replace(
@@ -51,7 +51,7 @@ def test_reflect_pad_larger_than_the_axis_bails_out() -> None:
       y = Pad <mode = "reflect"> (x, pads)
     }"""
     assert_matches_reference(text, {"x": normal(1, 4)}, {"x": normal(1, 50)})
-    program = NativeProgram(compile_model(parse_model(text)), 1)
+    program = NativeProgram(compile_for_host(parse_model(text)), 1)
     with pytest.raises(Bailout):
         program.run({"x": normal(1, 3)}, RunLimits(), np.random.default_rng(0))
 
@@ -159,7 +159,7 @@ def test_gather_nd_and_scatter_nd() -> None:
 @pytest.mark.parametrize("bad", [5, -6])
 def test_index_out_of_bounds_bails_out(bad: int) -> None:
     text = "g (float[5] x, int64[M] i) => (float[M] y) { y = GatherElements(x, i) }"
-    program = NativeProgram(compile_model(parse_model(text)), 1)
+    program = NativeProgram(compile_for_host(parse_model(text)), 1)
     with pytest.raises(Bailout):
         program.run({"x": normal(5), "i": np.array([0, bad])}, RunLimits(), np.random.default_rng(0))
 

@@ -7,19 +7,19 @@ import pytest
 
 from compile.reference_comparison import normal
 from models import parse_model
-from sardonyx._src.compile.lower.operators import qdq
+from sardonyx._src.compile.partition import dequantized_operands
 from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram, compile_model
+from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 
 
 @pytest.fixture
 def force_int8(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use int8 for QDQ patterns on every target."""
-    monkeypatch.setattr(qdq, "has_fast_int8", lambda target: True)
+    monkeypatch.setattr(dequantized_operands, "has_fast_int8", lambda target: True)
 
 
 def run_both(
@@ -27,7 +27,7 @@ def run_both(
 ) -> list[tuple[dict[str, Array], dict[str, Array]]]:
     """The outputs of the native program and of the reference engine for each feed."""
     graph = parse_model(text, opset=28)
-    program, reference = NativeProgram(compile_model(graph), 1), Interpreter(graph)
+    program, reference = NativeProgram(compile_for_host(graph), 1), Interpreter(graph)
     fallbacks = [a.node.op_type for a in program.program.actions if isinstance(a, FallbackOp)]
     assert not (native and fallbacks), f"fallback operations: {fallbacks}"
     results = []
@@ -56,7 +56,7 @@ def assert_close_to_reference(text: str, *feeds: dict[str, Array]) -> None:
 
 
 def kernels(text: str) -> list[str]:
-    actions = compile_model(parse_model(text, opset=28)).actions
+    actions = compile_for_host(parse_model(text, opset=28)).program.actions
     return [a.kernel.key.split("/")[0].split(":")[0] for a in actions if isinstance(a, Step)]
 
 

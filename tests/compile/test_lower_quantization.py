@@ -8,14 +8,14 @@ import pytest
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.runtime.native_program import compile_model
+from sardonyx._src.runtime.native_program import compile_for_host
 
 SCALES = "s = Constant <value = float[3] {0.5, 0.1, 2}> ()  z = Constant <value = uint8[3] {3, 200, 0}> ()"
 ONE = "s = Constant <value = float {0.05}> ()  z = Constant <value = uint8 {120}> ()"
 
 
 def kernels(text: str) -> list[str]:
-    actions = compile_model(parse_model(text, opset=28)).actions
+    actions = compile_for_host(parse_model(text, opset=28)).program.actions
     return [action.kernel.key.split("/")[0].split(":")[0] for action in actions if isinstance(action, Step)]
 
 

@@ -14,7 +14,7 @@ from sardonyx._src.compile.kernels.recurrent.recurrence import RecurrentDirectio
 from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram, compile_model
+from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.run_limits import Bailout
 
 SIZE = 3  # of the inputs
@@ -66,7 +66,7 @@ def test_layers_with_initial_states(kind: str, direction: str) -> None:
 def test_initial_states_of_another_batch_bail_out() -> None:
     text = layer("RNN", 6, "forward", "h").replace("float[1,B,6] h0", "float[1,C,6] h0")
     assert_matches_reference(text, {"x": normal(4, 2, SIZE), "h0": normal(1, 2, 6)})
-    program = NativeProgram(compile_model(parse_model(text)), 1)
+    program = NativeProgram(compile_for_host(parse_model(text)), 1)
     with pytest.raises(Bailout):
         program.run({"x": normal(4, 2, SIZE), "h0": normal(1, 1, 6)}, RunLimits(), np.random.default_rng(0))
 

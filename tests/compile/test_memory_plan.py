@@ -9,60 +9,28 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
+from compile.small_programs import NOTHING, X, plan, program, step, tensor
 from models import parse_record
 from sardonyx._src.compile.program.memory_plan import (
     CACHE_LINE_BYTES,
     LiveRange,
     MemoryPlan,
     pack_offsets,
-    plan_memory,
     share_slots,
 )
-from sardonyx._src.compile.program.program import Program
-from sardonyx._src.compile.program.step import Jump, Kernel, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program.step import Jump, Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known, symbol
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.dims import symbol
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.native_program import NativeProgram
-
-NOTHING = Kernel("nothing", lambda name, target: "")
-STATUS = TensorView(DataType.INT64, (1,), (1,), Buffer("status", 8, "status"))
-
-
-def tensor(name: str, *shape: Known, role: str = "arena", dtype: DataType = DataType.FLOAT) -> TensorView:
-    size: Known = 4
-    for dim in shape:
-        size = size * dim
-    buffer = Buffer("arena" if role == "arena" else "input", size, name)
-    return TensorView(dtype, shape, row_major_strides(shape), buffer)
-
-
-def step(reads: list[TensorView], *writes: TensorView, in_place: bool = True) -> Step:
-    return Step(NOTHING, (*reads, *writes), 1, tuple(reads), writes, in_place=in_place)
-
-
-def plan(*steps: Step, sizes: tuple[str, ...] = ()) -> MemoryPlan:
-    program = Program(
-        Model(Graph(), ir_version=10, opset_imports={}),
-        list(steps),
-        {name: (name, 0) for name in sizes},
-        {},
-        {},
-        STATUS,
-    )
-    return plan_memory(program)
 
 
 def offset_of(memory_plan: MemoryPlan, tensor: TensorView) -> int:
     """The offset of a tensor's buffer, or its slot."""
     offsets = memory_plan.offsets
     return offsets[tensor.buffer] if offsets else memory_plan.slot_of[tensor.buffer]
-
-
-X = tensor("x", 2, 3, role="input")
 
 
 def chain(*, in_place: bool = True, more: bool = False) -> tuple[MemoryPlan, list[TensorView]]:
@@ -180,6 +148,85 @@ def test_live_buffers_do_not_overlap(seed: int) -> None:
                 other = offsets[b.buffer]
                 assert end <= other or other + b.size <= start or not a.size or not b.size
                 assert slots[a.buffer] != slots[b.buffer]
+
+
+# --- random programs -------------------------------------------------------------------------
+
+
+def random_steps(rng: random.Random, *, is_symbolic: bool) -> list[Step]:
+    """Steps that read what earlier ones have written, some in place, and loops that may be nested."""
+    rows = symbol("n") if is_symbolic else 5
+    flag = tensor("flag", 1, dtype=DataType.INT64)
+    steps, written = [step([], flag)], [X]
+    for i in range(rng.randrange(4, 30)):
+        if len(steps) > 2 and rng.random() < 0.2:
+            jump = Jump(flag, -rng.randrange(1, len(steps)))
+            steps.append(Step(NOTHING, (), 1, (flag,), (), jump=jump))
+        else:
+            result = tensor(str(i), rows, rng.choice([1, 1, 8, 40]))
+            steps.append(
+                step(rng.sample(written[-4:], min(len(written), 2)), result, in_place=rng.random() < 0.7)
+            )
+            written.append(result)
+    return steps
+
+
+def assert_results_are_not_overwritten(steps: list[Step], memory_plan: MemoryPlan) -> None:
+    """Executes the steps, every jump once: each step reads what the last writer of the buffer has written."""
+    owners: dict[int, Buffer] = {}  # by cache line, or by slot
+    taken: set[int] = set()
+    i = 0
+    while i < len(steps):
+        for operand in steps[i].reads:
+            is_kept = all(owners.get(line) is operand.buffer for line in lines_of(memory_plan, operand))
+            assert is_kept or operand is X, f"step {i} reads {operand.buffer.name}, which is overwritten"
+        for result in steps[i].writes:
+            owners.update(dict.fromkeys(lines_of(memory_plan, result), result.buffer))
+        jump = None if i in taken else steps[i].jump
+        taken.add(i)
+        i += 1 if jump is None else jump.distance
+
+
+def lines_of(memory_plan: MemoryPlan, tensor: TensorView) -> range:
+    """The cache lines of a buffer, or its slot."""
+    if tensor.buffer.role != "arena":
+        return range(0)
+    start, size = offset_of(memory_plan, tensor), tensor.buffer.size
+    if memory_plan.slots or not isinstance(size, int):
+        return range(start, start + 1)
+    return range(start // CACHE_LINE_BYTES, (start + size - 1) // CACHE_LINE_BYTES + 1)
+
+
+@pytest.mark.parametrize("is_symbolic", [False, True])
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_plans_of_random_programs_keep_what_is_read_later(first: int, is_symbolic: bool) -> None:
+    for seed in range(first, first + 50):
+        steps = random_steps(random.Random(seed), is_symbolic=is_symbolic)
+        whole = program(steps, ("n",) if is_symbolic else ())
+        verify_program(whole)
+        memory_plan = plan(*steps, sizes=("n",) if is_symbolic else ())
+        verify_memory_plan(whole, memory_plan)
+        assert_results_are_not_overwritten(steps, memory_plan)
+
+
+def test_a_step_in_a_loop_does_not_overwrite_what_the_next_iteration_reads() -> None:
+    a, b, flag = tensor("a", 2, 3), tensor("b", 2, 3), tensor("flag", 1, dtype=DataType.INT64)
+    back_edge = Step(NOTHING, (), 1, (flag,), (), jump=Jump(flag, -1))
+    steps = [step([], flag), step([X], a), step([a], b), back_edge]
+    memory_plan = plan(*steps)
+    assert offset_of(memory_plan, a) != offset_of(memory_plan, b)
+    assert_results_are_not_overwritten(steps, memory_plan)
+
+
+def test_an_alias_set_is_live_as_long_as_all_its_buffers() -> None:
+    a, b, c, d = (tensor(name, 2, 3) for name in "abcd")
+    memory_plan = plan(step([X], a), step([a], b), step([X], c), step([b, c], d, in_place=False))
+    (first, *_) = memory_plan.alias_sets
+    assert (first.buffer, first.first, first.last) == (a.buffer, 0, 3)
+    assert offset_of(memory_plan, b) == offset_of(memory_plan, a) != offset_of(memory_plan, c)
+
+
+# --- sessions --------------------------------------------------------------------------------
 
 
 def native(text: str) -> tuple[sx.Session, NativeProgram]:

@@ -18,12 +18,12 @@ import sardonyx as sx
 from compile.guarded_programs import assert_stays_in_bounds, run_guarded
 from compile.random_layers import sample
 from models import parse_model
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.native_program import compile_model
+from sardonyx._src.runtime.native_program import compile_for_host
 
 INDICES = (-(2**63), 2**63 - 1, -(2**31), 2**31, 2**62, -5, 4, 1_000_000)
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -63,12 +63,13 @@ def run_undeclared() -> None:
     run_guarded(build_undeclaring_program(), {"x": np.ones(4, np.float32)}, at_end=True, seed=0)
 
 
-def build_undeclaring_program() -> Program:
-    program = compile_model(parse_model("g (float[4] x) => (float[4] y) { y = Relu(x) }"))
+def build_undeclaring_program() -> Executable:
+    executable = compile_for_host(parse_model("g (float[4] x) => (float[4] y) { y = Relu(x) }"))
+    program = executable.program
     program.actions = [
         replace(action, reads=()) if isinstance(action, Step) else action for action in program.actions
     ]
-    return program
+    return executable
 
 
 def test_the_checked_build_reports_an_undeclared_read() -> None:
@@ -119,7 +120,7 @@ def test_images_broadcast_with_operands_of_lower_rank(layer: str, dims: str) -> 
     feeds["c"] = draw.standard_normal([int(d) for d in dims.split(",")], np.float32)
     expected = np.asarray(sx.Session(tested_model, engine="reference").run(feeds)["y"])
     for checks in (False, True):
-        result = run_guarded(compile_model(tested_model), feeds, at_end=True, seed=0, checks=checks)
+        result = run_guarded(compile_for_host(tested_model), feeds, at_end=True, seed=0, checks=checks)
         assert result is not None
         np.testing.assert_allclose(result["y"], expected, 1e-5, 1e-5)
 
@@ -154,12 +155,14 @@ GATHERS = {
 
 def assert_indices_are_rejected(tested_model: Model) -> None:
     """Runs a program with each out-of-range index between guard pages: it sets the fault slot, and accesses nothing."""
-    program = compile_model(tested_model)
-    assert any(isinstance(action, Step) for action in program.actions), "the operator has a lowering"
+    executable = compile_for_host(tested_model)
+    assert any(isinstance(action, Step) for action in executable.program.actions), (
+        "the operator has a lowering"
+    )
     for index in INDICES:
         for at_end, checks in ((True, False), (False, False), (True, True)):
             feeds: dict[str, Array] = {"x": X, "i": np.array([index], np.int64)}
-            result = run_guarded(program, feeds, at_end=at_end, seed=0, checks=checks)
+            result = run_guarded(executable, feeds, at_end=at_end, seed=0, checks=checks)
             assert result is None, f"index {index} must be rejected"
 
 

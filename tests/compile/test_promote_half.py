@@ -13,7 +13,7 @@ from compile.half_precision_copies import convert_to_half, half_feeds
 from compile.random_layers import sample
 from compile.reference_comparison import normal
 from models import parse_model
-from sardonyx._src.compile.lower.registry import has_lowering
+from sardonyx._src.compile.partition.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import prepare_model
 from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.compile.program.step import Step
@@ -22,7 +22,7 @@ from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram, compile_model
+from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 
 HALF_DTYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7}  # relative distance of adjacent numbers
@@ -31,7 +31,7 @@ all_half_types = pytest.mark.parametrize("kind", HALF_DTYPES)
 
 def run_both(graph: Model, feeds: Mapping[str, Array], *, native: bool = True) -> list[tuple[Array, Array]]:
     """Every output, native and by the reference engine; `native`: asserts that there are no fallback operations."""
-    program = NativeProgram(compile_model(graph), 1)
+    program = NativeProgram(compile_for_host(graph), 1)
     fallbacks = [action.node.op_type for action in program.program.actions if isinstance(action, FallbackOp)]
     assert not (native and fallbacks), f"fallback operations: {fallbacks}"
     result = program.run(feeds, RunLimits(), np.random.default_rng(0))
@@ -62,7 +62,7 @@ def random_half(kind: str, *shape: int, seed: int = 0) -> Array:
 
 
 def steps_of(text: str) -> list[str]:
-    actions = compile_model(parse_model(text, opset=28)).actions
+    actions = compile_for_host(parse_model(text, opset=28)).program.actions
     return [action.kernel.key for action in actions if isinstance(action, Step)]
 
 
@@ -187,6 +187,33 @@ def test_attention_scores_stay_in_float32(kind: str) -> None:
 
 
 @all_half_types
+def test_attention_with_a_computed_mask_is_one_kernel(kind: str) -> None:
+    text = f"""g ({kind}[2,10,16] q, {kind}[2,16,9] k, {kind}[2,9,16] v, {kind}[10,9] m) => ({kind}[] y)
+    <float half = {{0.5}}> {{
+      f = Cast <to = {int(DataType.of(HALF_DTYPES[kind]))}> (half)  s = MatMul(q, k)  a = Mul(s, f)  n = Mul(m, m)
+      b = Add(a, n)  p = Softmax(b)  y = MatMul(p, v)
+    }}"""
+    shapes = {"q": (2, 10, 16), "k": (2, 16, 9), "v": (2, 9, 16), "m": (10, 9)}
+    feeds = {name: random_half(kind, *shape, seed=i) for i, (name, shape) in enumerate(shapes.items())}
+    assert_close_to_reference(text, feeds, 8)
+    assert len([key for key in steps_of(text) if key.startswith("attention")]) == 1
+
+
+@all_half_types
+def test_scores_that_callers_receive_are_rounded(kind: str) -> None:
+    text = f"""g ({kind}[2,10,16] q, {kind}[2,16,9] k, {kind}[2,9,16] v) => ({kind}[] s, {kind}[] y) {{
+      s = MatMul(q, k)  p = Softmax(s)  y = MatMul(p, v)
+    }}"""
+    feeds = {
+        "q": random_half(kind, 2, 10, 16),
+        "k": random_half(kind, 2, 16, 9, seed=1),
+        "v": random_half(kind, 2, 9, 16, seed=2),
+    }
+    assert_close_to_reference(text, feeds, 4)
+    assert not [key for key in steps_of(text) if key.startswith("attention")]
+
+
+@all_half_types
 def test_a_clip_without_bounds_gets_those_of_its_type(kind: str) -> None:
     text = f"g ({kind}[N] x, {kind} low) => ({kind}[N] y) {{ y = Clip(x, low) }}"
     x = np.array([np.inf, -np.inf, 2, np.nan]).astype(HALF_DTYPES[kind])
@@ -215,7 +242,7 @@ def test_data_movement_stays_in_half_precision(kind: str) -> None:
       t = Transpose <perm = [2,0,1]> (x)  g = Gather(t, i)  c = Concat <axis = 0> (g, t)  y = Neg(c)
     }}"""
     assert_equal_to_reference(text, {"x": random_half(kind, 2, 3, 4), "i": np.array([3, 0, -1, 2, 1])})
-    prepared = prepare_model(parse_model(text, opset=28), has_lowering).model.graph
+    prepared = prepare_model(parse_model(text, opset=28), is_supported).model.graph
     assert [node.op_type for node in prepared.nodes][-3:] == ["Cast", "Neg", "Cast"]
 
 
@@ -275,7 +302,9 @@ def test_large_weights_stay_in_half_precision(kind: str, transposed: int) -> Non
     ((result, expected),) = run_both(graph, {"x": random_half(kind, 3, 256, seed=1)})
     step = EPSILON[kind]
     np.testing.assert_allclose(result.astype(np.float64), expected.astype(np.float64), step, step)
-    (product,) = (step for step in compile_model(graph).steps if step.kernel.key.startswith("matmul"))
+    (product,) = (
+        step for step in compile_for_host(graph).program.steps if step.kernel.key.startswith("matmul")
+    )
     assert product.reads[1].dtype is (DataType.FLOAT if transposed else DataType.of(HALF_DTYPES[kind]))
 
 
@@ -306,7 +335,7 @@ def test_models_in_a_legacy_opset_are_not_promoted() -> None:
       y = Add(x, b)  z = Cast <to = "FLOAT"> (y)
     }"""
     graph = parse_model(text, opset=5)
-    prepared = prepare_model(graph, has_lowering).model
+    prepared = prepare_model(graph, is_supported).model
     assert prepared.opset_imports[""] == 5
     x = random_half("float16", 2, 3)
     for result, expected in run_both(graph, {"x": x, "b": x}, native=False):

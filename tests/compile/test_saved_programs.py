@@ -18,7 +18,7 @@ import sardonyx as sx
 from conformance.official import assert_case_passes, official_cases
 from models import parse_model
 from sardonyx._src.compile.linker import features, link
-from sardonyx._src.compile.llvm.executable import Executable
+from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
 from sardonyx._src.compile.llvm.jit import compile_module, host_target
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, symbol
@@ -303,7 +303,7 @@ def test_code_calls_system_functions_through_slots() -> None:
 define void @fill(ptr %p, i64 %n) { call void @llvm.memset.p0.i64(ptr %p, i8 7, i64 %n, i1 0) ret void }"""
     image = link.link_objects([compile_module(text, host_target())] * 2, ["fill"])
     assert set(image.slots) == {"memset"}
-    code = Executable(memoryview(bytes(image.code)), image.functions, image.slots)
+    code = ExecutableMemory(memoryview(bytes(image.code)), image.functions, image.slots)
     memory = np.zeros(9, np.uint8)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(code.addresses["fill"])(memory.ctypes.data, 8)
     assert memory.tolist() == [7] * 8 + [0]

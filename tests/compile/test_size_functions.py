@@ -33,7 +33,7 @@ def test_compiled_sizes_are_those_of_python(text: str) -> None:
         lengths = [rng.choice([0, 1, 2, 3, 17, 64, 1000]) for _ in range(count)]
         values, arena, scratch, violations = program.size_function(lengths)
         assert (values.tolist(), arena, scratch, violations) == evaluate_sizes(
-            program.program, program.encoding, lengths
+            program.program, program.executable.encoding, lengths
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sardonyx._src.compile.lower import registry as lowerings
+from sardonyx._src.compile.partition.registry import OPERATOR_INDEX, PATTERN_INDEX
 from sardonyx._src.ops import registry
 from sardonyx._src.ops.api import OPERATORS
 from sardonyx._src.ops.index import INDEX_FILE, Index, module_names
@@ -99,7 +99,7 @@ def test_the_digest_of_a_pass_covers_the_operators_of_its_pattern(index: Index, 
 
 
 @pytest.mark.parametrize(
-    "index", [registry.INDEX, lowerings.INDEX, pages.INDEX], ids=lambda index: index.package
+    "index", [registry.INDEX, OPERATOR_INDEX, PATTERN_INDEX, pages.INDEX], ids=lambda index: index.package
 )
 def test_the_committed_indexes_are_current(index: Index) -> None:
     assert index.entries is not None and not index.stale_modules, "run `make regen`"

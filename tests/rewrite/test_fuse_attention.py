@@ -27,6 +27,20 @@ def test_softmax_of_scaled_products_times_values_is_attention(scaled: str, scale
     assert_unchanged(attention(scaled), PASS, opset=22)
 
 
+@pytest.mark.parametrize(
+    "scaled", ["a = Mul(c, s)", "b = Div(s, d) a = Mul(b, c)", "b = Mul(s, c) a = Div(b, d)"]
+)
+def test_the_scale_is_the_product_of_constant_factors(scaled: str) -> None:
+    more = ", float d = {2}"
+    scale = 0.25 if "d" in scaled else 0.5
+    assert_becomes(attention(scaled, more=more), fused_attention(scale, more=more), PASS, opset=23)
+
+
+def test_scores_that_are_not_scaled_by_constants_are_kept() -> None:
+    assert_unchanged(attention("a = Mul(s, d)", inputs=f"{INPUTS}, float d"), PASS, opset=23)
+    assert_unchanged(attention("a = Div(c, s)"), PASS, opset=23)
+
+
 def test_a_constant_mask_is_fused_too() -> None:
     mask = ", float[3,5] m = {0,0,0,0,0, -9,0,0,0,0, -9,-9,0,0,0}"
     text = attention("b = Mul(s, c) a = Add(b, m)", more=mask)

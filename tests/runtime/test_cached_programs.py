@@ -16,7 +16,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.linker import features
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.io.memory_release import mapped_file_of
 from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime import engine, shared_programs
@@ -55,7 +55,7 @@ COMPILED: list[Model] = []  # the models that were compiled, in order
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder for the test, for which no file is racily clean."""
 
-    def record_compilation(model: Model) -> Program:
+    def record_compilation(model: Model) -> Executable:
         COMPILED.append(model)
         return compile_releasing_weights(model)
 

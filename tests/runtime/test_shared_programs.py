@@ -13,7 +13,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.compile.lower.registry import FACETS, facet_of
+from sardonyx._src.compile.partition.registry import MATCHERS, is_supported
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.compile.program.tensor import Buffer
@@ -271,9 +271,9 @@ def test_a_registered_operator_changes_every_digest(registered: list[str]) -> No
 def test_replaced_kernels_and_lowerings_change_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     model = product()
     neg, absolute = find("", "Neg"), find("", "Abs")
-    assert neg is not None and absolute is not None and facet_of("", "MatMul", 13) is not None
+    assert neg is not None and absolute is not None and is_supported("", "MatMul", 13)
     digests = [digest_model(model)]
-    monkeypatch.setitem(FACETS, ("", "MatMul", 13), lambda call, lowering: False)
+    monkeypatch.setitem(MATCHERS, ("", "MatMul", 13), lambda op, scope: None)
     digests.append(digest_model(model))
     monkeypatch.setitem(neg.kernels, 13, absolute.kernels[13])
     digests.append(digest_model(model))
@@ -285,7 +285,7 @@ def test_operator_lookups_do_not_change_the_digest() -> None:
     before = digest_model(model)
     for op in operators():
         assert find(op.domain, op.name) is op
-        facet_of(op.domain, op.name, 1)
+        is_supported(op.domain, op.name, 1)
     assert digest_model(model) == before
 
 

@@ -162,7 +162,7 @@ def broken_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(model: object) -> None:
         raise AssertionError("the tile has 0 rows")
 
-    monkeypatch.setattr("sardonyx._src.runtime.engine.compile_model", fail)
+    monkeypatch.setattr("sardonyx._src.runtime.engine.compile_for_host", fail)
 
 
 @pytest.mark.usefixtures("broken_compiler")
@@ -186,7 +186,7 @@ def test_a_fault_in_a_subgraph_leaves_it_interpreted(monkeypatch: pytest.MonkeyP
     def fail(model: object) -> None:
         raise AssertionError("no such register")
 
-    monkeypatch.setattr(native_program, "compile_model", fail)
+    monkeypatch.setattr(native_program, "compile_for_host", fail)
     for _ in range(2):
         np.testing.assert_array_equal(compiled.run({**ones(2), "b": np.array(True)})["y"], [1])
     assert compiled.stats.compiler_faults == 1

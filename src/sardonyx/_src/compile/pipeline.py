@@ -1,21 +1,66 @@
-"""Compilation pipeline: from a model to a program of kernel calls for a target."""
+"""Compilation pipeline: from a model to an executable program, in six stages.
+
+Each stage is a function from one value to the next; every value can be verified (`verify.py`) and printed (`printing`).
+
+1. prepare: a copy of the model, converted to the newest opset, optimized, promoted from half precision.
+2. partition: the graph as regions, each an anchor node with what is fused into its kernel, and guards.
+3. assign_layouts: the tensors that each region reads and writes; copies between layouts.
+4. lower: the kernel calls of each region.
+5. plan_memory: live ranges, in-place aliases, and where the buffers of the arena are.
+6. encode_program: i64 slots, size functions and relocations for the executor.
+
+Other packages, apart from tests of a stage, call the functions of this module only.
+"""
 
 from __future__ import annotations
 
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import has_lowering
+from sardonyx._src.compile.layouts.assignment import assign_layouts
+from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
+from sardonyx._src.compile.layouts.verify import verify_layouts
+from sardonyx._src.compile.lower.lowering import lower
+from sardonyx._src.compile.partition.partition import partition
+from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.partition.scope import RegionGraph, Scope
+from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.prepare.prepare import prepare_model
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.encoding import encode_program
+from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.memory_plan import plan_memory
+from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
 from sardonyx._src.ir.model import Model
 
 
-def lower_model(model: Model, target: Target) -> Program:
-    """Compiles a model to a program, under the assumption that callers override no initializer.
+def compile_model(model: Model, target: Target, *, verify: bool = False) -> Executable:
+    """Compiles a model, under the assumption that callers override no initializer.
 
-    1. prepare: a copy of the model is converted to the newest opset, optimized, and promoted from half precision.
-    2. lower: each node emits the steps of its kernels; fusion (`partition`) and layouts (`layouts`) are decided on demand.
-    The caller then plans memory (`program.memory_plan`), compiles kernels (`llvm`) and encodes the program
-    (`program.encoding`) for the executor.
+    verify: whether to verify the result of each stage.
     """
-    return Lowering(prepare_model(model, has_lowering), target).lower_graph()
+    regions = partition_model(model, target)
+    if verify:
+        verify_regions(regions)
+    laid_out = assign_layouts(regions)
+    if verify:
+        verify_layouts(laid_out)
+    executable = compile_laid_out(laid_out, target)
+    if verify:
+        verify_program(executable.program)
+        verify_memory_plan(executable.program, executable.plan)
+    return executable
+
+
+def partition_model(model: Model, target: Target) -> RegionGraph:
+    """The first two stages: the regions of a prepared copy of the model."""
+    return partition(Scope(prepare_model(model, is_supported), target))
+
+
+def lay_out_model(model: Model, target: Target) -> LaidOutGraph:
+    """The first three stages."""
+    return assign_layouts(partition_model(model, target))
+
+
+def compile_laid_out(laid_out: LaidOutGraph, target: Target) -> Executable:
+    """The last three stages."""
+    program = lower(laid_out, target)
+    plan = plan_memory(program)
+    return Executable(program, plan, encode_program(program, plan))

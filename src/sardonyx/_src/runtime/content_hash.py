@@ -12,10 +12,10 @@ from threading import Lock
 
 import numpy as np
 
-from sardonyx._src.compile.lower import registry as lowerings
+from sardonyx._src.compile.partition import registry as matchers
+from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.lazy_constants import iter_bytes
 from sardonyx._src.compile.program.program import Program
-from sardonyx._src.compile.program.tensor import TensorView as Operand
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external.files import ExternalStorage
@@ -104,7 +104,7 @@ def value_groups(graph: Graph) -> Iterator[Iterable[Value | None]]:
 
 
 class OperatorEpoch:
-    """Counts the changes of this process's registries of operators, facets and lowerings."""
+    """Counts the changes of this process's registries of operators and matchers."""
 
     def __init__(self) -> None:
         self.known: tuple[object, ...] = ()
@@ -113,7 +113,7 @@ class OperatorEpoch:
 
     def current(self) -> int:
         """A number that stays the same while nothing is registered or replaced."""
-        known = (*registry.departures(), *lowerings.user_lowerings())
+        known = (*registry.departures(), *matchers.user_matchers())
         with self.lock:
             if known != self.known:
                 self.known, self.count = known, self.count + 1
@@ -125,7 +125,7 @@ OPERATOR_EPOCH = OperatorEpoch()
 
 def borrowed_constants(program: Program) -> tuple[Array | Tensor, ...]:
     """The constants of a program that are still the model's own: of steps and of fallback ops."""
-    contents = (arg.buffer.content for step in program.steps for arg in step.args if isinstance(arg, Operand))
+    contents = (buffer.content for buffer in program.constants)
     arrays = (content for content in contents if isinstance(content, np.ndarray))
     return *arrays, *model_tensors(program.model)
 
@@ -138,9 +138,9 @@ def find_shared_program(key: FileStamp | ModelDigest | None) -> SharedProgram | 
     return shared
 
 
-def share_program(program: Program, key: FileStamp | ModelDigest | None) -> SharedProgram:
-    """A program to share; its borrowed constants are compared later unless the key is the stamp of a file."""
+def share_program(executable: Executable, key: FileStamp | ModelDigest | None) -> SharedProgram:
+    """An executable to share; its borrowed constants are compared later unless the key is the stamp of a file."""
     if not isinstance(key, ModelDigest):
-        return SharedProgram(program)
-    borrowed = borrowed_constants(program)
-    return SharedProgram(program, borrowed, digest_tensors(borrowed))
+        return SharedProgram(executable)
+    borrowed = borrowed_constants(executable.program)
+    return SharedProgram(executable, borrowed, digest_tensors(borrowed))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource
@@ -21,7 +22,7 @@ from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.fallback_ops import values_read
 from sardonyx._src.runtime.lazy_model import LazyModel
-from sardonyx._src.runtime.native_program import NativeProgram, compile_model
+from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.run_limits import OVERRIDDEN_INITIALIZER, Bailout
 from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, FileStamp
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
@@ -49,11 +50,11 @@ class NativeEngine:
         limits: RunLimits | None = None,
         seed: int | None = None,
         stamp: FileStamp | None = None,
-        program: Program | None = None,
+        executable: Executable | None = None,
         counters: RunCounters | None = None,
     ) -> None:
         """stamp: of the model's file, if all of its data is there; engines of one stamp share a program, and so do
-        those of models with equal content.  program: the model's, if it is compiled already.
+        those of models with equal content.  executable: the model's, if it is compiled already.
 
         Raises, before anything runs, what the reference engine raises for a model that cannot be run.
         """
@@ -65,9 +66,9 @@ class NativeEngine:
         with async_compilation(), limit_nesting(), pause_gc():
             key = stamp or digest_model(model)
             self.shared_program = find_shared_program(key) or share_program(
-                program or compile_releasing_weights(model), key
+                executable or compile_releasing_weights(model), key
             )
-            self.native = NativeProgram(self.shared_program.program, threads, self.counters)
+            self.native = NativeProgram(self.shared_program.executable, threads, self.counters)
         if key is not None:  # only now: weights are packed, so that callers' writes cannot change them
             SHARED_PROGRAMS[key] = self.shared_program
         self.try_run = self.native.try_run
@@ -139,15 +140,15 @@ class NativeEngine:
         )
 
 
-def compile_releasing_weights(model: Model) -> Program:
-    """The program of a model, its weights not packed yet; nothing else keeps copies of them in memory."""
-    program = compile_model(model)
-    release_weights(program)
+def compile_releasing_weights(model: Model) -> Executable:
+    """Compiles a model, its weights not packed yet; nothing else keeps copies of them in memory."""
+    executable = compile_for_host(model)
+    release_weights(executable.program)
     gc.collect(0)  # lowering's facts about weights form reference cycles, all of them young
     release_file_pages(
         v.initializer for v in model.graph.initializers.values() if isinstance(v.initializer, Tensor)
     )
-    return program
+    return executable
 
 
 def release_weights(program: Program) -> None:

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from sardonyx._src.compile.program import size_functions as sizes_of
-from sardonyx._src.compile.program.encoding import Encoding
-from sardonyx._src.compile.program.memory_plan import LiveRange, MemoryPlan
+from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.memory_plan import LiveRange
 from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.errors import InputError
 
 
@@ -55,18 +54,17 @@ class MemoryReport:
         return "\n".join((*head, *lines))
 
 
-def build_memory_report(
-    program: Program, plan: MemoryPlan, encoding: Encoding, threads: int, lengths: Mapping[str, int]
-) -> MemoryReport:
+def build_memory_report(executable: Executable, threads: int, lengths: Mapping[str, int]) -> MemoryReport:
     """The report for runs with these dims, by the names of dimension variables.
 
     Raises InputError for a dim that is missing, unknown or negative, and for dims that violate the model's constraints.
     """
+    program = executable.program
     known = check_lengths(program, lengths)
-    _, arena, scratch, faults = sizes_of.evaluate_sizes(program, encoding, list(known.values()))
+    _, arena, scratch, faults = sizes_of.evaluate_sizes(program, executable.encoding, list(known.values()))
     if faults:
         raise InputError(f"the dims must satisfy the model's constraints; got {known}", name="lengths")
-    held = [measure_live_range(live_range, known) for live_range in plan.alias_sets]
+    held = [measure_live_range(live_range, known) for live_range in executable.plan.alias_sets]
     totals = [
         sum(memory.bytes for memory in held if memory.first <= i <= memory.last)
         for i in range(len(program.actions))
@@ -77,7 +75,7 @@ def build_memory_report(
     node = action_title(program.actions[peak_step]) if program.actions else ""
     largest = sorted(live, key=lambda memory: -memory.bytes)
     return MemoryReport(
-        arena, peak, peak_step, node, tuple(largest), constant_bytes(program), scratch * threads
+        arena, peak, peak_step, node, tuple(largest), program.constant_bytes, scratch * threads
     )
 
 
@@ -98,12 +96,6 @@ def check_lengths(program: Program, lengths: Mapping[str, int]) -> dict[str, int
 def measure_live_range(live_range: LiveRange, known: dict[str, int]) -> HeldMemory:
     size = max(sizes_of.evaluate_dim(live_range.buffer.size, known), 0)
     return HeldMemory(live_range.buffer.name, size, live_range.first, live_range.last)
-
-
-def constant_bytes(program: Program) -> int:
-    """Bytes of the constants that steps read, each counted once."""
-    buffers = {arg.buffer for step in program.steps for arg in step.args if isinstance(arg, TensorView)}
-    return sum(buffer.content.nbytes for buffer in buffers if buffer.content is not None)
 
 
 def action_title(action: Action) -> str:

@@ -12,8 +12,8 @@ from numpy import empty
 from sardonyx._src.compile.executor.fast_entry import DONE, READY
 from sardonyx._src.compile.executor.pool_layout import JUMP, RECORD_SLOTS
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.encoding import encode_program
-from sardonyx._src.compile.program.memory_plan import MemoryPlan, plan_memory
+from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.interp.run_state import Random, RunState
 from sardonyx._src.ir.model import Model
@@ -41,18 +41,18 @@ class NativeProgram:
     """
 
     def __init__(
-        self, program: Program, threads: int | None = None, counters: RunCounters | None = None
+        self, executable: Executable, threads: int | None = None, counters: RunCounters | None = None
     ) -> None:
-        self.initialize(program, plan_memory(program), counters)
-        self.encoding = encode_program(program, self.plan)
-        size_function = SizeFunctionLoader(program, self.encoding)
+        self.executable, program, encoding = executable, executable.program, executable.encoding
+        self.initialize(program, executable.plan, counters)
+        size_function = SizeFunctionLoader(program, encoding)
         self.fallback = FallbackRunner(program, subgraph_compiler(threads, self.counters))
         self.pool = get_thread_pool(threads)
-        self.fixed_slots = np.array([v if isinstance(v, int) else 0 for v in self.encoding.values], np.int64)
-        self.base_indices = np.array(self.encoding.bases, np.int64)
-        self.varying_slots = np.flatnonzero([not isinstance(v, int) for v in self.encoding.values])
-        self.bases = process_bases(self.encoding)
-        self.relocations = find_relocations(self.encoding.extra_bases, self.base_indices)
+        self.fixed_slots = np.array([v if isinstance(v, int) else 0 for v in encoding.values], np.int64)
+        self.base_indices = np.array(encoding.bases, np.int64)
+        self.varying_slots = np.flatnonzero([not isinstance(v, int) for v in encoding.values])
+        self.bases = process_bases(encoding)
+        self.relocations = find_relocations(encoding.extra_bases, self.base_indices)
         self.size_function = size_function.load()
         self.has_fast_path = has_fast_path(self)
         self.counters.count_program()
@@ -160,7 +160,7 @@ class NativeProgram:
         """The memory of a run with these dims; raises InputError for dims that no run can have."""
         from sardonyx._src.runtime.memory_report import build_memory_report  # lazy: few sessions need it
 
-        return build_memory_report(self.program, self.plan, self.encoding, self.pool.threads, lengths)
+        return build_memory_report(self.executable, self.pool.threads, lengths)
 
     def input_sizes(self, feeds: Mapping[str, RuntimeValue]) -> tuple[int, ...]:
         """The sizes of inputs that the slots depend on, in the order of the program's symbols."""
@@ -172,15 +172,15 @@ def dim_size(value: RuntimeValue, axis: int) -> int:
     return int(value.shape[axis])
 
 
-def compile_model(model: Model) -> Program:
-    """The program of a model, for callers who override no initializer."""
+def compile_for_host(model: Model) -> Executable:
+    """Compiles a model for this machine, under the assumption that callers override no initializer."""
     # Lazy imports: cached and saved programs run without the compiler, which takes time to import.
-    from sardonyx._src.compile.pipeline import lower_model
+    from sardonyx._src.compile.pipeline import compile_model
     from sardonyx._src.runtime.async_compilation import compile_runner_async
 
     target = host_target()
     compile_runner_async(target)
-    return lower_model(model, target)
+    return compile_model(model, target)
 
 
 def subgraph_compiler(threads: int | None, counters: RunCounters) -> SubgraphCompiler:
@@ -188,7 +188,7 @@ def subgraph_compiler(threads: int | None, counters: RunCounters) -> SubgraphCom
 
     def compile_subgraph(model: Model) -> NativeProgram | None:
         try:
-            return NativeProgram(compile_model(model), threads, counters)
+            return NativeProgram(compile_for_host(model), threads, counters)
         except AssertionError as error:
             if not counters.tolerates_faults:
                 raise

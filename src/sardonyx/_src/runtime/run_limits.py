@@ -14,7 +14,7 @@ from sardonyx._src.interp.run_state import RunState
 from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.ops.api import RunLimits
 
-# Names of guards, as `SessionStats.bailouts` has them; guards of sizes are named by their two dims.
+# Names of guards, as `SessionStats.bailouts` has them; guards of dims are named by their text (`program.guards`).
 INDEX_OUT_OF_RANGE = "index out of range"
 INVALID_SIZE = "negative or overflowing size"
 MEMORY_LIMIT = "memory limit"
@@ -33,9 +33,9 @@ class Bailout(Exception):
 
 def name_failed_guard(program: Program, sizes: Mapping[str, int]) -> str:
     """The first guard that these input sizes violate, such as `n == min(n, 512)`; sizes: by the program's symbols."""
-    for a, b in program.guards:
-        if evaluate(a, sizes) != evaluate(b, sizes):
-            return f"{a} == {b}"
+    for guard in program.guards:
+        if evaluate(guard.left, sizes) != evaluate(guard.right, sizes):
+            return str(guard)
     return INVALID_SIZE
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.io.external.files import ExternalStorage
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir.model import Model
@@ -52,13 +52,13 @@ class ModelDigest:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class SharedProgram:
-    """A program that engines hold.
+    """An executable that engines hold.
 
     borrowed: its constants that are still the model's own, which callers may write to.  digest: of their elements when
     the program was compiled.
     """
 
-    program: Program
+    executable: Executable
     borrowed: tuple[Array | Tensor, ...] = ()
     digest: str = ""
 

@@ -24,7 +24,7 @@ from typing import Protocol
 from sardonyx._src.compile.executor import pool_layout as layout
 from sardonyx._src.compile.executor import tape
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.llvm.executable import function_address, map_private_memory
+from sardonyx._src.compile.llvm.executable_memory import function_address, map_private_memory
 from sardonyx._src.compile.llvm.jit import host_target, load
 from sardonyx._src.runtime.cpus import available_cpus
 

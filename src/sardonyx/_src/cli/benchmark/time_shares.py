@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.cli.output.summary import Json
-from sardonyx._src.compile.printer import action_kind, action_name
+from sardonyx._src.compile.printing.steps import action_kind, action_name
 from sardonyx._src.runtime.profile import MachinePeak, TimedAction
 
 

@@ -1,40 +1,62 @@
-"""The intermediate stages of native compilation, printed for `run --show`."""
+"""The stages of native compilation, printed for `run --show`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from sardonyx._src.cli.output.streams import printable, write_out
-from sardonyx._src.compile import printer
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.memory_plan import plan_memory
+from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.pipeline import compile_laid_out, lay_out_model, partition_model
+from sardonyx._src.compile.printing.formatter import ProgramFormatter
+from sardonyx._src.compile.printing.kernels import format_kernels, format_llvm
+from sardonyx._src.compile.printing.layouts import format_layouts
+from sardonyx._src.compile.printing.loops import format_loops
+from sardonyx._src.compile.printing.plan import format_memory_plan
+from sardonyx._src.compile.printing.regions import format_regions
+from sardonyx._src.compile.printing.steps import format_steps
+from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
-from sardonyx._src.runtime.native_program import compile_model
 
 
 def print_stage(stage: str, model: Model, lengths: Mapping[str, int]) -> None:
-    """Prints a stage of the compiled program, with `lengths` substituted for dimension variables.
+    """Prints a stage of compilation, with `lengths` substituted for dimension variables.
 
     Raises the errors of a session for a model that cannot be run.
     """
     check_kernels(model)
     with limit_nesting():
-        write_out(f"{line}\n" for line in lines(stage, model, lengths))
+        lines = format_stage(stage, model, ProgramFormatter(lengths))
+        write_out(f"{line if stage == 'llvm' else printable(line)}\n" for line in lines)
 
 
-def lines(stage: str, model: Model, lengths: Mapping[str, int]) -> Iterator[str]:
-    program, formatter = compile_model(model), printer.ProgramFormatter(lengths)
+def format_stage(stage: str, model: Model, formatter: ProgramFormatter) -> Iterator[str]:
+    """The lines of a stage; the stages after it are not computed."""
+    target = host_target()
+    if stage == "regions":
+        return format_regions(partition_model(model, target), formatter)
+    laid_out = lay_out_model(model, target)
+    if stage == "layouts":
+        return format_layouts(laid_out, formatter)
+    return format_executable(stage, compile_laid_out(laid_out, target), laid_out.graph, formatter)
+
+
+def format_executable(
+    stage: str, executable: Executable, regions: RegionGraph, formatter: ProgramFormatter
+) -> Iterator[str]:
+    """The lines of one of the last stages."""
+    program, target = executable.program, host_target()
     match stage:
         case "steps":
-            text = printer.format_steps(program, formatter)
+            return format_steps(program, formatter)
         case "loops":
-            text = printer.format_loops(program, formatter)
+            return format_loops(program, regions, target, formatter)
         case "plan":
-            text = printer.format_memory_plan(program, plan_memory(program), formatter)
+            return format_memory_plan(executable, formatter)
+        case "kernels":
+            return format_kernels(program)
         case _:
             assert stage == "llvm", f"unknown stage {stage}"
-            yield from printer.format_llvm(program, host_target())
-            return
-    yield from map(printable, text)
+            return format_llvm(program, target)

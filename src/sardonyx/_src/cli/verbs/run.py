@@ -30,7 +30,15 @@ from sardonyx._src.runtime.session import ENGINES, Session
 from sardonyx._src.suggestions import suggest
 
 HELP = "run a model"
-SHOW_STAGES = ("steps", "loops", "plan", "llvm")  # the stages that `print_stage` accepts
+SHOW_STAGES = (
+    "regions",
+    "layouts",
+    "steps",
+    "loops",
+    "plan",
+    "kernels",
+    "llvm",
+)  # the stages that `print_stage` accepts
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,8 +74,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--show",
         choices=SHOW_STAGES,
-        help="do not run, but print a stage of native compilation: the steps, their loop nests, the memory plan, "
-        "or the LLVM IR of the kernels",
+        help="do not run, but print a stage of native compilation: the regions (what is fused), their layouts with the "
+        "copies between them, the steps with their arguments, the loop nests of their kernels, the memory plan, "
+        "the kernels, or their LLVM IR",
     )
     parser.add_argument("--seed", type=int, help="seed for random operators that have no seed attribute")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run N times and report latency")

@@ -2,77 +2,71 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from sardonyx._src.compile.prepare.graph_info import GraphInfo
-from sardonyx._src.compile.program.tensor import (
-    TensorView,
-    channels_first_permutation,
-    channels_last_permutation,
-    dense_temporary,
-)
+from sardonyx._src.compile.partition.region import Region
+from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.program.layout import CHANNELS_LAST
+from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.graph import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Concat:
+    """The config of a region that concatenates what it reads along an axis; its parts are copied by the layout stage."""
+
+    axis: int
 
 
 class ConcatElision:
-    """The Concat nodes of a graph along channels, and the outputs whose slices have been handed to producers."""
+    """The Concats of a graph along channels, and the outputs whose slices have been handed to producers.
 
-    def __init__(self, info: GraphInfo) -> None:
-        self.info = info
-        self.concats = {
-            value: node
-            for node in reversed(list(info.graph.nodes))
-            if concatenates_channels(node)
-            for value in node.inputs
-            if value is not None
-        }
-        self.outputs: dict[Node, TensorView] = {}  # [N, C, ...], channels innermost in memory
+    concats: for each value that is a part of one, the region of the first such Concat.
+    """
 
-    def slice_of(self, value: Value, *, channels_last: bool) -> TensorView | None:
+    def __init__(self, graph: RegionGraph) -> None:
+        self.scope = graph.scope
+        self.concats: dict[Value, Region[object]] = {}
+        self.outputs: dict[Value, TensorView] = {}  # [N, C, ...], channels innermost in memory
+        for region in reversed(graph.regions):
+            if region.config == Concat(1):
+                self.concats.update((read.value, region) for read in region.reads)
+
+    def slice_of(self, value: Value) -> TensorView | None:
         """The slice [N, C, ...] of a Concat's output, channels innermost, that a value may be written into; else None."""
-        node, info = self.concats.get(value), self.info
-        if node is None or not channels_last or value in info.outputs or not self.can_elide(node):
+        region = self.concats.get(value)
+        if region is None or value in self.scope.outputs or not self.can_elide(region):
             return None
-        if node not in self.outputs:
-            self.outputs[node] = self.allocate_output(node)
-        return channel_slice(self.outputs[node], self.first_channel(node, value), info.known_shape(value)[1])
+        output = region.writes[0].value
+        if output not in self.outputs:
+            self.outputs[output] = self.allocate_output(output)
+        channels = self.scope.known_shape(value)[1]
+        return slice_axis(self.outputs[output], 1, self.first_channel(region, value), channels)
 
-    def can_elide(self, node: Node) -> bool:
-        """Whether all inputs and the output have known dims, and no input occurs twice."""
-        shapes = [self.info.shape(value) for value in (*node.inputs, node.outputs[0])]
-        ranks = {len(shape) for shape in shapes if shape is not None}
-        is_known = None not in shapes and len(ranks) == 1 and min(ranks) > 2
-        return is_known and len(set(node.inputs)) == len(node.inputs)
+    def can_elide(self, region: Region[object]) -> bool:
+        """Whether the inputs are images, and none occurs twice."""
+        parts = [read.value for read in region.reads]
+        return len(self.scope.known_shape(parts[0])) > 2 and len(set(parts)) == len(parts)
 
-    def allocate_output(self, node: Node) -> TensorView:
+    def allocate_output(self, value: Value) -> TensorView:
         """The output of a Concat: a slice of another Concat's output, or a temporary."""
-        value = node.outputs[0]
-        output = self.slice_of(value, channels_last=True)
-        if output is None:
-            shape = self.info.known_shape(value)
-            channels_last = [shape[i] for i in channels_last_permutation(len(shape))]
-            temporary = dense_temporary(self.info.dtype(value), channels_last, value.name)
-            output = temporary.permute(channels_first_permutation(len(shape)))
-        return output
+        shape, dtype = self.scope.known_shape(value), self.scope.dtype(value)
+        return self.slice_of(value) or CHANNELS_LAST.allocate(dtype, shape, value.name)
 
-    def first_channel(self, node: Node, value: Value) -> Known:
+    def first_channel(self, region: Region[object], value: Value) -> Known:
         """The first channel of an input in the output."""
         total: Known = 0
-        for operand in node.inputs:
-            if operand is value:
+        for read in region.reads:
+            if read.value is value:
                 break
-            assert operand is not None, "an input of a Concat is left out"
-            total = total + self.info.known_shape(operand)[1]
+            total = total + self.scope.known_shape(read.value)[1]
         return total
 
 
-def channel_slice(whole: TensorView, start: Known, channels: Known) -> TensorView:
-    """Some channels of a tensor [N, C, ...]."""
-    shape = (whole.shape[0], channels, *whole.shape[2:])
-    return replace(whole, shape=shape, offset=whole.offset + start * whole.strides[1])
-
-
-def concatenates_channels(node: Node) -> bool:
-    axis = node.attributes.get("axis")
-    return node.op_type == "Concat" and not node.domain and axis is not None and axis.value == 1
+def slice_axis(tensor: TensorView, axis: int, first: Known, size: Known, step: int = 1) -> TensorView:
+    """A view of the elements first, first + step, ... along an axis; size: their number."""
+    shape, strides = list(tensor.shape), list(tensor.strides)
+    offset = tensor.offset + first * strides[axis]
+    shape[axis], strides[axis] = size, strides[axis] * step
+    return replace(tensor, shape=tuple(shape), strides=tuple(strides), offset=offset)

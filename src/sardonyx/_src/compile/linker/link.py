@@ -1,7 +1,7 @@
 """Static linker: relocatable objects to one position-independent image, to be loaded at the beginning of a page.
 
 C library functions are called through stubs that jump to the address in an 8-byte slot of the image, as a procedure
-linkage table does; the loader (`llvm.executable`) fills the slots.
+linkage table does; the loader (`llvm.executable_memory`) fills the slots.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from sardonyx._src.compile.linker.elf import ElfObject
 from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm import async_compile, compiler
 from sardonyx._src.compile.llvm.cache import ObjectCache
-from sardonyx._src.compile.llvm.executable import Executable
+from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
 from sardonyx._src.compile.llvm.host_target import (
     load_cached_target,
     missing_llvmlite,
@@ -74,7 +74,7 @@ class Library:
         self._tracker: compiler.Tracker | None = None
         if saved_program_machine() is not None and link.is_self_contained(ElfObject(code)):
             image = link.link_objects([code], names)
-            self._code = Executable(image.code, image.functions, image.slots)
+            self._code = ExecutableMemory(image.code, image.functions, image.slots)
             self.addresses = self._code.addresses
             return
         with LLVM_LOCK:

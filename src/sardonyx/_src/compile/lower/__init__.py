@@ -1,1 +1,1 @@
-"""Lowering: from a prepared graph to the steps of a program, by one function per operator (`registry.facet_of`)."""
+"""Lowering: from regions with layouts to the steps of a program, by one function per kind of region (`registry`)."""

@@ -1,59 +1,37 @@
-"""Registry of lowerings: for each operator version, the function that emits the steps of a node."""
+"""Registry of lowerings: for each kind of region, the function that returns its kernel calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from sardonyx._src.ops.index import Index, qualified_name
+from sardonyx._src.compile.partition.registry import OPERATOR_INDEX
 
 if TYPE_CHECKING:
+    from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
     from sardonyx._src.compile.lower.lowering import Lowering
-    from sardonyx._src.compile.prepare.bound_node import BoundNode
+    from sardonyx._src.compile.program.program import Action
 
-LoweringFacet: TypeAlias = "Callable[[BoundNode, Lowering], bool]"
-Key: TypeAlias = tuple[str, str, int]  # domain, operator, version
-INDEX = Index(f"{__name__.rpartition('.')[0]}.operators", Path(__file__).parent / "operators")
-FACETS: dict[Key, LoweringFacet] = {}
-SHIPPED: dict[Key, LoweringFacet] = {}  # the project's own, for each operator that was looked up
+C = TypeVar("C")
+Lower: TypeAlias = "Callable[[LaidOutRegion[C], Lowering], Sequence[Action]]"
+LOWERINGS: dict[str, Lower[Any]] = {}  # each takes regions whose config has the type that its kind implies
 
 
-def lowers(name: str, *versions: int, domain: str = "") -> Callable[[LoweringFacet], LoweringFacet]:
-    """Registers a function that lowers an operator in exactly these versions.
+def lowers(kind: str) -> Callable[[Lower[C]], Lower[C]]:
+    """Registers the function that lowers the regions of a kind: it returns their kernel calls, in order.
 
-    The function receives the bound node and the lowering.  It returns True after emitting steps and binding the outputs
-    to tensors, or False without side effects; the node then becomes a fallback operation.  It may accept a node only if
-    shapes and types are proved or guarded, so that no step accesses memory outside its buffers.
+    It accepts every region of the kind: what is not supported is refused by the matcher.
     """
 
-    def add(facet: LoweringFacet) -> LoweringFacet:
-        for version in versions:
-            key = (domain, name, version)
-            assert key not in FACETS, f"{name}-{version} has two lowerings"
-            FACETS[key] = facet
-        return facet
+    def add(lower: Lower[C]) -> Lower[C]:
+        assert kind not in LOWERINGS, f"{kind} has two lowerings"
+        LOWERINGS[kind] = lower
+        return lower
 
     return add
 
 
-def facet_of(domain: str, name: str, version: int) -> LoweringFacet | None:
-    """The lowering of an operator in a version; None if there is none."""
-    if INDEX.import_for(qualified_name(domain, name)):
-        SHIPPED.update((key, facet) for key, facet in FACETS.items() if key[:2] == (domain, name))
-    return FACETS.get((domain, name, version))
-
-
-def has_lowering(domain: str, name: str, version: int) -> bool:
-    """Whether an operator can be lowered in a version."""
-    return facet_of(domain, name, version) is not None
-
-
-def user_lowerings() -> tuple[object, ...]:
-    """Lowerings that a caller registered, replaced or removed, as parts of a cache key."""
-    ours = f"{INDEX.package}."
-    changed: list[object] = []
-    for key, facet in list(FACETS.items()):
-        if facet is not SHIPPED.get(key, facet if facet.__module__.startswith(ours) else None):
-            changed += [key, facet]
-    return *changed, *(key for key in SHIPPED if key not in FACETS)
+def lowering_of(kind: str) -> Lower[Any]:
+    """The lowering of a kind of region."""
+    OPERATOR_INDEX.import_for(kind)
+    return LOWERINGS[kind]

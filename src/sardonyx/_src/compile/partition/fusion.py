@@ -16,7 +16,8 @@ from sardonyx._src.compile.codegen.element_types import HALF_TYPES
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.elementwise import quantization
 from sardonyx._src.compile.kernels.elementwise.operators import scalar_expression
-from sardonyx._src.compile.layouts.value_layouts import ValueLayouts
+from sardonyx._src.compile.partition.batch_norm import folded_statistics
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
@@ -49,21 +50,21 @@ class GroupBuilder:
     """A group under construction.
 
     values: the expression of each value that the group computes.  operands: values from outside, at most `max_operands`,
-    each with its broadcast dims.  inlined: expressions of lazy values, which are computed inside the group.
+    each with its broadcast dims.  inlined: expressions of deferred values, which are computed inside the group.
     """
 
     max_operands = MAX_OPERANDS
 
     def __init__(
         self,
-        layouts: ValueLayouts,
+        scope: Scope,
         shape: Shape,
         accepts: Accepts,
         name: str = "i",
         dtype: DataType | None = None,
     ) -> None:
         """name: prefix of the operands' names.  dtype: the only element type that the kernel supports, if it has one."""
-        self.layouts, self.shape, self.accepts, self.name, self.dtype = layouts, shape, accepts, name, dtype
+        self.scope, self.shape, self.accepts, self.name, self.dtype = scope, shape, accepts, name, dtype
         self.values: dict[Value, Scalar] = {}
         self.inlined: dict[Value, Scalar] = {}
         self.operands: dict[tuple[Value, Shape], Local] = {}
@@ -72,20 +73,20 @@ class GroupBuilder:
 
     def add(self, node: Node) -> bool:
         """Adds a node, if it is elementwise and its inputs are available; otherwise leaves the group as it was."""
-        call = self.layouts.bind_node(node)
+        call = self.scope.bind_node(node)
         if (
             call is None
             or len(node.outputs) != 1
-            or self.layouts.shape(node.outputs[0]) != self.shape
+            or self.scope.shape(node.outputs[0]) != self.shape
             or node.domain
         ):
             return False
         if self.dtype is not None and not self.is_of_one_type(node):
             return False
-        operands, guards, inlined = dict(self.operands), dict(self.layouts.guards), dict(self.inlined)
+        operands, guards, inlined = dict(self.operands), dict(self.scope.guards), dict(self.inlined)
         expression = self.scalar(call)
         if expression is None or len(self.operands) > self.max_operands:
-            self.operands, self.layouts.guards, self.inlined = operands, guards, inlined
+            self.operands, self.scope.guards, self.inlined = operands, guards, inlined
             return False
         self.nodes[node] = None
         self.define(node.outputs[0], canonicalize_operands(expression))
@@ -94,32 +95,41 @@ class GroupBuilder:
     def is_of_one_type(self, node: Node) -> bool:
         """Whether a node has operands and results of `dtype` only, or rounds to half precision inside the group."""
         values = [value for value in (*node.outputs, *node.inputs) if value is not None]
-        other = [value for value in values if self.layouts.dtype_of(value) is not self.dtype]
+        other = [value for value in values if self.scope.dtype_of(value) is not self.dtype]
         if not other:
             return True
         is_inside = all(value in self.values or value in node.outputs for value in other)
         return (
             is_inside
             and node.op_type == "Cast"
-            and all(self.layouts.dtype_of(value) in HALF_TYPES for value in other)
+            and all(self.scope.dtype_of(value) in HALF_TYPES for value in other)
         )
 
     def scalar(self, call: BoundNode) -> Scalar | None:
         """The result of a node as an expression; None if the node is not elementwise, or an input is unavailable."""
         node = call.node
+        if (columns := folded_statistics(call, self.scope)) is not None:
+            return self.scale_and_shift(node, *columns)
         args = [self.argument(node, i, value) for i, value in enumerate(node.inputs)]
         if None in (arg for arg, value in zip(args, node.inputs, strict=True) if value is not None):
             return None
         return scalar_expression(
-            node.op_type, call.attributes, args, list(map(self.layouts.dtype_of, node.inputs))
+            node.op_type, call.attributes, args, list(map(self.scope.dtype_of, node.inputs))
         )
+
+    def scale_and_shift(self, node: Node, factor: Value, addend: Value) -> Scalar | None:
+        """The first input of a node times a constant plus another one; None if an input is unavailable."""
+        x, a, b = (self.argument(node, 0, value) for value in (node.inputs[0], factor, addend))
+        if x is None or a is None or b is None:
+            return None
+        return Apply("add", (canonicalize_operands(Apply("mul", (x, a))), b))
 
     def define(self, value: Value, expression: Scalar) -> None:
         """Records the expression of a value, and queues its consumers."""
         self.values[value] = expression
-        for node in self.layouts.consumers(value):
-            if node.graph is self.layouts.graph and node not in self.nodes:
-                heappush(self.queue, (self.layouts.order[node], id(node), node))
+        for node in self.scope.consumers(value):
+            if node.graph is self.scope.graph and node not in self.nodes:
+                heappush(self.queue, (self.scope.order[node], id(node), node))
 
     def argument(self, node: Node, index: int, value: Value | None) -> Scalar | None:
         """An input as an expression; None if it is omitted or unavailable."""
@@ -128,31 +138,31 @@ class GroupBuilder:
         if value in self.values:
             return self.values[value]
         number = (
-            scalar_constant(self.layouts.constant(value))
-            if is_single_element(self.layouts.shape(value))
+            scalar_constant(self.scope.constant(value))
+            if is_single_element(self.scope.shape(value))
             else None
         )
         if number is not None and not is_per_node_constant(node, index, number):
             return Number(number)
         broadcasts = index == 0 or node.op_type not in ("BatchNormalization", *QUANTIZATION)
         if (
-            value in self.layouts.lazy
+            value in self.scope.deferred
             and self.dtype is None
             and (inlined := self.inline(value, broadcasts)) is not None
         ):
             return inlined
         shape = self.broadcast_shape(node, index, value)
-        if shape is None or not self.layouts.is_native(value) or not self.accepts(value, shape):
+        if shape is None or not self.scope.is_native(value) or not self.accepts(value, shape):
             return None
         return self.operands.setdefault((value, shape), Local(f"{self.name}{len(self.operands)}"))
 
     def inline(self, value: Value, broadcasts: bool) -> Scalar | None:
-        """A lazy value as an expression of its operands; it may be broadcast if it is only a Cast.
+        """A deferred value as an expression of its operands; it may be broadcast if it is only a Cast.
 
         broadcasts: whether the consumer reads the value by ordinary broadcasting, and not per axis or per channel.
         """
-        call = None if value.producer is None else self.layouts.bind_node(value.producer)
-        fits = self.layouts.shape(value) == self.shape or (
+        call = None if value.producer is None else self.scope.bind_node(value.producer)
+        fits = self.scope.shape(value) == self.shape or (
             broadcasts and call is not None and call.op_type == "Cast"
         )
         if value not in self.inlined and call is not None and fits:
@@ -163,7 +173,7 @@ class GroupBuilder:
 
     def broadcast_shape(self, node: Node, index: int, value: Value) -> Shape | None:
         """The dims of an operand padded to the rank of the result; None if it is not known to broadcast."""
-        shape = self.layouts.shape(value)
+        shape = self.scope.shape(value)
         if shape is None or len(shape) > len(self.shape):
             return None
         if node.op_type == "BatchNormalization" and index > 0:
@@ -174,13 +184,13 @@ class GroupBuilder:
                 return None
             shape = along
         shape = (*(1 for _ in self.shape[len(shape) :]), *shape)
-        if not all(self.layouts.guard_broadcast(a, b) for a, b in zip(shape, self.shape, strict=True)):
+        if not all(self.scope.guard_broadcast(a, b) for a, b in zip(shape, self.shape, strict=True)):
             return None
         return tuple(1 if a == 1 else b for a, b in zip(shape, self.shape, strict=True))
 
     def has_one_shape(self, node: Node) -> bool:
         """Whether the scale and the zero point of a quantisation have the same shape."""
-        shapes = [self.layouts.shape(value) for value in node.inputs[1:] if value is not None]
+        shapes = [self.scope.shape(value) for value in node.inputs[1:] if value is not None]
         return all(shape is not None and shape == shapes[0] for shape in shapes)
 
     def snapshot(self, result: Value) -> FusionGroup:
@@ -199,16 +209,16 @@ class GroupBuilder:
     def size(self) -> int:
         """The number of nodes, not counting those that round to half precision and back."""
         values = [(*node.inputs, *node.outputs) for node in self.nodes]
-        return sum(not any(self.layouts.dtype_of(value) in HALF_TYPES for value in some) for some in values)
+        return sum(not any(self.scope.dtype_of(value) in HALF_TYPES for value in some) for some in values)
 
     def escaping(self) -> list[Value]:
         """The values that are read outside the group."""
         return [value for value in self.values if self.is_read_outside(value)]
 
     def is_read_outside(self, value: Value) -> bool:
-        if value in self.layouts.outputs:
+        if value in self.scope.outputs:
             return True
-        return any(node not in self.nodes for node in self.layouts.consumers(value))
+        return any(node not in self.nodes for node in self.scope.consumers(value))
 
     def grow(self) -> FusionGroup | None:
         """Adds as many nodes as possible; returns the largest group of which one value is read outside, if any."""
@@ -216,56 +226,54 @@ class GroupBuilder:
         seen: set[Node] = set()
         while self.queue and self.size < MAX_FUSED_NODES:
             node = heappop(self.queue)[-1]
-            if node in seen or node in self.layouts.lowered:
+            if node in seen or node in self.scope.claimed:
                 continue
             seen.add(node)
             if (
                 self.add(node)
                 and len(outside := self.escaping()) == 1
-                and not is_lazy_dequantize(self.layouts, outside[0])
-                and self.dtype in (None, self.layouts.dtype_of(outside[0]))
+                and not is_deferred_dequantize(self.scope, outside[0])
+                and self.dtype in (None, self.scope.dtype_of(outside[0]))
             ):
                 best = self.snapshot(outside[0])
         return best
 
 
-def fuse_consumers(
-    layouts: ValueLayouts, value: Value, accepts: Accepts, start: Scalar
-) -> FusionGroup | None:
+def fuse_consumers(scope: Scope, value: Value, accepts: Accepts, start: Scalar) -> FusionGroup | None:
     """The elementwise consumers of a kernel's result, which is `start` in their expression, that fit in its epilogue."""
-    shape = layouts.shape(value)
-    if shape is None or value in layouts.outputs:
+    shape = scope.shape(value)
+    if shape is None or value in scope.outputs:
         return None
-    builder = GroupBuilder(layouts, shape, accepts, "o", DataType.FLOAT)
+    builder = GroupBuilder(scope, shape, accepts, "o", DataType.FLOAT)
     builder.define(value, start)
     return builder.grow()
 
 
-def fuse_from(layouts: ValueLayouts, node: Node) -> FusionGroup | None:
+def fuse_from(scope: Scope, node: Node) -> FusionGroup | None:
     """A group that starts at an elementwise node; None if the node is not elementwise."""
-    shape = layouts.shape(node.outputs[0])
+    shape = scope.shape(node.outputs[0])
     if shape is None:
         return None
-    builder = GroupBuilder(layouts, shape, lambda value, shape: True)
+    builder = GroupBuilder(scope, shape, lambda value, shape: True)
     if not builder.add(node):
         return None
     first = builder.snapshot(node.outputs[0])
     return builder.grow() or first
 
 
-def group_single_node(layouts: ValueLayouts, node: Node) -> FusionGroup | None:
+def group_single_node(scope: Scope, node: Node) -> FusionGroup | None:
     """The group of one elementwise node alone."""
-    shape = layouts.shape(node.outputs[0])
-    builder = None if shape is None else GroupBuilder(layouts, shape, lambda value, shape: True)
+    shape = scope.shape(node.outputs[0])
+    builder = None if shape is None else GroupBuilder(scope, shape, lambda value, shape: True)
     return builder.snapshot(node.outputs[0]) if builder is not None and builder.add(node) else None
 
 
-def is_lazy_dequantize(layouts: ValueLayouts, value: Value) -> bool:
+def is_deferred_dequantize(scope: Scope, value: Value) -> bool:
     """Whether a value dequantizes narrow integers, which consumers better read than the floats."""
     node = value.producer
     if node is None or node.op_type != "DequantizeLinear" or node.domain:
         return False
-    return layouts.dtype_of(node.inputs[0]) in quantization.QUANTIZED_TYPES
+    return scope.dtype_of(node.inputs[0]) in quantization.QUANTIZED_TYPES
 
 
 def is_single_element(shape: Shape | None) -> bool:

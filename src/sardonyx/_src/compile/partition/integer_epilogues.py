@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD, make_padded_temporary
-from sardonyx._src.compile.layouts.value_layouts import ValueLayouts
-from sardonyx._src.compile.partition.epilogues import can_take, lay_out_operand, mark_fused, operand_layout
-from sardonyx._src.compile.partition.fusion import Accepts, FusionGroup, GroupBuilder, Shape
-from sardonyx._src.compile.program.tensor import (
-    TensorView,
-    channels_first_permutation,
-    channels_last_permutation,
-    element_bytes,
-)
+from sardonyx._src.compile.partition.epilogues import can_take, operand_layout, read_operand
+from sardonyx._src.compile.partition.fusion import Accepts, FusionGroup, GroupBuilder
+from sardonyx._src.compile.partition.region import FusedEpilogue, Shape
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.tensors import Array
 
 EPILOGUE_DTYPES = frozenset({DataType.FLOAT, DataType.INT32, DataType.UINT8, DataType.INT8})
 ACCUMULATOR = Local("x")
@@ -27,23 +21,37 @@ ACCUMULATOR = Local("x")
 
 @dataclass(frozen=True, slots=True)
 class KernelOperand:
-    """An operand of the integer kernel itself, such as a column of weight sums: `o0`, `o1`, ... in order.
+    """An operand of the integer kernel itself, such as a column of weight sums: `o0`, `o1`, ... before the fused ones.
 
-    is_row: whether it has one element per row, in the layout of `integer_epilogue.of_rows`.
+    is_row: whether it has one element per row, in the layout of `integer_epilogue.expand_row_vector`.  elements: of a
+    constant; the lowering knows the tensor of any other operand.
     """
 
     layout: OperandLayout
-    tensor: TensorView
+    dtype: DataType
     is_row: bool = False
+    elements: Array | None = None
+
+
+def constant_operand(layout: OperandLayout, elements: Array) -> KernelOperand:
+    """An operand whose elements are known at compile time."""
+    return KernelOperand(layout, DataType.of(elements.dtype), elements=elements)
 
 
 @dataclass(frozen=True, slots=True)
-class FusedIntegerEpilogue:
-    """An epilogue with its operands, and the tensor `y` that the kernel writes: [N, ..., C] if channels are last."""
+class KernelExpression:
+    """An expression of the int32 accumulator and of the operands of the integer kernel itself."""
 
-    epilogue: IntegerEpilogue
-    operands: tuple[TensorView, ...]
-    y: TensorView
+    value: Scalar = ACCUMULATOR
+    operands: tuple[KernelOperand, ...] = ()
+
+    def next_operands(self, count: int) -> list[Local]:
+        """The names of operands that are added next."""
+        return [Local(f"o{len(self.operands) + i}") for i in range(count)]
+
+    def extend(self, value: Scalar, *operands: KernelOperand) -> KernelExpression:
+        """An expression that contains this one, with operands added."""
+        return KernelExpression(value, (*self.operands, *operands))
 
 
 class IntegerGroupBuilder(GroupBuilder):
@@ -54,78 +62,50 @@ class IntegerGroupBuilder(GroupBuilder):
     )
 
     def add(self, node: Node) -> bool:
-        dtypes = [self.layouts.dtype_of(value) for value in node.outputs]
+        dtypes = [self.scope.dtype_of(value) for value in node.outputs]
         return all(dtype in EPILOGUE_DTYPES for dtype in dtypes) and super().add(node)
 
 
 def fuse_integer_epilogue(
-    layouts: ValueLayouts,
-    value: Value,
-    start: Scalar,
-    own: Sequence[KernelOperand],
-    *,
-    channels_last: bool = False,
-) -> FusedIntegerEpilogue:
-    """Fuses the elementwise consumers of a value into the kernel that computes it, and binds their result to its output.
+    scope: Scope, value: Value, start: KernelExpression, *, channels_last: bool = False
+) -> FusedEpilogue:
+    """Fuses the elementwise consumers of a value into the integer kernel that computes it.
 
-    start: the value as an expression of the accumulator and of the kernel's own operands.
+    start: the value as the kernel computes it; the lowering passes the tensors of its operands before the fused ones.
     """
-    rank = len(layouts.known_shape(value))
-    axis = 1 if channels_last else rank - 1
+    whole, own = scope.known_shape(value), start.operands
+    axis = 1 if channels_last else len(whole) - 1
 
     def accepts(operand: Value, shape: Shape) -> bool:
-        if layouts.dtype_of(operand) not in EPILOGUE_DTYPES:
-            return False
-        return can_take(
-            layouts, operand, shape, layouts.known_shape(value), axis, channels_last=channels_last
-        )
+        is_supported = scope.dtype_of(operand) in EPILOGUE_DTYPES
+        return is_supported and can_take(scope, operand, shape, whole, axis, channels_last=channels_last)
 
-    group = group_consumers(layouts, value, accepts, start, len(own))
+    group = group_consumers(scope, value, accepts, start.value, len(own))
+    fused = [] if group is None else list(zip(group.operands, group.shapes, strict=True))[len(own) :]
     kinds = [operand.layout for operand in own]
-    tensors = [operand.tensor for operand in own]
-    if group is not None:
-        for operand, shape in list(zip(group.operands, group.shapes, strict=True))[len(own) :]:
-            kind = operand_layout(shape, group.shape, axis)
-            assert kind is not None, "`accepts` has checked every operand"
-            kinds.append(kind)
-            tensors.append(lay_out_operand(layouts, operand, shape, kind, channels_last=channels_last))
-        mark_fused(layouts, group)
-    result, expression = (value, start) if group is None else (group.result, group.value)
-    dtypes = tuple(tensor.dtype for tensor in tensors)
+    reads = []
+    for operand, shape in fused:
+        kind = operand_layout(shape, whole, axis)
+        assert kind is not None, "`accepts` has checked every operand"
+        kinds.append(kind)
+        reads.append(read_operand(operand, kind, channels_last=channels_last))
+    result, expression = (value, start.value) if group is None else (group.result, group.value)
+    dtypes = (*(operand.dtype for operand in own), *(scope.dtype(read.value) for read in reads))
     rows = tuple(i for i, operand in enumerate(own) if operand.is_row)
-    tail = IntegerEpilogue(expression, tuple(kinds), dtypes, layouts.dtype(result), rows)
-    return FusedIntegerEpilogue(
-        tail, tuple(tensors), narrow_result(layouts, result, channels_last=channels_last)
-    )
+    epilogue = IntegerEpilogue(expression, tuple(kinds), dtypes, scope.dtype(result), rows)
+    nodes = () if group is None else tuple(group.nodes)
+    return FusedEpilogue(epilogue, result, nodes, tuple(reads), tuple(shape for _, shape in fused))
 
 
 def group_consumers(
-    layouts: ValueLayouts, value: Value, accepts: Accepts, start: Scalar, own: int
+    scope: Scope, value: Value, accepts: Accepts, start: Scalar, own: int
 ) -> FusionGroup | None:
     """The consumers that fit in the epilogue; `own` is the number of the kernel's own operands."""
-    shape = layouts.shape(value)
-    if shape is None or value in layouts.outputs:
+    shape = scope.shape(value)
+    if shape is None or value in scope.outputs:
         return None
-    builder = IntegerGroupBuilder(layouts, shape, accepts, "o")
+    builder = IntegerGroupBuilder(scope, shape, accepts, "o")
     for i in range(own):
         builder.operands[Value(f"operand {i}", None), ()] = Local(f"o{i}")
     builder.define(value, start)
     return builder.grow()
-
-
-def narrow_result(layouts: ValueLayouts, value: Value, *, channels_last: bool = False) -> TensorView:
-    """A tensor for a result, bound to it; rows of 8-bit elements are padded to whole int8x4 words, as GEMMs read them."""
-    shape = layouts.known_shape(value)
-    order = channels_last_permutation(len(shape)) if channels_last else tuple(range(len(shape)))
-    inner = shape[order[-1]] if shape else 1
-    is_free = value not in layouts.outputs and value not in layouts.concat_elision.concats
-    if (
-        not is_free
-        or element_bytes(layouts.dtype(value)) != 1
-        or not isinstance(inner, int)
-        or inner % INT8_PER_WORD == 0
-    ):
-        return layouts.allocate_result(value, channels_last=channels_last)
-    tensor = make_padded_temporary(layouts.dtype(value), [shape[i] for i in order], value.name)
-    layouts.bind(value, tensor.permute(channels_first_permutation(len(shape))) if channels_last else tensor)
-    return tensor

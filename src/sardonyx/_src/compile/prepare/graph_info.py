@@ -1,4 +1,4 @@
-"""Shape and type queries over a prepared graph, and the runtime guards that lowerings rely on."""
+"""Queries over a prepared graph: shapes, element types, known elements, bound nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from sardonyx._src.compile.prepare.bound_node import BoundNode, is_typed
 from sardonyx._src.compile.prepare.prepare import PreparedModel
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Expr, Known, dim_min, known_equal, known_ge
+from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.bind import attributes_of, schema_of
@@ -18,11 +18,7 @@ MAX_SIZE_ELEMENTS = 64  # of a tensor whose elements are computed from the sizes
 
 
 class GraphInfo:
-    """Queries over a graph of a prepared model.
-
-    guards: pairs of dims that must be equal for a run of the program; `guard_*` adds them where a relation between dims
-    is neither proved nor refuted.  A run that violates one bails out to the reference engine.
-    """
+    """Queries over a graph of a prepared model; they change nothing."""
 
     def __init__(self, prepared: PreparedModel, graph: Graph | None = None) -> None:
         """graph: a subgraph of the model; the model's own graph by default."""
@@ -31,13 +27,22 @@ class GraphInfo:
         self.sizes = prepared.sizes
         self.outputs = dict.fromkeys(self.graph.outputs)
         self.order = {node: i for i, node in enumerate(self.graph.nodes)}
-        self.guards: dict[tuple[Known, Known], None] = {}
+        self._shapes: dict[
+            Value, tuple[Known, ...] | None
+        ] = {}  # the types of a prepared graph do not change
 
-    # --- shapes and guards -------------------------------------------------------------------
+    # --- shapes ------------------------------------------------------------------------------
 
     def shape(self, value: Value | None) -> tuple[Known, ...] | None:
         """The dims of a tensor, as numbers or expressions over input sizes; None if kernels cannot hold the value."""
-        if value is None or not isinstance(value.type, TensorType) or value.type.shape is None:
+        if value is None:
+            return None
+        if value not in self._shapes:
+            self._shapes[value] = self._shape(value)
+        return self._shapes[value]
+
+    def _shape(self, value: Value) -> tuple[Known, ...] | None:
+        if not isinstance(value.type, TensorType) or value.type.shape is None:
             return None
         if value.type.dtype is DataType.STRING:
             return None
@@ -56,36 +61,6 @@ class GraphInfo:
         if isinstance(dim, int):
             return dim >= 0
         return dim.symbols() <= self.sizes.keys() and dim.substitute({}) is not None
-
-    def guard_equal(self, a: Known, b: Known) -> bool:
-        """Whether two dims are equal in every run.
-
-        Two unproved dims that depend on a common size, such as `min(n, 512)` and `n`, are guarded and taken as equal.
-        """
-        is_equal = known_equal(a, b)
-        if is_equal is None and isinstance(a, Expr) and isinstance(b, Expr) and a.symbols() & b.symbols():
-            self.guards[a, b] = None
-            return True
-        return bool(is_equal)
-
-    def guard_ge(self, a: Known, b: Known) -> bool:
-        """Whether a >= b in every run; guarded where that is not known."""
-        is_ge = known_ge(a, b)
-        if is_ge is None:
-            self.guards[dim_min(a, b), b] = None
-        return is_ge is not False
-
-    def guard_broadcast(self, size: Known, whole: Known) -> bool:
-        """Whether a dim broadcasts to another one, by being equal to it or 1, in every run; guarded where not known."""
-        if size == 1 or known_equal(size, whole):
-            return True
-        if isinstance(size, int) or known_equal(size, whole) is False:
-            return self.guard_equal(size, whole)
-        violation = (size - whole) * (size - 1)
-        if not isinstance(violation, int) and violation.substitute({}) is None:
-            return False
-        self.guards[violation, 0] = None
-        return True
 
     # --- element types and elements ----------------------------------------------------------
 

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sardonyx._src.compile.prepare.decompose import decompose
 from sardonyx._src.compile.prepare.legacy_opsets import broadcasts_are_equivalent
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
@@ -54,7 +53,6 @@ def prepare_model(model: Model, has_lowering: HasLowering) -> PreparedModel:
     facts = infer_types(copy)
     if promote_half_precision(copy, facts, has_lowering):
         facts = infer_types(copy)
-    decompose(copy)
     return PreparedModel(copy, facts, sizes)
 
 

@@ -12,7 +12,6 @@ import ml_dtypes
 import numpy as np
 
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES
-from sardonyx._src.compile.prepare.keep_scores_wide import nodes_kept_in_float32
 from sardonyx._src.compile.prepare.precision_classes import (
     HasLowering,
     PropagationClasses,
@@ -68,13 +67,12 @@ class PrecisionPromotion:
 
     def __init__(self, graph: Graph, classes: PropagationClasses, names: FreshNames) -> None:
         self.graph, self.classes, self.names = graph, classes, names
-        self.unrounded_scores = nodes_kept_in_float32(classes.by_node)
         self.promoted: dict[Value, Value] = {}
 
     def rewrite(self, node: Node) -> None:
         match self.classes.by_node.get(node):
             case "computes":
-                self.promote(node, exact=is_exact_in_half(node) or node in self.unrounded_scores)
+                self.promote(node, exact=is_exact_in_half(node))
             case "moves":
                 self.promote(node, exact=True)
             case "casts":

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.dims import Known
+from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import Model
 
@@ -79,7 +79,7 @@ class Program:
 
     sizes: for each symbolic dim, the input and axis that has this length.  inputs: the tensors of the inputs that
     native steps read.  outputs: the tensor of each output, or None if a fallback op computes it.
-    status: the status block.  guards: pairs of dims that must be equal at run time, or the run bails out.
+    status: the status block.  guards: the relations between dims that every run checks.
     """
 
     model: Model
@@ -88,11 +88,27 @@ class Program:
     inputs: Mapping[Value, TensorView]
     outputs: Mapping[Value, TensorView | None]
     status: TensorView
-    guards: tuple[tuple[Known, Known], ...] = ()
+    guards: tuple[Guard, ...] = ()
 
     @property
     def steps(self) -> list[Step]:
         return [action for action in self.actions if isinstance(action, Step)]
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The distinct kernels of the steps, in order of first use."""
+        return list({step.kernel.key: step.kernel for step in self.steps}.values())
+
+    @property
+    def constants(self) -> list[Buffer]:
+        """The distinct constant buffers that steps read, in order of first use."""
+        buffers = (arg.buffer for step in self.steps for arg in step.args if isinstance(arg, TensorView))
+        return list(dict.fromkeys(buffer for buffer in buffers if buffer.role == "constant"))
+
+    @property
+    def constant_bytes(self) -> int:
+        """Bytes of the constants that steps read, each counted once."""
+        return sum(buffer.content.nbytes for buffer in self.constants if buffer.content is not None)
 
     @property
     def is_static(self) -> bool:

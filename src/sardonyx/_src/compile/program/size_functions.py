@@ -100,8 +100,9 @@ def size_function_module(name: str, program: Program, encoding: Encoding) -> str
     violations = builder.constant(0, I64)
     for dim in runtime_dims(program):
         violations = violations + (builder.emit_dim(dim) < 0).convert("zext", "i64")
-    for a, b in program.guards:
-        violations = violations + builder.emit_dim(a).ne(builder.emit_dim(b)).convert("zext", "i64")
+    for guard in program.guards:
+        left, right = builder.emit_dim(guard.left), builder.emit_dim(guard.right)
+        violations = violations + left.ne(right).convert("zext", "i64")
     for overflow in builder.overflows:
         violations = violations + overflow.convert("zext", "i64")
     head = f"define i64 @{name}(ptr %lengths, ptr %values) nounwind {{"
@@ -151,7 +152,9 @@ def evaluate_sizes(
         total += max_aligned_size(known, (buffer.size for buffer in slot.buffers))
     values = [evaluate_dim(value, known) for value in sized_values(encoding)]
     violations = sum(evaluate_dim(dim, known) < 0 for dim in runtime_dims(program))
-    violations += sum(evaluate_dim(a, known) != evaluate_dim(b, known) for a, b in program.guards)
+    violations += sum(
+        evaluate_dim(left, known) != evaluate_dim(right, known) for left, right in program.guards
+    )
     return values, total, max_aligned_size(known, encoding.scratch_sizes), violations
 
 

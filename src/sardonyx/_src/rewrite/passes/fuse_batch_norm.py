@@ -11,30 +11,25 @@ Keeps:   layers whose result has other uses; normalisation in training mode; res
 
 from __future__ import annotations
 
-import numpy as np
-
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
-from sardonyx._src.rewrite.support.linear_layers import fold_scale_and_shift, is_inference, linear_layer_of
+from sardonyx._src.rewrite.support.batch_norm import fold_statistics
+from sardonyx._src.rewrite.support.linear_layers import fold_scale_and_shift, linear_layer_of
 
 
 @rewrite(root="BatchNormalization", phase="simplify")
 def fuse_batch_norm(node: Node, edit: Edit) -> bool:
-    if not edit.is_a(node, "BatchNormalization") or len(node.inputs) != 5 or not is_inference(node, edit):
-        return False
     layer = linear_layer_of(node.inputs[0], edit)
-    numbers = [edit.constant(v) for v in node.inputs[1:]]
-    if layer is None or any(n is None or n.shape != (layer.channels,) for n in numbers):
+    if layer is None or len(node.inputs) != 5:
         return False
-    scale, bias, mean, variance = (np.asarray(n).astype(np.float64) for n in numbers)
-    epsilon = edit.attributes(node)["epsilon"]
-    assert isinstance(epsilon, float), "epsilon is a float"
-    factor = scale / np.sqrt(variance + epsilon)
-    if not np.isfinite(factor).all():
+    columns = fold_statistics(
+        node, edit.attributes(node), [edit.constant(value) for value in node.inputs[1:]]
+    )
+    if columns is None or columns[0].shape != (layer.channels,):
         return False
     if not edit.replace_uses(node.outputs[0], layer.node.outputs[0]):
         return False
-    fold_scale_and_shift(layer, factor, bias - mean * factor, edit)
+    fold_scale_and_shift(layer, *columns, edit)
     edit.prune(node)
     return True

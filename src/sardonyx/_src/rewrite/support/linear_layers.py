@@ -10,6 +10,7 @@ from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.support.batch_norm import is_inference
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def linear_layer_of(value: Value | None, edit: Edit) -> LinearLayer | None:
     if weight is None or (bias_value is not None and bias is None) or not is_float(weight):
         return None
     attributes = edit.attributes(node)
-    if kind == "batch_normalization" and not is_inference(node, edit):
+    if kind == "batch_normalization" and not is_inference(node, attributes):
         return None
     if kind == "gemm":
         return gemm_layer(node, weight, bias, attributes)
@@ -52,13 +53,6 @@ def linear_layer_of(value: Value | None, edit: Edit) -> LinearLayer | None:
         assert isinstance(group, int), "group is an integer"
         return LinearLayer(node, weight, bias, 1, group)
     return LinearLayer(node, weight, bias, 0, 1)
-
-
-def is_inference(node: Node, edit: Edit) -> bool:
-    """Whether a BatchNormalization normalises by its input statistics, per channel."""
-    attributes = edit.attributes(node)
-    named = sum(1 for v in node.outputs if v.name)
-    return named == 1 and attributes.get("training_mode", 0) == 0 and attributes.get("spatial", 1) == 1
 
 
 def gemm_layer(

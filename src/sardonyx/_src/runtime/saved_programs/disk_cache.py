@@ -25,8 +25,7 @@ import numpy as np
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import default_folder
 from sardonyx._src.compile.llvm.host_target import compiler_stamp, cpu_identity, require_llvmlite
-from sardonyx._src.compile.program.encoding import Encoding, encode_program
-from sardonyx._src.compile.program.memory_plan import MemoryPlan, plan_memory
+from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import DecodeError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -88,15 +87,13 @@ class CachedEngine(NativeEngine):
         """The memory of a run with these dims; raises InputError for dims that no run can have."""
         from sardonyx._src.runtime.memory_report import build_memory_report  # lazy: few sessions need it
 
-        return build_memory_report(*self.recompiled, self.native.pool.threads, lengths)
+        return build_memory_report(self.recompiled, self.native.pool.threads, lengths)
 
     @cached_property
-    def recompiled(self) -> tuple[Program, MemoryPlan, Encoding]:
-        """The model's program, lowered again: entries do not name their buffers."""
+    def recompiled(self) -> Executable:
+        """The model's program, compiled again: entries do not name their buffers."""
         with limit_nesting(), pause_gc():
-            program = compile_releasing_weights(self.model)
-            plan = plan_memory(program)
-            return program, plan, encode_program(program, plan)
+            return compile_releasing_weights(self.model)
 
 
 def open_cached_engine(
@@ -142,9 +139,9 @@ def make_native_engine(
         return CachedEngine(model, cached, threads=threads, limits=limits, seed=seed, counters=counters)
     require_llvmlite()
     with async_compilation():
-        cached, program = None, None
+        cached, executable = None, None
         if not is_compiled and stamp is not None and is_cacheable_file(stamp):
-            cached, program = compile_into_cache(stamp, model, limits or RunLimits())
+            cached, executable = compile_into_cache(stamp, model, limits or RunLimits())
         if cached is not None:
             engine: NativeEngine = CachedEngine(
                 model, cached, threads=threads, limits=limits, seed=seed, counters=counters
@@ -156,7 +153,7 @@ def make_native_engine(
                 limits=limits,
                 seed=seed,
                 stamp=stamp,
-                program=program,
+                executable=executable,
                 counters=counters,
             )
     if not is_compiled:
@@ -166,13 +163,13 @@ def make_native_engine(
 
 def compile_into_cache(
     stamp: FileStamp, model: Model, limits: RunLimits
-) -> tuple[CachedProgram | None, Program | None]:
-    """Compiles a model into the cache: the new entry, or the program alone if it cannot be cached."""
+) -> tuple[CachedProgram | None, Executable | None]:
+    """Compiles a model into the cache: the new entry, or the executable alone if it cannot be cached."""
     Interpreter(model, limits=limits)  # raises its errors
     with limit_nesting(), pause_gc():
-        program = compile_releasing_weights(model)
-    cached = store_program(stamp, model, program)
-    return cached, None if cached else program
+        executable = compile_releasing_weights(model)
+    cached = store_program(stamp, model, executable)
+    return cached, None if cached else executable
 
 
 def open_cached_program(stamp: FileStamp) -> CachedProgram | None:
@@ -210,13 +207,13 @@ def is_cacheable_file(stamp: FileStamp) -> bool:
     return not stamp.is_racily_clean and entry_path(stamp) is not None
 
 
-def store_program(stamp: FileStamp, model: Model, program: Program) -> CachedProgram | None:
+def store_program(stamp: FileStamp, model: Model, executable: Executable) -> CachedProgram | None:
     """Writes an entry and opens it; None if the program cannot be cached or the folder cannot be written to.
 
     Weights are packed on their way into the file: in memory they exist only as its pages.
     """
     path = entry_path(stamp)
-    if path is None or not is_cacheable_program(program):
+    if path is None or not is_cacheable_program(executable.program):
         return None
     # Lazy imports: processes that only read entries do without.
     from sardonyx._src.compile.llvm.jit import host_target
@@ -226,7 +223,7 @@ def store_program(stamp: FileStamp, model: Model, program: Program) -> CachedPro
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with limit_nesting():
-            writing.write_program(path, model, program, host_target(), FIELDS)
+            writing.write_program(path, model, executable, host_target(), FIELDS)
         cached = open_cached_program(stamp)
         trim_folder(path.parent)
     except OSError as error:
@@ -240,9 +237,7 @@ def is_cacheable_program(program: Program) -> bool:
     nodes = [action.node for action in program.actions if isinstance(action, FallbackOp)]
     if any(node.subgraphs for node in nodes) or (nodes and program.model.functions):
         return False
-    from sardonyx._src.runtime.memory_report import constant_bytes  # lazy, as above
-
-    return constant_bytes(program) <= MAX_ENTRY_BYTES
+    return program.constant_bytes <= MAX_ENTRY_BYTES
 
 
 def trim_folder(folder: Path) -> None:

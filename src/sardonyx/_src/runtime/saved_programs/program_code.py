@@ -10,10 +10,8 @@ from sardonyx._src.compile.linker import link
 from sardonyx._src.compile.linker.features import required_features
 from sardonyx._src.compile.llvm import jit, loaded_kernels
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.printer import distinct_kernels
 from sardonyx._src.compile.program import size_functions
-from sardonyx._src.compile.program.encoding import Encoding
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.step import Kernel
 from sardonyx._src.runtime.saved_programs.container import Json, expect_list
 
@@ -23,14 +21,15 @@ RUNNER = ("run", "work")
 class ProgramCode:
     """All code that a program needs; compile workers, if there are any, work on it from construction on."""
 
-    def __init__(
-        self, program: Program, encoding: Encoding, target: Target, fields: fast_entry.ArrayFields
-    ) -> None:
-        self.program, self.encoding, self.target, self.fields = program, encoding, target, fields
-        self.kernels = distinct_kernels(program)
+    def __init__(self, executable: Executable, target: Target, fields: fast_entry.ArrayFields) -> None:
+        self.target, self.fields = target, fields
+        self.program, self.encoding = executable.program, executable.encoding
+        self.kernels = self.program.kernels
         self.runner = (tape.tape_module(target), fast_entry.fast_entry_module(target, fields))
         self.sizes = (
-            None if program.is_static else size_functions.size_function_module("sizes", program, encoding)
+            None
+            if self.program.is_static
+            else size_functions.size_function_module("sizes", self.program, self.encoding)
         )
         if self.sizes is not None:
             jit.compile_module_async(self.sizes, default_cache(), quick=True)

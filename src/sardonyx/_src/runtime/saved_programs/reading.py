@@ -18,6 +18,7 @@ from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
 from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
 from sardonyx._src.compile.program import encoding, size_functions
 from sardonyx._src.compile.program.encoding import STATUS_BASE
+from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
 from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
 from sardonyx._src.compile.program.step import Kernel, Step
@@ -202,10 +203,9 @@ class ImageReader:
             self.model, actions, self.lengths, input_tensors, output_tensors, status_view, self.guards()
         )
 
-    def guards(self) -> tuple[tuple[Known, Known], ...]:
-        """Pairs of dims that must be equal in a run."""
+    def guards(self) -> tuple[Guard, ...]:
         pairs = (expect_list(entry, 2) for entry in expect_list(self.document["guards"]))
-        guards = tuple((decode_dim(a), decode_dim(b)) for a, b in pairs)
+        guards = tuple(Guard(decode_dim(left), decode_dim(right)) for left, right in pairs)
         self.check_dims(*(dim for guard in guards for dim in guard))
         return guards
 

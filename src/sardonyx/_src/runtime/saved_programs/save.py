@@ -10,7 +10,7 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime.arrays import FIELDS
 from sardonyx._src.runtime.async_compilation import async_compilation
-from sardonyx._src.runtime.native_program import compile_model
+from sardonyx._src.runtime.native_program import compile_for_host
 from sardonyx._src.runtime.saved_programs import writing
 
 
@@ -22,4 +22,4 @@ def save_compiled(model: Model, path: Path) -> None:
     """
     check_kernels(model)
     with limit_nesting(), async_compilation():
-        writing.write_program(path, model, compile_model(model), host_target(), FIELDS)
+        writing.write_program(path, model, compile_for_host(model), host_target(), FIELDS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sardonyx._src.compile.linker import features
-from sardonyx._src.compile.llvm.executable import Executable
+from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
 from sardonyx._src.compile.program.encoding import STATUS_BASE, RelocationBase
 from sardonyx._src.errors import DecodeError, EvaluationError, SardonyxError, UnsupportedProcessor
 from sardonyx._src.io.nesting import limit_nesting
@@ -74,7 +74,7 @@ class SavedProgram(NativeProgram):
         self, image: ProgramImage, threads: int | None = None, counters: RunCounters | None = None
     ) -> None:
         self.initialize(image.program, image.plan, counters)
-        self.code = Executable(image.code, image.functions, image.slots)
+        self.code = ExecutableMemory(image.code, image.functions, image.slots)
         thread_pool.adopt_runner(self.code)
         if image.fields == arrays.FIELDS:
             arrays.adopt_entry(self.code)
@@ -124,7 +124,7 @@ def open_image(path: Path) -> ProgramImage:
     return reading.read_image(path, container)
 
 
-def image_size_function(image: ProgramImage, code: Executable) -> SizeFunction:
+def image_size_function(image: ProgramImage, code: ExecutableMemory) -> SizeFunction:
     """The function of input sizes; a constant one for a program whose sizes are all numbers."""
     if image.size is not None:
         arena, scratch, faults = image.size

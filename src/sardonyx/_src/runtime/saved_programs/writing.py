@@ -10,10 +10,11 @@ import numpy as np
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.executor import fast_entry
 from sardonyx._src.compile.linker.features import saved_program_machine
-from sardonyx._src.compile.program.encoding import Encoding, encode_program
+from sardonyx._src.compile.program.encoding import Encoding
+from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.lazy_constants import LazyConstant, iter_bytes
-from sardonyx._src.compile.program.memory_plan import MemoryPlan, plan_memory
-from sardonyx._src.compile.program.program import Action, CollectScanOutputs, FallbackOp, Program
+from sardonyx._src.compile.program.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.program import Action, CollectScanOutputs, FallbackOp
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.errors import SardonyxError
@@ -31,20 +32,16 @@ from sardonyx._src.runtime.saved_programs.reading import protocol_digest
 
 
 def write_program(
-    path: Path, model: Model, program: Program, target: Target, fields: fast_entry.ArrayFields
+    path: Path, model: Model, executable: Executable, target: Target, fields: fast_entry.ArrayFields
 ) -> None:
-    """Compiles the program of a model into a file; fields: the memory layout of NumPy's arrays.
+    """Writes the program of a model, and its code, into a file; fields: the memory layout of NumPy's arrays.
 
     Raises SardonyxError on other systems than Linux on x86-64 or AArch64.
     """
     if saved_program_machine() is None:
         raise SardonyxError("saved programs require Linux on x86-64 or AArch64")
-    plan = plan_memory(program)
-    encoding = encode_program(program, plan)
-    code = ProgramCode(
-        program, encoding, target, fields
-    )  # workers compile while constants are packed and written
-    document, sections, constants = encode_parts(model, program, plan, encoding)
+    code = ProgramCode(executable, target, fields)  # workers compile while constants are packed and written
+    document, sections, constants = encode_parts(model, executable)
 
     def link() -> container.DocumentAndSections:
         code_document, image = code.link_and_describe(document["others"])
@@ -54,9 +51,10 @@ def write_program(
 
 
 def encode_parts(
-    model: Model, program: Program, plan: MemoryPlan, encoding: Encoding
+    model: Model, executable: Executable
 ) -> tuple[dict[str, Json], dict[str, bytes], list[ConstantBytes]]:
     """The document of a program and its sections, without the code; and its constants."""
+    program, plan, encoding = executable.program, executable.plan, executable.encoding
     fallback_model, node_numbers = extract_fallback_model(program)
     encoder = TensorEncoder(plan)
     document: dict[str, Json] = {
@@ -64,7 +62,7 @@ def encode_parts(
         "protocol": protocol_digest(),
         "interface": encode_interface(model),
         "lengths": [[name, *source] for name, source in program.sizes.items()],
-        "guards": [[encode_dim(a), encode_dim(b)] for a, b in program.guards],
+        "guards": [[encode_dim(guard.left), encode_dim(guard.right)] for guard in program.guards],
         "others": [encoder.base(base) for base in encoding.extra_bases],
         "actions": [encoder.action(action, node_numbers) for action in program.actions],
         "inputs": [[v.name, encoder.tensor(t)] for v, t in program.inputs.items()],

@@ -12,9 +12,10 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.executor.status import (
     EXCEEDED_COUNT,
@@ -29,7 +30,7 @@ from sardonyx._src.compile.executor.status import (
     STATUS_SLOTS,
     UNLIMITED,
 )
-from sardonyx._src.compile.program.step import Jump, Kernel, Step
+from sardonyx._src.compile.program.step import Jump, Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
 
@@ -37,6 +38,23 @@ from sardonyx._src.ir.dims import Known
 # buffers of scan outputs, and whether these buffers have an entry left after it.
 ITERATION, REMAINING, BUFFER_INDEX, HAS_CAPACITY = range(4)
 TripCount = Known | TensorView  # a dim, or a tensor of one int64
+
+LOOP = Parameters(
+    "counter",
+    "flag",
+    "status",
+    "trip_count",
+    "num_nodes",
+    "is_start",
+    "is_scan",
+    "must_iterate",
+    "buffer_capacity",
+)
+CONDITIONAL_LOOP = LOOP + Parameters("condition")
+BRANCH = Parameters("flag", "status", "condition", "then_nodes", "else_nodes")
+
+
+# --- loops -----------------------------------------------------------------------------------
 
 
 def loop_step(
@@ -62,72 +80,85 @@ def loop_step(
     must_iterate: whether zero iterations are a fault.  buffer_capacity: entries of scan-output buffers; 0 for none.
     """
     status_block = replace(status, shape=(STATUS_SLOTS,))
-    variant = (isinstance(trip_count, TensorView), condition is not None, buffer_capacity > 0)
-    name_parts = (
-        "tensor" if variant[0] else "number",
-        "if" if variant[1] else "",
-        "room" if variant[2] else "",
+    parameters = LOOP if condition is None else CONDITIONAL_LOOP
+    args: tuple[KernelArgument, ...] = parameters.pack(
+        counter=counter,
+        flag=flag,
+        status=status_block,
+        trip_count=UNLIMITED if trip_count is None else trip_count,
+        num_nodes=0 if distance > 0 else num_nodes,
+        is_start=int(distance > 0),
+        is_scan=int(limit == SCAN_LIMIT),
+        must_iterate=int(must_iterate),
+        buffer_capacity=buffer_capacity,
+        **({} if condition is None else {"condition": condition}),
     )
-    kernel = Kernel("_".join(("turn", *filter(None, name_parts))), partial(loop_source, variant=variant))
-    is_start = distance > 0
-    numbers = (
-        0 if is_start else num_nodes,
-        int(is_start),
-        int(limit == SCAN_LIMIT),
-        int(must_iterate),
-        buffer_capacity,
-    )
-    args = (
-        counter,
-        flag,
-        status_block,
-        UNLIMITED if trip_count is None else trip_count,
-        *numbers,
-        *([] if condition is None else [condition]),
-    )
+    kernel = loop_kernel(isinstance(trip_count, TensorView), condition is not None, buffer_capacity > 0)
     reads = tuple(operand for operand in (trip_count, condition) if isinstance(operand, TensorView))
-    return Step(
-        kernel, args, 1, reads, (counter, flag, status_block, *partially_written), jump=Jump(flag, distance)
+    writes = (counter, flag, status_block, *partially_written)
+    return Step(kernel, args, 1, reads, writes, jump=Jump(flag, distance))
+
+
+def loop_kernel(has_trip_tensor: bool, has_condition: bool, has_capacity: bool) -> Kernel:
+    """The kernel of loop steps: whether the trip count is a tensor, there is a condition, and a buffer capacity."""
+    name_parts = (
+        "turn",
+        "tensor" if has_trip_tensor else "number",
+        *(("if",) if has_condition else ()),
+        *(("room",) if has_capacity else ()),
     )
+    module = partial(loop_module, variant=(has_trip_tensor, has_condition, has_capacity))
+    return Kernel("_".join(name_parts), module, CONDITIONAL_LOOP if has_condition else LOOP)
 
 
-def loop_source(name: str, target: Target, variant: tuple[bool, bool, bool]) -> str:
-    """args: counter, flag, status, trip count, number of nodes, is start, is scan, must iterate, buffer capacity, and the
-    condition if there is one.  variant: whether the trip count is a tensor, there is a condition, and a capacity."""
+def loop_module(name: str, target: Target, variant: tuple[bool, bool, bool]) -> str:
+    """Counts an iteration, checks the limits, and sets the flag of the jump; variant: see `loop_kernel`."""
     has_trip_tensor, has_condition, has_capacity = variant
-    emitter = ControlFlowEmitter(target)
-    counter, flag = emitter.pointer_argument(0), emitter.pointer_argument(1)
-    trip_count = (
-        emitter.load_at(emitter.pointer_argument(3), 0) if has_trip_tensor else emitter.size_argument(3)
-    )
-    is_start, is_scan = (emitter.size_argument(i).ne(0) for i in (5, 6))
-    previous = emitter.select(is_start, -1, emitter.load_at(counter, ITERATION))
-    iteration = previous + 1
-    emitter.store_at(counter, ITERATION, iteration)
-    emitter.store_at(counter, REMAINING, trip_count - iteration - 1)
+    b = KernelBuilder(target, CONDITIONAL_LOOP if has_condition else LOOP)
+    status, counter, flag = b.pointer("status"), b.pointer("counter"), b.pointer("flag")
+    trip_count = load_at(b, b.pointer("trip_count"), 0) if has_trip_tensor else b.integer("trip_count")
+    is_start, is_scan = b.integer("is_start").ne(0), b.integer("is_scan").ne(0)
+    iteration = advance_counter(b, counter, is_start, trip_count)
     if has_capacity:
-        buffer_capacity = emitter.size_argument(8)
-        _, buffer_index = emitter.udivmod(iteration, buffer_capacity)
-        emitter.store_at(counter, BUFFER_INDEX, buffer_index)
-        emitter.store_at(counter, HAS_CAPACITY, (buffer_index + 1).ne(buffer_capacity).convert("zext", "i64"))
+        advance_buffer_index(b, counter, iteration)
     condition = iteration < trip_count
     if has_condition:
-        condition = condition & emitter.load_bool(9)
-    emitter.count_nodes(emitter.size_argument(4))
-    count = emitter.select(is_scan, trip_count, iteration)
-    max_iterations = emitter.load_at(emitter.status, MAX_ITERATIONS) + is_scan.convert("zext", "i64")
-    emitter.record_limit(
-        condition & (count >= max_iterations),
-        emitter.select(is_scan, SCAN_LIMIT, emitter.constant(LOOP_LIMIT, iteration.type)),
-        count,
-    )
-    emitter.if_then_call(
-        emitter.size_argument(7).ne(0) & condition.eq(0),
-        lambda: emitter.store_at(emitter.status, FAULT, iteration * 0 + 1),
-    )
-    condition = condition & emitter.load_at(emitter.status, FAULT).eq(0)
-    emitter.store_at(flag, 0, (condition ^ is_start).convert("zext", "i64"))
-    return emitter.build_module(name)
+        condition = condition & load_bool(b, "condition")
+    count_nodes(b, status, b.integer("num_nodes"))
+    check_iterations(b, status, condition, is_scan, b.select(is_scan, trip_count, iteration))
+    with b.if_then(b.integer("must_iterate").ne(0) & condition.eq(0)):
+        store_at(b, status, FAULT, iteration * 0 + 1)
+    condition = condition & load_at(b, status, FAULT).eq(0)
+    store_at(b, flag, 0, (condition ^ is_start).convert("zext", "i64"))
+    return b.build_module(name)
+
+
+def advance_counter(b: KernelBuilder, counter: str, is_start: LLVMValue, trip_count: LLVMValue) -> LLVMValue:
+    """The number of the next iteration, stored with the number of iterations after it."""
+    iteration = b.select(is_start, -1, load_at(b, counter, ITERATION)) + 1
+    store_at(b, counter, ITERATION, iteration)
+    store_at(b, counter, REMAINING, trip_count - iteration - 1)
+    return iteration
+
+
+def advance_buffer_index(b: KernelBuilder, counter: str, iteration: LLVMValue) -> None:
+    """Stores the entry of an iteration in the buffers of scan outputs, and whether they have one left after it."""
+    capacity = b.integer("buffer_capacity")
+    _, index = b.udivmod(iteration, capacity)
+    store_at(b, counter, BUFFER_INDEX, index)
+    store_at(b, counter, HAS_CAPACITY, (index + 1).ne(capacity).convert("zext", "i64"))
+
+
+def check_iterations(
+    b: KernelBuilder, status: str, condition: LLVMValue, is_scan: LLVMValue, count: LLVMValue
+) -> None:
+    """Records an exceeded limit of iterations if there is another iteration."""
+    max_iterations = load_at(b, status, MAX_ITERATIONS) + is_scan.convert("zext", "i64")
+    is_exceeded = condition & (count >= max_iterations)
+    record_limit(b, status, is_exceeded, b.select(is_scan, SCAN_LIMIT, b.constant(LOOP_LIMIT, I64)), count)
+
+
+# --- branches --------------------------------------------------------------------------------
 
 
 def branch_step(
@@ -135,17 +166,20 @@ def branch_step(
 ) -> Step:
     """The step that jumps to the else branch unless the condition holds; num_nodes: nodes called by either branch."""
     status_block = replace(status, shape=(STATUS_SLOTS,))
-    args = (flag, status_block, condition, *num_nodes)
+    then_nodes, else_nodes = num_nodes
+    args: tuple[KernelArgument, ...] = BRANCH.pack(
+        flag=flag, status=status_block, condition=condition, then_nodes=then_nodes, else_nodes=else_nodes
+    )
     return Step(BRANCH_KERNEL, args, 1, (condition,), (flag, status_block), jump=Jump(flag, distance))
 
 
-def branch_source(name: str, target: Target) -> str:
-    """args: flag, status, condition, numbers of nodes of the then branch and of the else branch."""
-    emitter = ControlFlowEmitter(target, status=1)
-    takes_then = emitter.load_bool(2)
-    emitter.store_at(emitter.pointer_argument(0), 0, takes_then.eq(0).convert("zext", "i64"))
-    emitter.count_nodes(emitter.select(takes_then, emitter.size_argument(3), emitter.size_argument(4)))
-    return emitter.build_module(name)
+def branch_module(name: str, target: Target) -> str:
+    """Counts the nodes of the branch taken, and sets the flag of the jump."""
+    b = KernelBuilder(target, BRANCH)
+    status, takes_then = b.pointer("status"), load_bool(b, "condition")
+    store_at(b, b.pointer("flag"), 0, takes_then.eq(0).convert("zext", "i64"))
+    count_nodes(b, status, b.select(takes_then, b.integer("then_nodes"), b.integer("else_nodes")))
+    return b.build_module(name)
 
 
 def jump_step(true_flag: TensorView, distance: int) -> Step:
@@ -153,51 +187,49 @@ def jump_step(true_flag: TensorView, distance: int) -> Step:
     return Step(EMPTY_KERNEL, (), 0, (true_flag,), (), jump=Jump(true_flag, distance))
 
 
-class ControlFlowEmitter(KernelBuilder):
-    """Emitter of kernels that read and write the status block (`executor.status`)."""
-
-    def __init__(self, target: Target, status: int = 2) -> None:
-        """status: the index of the argument that is the status block."""
-        super().__init__(target)
-        self.status = self.pointer_argument(status)
-
-    def slot(self, base: str, index: int) -> StackSlot:
-        return StackSlot(
-            self.gep(base, self.constant(index, self.first_unit.type), "i64"), self.first_unit.type
-        )
-
-    def load_at(self, base: str, index: int) -> LLVMValue:
-        return self.load(self.slot(base, index))
-
-    def store_at(self, base: str, index: int, value: LLVMValue) -> None:
-        self.store(self.slot(base, index), value)
-
-    def load_bool(self, index: int) -> LLVMValue:
-        """The bool that an argument points to."""
-        return self.load(StackSlot(self.pointer_argument(index), LLVMType("i8"))).ne(0)
-
-    def count_nodes(self, count: LLVMValue) -> None:
-        """Adds to the number of nodes called, and checks it against the limit."""
-        total = self.load_at(self.status, NODES_CALLED) + count
-        self.store_at(self.status, NODES_CALLED, total)
-        is_exceeded = total > self.load_at(self.status, MAX_NODES)
-        self.record_limit(is_exceeded, self.constant(NODE_LIMIT, total.type), total)
-
-    def record_limit(self, condition: LLVMValue, limit: LLVMValue, count: LLVMValue) -> None:
-        """Records an exceeded limit if the condition holds, unless a fault is recorded already."""
-
-        def record() -> None:
-            self.store_at(self.status, FAULT, self.constant(1, count.type))
-            self.store_at(self.status, EXCEEDED_LIMIT, limit)
-            self.store_at(self.status, EXCEEDED_COUNT, count)
-
-        self.if_then_call(condition & self.load_at(self.status, FAULT).eq(0), record)
-
-
-def empty_source(name: str, target: Target) -> str:
+def empty_module(name: str, target: Target) -> str:
     return KernelBuilder(target).build_module(name)
 
 
-BRANCH_KERNEL = Kernel("branch", branch_source)
-EMPTY_KERNEL = Kernel("nothing", empty_source)
+BRANCH_KERNEL = Kernel("branch", branch_module, BRANCH)
+EMPTY_KERNEL = Kernel("nothing", empty_module)
 ALWAYS_TAKEN = np.ones(1, np.int64)
+
+
+# --- the status block (`executor.status`) ----------------------------------------------------
+
+
+def count_nodes(b: KernelBuilder, status: str, count: LLVMValue) -> None:
+    """Adds to the number of nodes called, and checks it against the limit."""
+    total = load_at(b, status, NODES_CALLED) + count
+    store_at(b, status, NODES_CALLED, total)
+    is_exceeded = total > load_at(b, status, MAX_NODES)
+    record_limit(b, status, is_exceeded, b.constant(NODE_LIMIT, I64), total)
+
+
+def record_limit(
+    b: KernelBuilder, status: str, condition: LLVMValue, limit: LLVMValue, count: LLVMValue
+) -> None:
+    """Records an exceeded limit if the condition holds, unless a fault is recorded already."""
+    with b.if_then(condition & load_at(b, status, FAULT).eq(0)):
+        store_at(b, status, FAULT, b.constant(1, I64))
+        store_at(b, status, EXCEEDED_LIMIT, limit)
+        store_at(b, status, EXCEEDED_COUNT, count)
+
+
+def load_at(b: KernelBuilder, base: str, index: int) -> LLVMValue:
+    """The i64 in a slot."""
+    return b.load(slot_at(b, base, index))
+
+
+def store_at(b: KernelBuilder, base: str, index: int, value: LLVMValue) -> None:
+    b.store(slot_at(b, base, index), value)
+
+
+def slot_at(b: KernelBuilder, base: str, index: int) -> StackSlot:
+    return StackSlot(b.gep(base, b.constant(index, I64), "i64"), I64)
+
+
+def load_bool(b: KernelBuilder, name: str) -> LLVMValue:
+    """The bool that a parameter points to."""
+    return b.load(StackSlot(b.pointer(name), LLVMType("i8"))).ne(0)

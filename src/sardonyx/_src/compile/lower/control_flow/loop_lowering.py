@@ -1,4 +1,4 @@
-"""Lowering of loop bodies: loop-carried states, slices of scan inputs, and scan outputs.
+"""Lowering of loops: loop-carried states, slices of scan inputs, and scan outputs.
 
 A state has a buffer of its own, which holds it before the first iteration and after the last.  An iteration computes the
 next state in place if no later step reads the current one, and otherwise elsewhere, with a copy at its end.
@@ -6,34 +6,42 @@ next state in place if no later step reads the current one, and otherwise elsewh
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.gather import IndexTuples, gather_step, indexed_copy_step
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
-from sardonyx._src.compile.lower.control_flow.inline_subgraph import (
-    InlinedSubgraph,
-    require,
-    require_value,
-    update_state_in_place,
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.control_flow.inlined_subgraph import (
+    lay_out_subgraph,
+    lower_subgraph,
+    result_tensor,
 )
 from sardonyx._src.compile.lower.control_flow.jumps import (
     BUFFER_INDEX,
     HAS_CAPACITY,
     ITERATION,
     REMAINING,
-    TripCount,
     jump_step,
     loop_step,
 )
+from sardonyx._src.compile.lower.control_flow.loop_region import (
+    InlinedLoop,
+    LoopState,
+    ScanSlice,
+    drop_axis,
+)
+from sardonyx._src.compile.lower.control_flow.state_updates import update_states
 from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.prepare.outlining import resolve_identity
+from sardonyx._src.compile.partition.region import Shape
 from sardonyx._src.compile.program.program import Action, CollectScanOutputs
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
+from sardonyx._src.compile.program.tensor import TensorView, dense_bytes, row_major_strides
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.graph import Value
 
 SLICE_BUFFER_BYTES = 1 << 18  # of a buffer of scan outputs, unless one slice is larger
 MAX_BUFFERED_ITERATIONS = 1024
@@ -41,197 +49,169 @@ DEFAULT_BUFFERED_ITERATIONS = 16  # where the size of a slice is dynamic
 
 
 class LoopLowering:
-    """The lowering of a loop body; raises FallbackRequired for a body that cannot be inlined.
+    """The lowering of a loop.
 
-    states: the tensor of each loop-carried state, with its value after an iteration.  partially_written: tensors that
-    each iteration writes a slice of.  accumulated: scan outputs of unknown length, each with the value of an iteration.
-    has_dynamic_slices: whether a scan output has dynamic slice dims; zero iterations then bail out to the reference
-    engine, since no iteration has determined these dims.
+    operands, results: the tensors of the values of the enclosing graph that it reads and writes.  states: the tensor of each
+    loop-carried state.  slices: of scan inputs, by value of the body.  buffers: of accumulated scan outputs,
+    [iterations, ...].
     """
 
-    def __init__(self, lowering: Lowering, body: Graph) -> None:
-        self.lowering, self.body, self.body_lowering = lowering, body, InlinedSubgraph(lowering, body)
+    def __init__(self, region: LaidOutRegion[InlinedLoop], lowering: Lowering) -> None:
+        self.loop, self.lowering, self.scope = region.config, lowering, region.config.body.scope
+        values = [read.value for read in region.region.reads]
+        self.operands = dict(zip(values, region.operands, strict=True))
+        self.layouts = dict(zip(values, region.layouts, strict=True))
+        self.results = dict(zip((write.value for write in region.region.writes), region.results, strict=True))
         self.counter = lowering.temporary(DataType.INT64, (4,), "iterations")
         self.flag = lowering.temporary(DataType.INT64, (1,), "continue")
-        self.states: list[tuple[TensorView, Value]] = []
-        self.partially_written: list[TensorView] = []
-        self.accumulated: dict[Value, Value] = {}
-        self.has_dynamic_slices = False
+        self.states = [self.allocate_state(state) for state in self.loop.states]
+        self.slices = {
+            part.value: self.temporary(part.value, part.value.name) for part in self.loop.scan_inputs
+        }
+        self.buffer_capacity = min(map(self.buffered_iterations, self.loop.accumulated), default=0)
+        self.buffers = {
+            part.sequence: self.temporary(part.value, part.sequence.name, self.buffer_capacity)
+            for part in self.loop.accumulated
+        }
 
-    def counter_tensor(self, shape: tuple[Known, ...] = (), slot: int = ITERATION) -> TensorView:
+    def lower(self) -> list[Action]:
+        """The initial values of the states, and the loop."""
+        init = [
+            copy_step(self.operand(state.initial, state.shape), tensor)
+            for state, tensor in zip(self.loop.states, self.states, strict=True)
+        ]
+        body = lay_out_subgraph(self.loop.body, self.lowering, self.bound_tensors(), {})
+        next_states = [result_tensor(body, state.result, state.shape) for state in self.loop.states]
+        written = [part.value for part in self.outputs]
+        slices = {value: result_tensor(body, value, self.scope.known_shape(value)) for value in written}
+        steps = [*self.read_slices(), *lower_subgraph(body, self.lowering), *self.write_slices(slices)]
+        names = [state.result.name for state in self.loop.states]
+        return [*init, *self.control(update_states(steps, next_states, self.states, names))]
+
+    @property
+    def outputs(self) -> tuple[ScanSlice, ...]:
+        """The scan outputs, with those that are accumulated."""
+        return *self.loop.scan_outputs, *self.loop.accumulated
+
+    # --- tensors -----------------------------------------------------------------------------
+
+    def operand(self, value: Value | None, shape: Shape) -> TensorView:
+        """A value of the enclosing graph, with this rank: conditions may differ by a unit dim; true for None."""
+        if value is None:
+            return self.lowering.constant_tensor(np.ones((), np.bool_), "true").reshape(shape)
+        tensor = self.operands[value]
+        return tensor if tensor.rank == len(shape) else tensor.reshape(shape)
+
+    def allocate_state(self, state: LoopState) -> TensorView:
+        """The tensor of the node's output, or a temporary."""
+        if state.output is not None:
+            return self.results[state.output]
+        return self.lowering.temporary(self.scope.dtype(state.result), state.shape, "state")
+
+    def temporary(self, value: Value, name: str, *leading: int) -> TensorView:
+        """A tensor for a value of the body, with leading dims."""
+        shape = (*leading, *self.scope.known_shape(value))
+        return self.lowering.temporary(self.scope.dtype(value), shape, name)
+
+    def buffered_iterations(self, part: ScanSlice) -> int:
+        """The capacity of the buffer of a scan output, in iterations."""
+        size = dense_bytes(self.scope.dtype(part.value), self.scope.known_shape(part.value))
+        if not isinstance(size, int):
+            return DEFAULT_BUFFERED_ITERATIONS
+        return min(max(SLICE_BUFFER_BYTES // max(size, 1), 1), MAX_BUFFERED_ITERATIONS)
+
+    def counter_tensor(self, slot: int, shape: Shape = ()) -> TensorView:
         """A slot of the loop counter as a tensor of one element."""
         return replace(self.counter, shape=shape, strides=row_major_strides(shape), offset=slot)
 
-    def carry_state(self, formal: Value, initial: Value, result: Value, output: Value | None) -> None:
-        """Lowers a loop-carried state: `formal` in the body, `initial` before and `result` after an iteration, `output` at the end."""
-        require(self.lowering.is_native(initial))
-        dtype, shape = self.lowering.dtype(initial), self.lowering.known_shape(initial)
-        for value in (formal, result):
-            self.body_lowering.require_type(value, dtype, shape)
-        initial_tensor = self.lowering.any_layout(initial)
-        if resolve_identity(result) is formal:
-            self.body_lowering.bind(formal, *self.lowering.tensors[initial])
-        else:
-            self.init_state(formal, initial_tensor, result, self.output_tensor(output, dtype, shape))
-        if output is not None:
-            self.lowering.bind(output, *self.body_lowering.tensors[formal])
-
-    def init_state(self, formal: Value, initial: TensorView, result: Value, state: TensorView) -> None:
-        """Binds a state to a buffer of its own, to which its initial value is copied."""
-        self.lowering.emit(copy_step(initial, state))
-        self.body_lowering.bind(formal, state)
-        self.states.append((state, result))
-
-    def output_tensor(self, output: Value | None, dtype: DataType, shape: tuple[Known, ...]) -> TensorView:
-        """The tensor of an output of the node; a temporary if it is not used."""
-        if output is None:
-            return self.lowering.temporary(dtype, shape, "state")
-        require(self.lowering.dtype_of(output) is dtype and self.lowering.shape(output) == shape)
-        return self.lowering.allocate(output, "output" if output in self.lowering.outputs else "arena")
-
-    def slice_input(self, formal: Value, sequence: Value, axis: int, *, backward: bool) -> None:
-        """Emits the slice of a scan input that an iteration reads."""
-        x = self.lowering.any_layout(sequence)
-        shape = drop_axis(x.shape, axis)
-        self.body_lowering.require_type(formal, x.dtype, shape)
-        slice_tensor = self.body_lowering.temporary(x.dtype, shape, formal.name)
-        iteration = self.counter_tensor((), REMAINING if backward else ITERATION)
-        self.body_lowering.node_names = (formal.name,)
-        self.body_lowering.emit(gather_step(x, iteration, slice_tensor, axis, self.lowering.status))
-        self.body_lowering.bind(formal, slice_tensor)
-
-    def write_scan_output(
-        self, result: Value, output: Value, axis: int = 0, *, backward: bool = False
-    ) -> Known:
-        """Emits the write of a slice of a scan output by each iteration; returns the number of slices."""
-        output_shape, shape = (
-            require_value(self.lowering.shape(output)),
-            require_value(self.body_lowering.shape(result)),
-        )
-        require(drop_axis(output_shape, axis) == shape)
-        output_tensor = self.output_tensor(output, self.body_lowering.dtype(result), output_shape)
-        element = self.body_lowering.result_tensor(result, shape)
-        iteration = self.counter_tensor((), REMAINING if backward else ITERATION)
-        self.body_lowering.emit(
-            write_slice_step(element, iteration, output_tensor, axis, self.lowering.status)
-        )
-        self.partially_written.append(output_tensor)
-        self.has_dynamic_slices |= not all(isinstance(dim, int) for dim in shape)
-        self.lowering.bind(output, output_tensor)
-        return output_shape[axis]
-
-    def accumulate_output(self, result: Value, output: Value) -> None:
-        """Registers a scan output of unknown length, which is accumulated outside the program from buffers."""
-        require(not isinstance(self.lowering, InlinedSubgraph))
-        require_value(self.body_lowering.shape(result))
-        self.accumulated[output] = result
-
-    def emit_buffer_writes(self) -> tuple[dict[Value, TensorView], int]:
-        """Emits the writes of accumulated scan outputs to buffers; returns the buffers and their capacity in iterations."""
-        slices = {
-            o: self.body_lowering.result_tensor(r, self.body_lowering.known_shape(r))
-            for o, r in self.accumulated.items()
+    def bound_tensors(self) -> dict[Value, Sequence[TensorView]]:
+        """The tensors of the values that the body reads and does not compute."""
+        varying = self.slices | {
+            s.formal: tensor for s, tensor in zip(self.loop.states, self.states, strict=True)
         }
-        capacity = min(
-            (buffer_iterations(slice_tensor.nbytes) for slice_tensor in slices.values()), default=0
-        )
-        buffers: dict[Value, TensorView] = {}
-        for output, slice_tensor in slices.items():
-            buffers[output] = self.lowering.temporary(
-                slice_tensor.dtype, (capacity, *slice_tensor.shape), output.name
-            )
-            self.body_lowering.emit(
-                write_slice_step(
-                    slice_tensor,
-                    self.counter_tensor((), BUFFER_INDEX),
-                    buffers[output],
-                    0,
-                    self.lowering.status,
-                )
-            )
-        self.partially_written += buffers.values()
-        return buffers, capacity
+        varying |= self.scalars()
+        invariants = {value: self.layouts[outer] for value, outer in self.loop.invariants}
+        return {**invariants, **{value: (tensor,) for value, tensor in varying.items()}}
 
-    # --- the end of an iteration -------------------------------------------------------------
+    def scalars(self) -> dict[Value, TensorView]:
+        """The iteration number and the invariant condition of the body, if it reads them."""
+        loop, condition, tensors = self.loop, self.loop.condition, {}
+        if loop.iteration is not None:
+            shape = self.scope.known_shape(loop.iteration)
+            tensors[loop.iteration] = self.counter_tensor(ITERATION, shape)
+        if condition.invariant is not None:
+            shape = self.scope.known_shape(condition.invariant)
+            tensors[condition.invariant] = self.operand(condition.first, shape)
+        return tensors
 
-    def emit_loop(
-        self,
-        trip_count: TripCount | None,
-        limit: int,
-        first_condition: TensorView | None = None,
-        condition: TensorView | None = None,
-    ) -> None:
-        """Emits the loop; the conditions are those of the first iteration, and of another one after each iteration."""
-        buffers, buffer_capacity = self.emit_buffer_writes()
-        body_steps: list[Action] = [*self.update_states()]
-        if buffers:
-            body_steps += [
-                jump_step(self.counter_tensor((1,), HAS_CAPACITY), 2),
-                CollectScanOutputs(buffers, self.counter_tensor((1,)), is_last=False),
+    # --- scan inputs and outputs -------------------------------------------------------------
+
+    def index_of(self, part: ScanSlice) -> TensorView:
+        """The index of the slice that an iteration reads or writes."""
+        if part.sequence in self.buffers:
+            return self.counter_tensor(BUFFER_INDEX)
+        return self.counter_tensor(REMAINING if part.backward else ITERATION)
+
+    def read_slices(self) -> Iterator[Step]:
+        """Copies of the slices of scan inputs."""
+        for part in self.loop.scan_inputs:
+            x, y = self.operands[part.sequence], self.slices[part.value]
+            step = gather_step(x, self.index_of(part), y, part.axis, self.lowering.status)
+            yield step.with_nodes((part.value.name,))
+
+    def write_slices(self, slices: Mapping[Value, TensorView]) -> Iterator[Step]:
+        """Copies of results into slices of scan outputs, or of the buffers of those that are accumulated."""
+        for part in self.outputs:
+            output = self.buffers.get(part.sequence) or self.results[part.sequence]
+            index, status = self.index_of(part), self.lowering.status
+            step = write_slice_step(slices[part.value], index, output, part.axis, status)
+            yield step.with_nodes((part.value.name,))
+
+    # --- the loop ----------------------------------------------------------------------------
+
+    def control(self, steps: Sequence[Step]) -> list[Action]:
+        """The steps of an iteration between two loop steps."""
+        body: list[Action] = [*steps]
+        iterations, condition = self.counter_tensor(ITERATION, (1,)), self.loop.condition
+        if self.buffers:
+            body += [
+                jump_step(self.counter_tensor(HAS_CAPACITY, (1,)), 2),
+                CollectScanOutputs(self.buffers, iterations, is_last=False),
             ]
-        distance, control = len(body_steps), (self.counter, self.flag, self.lowering.status, trip_count)
-        require(distance > 0)
-        partially_written, num_nodes = tuple(self.partially_written), len(list(self.body.nodes))
-        start = loop_step(
-            *control,
-            first_condition,
-            0,
-            distance + 2,
-            limit,
-            partially_written,
-            must_iterate=self.has_dynamic_slices,
-            buffer_capacity=buffer_capacity,
+        first = None if condition.first is None else self.operands[condition.first]
+        last = self.states[-1] if condition.is_carried else None
+        loop = [self.loop_step(first, len(body) + 2), *body, self.loop_step(last, -len(body))]
+        return [
+            *loop,
+            *([CollectScanOutputs(self.buffers, iterations, is_last=True)] if self.buffers else ()),
+        ]
+
+    def loop_step(self, condition: TensorView | None, distance: int) -> Step:
+        """The step before the first iteration (distance > 0), or after each one."""
+        is_start, trip_count = distance > 0, self.loop.trip_count
+        outputs = (*(self.results[part.sequence] for part in self.loop.scan_outputs), *self.buffers.values())
+        return loop_step(
+            self.counter,
+            self.flag,
+            self.lowering.status,
+            self.operands[trip_count] if isinstance(trip_count, Value) else trip_count,
+            condition,
+            len(list(self.scope.graph.nodes)),
+            distance,
+            self.loop.limit,
+            outputs if is_start else (),
+            must_iterate=is_start and self.has_dynamic_slices,
+            buffer_capacity=self.buffer_capacity,
         )
-        self.lowering.emit(start)
-        self.lowering.actions += body_steps
-        self.lowering.emit(
-            loop_step(*control, condition, num_nodes, -distance, limit, buffer_capacity=buffer_capacity)
-        )
-        if buffers:
-            self.lowering.actions.append(CollectScanOutputs(buffers, self.counter_tensor((1,)), is_last=True))
 
-    def update_states(self) -> list[Step]:
-        """The steps of an iteration, at the end of which every state has its next value."""
-        results = [self.separate_result(result, state) for state, result in self.states]
-        steps = self.body_lowering.steps
-        for i, (state, _) in enumerate(self.states):
-            result = results[i]
-            updated = None if self.is_state_buffer(result) else update_state_in_place(steps, result, state)
-            if updated is None:
-                self.body_lowering.node_names = (result.buffer.name,)
-                steps.append(copy_step(result, state).with_nodes(self.body_lowering.node_names))
-            else:
-                steps = updated
-                results = [
-                    replace(r, buffer=state.buffer) if r.buffer is result.buffer else r for r in results
-                ]
-        return steps
+    @property
+    def has_dynamic_slices(self) -> bool:
+        """Whether a scan output has dynamic slice dims.
 
-    def separate_result(self, result: Value, state: TensorView) -> TensorView:
-        """The next value of a state, in a buffer that is not a state's."""
-        tensor = self.body_lowering.result_tensor(result, state.shape)
-        if self.is_state_buffer(tensor):
-            separate = self.body_lowering.temporary(tensor.dtype, tensor.shape, result.name)
-            self.body_lowering.emit(copy_step(tensor, separate))
-            return separate
-        return tensor
-
-    def is_state_buffer(self, tensor: TensorView) -> bool:
-        """Whether a tensor lies in the buffer of a state."""
-        return any(tensor.buffer is state.buffer for state, _ in self.states)
-
-
-def buffer_iterations(size: Known) -> int:
-    """The capacity of a buffer, in iterations, for slices of this size in bytes."""
-    return (
-        DEFAULT_BUFFERED_ITERATIONS
-        if not isinstance(size, int)
-        else min(max(SLICE_BUFFER_BYTES // max(size, 1), 1), MAX_BUFFERED_ITERATIONS)
-    )
-
-
-def drop_axis(shape: tuple[Known, ...], axis: int) -> tuple[Known, ...]:
-    return shape[:axis] + shape[axis + 1 :]
+        Zero iterations then bail out to the reference engine, since no iteration has determined these dims.
+        """
+        dims = (dim for part in self.loop.scan_outputs for dim in self.scope.known_shape(part.value))
+        return not all(isinstance(dim, int) for dim in dims)
 
 
 def write_slice_step(

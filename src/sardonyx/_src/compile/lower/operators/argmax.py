@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sardonyx._src.compile.kernels.reductions.arg_reduce import ArgReduction, arg_reduce_step
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import ANY
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.ir.dims import known_ge
 
 
-@lowers("ArgMax", 13)
-@lowers("ArgMin", 13)
-def lower_argmax(op: BoundNode, lowering: Lowering) -> bool:
+@dataclass(frozen=True, slots=True)
+class ArgReduce:
+    axis: int
+    reduction: ArgReduction
+
+
+@matches("ArgMax", 13)
+@matches("ArgMin", 13)
+def match_argmax(op: BoundNode, scope: Scope) -> Region[ArgReduce] | None:
     x, axis = op.input(0), op.attribute("axis", int)
-    if x is None or not lowering.is_native(x) or lowering.dtype(x) not in NUMERIC_ELEMENTS:
-        return False
-    shape = lowering.known_shape(x)
+    if x is None or not scope.is_native(x) or scope.dtype(x) not in NUMERIC_ELEMENTS:
+        return None
+    shape = scope.known_shape(x)
     if not -len(shape) <= axis < len(shape) or known_ge(shape[axis], 1) is not True:
-        return False
+        return None
     axis %= len(shape)
     reduced_dim = (1,) if op.attributes["keepdims"] else ()
-    if lowering.shape(op.output) != (*shape[:axis], *reduced_dim, *shape[axis + 1 :]):
-        return False
+    if scope.shape(op.output) != (*shape[:axis], *reduced_dim, *shape[axis + 1 :]):
+        return None
     variant = ArgReduction(op.op_type == "ArgMax", bool(op.attributes["select_last_index"]))
-    step = arg_reduce_step(lowering.any_layout(x), lowering.allocate_result(op.output), axis, variant)
+    return Region("ArgReduce", (op.node,), ArgReduce(axis, variant), (Read(x, ANY),), (Write(op.output),))
+
+
+@lowers("ArgReduce")
+def lower_argmax(region: LaidOutRegion[ArgReduce], lowering: Lowering) -> Sequence[Step]:
+    config = region.config
+    step = arg_reduce_step(region.operands[0], region.results[0], config.axis, config.reduction)
     assert step is not None, "the element type has a kernel"
-    lowering.emit(step)
-    return True
+    return (step,)

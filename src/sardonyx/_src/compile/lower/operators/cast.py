@@ -1,22 +1,26 @@
-"""Cast: elementwise; an upcast from half precision becomes a lazy value.
+"""Cast: elementwise; an upcast from half precision is deferred.
 
-Consumers of a lazy upcast may read its half-precision operand instead, such as constant weights of a GEMM.
+Consumers of a deferred upcast may read its half-precision operand instead, such as constant weights of a GEMM.
 """
 
 from __future__ import annotations
 
-from sardonyx._src.compile.layouts.dequantized_constants import is_upcast
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.operators.dequantize_linear import can_emit, emit_node
-from sardonyx._src.compile.lower.operators.elementwise import lower_elementwise
-from sardonyx._src.compile.lower.registry import lowers
+from dataclasses import replace
+
+from sardonyx._src.compile.lower.operators.elementwise import (
+    Elementwise,
+    match_elementwise,
+    match_single_node,
+)
+from sardonyx._src.compile.partition.region import Region
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.prepare.dequantized_constants import is_upcast
 from sardonyx._src.schema import versions
 
 
-@lowers("Cast", versions("", "Cast")[-1])
-def lower_cast(op: BoundNode, lowering: Lowering) -> bool:
-    if not is_upcast(op.node) or not can_emit(op, lowering):
-        return lower_elementwise(op, lowering)
-    lowering.make_lazy(op.output, lambda: emit_node(op, lowering))
-    return True
+@matches("Cast", versions("", "Cast")[-1])
+def match_cast(op: BoundNode, scope: Scope) -> Region[Elementwise] | None:
+    region = match_single_node(op, scope) if is_upcast(op.node) else None
+    return match_elementwise(op, scope) if region is None else replace(region, is_deferred=True)

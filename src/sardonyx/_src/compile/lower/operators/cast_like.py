@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from sardonyx._src.compile.codegen.expressions import Local
-from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.operators import scalar_expression
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower.operators.elementwise import Elementwise
+from sardonyx._src.compile.lower.operators.views import view_region
+from sardonyx._src.compile.partition.region import Alias, Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 
 
-@lowers("CastLike", 25)
-def lower_cast_like(op: BoundNode, lowering: Lowering) -> bool:
-    x, source_dtype, target_dtype = op.input(0), lowering.dtype_of(op.input(0)), lowering.dtype_of(op.output)
-    if (
-        x is None
-        or source_dtype is None
-        or target_dtype is None
-        or not lowering.is_native(x)
-        or lowering.shape(op.output) != lowering.shape(x)
-    ):
-        return False
+@matches("CastLike", 25)
+def match_cast_like(op: BoundNode, scope: Scope) -> Region[object] | None:
+    x, source_dtype, target_dtype = op.input(0), scope.dtype_of(op.input(0)), scope.dtype_of(op.output)
+    if x is None or source_dtype is None or target_dtype is None or not scope.is_native(x):
+        return None
+    shape = scope.known_shape(x)
+    if scope.shape(op.output) != shape:
+        return None
     if source_dtype is target_dtype:
-        lowering.any_layout(x)
-        lowering.bind(op.output, *lowering.tensors[x])
-        return True
-    value = scalar_expression(
-        "Cast", {**op.attributes, "to": int(target_dtype)}, [Local("i0")], [source_dtype]
-    )
+        return view_region(op, Alias(op.output, x, lambda tensor: tensor))
+    attributes = {**op.attributes, "to": int(target_dtype)}
+    value = scalar_expression("Cast", attributes, [Local("i0")], [source_dtype])
     if value is None:
-        return False
-    source = lowering.dense(x)
-    lowering.emit(elementwise_step(value, [source], lowering.allocate_result(op.output)))
-    return True
+        return None
+    config = Elementwise(value, shape, (shape,))
+    return Region("Elementwise", (op.node,), config, (Read(x),), (Write(op.output),))

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sardonyx._src.compile.kernels.reductions.cumulative import CumulativeVariant, cumulative_step
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import ANY
+from sardonyx._src.compile.program.step import Step
 
 
-@lowers("CumSum", 14)
-@lowers("CumProd", 26)
-def lower_cumulative(op: BoundNode, lowering: Lowering) -> bool:
-    x, axes = op.input(0), lowering.constant(op.input(1))
+@dataclass(frozen=True, slots=True)
+class Cumulative:
+    axis: int
+    variant: CumulativeVariant
+
+
+@matches("CumSum", 14)
+@matches("CumProd", 26)
+def match_cumulative(op: BoundNode, scope: Scope) -> Region[Cumulative] | None:
+    x, axes = op.input(0), scope.constant(op.input(1))
     if (
         x is None
         or axes is None
         or axes.size != 1
-        or not lowering.is_native(x)
-        or lowering.dtype(x) not in NUMERIC_ELEMENTS
+        or not scope.is_native(x)
+        or scope.dtype(x) not in NUMERIC_ELEMENTS
     ):
-        return False
-    shape, axis = lowering.known_shape(x), int(axes.reshape(-1)[0])
-    if not -len(shape) <= axis < len(shape) or lowering.shape(op.output) != shape:
-        return False
+        return None
+    shape, axis = scope.known_shape(x), int(axes.reshape(-1)[0])
+    if not -len(shape) <= axis < len(shape) or scope.shape(op.output) != shape:
+        return None
     run = CumulativeVariant(
         op.op_type == "CumProd", bool(op.attributes["exclusive"]), bool(op.attributes["reverse"])
     )
-    step = cumulative_step(lowering.any_layout(x), lowering.allocate_result(op.output), axis, run)
+    return Region("Cumulative", (op.node,), Cumulative(axis, run), (Read(x, ANY),), (Write(op.output),))
+
+
+@lowers("Cumulative")
+def lower_cumulative(region: LaidOutRegion[Cumulative], lowering: Lowering) -> Sequence[Step]:
+    step = cumulative_step(region.operands[0], region.results[0], region.config.axis, region.config.variant)
     assert step is not None, "the element type has a kernel"
-    lowering.emit(step)
-    return True
+    return (step,)

@@ -3,49 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
+from sardonyx._src.compile.program.layout import ANY, FOLLOW
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import TensorView, channels_first_permutation, row_major_strides
 from sardonyx._src.ir.dims import Known, known_equal
 from sardonyx._src.ir.graph import Value
 
 
-@lowers("DepthToSpace", 28)
-def lower_depth_to_space(op: BoundNode, lowering: Lowering) -> bool:
-    return lower_block_permutation(op, lowering, depth=op.input(0), space=op.output)
+@dataclass(frozen=True, slots=True)
+class BlockPermutation:
+    """Between [N, C * b * b, H, W] (depth) and [N, C, H * b, W * b] (space), with block size b.
+
+    block_first: whether offsets in the block are the outer part of channels.  reads_depth: the direction.
+    """
+
+    block: int
+    block_first: bool
+    reads_depth: bool
 
 
-@lowers("SpaceToDepth", 28)
-def lower_space_to_depth(op: BoundNode, lowering: Lowering) -> bool:
-    return lower_block_permutation(op, lowering, depth=op.output, space=op.input(0))
+@matches("DepthToSpace", 28)
+def match_depth_to_space(op: BoundNode, scope: Scope) -> Region[BlockPermutation] | None:
+    return match_block_permutation(op, scope, depth=op.input(0), space=op.output)
 
 
-def lower_block_permutation(
-    op: BoundNode, lowering: Lowering, depth: Value | None, space: Value | None
-) -> bool:
+@matches("SpaceToDepth", 28)
+def match_space_to_depth(op: BoundNode, scope: Scope) -> Region[BlockPermutation] | None:
+    return match_block_permutation(op, scope, depth=op.output, space=op.input(0))
+
+
+def match_block_permutation(
+    op: BoundNode, scope: Scope, depth: Value | None, space: Value | None
+) -> Region[BlockPermutation] | None:
     """depth: [N, C * b * b, H, W].  space: [N, C, H * b, W * b].  One is the input, the other the output."""
     x, block, mode = op.input(0), op.attribute("blocksize", int), op.attributes["mode"]
-    if depth is None or space is None or x is None or not lowering.is_native(x) or mode not in ("DCR", "CRD"):
-        return False
-    if block < 1 or not shapes_match(lowering, depth, space, block):
-        return False
-    source = lowering.any_layout(x)
-    lowering.allocate_result(op.output, channels_last=lowering.has_channels_last(x))
-    tensors = {x: source, op.output: lowering.tensors[op.output][0]}
-    blocks = {
-        depth: split_channels(tensors[depth], block, block_first=mode == "DCR"),
-        space: split_pixels(tensors[space], block),
-    }
-    lowering.emit(copy_step(blocks[x], blocks[op.output]))
-    return True
+    if depth is None or space is None or x is None or not scope.is_native(x) or mode not in ("DCR", "CRD"):
+        return None
+    if block < 1 or not shapes_match(scope, depth, space, block):
+        return None
+    config = BlockPermutation(block, mode == "DCR", x is depth)
+    reads = (Read(x, ANY, decides_layout=True),)
+    return Region("BlockPermutation", (op.node,), config, reads, (Write(op.output, FOLLOW),))
 
 
-def shapes_match(lowering: Lowering, depth: Value, space: Value, block: int) -> bool:
-    channels, pixels = lowering.shape(depth), lowering.shape(space)
+@lowers("BlockPermutation")
+def lower_block_permutation(region: LaidOutRegion[BlockPermutation], lowering: Lowering) -> Sequence[Step]:
+    (x,), (y,), config = region.operands, region.results, region.config
+    if region.channels_last:
+        y = y.permute(channels_first_permutation(y.rank))
+    depth, space = (x, y) if config.reads_depth else (y, x)
+    channels = split_channels(depth, config.block, block_first=config.block_first)
+    pixels = split_pixels(space, config.block)
+    return (copy_step(channels, pixels) if config.reads_depth else copy_step(pixels, channels),)
+
+
+def shapes_match(scope: Scope, depth: Value, space: Value, block: int) -> bool:
+    channels, pixels = scope.shape(depth), scope.shape(space)
     if channels is None or pixels is None or len(channels) != 4 or len(pixels) != 4:
         return False
     n, c, h, w = pixels

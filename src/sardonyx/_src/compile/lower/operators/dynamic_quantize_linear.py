@@ -2,58 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sardonyx._src.compile.codegen.expressions import Cast, Local
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.operator_call import apply
 from sardonyx._src.compile.kernels.elementwise.quantization import quantize
 from sardonyx._src.compile.kernels.reductions.min_max import min_max_steps
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.integer_epilogues import narrow_result
+from sardonyx._src.compile.partition.int8_layouts import padded_layout
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import DENSE, ChannelsLast, Follow
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 
 QUANTIZATION_STEPS = 255.0  # between the lowest and the highest uint8
 
 
-@lowers("DynamicQuantizeLinear", 11)
-def lower_dynamic_quantize_linear(op: BoundNode, lowering: Lowering) -> bool:
-    x = op.input(0)
-    if (
-        x is None
-        or lowering.dtype_of(x) is not DataType.FLOAT
-        or not lowering.is_native(x)
-        or lowering.shape(op.output) is None
-    ):
-        return False
-    channels_last = lowering.has_channels_last(x) and lowering.channels_last(x).is_dense
-    source = lowering.channels_last(x) if channels_last else lowering.dense(x)
-    scale, zero = emit_parameters(op, lowering, source)
-    if op.is_output_used(0):
-        y = narrow_result(lowering, op.output, channels_last=channels_last)
+@dataclass(frozen=True, slots=True)
+class DynamicQuantization:
+    """outputs: the indices of those that are used: the quantized tensor, the scale, the zero point."""
+
+    outputs: tuple[int, ...]
+
+
+@matches("DynamicQuantizeLinear", 11)
+def match_dynamic_quantize_linear(op: BoundNode, scope: Scope) -> Region[DynamicQuantization] | None:
+    x, y = op.input(0), op.output
+    if x is None or scope.dtype_of(x) is not DataType.FLOAT:
+        return None
+    if not scope.is_native(x) or scope.shape(y) is None:
+        return None
+    outputs = tuple(i for i in range(3) if op.is_output_used(i))
+    rows, pixels = (padded_layout(scope, y, channels_last=flag) for flag in (False, True))
+    read = Read(x, Follow(DENSE, ChannelsLast(is_dense=True)), decides_layout=True)
+    writes = tuple(Write(op.node.outputs[i], DENSE if i else Follow(rows, pixels)) for i in outputs)
+    return Region("DynamicQuantizeLinear", (op.node,), DynamicQuantization(outputs), (read,), writes)
+
+
+@lowers("DynamicQuantizeLinear")
+def lower_dynamic_quantize_linear(
+    region: LaidOutRegion[DynamicQuantization], lowering: Lowering
+) -> Sequence[Step]:
+    (source,) = region.operands
+    results = dict(zip(region.config.outputs, region.results, strict=True))
+    scale = results.get(1) or lowering.temporary(DataType.FLOAT, (), "parameter")
+    zero = results.get(2) or lowering.temporary(DataType.UINT8, (), "parameter")
+    steps = parameter_steps(source, scale, zero)
+    if 0 in results:
         value = quantize(Local("i0"), Local("i1"), Cast(DataType.FLOAT, Local("i2")), DataType.UINT8)
-        lowering.emit(elementwise_step(value, (source, scale, zero), y))
-    return True
+        steps.append(elementwise_step(value, (source, scale, zero), results[0]))
+    return steps
 
 
-def emit_parameters(op: BoundNode, lowering: Lowering, source: TensorView) -> tuple[TensorView, TensorView]:
-    """Emits the range reduction and the scale and zero point, which are returned as tensors of rank 0."""
+def parameter_steps(source: TensorView, scale: TensorView, zero: TensorView) -> list[Step]:
+    """The range reduction, and the scale and zero point, which are tensors of rank 0."""
     range_tensor, steps = min_max_steps(source)
-    lowering.emit(*steps)
     low, high = (TensorView(DataType.FLOAT, (), (), range_tensor.buffer, offset) for offset in (0, 1))
     scale_value = apply("div", apply("sub", Local("i1"), Local("i0")), QUANTIZATION_STEPS)
     zero_point = quantize(apply("neg", Local("i0")), scale_value, None, DataType.UINT8)
-    outputs = [
-        parameter_tensor(op, lowering, i, dtype) for i, dtype in ((1, DataType.FLOAT), (2, DataType.UINT8))
-    ]
-    lowering.emit(elementwise_step((scale_value, zero_point), (low, high), outputs))
-    scale, zero = outputs
-    return scale, zero
-
-
-def parameter_tensor(op: BoundNode, lowering: Lowering, index: int, dtype: DataType) -> TensorView:
-    """A tensor for a scalar output, or a temporary if the output is not used."""
-    if op.is_output_used(index):
-        return lowering.allocate_result(op.node.outputs[index])
-    return lowering.temporary(dtype, (), "parameter")
+    return [*steps, elementwise_step((scale_value, zero_point), (low, high), (scale, zero))]

@@ -5,76 +5,98 @@ The kernel is channels-last if one of its operands is.  Falls back to the refere
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
+from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.epilogues import mark_fused
-from sardonyx._src.compile.partition.fusion import FusionGroup, Shape, fuse_from
+from sardonyx._src.compile.partition.fusion import FusionGroup, fuse_from, group_single_node
+from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import ANY, FOLLOW
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView, channels_last_permutation
 from sardonyx._src.ir.dims import Known, dim_min
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.schema import versions
 
 
-def lower_elementwise(op: BoundNode, lowering: Lowering) -> bool:
-    group = fuse_from(lowering, op.node)
-    if group is None or not has_supported_types(lowering, group):
-        return False
-    emit_group(lowering, group)
-    return True
+@dataclass(frozen=True, slots=True)
+class Elementwise:
+    """An expression of the operands `i0`, `i1`, ..., with the dims of each as broadcast to the result's."""
+
+    expression: Scalar
+    shape: Shape
+    operand_shapes: tuple[Shape, ...]
 
 
-def has_supported_types(lowering: Lowering, group: FusionGroup) -> bool:
-    """Whether a group's operands and result have element types with a native representation."""
-    return all(lowering.dtype_of(value) in LLVM_ELEMENTS for value in (group.result, *group.operands))
+def match_elementwise(op: BoundNode, scope: Scope) -> Region[Elementwise] | None:
+    group = fuse_from(scope, op.node)
+    return None if group is None else elementwise_region(scope, group)
 
 
-def emit_group(lowering: Lowering, group: FusionGroup) -> None:
-    """Emits the kernel of a fusion group, channels-last if one of its operands is."""
-    channels_last = len(group.shape) > 2 and any(
-        is_channels_last(lowering, v, s, group) for v, s in operand_shapes(group)
+for name in SCALAR_OPERATORS.keys() - {"Cast", "Identity", "DequantizeLinear"}:
+    matches(name, versions("", name)[-1])(match_elementwise)
+
+
+def match_single_node(op: BoundNode, scope: Scope) -> Region[Elementwise] | None:
+    """The region of an elementwise node alone."""
+    group = group_single_node(scope, op.node)
+    return None if group is None else elementwise_region(scope, group)
+
+
+def elementwise_region(scope: Scope, group: FusionGroup) -> Region[Elementwise] | None:
+    """The region of a fusion group; None if an element type has no native representation."""
+    if any(scope.dtype_of(value) not in LLVM_ELEMENTS for value in (group.result, *group.operands)):
+        return None
+    operands = zip(group.operands, group.shapes, strict=True)
+    return Region(
+        "Elementwise",
+        tuple(group.nodes),
+        Elementwise(group.value, group.shape, tuple(group.shapes)),
+        tuple(read_operand(scope, value, shape, group) for value, shape in operands),
+        (Write(group.result, FOLLOW),),
     )
-    operands = [
-        lay_out(lowering, value, shape, group, channels_last=channels_last)
-        for value, shape in operand_shapes(group)
-    ]
-    mark_fused(lowering, group)
-    result = lowering.allocate_result(group.result, channels_last=channels_last)
-    lowering.emit(elementwise_step(group.value, operands, result))
 
 
-def operand_shapes(group: FusionGroup) -> list[tuple[Value, Shape]]:
-    return list(zip(group.operands, group.shapes, strict=True))
-
-
-def is_channels_last(lowering: Lowering, value: Value, shape: Shape, group: FusionGroup) -> bool:
-    """Whether an operand is channels-last and has the result's dims (some of which may be 1 at run time)."""
-    return (
-        shape == group.shape and has_result_rank(lowering, value, group) and lowering.has_channels_last(value)
-    )
-
-
-def has_result_rank(lowering: Lowering, value: Value, group: FusionGroup) -> bool:
-    shape = lowering.shape(value)
-    return shape is not None and len(shape) == len(group.shape)
-
-
-def lay_out(
-    lowering: Lowering, value: Value, shape: Shape, group: FusionGroup, *, channels_last: bool
-) -> TensorView:
-    """An operand with the rank and the layout of the result."""
-    if channels_last and shape == group.shape and has_result_rank(lowering, value, group):
-        return with_unit_dims(
-            lowering.channels_last(value), tuple(shape[i] for i in channels_last_permutation(len(shape)))
+def read_operand(scope: Scope, value: Value, shape: Shape, group: FusionGroup) -> Read:
+    """An operand in the layout of the result if it has the result's dims (some of which may be 1 at run time)."""
+    dims = scope.known_shape(value)
+    if shape == group.shape and len(dims) == len(shape):
+        return Read(
+            value, FOLLOW if dims == shape else replace(FOLLOW, otherwise=ANY), decides_layout=len(shape) > 2
         )
-    source = lowering.dense(value) if lowering.shape(value) == group.shape else lowering.any_layout(value)
-    tensor = with_unit_dims(source, shape)
-    return tensor.permute(channels_last_permutation(tensor.rank)) if channels_last else tensor
+    return Read(value, ANY)
+
+
+@lowers("Elementwise")
+def lower_elementwise(region: LaidOutRegion[Elementwise], lowering: Lowering) -> Sequence[Step]:
+    config = region.config
+    operands = [
+        align_operand(tensor, shape, read, region)
+        for tensor, shape, read in zip(
+            region.operands, config.operand_shapes, region.region.reads, strict=True
+        )
+    ]
+    return (elementwise_step(config.expression, operands, region.results[0]),)
+
+
+def align_operand(
+    tensor: TensorView, shape: Shape, read: Read, region: LaidOutRegion[Elementwise]
+) -> TensorView:
+    """An operand with the rank and the order of dims of the result."""
+    order = channels_last_permutation(len(shape))
+    if region.channels_last and read.decides_layout:
+        return with_unit_dims(tensor, tuple(shape[i] for i in order))
+    aligned = with_unit_dims(tensor, shape)
+    return aligned.permute(order) if region.channels_last else aligned
 
 
 def with_unit_dims(tensor: TensorView, shape: Shape) -> TensorView:
@@ -88,7 +110,3 @@ def with_unit_dims(tensor: TensorView, shape: Shape) -> TensorView:
         size, stride = (1, 0) if dim == 1 else next(dims)
         strides.append(stride if size in (1, dim) else stride * dim_min(1, size - 1))
     return replace(tensor, shape=shape, strides=tuple(strides))
-
-
-for name in SCALAR_OPERATORS.keys() - {"Cast", "Identity", "DequantizeLinear"}:
-    lowers(name, versions("", name)[-1])(lower_elementwise)

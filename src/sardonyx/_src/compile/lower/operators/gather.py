@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sardonyx._src.compile.kernels.data_movement.gather import INDEX_ELEMENTS, gather_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.step import Step
 
 
-@lowers("Gather", 13)
-def lower_gather(op: BoundNode, lowering: Lowering) -> bool:
+@matches("Gather", 13)
+def match_gather(op: BoundNode, scope: Scope) -> Region[int] | None:
     data, indices = op.input(0), op.input(1)
-    if data is None or indices is None or lowering.shape(op.output) is None:
-        return False
+    if data is None or indices is None or scope.shape(op.output) is None:
+        return None
     if (
-        not (lowering.is_native(data) and lowering.is_native(indices))
-        or lowering.dtype_of(indices) not in INDEX_ELEMENTS
+        not (scope.is_native(data) and scope.is_native(indices))
+        or scope.dtype_of(indices) not in INDEX_ELEMENTS
     ):
-        return False
-    axis = op.attribute("axis", int) % max(len(lowering.known_shape(data)), 1)
-    shape, index_shape = lowering.known_shape(data), lowering.known_shape(indices)
-    if lowering.known_shape(op.output) != (*shape[:axis], *index_shape, *shape[axis + 1 :]):
-        return False
-    source, index_tensor = lowering.dense(data), lowering.dense(indices)
-    lowering.emit(
-        gather_step(source, index_tensor, lowering.allocate_result(op.output), axis, lowering.status)
-    )
-    return True
+        return None
+    axis = op.attribute("axis", int) % max(len(scope.known_shape(data)), 1)
+    shape, index_shape = scope.known_shape(data), scope.known_shape(indices)
+    if scope.known_shape(op.output) != (*shape[:axis], *index_shape, *shape[axis + 1 :]):
+        return None
+    return Region("Gather", (op.node,), axis, (Read(data), Read(indices)), (Write(op.output),))
+
+
+@lowers("Gather")
+def lower_gather(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
+    data, indices = region.operands
+    return (gather_step(data, indices, region.results[0], region.config, lowering.status),)

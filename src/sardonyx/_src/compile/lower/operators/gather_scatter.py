@@ -5,9 +5,11 @@ Falls back to the reference kernel for dynamic lengths of index tuples, and for 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sardonyx._src.compile.kernels.data_movement.gather import (
     INDEX_ELEMENTS,
-    covers_indices,
     gather_elements_step,
     gather_nd_step,
     scatter_elements_steps,
@@ -15,147 +17,150 @@ from sardonyx._src.compile.kernels.data_movement.gather import (
 )
 from sardonyx._src.compile.kernels.data_movement.scatter_reduction import NATIVE_SCATTER_REDUCTIONS
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import ANY
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.ir.dims import known_ge
 from sardonyx._src.ir.graph import Value
 
 
-@lowers("GatherElements", 13)
-def lower_gather_elements(op: BoundNode, lowering: Lowering) -> bool:
+@matches("GatherElements", 13)
+def match_gather_elements(op: BoundNode, scope: Scope) -> Region[int] | None:
     data, indices = op.input(0), op.input(1)
-    if data is None or indices is None or not are_readable(op, lowering, data, indices):
-        return False
-    axis = indexed_axis(op, lowering, data, indices)
-    if axis is None or lowering.shape(op.output) != lowering.shape(indices):
-        return False
-    source, index_tensor = lowering.any_layout(data), lowering.dense(indices)
-    step = gather_elements_step(
-        source, index_tensor, lowering.allocate_result(op.output), axis, lowering.status
-    )
-    assert step is not None, "the indices do not exceed the data along other axes"
-    lowering.emit(step)
-    return True
-
-
-def are_readable(op: BoundNode, lowering: Lowering, data: Value, indices: Value) -> bool:
-    """Whether data and indices are native, and the shape of the output is known."""
-    if lowering.dtype_of(indices) not in INDEX_ELEMENTS or lowering.shape(op.output) is None:
-        return False
-    return lowering.is_native(data) and lowering.is_native(indices)
-
-
-def indexed_axis(op: BoundNode, lowering: Lowering, data: Value, indices: Value) -> int | None:
-    """The indexed axis; None if indices may exceed the data along another axis."""
-    rank, axis = len(lowering.known_shape(data)), op.attribute("axis", int)
-    if len(lowering.known_shape(indices)) != rank or not -rank <= axis < rank:
+    if data is None or indices is None or not are_readable(op, scope, data, indices):
         return None
-    return (
-        axis % rank
-        if covers_indices(lowering.any_layout(indices), lowering.any_layout(data), axis % rank)
-        else None
-    )
+    axis = indexed_axis(op, scope, data, indices)
+    if axis is None or scope.shape(op.output) != scope.shape(indices):
+        return None
+    return Region("GatherElements", (op.node,), axis, (Read(data, ANY), Read(indices)), (Write(op.output),))
 
 
-@lowers("GatherND", 13)
-def lower_gather_nd(op: BoundNode, lowering: Lowering) -> bool:
+@lowers("GatherElements")
+def lower_gather_elements(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
+    data, indices = region.operands
+    step = gather_elements_step(data, indices, region.results[0], region.config, lowering.status)
+    assert step is not None, "the indices do not exceed the data along other axes"
+    return (step,)
+
+
+def are_readable(op: BoundNode, scope: Scope, data: Value, indices: Value) -> bool:
+    """Whether data and indices are native, and the shape of the output is known."""
+    if scope.dtype_of(indices) not in INDEX_ELEMENTS or scope.shape(op.output) is None:
+        return False
+    return scope.is_native(data) and scope.is_native(indices)
+
+
+def indexed_axis(op: BoundNode, scope: Scope, data: Value, indices: Value) -> int | None:
+    """The indexed axis; None if indices may exceed the data along another axis."""
+    rank, axis = len(scope.known_shape(data)), op.attribute("axis", int)
+    if len(scope.known_shape(indices)) != rank or not -rank <= axis < rank:
+        return None
+    axis %= rank
+    pairs = enumerate(zip(scope.known_shape(data), scope.known_shape(indices), strict=True))
+    return axis if all(d == axis or known_ge(size, count) is True for d, (size, count) in pairs) else None
+
+
+@matches("GatherND", 13)
+def match_gather_nd(op: BoundNode, scope: Scope) -> Region[int] | None:
     data, indices, batch = op.input(0), op.input(1), op.attribute("batch_dims", int)
-    if data is None or indices is None or not are_readable(op, lowering, data, indices):
-        return False
-    shape, index_shape = lowering.known_shape(data), lowering.known_shape(indices)
+    if data is None or indices is None or not are_readable(op, scope, data, indices):
+        return None
+    shape, index_shape = scope.known_shape(data), scope.known_shape(indices)
     if not 0 <= batch < min(len(shape), len(index_shape)) or shape[:batch] != index_shape[:batch]:
-        return False
+        return None
     depth = index_shape[-1]
     if not isinstance(depth, int) or not 1 <= depth <= len(shape) - batch:
-        return False
-    if lowering.shape(op.output) != (*index_shape[:-1], *shape[batch + depth :]):
-        return False
-    source, index_tensor = lowering.any_layout(data), lowering.dense(indices)
-    step = gather_nd_step(source, index_tensor, lowering.allocate_result(op.output), batch, lowering.status)
+        return None
+    if scope.shape(op.output) != (*index_shape[:-1], *shape[batch + depth :]):
+        return None
+    return Region("GatherND", (op.node,), batch, (Read(data, ANY), Read(indices)), (Write(op.output),))
+
+
+@lowers("GatherND")
+def lower_gather_nd(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
+    data, indices = region.operands
+    step = gather_nd_step(data, indices, region.results[0], region.config, lowering.status)
     assert step is not None, "the length of index tuples is constant"
-    lowering.emit(step)
-    return True
+    return (step,)
 
 
-@lowers("ScatterElements", 18)
-def lower_scatter_elements(op: BoundNode, lowering: Lowering) -> bool:
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """A scatter of data, indices and updates; axis: of ScatterElements, None for ScatterND."""
+
+    axis: int | None
+    reduction: str
+
+
+def scatter_region(op: BoundNode, axis: int | None) -> Region[Scatter]:
+    data, indices, updates = (value for value in op.node.inputs if value is not None)
+    config = Scatter(axis, op.attribute("reduction", str))
+    reads = (Read(data, ANY), Read(indices), Read(updates, ANY))
+    return Region("Scatter", (op.node,), config, reads, (Write(op.output),))
+
+
+@matches("ScatterElements", 18)
+def match_scatter_elements(op: BoundNode, scope: Scope) -> Region[Scatter] | None:
     data, indices, updates = op.input(0), op.input(1), op.input(2)
     if (
         data is None
         or indices is None
         or updates is None
-        or not is_supported_scatter(op, lowering, data, indices, updates)
+        or not is_supported_scatter(op, scope, data, indices, updates)
     ):
-        return False
-    axis = indexed_axis(op, lowering, data, indices)
-    if axis is None or lowering.shape(updates) != lowering.shape(indices):
-        return False
-    source, index_tensor, update_tensor = (
-        lowering.any_layout(data),
-        lowering.dense(indices),
-        lowering.any_layout(updates),
-    )
-    reduction = op.attribute("reduction", str)
-    steps = scatter_elements_steps(
-        source,
-        index_tensor,
-        update_tensor,
-        lowering.allocate_result(op.output),
-        axis,
-        lowering.status,
-        reduction=reduction,
-    )
-    assert steps is not None, "the indices do not exceed the data along other axes"
-    lowering.emit(*steps)
-    return True
+        return None
+    axis = indexed_axis(op, scope, data, indices)
+    if axis is None or scope.shape(updates) != scope.shape(indices):
+        return None
+    return scatter_region(op, axis)
 
 
-def is_supported_scatter(
-    op: BoundNode, lowering: Lowering, data: Value, indices: Value, updates: Value
-) -> bool:
+def is_supported_scatter(op: BoundNode, scope: Scope, data: Value, indices: Value, updates: Value) -> bool:
     """Whether operands are native, and the reduction is none or one that has a kernel."""
     is_plain = op.attributes["reduction"] == "none"
     is_known = (
-        op.attributes["reduction"] in NATIVE_SCATTER_REDUCTIONS
-        and lowering.dtype_of(data) in NUMERIC_ELEMENTS
+        op.attributes["reduction"] in NATIVE_SCATTER_REDUCTIONS and scope.dtype_of(data) in NUMERIC_ELEMENTS
     )
-    if not (is_plain or is_known) or not are_readable(op, lowering, data, indices):
+    if not (is_plain or is_known) or not are_readable(op, scope, data, indices):
         return False
-    if not lowering.is_native(updates) or lowering.dtype_of(updates) is not lowering.dtype_of(data):
+    if not scope.is_native(updates) or scope.dtype_of(updates) is not scope.dtype_of(data):
         return False
-    return lowering.shape(op.output) == lowering.shape(data)
+    return scope.shape(op.output) == scope.shape(data)
 
 
-@lowers("ScatterND", 18)
-def lower_scatter_nd(op: BoundNode, lowering: Lowering) -> bool:
+@matches("ScatterND", 18)
+def match_scatter_nd(op: BoundNode, scope: Scope) -> Region[Scatter] | None:
     data, indices, updates = op.input(0), op.input(1), op.input(2)
     if (
         data is None
         or indices is None
         or updates is None
-        or not is_supported_scatter(op, lowering, data, indices, updates)
+        or not is_supported_scatter(op, scope, data, indices, updates)
     ):
-        return False
-    shape, index_shape = lowering.known_shape(data), lowering.known_shape(indices)
+        return None
+    shape, index_shape = scope.known_shape(data), scope.known_shape(indices)
     depth = index_shape[-1] if index_shape else 0
     if not isinstance(depth, int) or not 1 <= depth <= len(shape):
-        return False
-    if lowering.shape(updates) != (*index_shape[:-1], *shape[depth:]):
-        return False
-    source, index_tensor, update_tensor = (
-        lowering.any_layout(data),
-        lowering.dense(indices),
-        lowering.any_layout(updates),
-    )
-    reduction = op.attribute("reduction", str)
-    steps = scatter_nd_steps(
-        source,
-        index_tensor,
-        update_tensor,
-        lowering.allocate_result(op.output),
-        lowering.status,
-        reduction=reduction,
-    )
-    assert steps is not None, "the length of index tuples is constant"
-    lowering.emit(*steps)
-    return True
+        return None
+    if scope.shape(updates) != (*index_shape[:-1], *shape[depth:]):
+        return None
+    return scatter_region(op, None)
+
+
+@lowers("Scatter")
+def lower_scatter(region: LaidOutRegion[Scatter], lowering: Lowering) -> Sequence[Step]:
+    (data, indices, updates), y, config = region.operands, region.results[0], region.config
+    if config.axis is None:
+        steps = scatter_nd_steps(data, indices, updates, y, lowering.status, reduction=config.reduction)
+    else:
+        steps = scatter_elements_steps(
+            data, indices, updates, y, config.axis, lowering.status, reduction=config.reduction
+        )
+    assert steps is not None, "the matcher has checked the shapes"
+    return steps

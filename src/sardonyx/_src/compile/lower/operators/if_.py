@@ -1,62 +1,128 @@
 """If: both branches inlined into the program, selected by a jump step.
 
-Falls back if an output does not have the same dims in both branches, or a node of a branch has no lowering.
+Falls back if an output does not have the same dims in both branches, or a node of a branch is not native.
 """
 
 from __future__ import annotations
 
-from sardonyx._src.compile.lower.control_flow.inline_subgraph import (
-    InlinedSubgraph,
-    require,
-    require_value,
-    try_lower,
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.control_flow.inlined_subgraph import (
+    lay_out_subgraph,
+    lower_subgraph,
+    result_tensor,
 )
 from sardonyx._src.compile.lower.control_flow.jumps import ALWAYS_TAKEN, branch_step, jump_step
+from sardonyx._src.compile.lower.control_flow.loop_region import has_one_element, used_output
 from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.operators.loop import has_one_element, used_output
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import RegionGraph, Scope
+from sardonyx._src.compile.partition.subgraphs import (
+    FallbackRequired,
+    SubgraphScope,
+    has_type,
+    require,
+    require_value,
+)
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.outlining import resolve_identity
+from sardonyx._src.compile.program.layout import ANY
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir.graph import Graph, Value
 
 
-@lowers("If", 25)
-def lower_if(op: BoundNode, lowering: Lowering) -> bool:
-    return try_lower(lowering, lambda: emit_if(op, lowering))
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch.
+
+    results: the values in it that become those of the node.  variables: the captured values that are not constant.
+    """
+
+    body: RegionGraph
+    results: tuple[Value, ...]
+    variables: tuple[Value, ...]
+
+    @property
+    def num_nodes(self) -> int:
+        return len(list(self.body.scope.graph.nodes))
 
 
-def emit_if(op: BoundNode, lowering: Lowering) -> None:
-    condition_value = require_value(op.input(0))
-    require(has_one_element(lowering, condition_value, DataType.BOOL))
-    condition, destinations = lowering.dense(condition_value), {}
-    for index, output in enumerate(op.node.outputs):
-        if used_output(op, index) is not None:
-            require(lowering.shape(output) is not None)
-            destinations[index] = lowering.allocate(
-                output, "output" if output in lowering.outputs else "arena"
-            )
-    branches = [op.attribute(name, Graph) for name in ("then_branch", "else_branch")]
-    then_branch, else_branch = (lower_branch(lowering, graph, destinations) for graph in branches)
-    flag = lowering.temporary(DataType.INT64, (1,), "branch")
-    nodes = (len(list(branches[0].nodes)), len(list(branches[1].nodes)))
-    lowering.emit(branch_step(flag, lowering.status, condition, nodes, len(then_branch.actions) + 2))
-    lowering.actions += then_branch.actions
-    lowering.emit(jump_step(lowering.constant_tensor(ALWAYS_TAKEN, "always"), len(else_branch.actions) + 1))
-    lowering.actions += else_branch.actions
-    for index, destination in destinations.items():
-        lowering.bind(op.node.outputs[index], destination)
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Two branches of which a condition selects one."""
+
+    then_branch: Branch
+    else_branch: Branch
 
 
-def lower_branch(lowering: Lowering, graph: Graph, destinations: dict[int, TensorView]) -> InlinedSubgraph:
-    """The steps of a branch, which write outputs to `destinations`, by output index."""
-    require(len(graph.outputs) > max(destinations, default=-1) and not graph.inputs)
-    branch_lowering = InlinedSubgraph(lowering, graph)
-    for index, destination in destinations.items():
-        branch_lowering.require_type(graph.outputs[index], destination.dtype, destination.shape)
-        branch_lowering.destinations.setdefault(resolve_identity(graph.outputs[index]), destination)
-    branch_lowering.lower()
-    for index, destination in destinations.items():
-        branch_lowering.copy_result_to(graph.outputs[index], destination)
-    return branch_lowering
+@matches("If", 25)
+def match_if(op: BoundNode, scope: Scope) -> Region[Branches] | None:
+    try:
+        return if_region(op, scope)
+    except FallbackRequired:
+        return None
+
+
+def if_region(op: BoundNode, scope: Scope) -> Region[Branches]:
+    condition = require_value(op.input(0))
+    require(has_one_element(scope, condition, DataType.BOOL))
+    outputs = {i: output for i in range(len(op.node.outputs)) if (output := used_output(op, i)) is not None}
+    branches = [
+        match_branch(scope, op.attribute(name, Graph), outputs) for name in ("then_branch", "else_branch")
+    ]
+    variables = (value for branch in branches for value in branch.variables)
+    reads = tuple(Read(value, ANY) for value in dict.fromkeys((condition, *variables)))
+    return Region("If", (op.node,), Branches(*branches), reads, tuple(map(Write, outputs.values())))
+
+
+def match_branch(scope: Scope, graph: Graph, outputs: Mapping[int, Value]) -> Branch:
+    """A branch whose results have the types of the node's outputs, by index."""
+    require(len(graph.outputs) > max(outputs, default=-1) and not graph.inputs)
+    branch = SubgraphScope(scope, graph)
+    results = tuple(graph.outputs[i] for i in outputs)
+    for output, result in zip(outputs.values(), results, strict=True):
+        shape = require_value(scope.shape(output))
+        require(has_type(branch, result, scope.dtype(output), shape))
+    return Branch(branch.partition(), results, tuple(branch.variables))
+
+
+@lowers("If")
+def lower_if(region: LaidOutRegion[Branches], lowering: Lowering) -> Sequence[Step]:
+    then_branch, else_branch = region.config.then_branch, region.config.else_branch
+    then_steps, else_steps = (lower_branch(branch, region, lowering) for branch in (then_branch, else_branch))
+    flag, num_nodes = (
+        lowering.temporary(DataType.INT64, (1,), "branch"),
+        (then_branch.num_nodes, else_branch.num_nodes),
+    )
+    return [
+        branch_step(flag, lowering.status, region.operands[0], num_nodes, len(then_steps) + 2),
+        *then_steps,
+        jump_step(lowering.constant_tensor(ALWAYS_TAKEN, "always"), len(else_steps) + 1),
+        *else_steps,
+    ]
+
+
+def lower_branch(branch: Branch, region: LaidOutRegion[Branches], lowering: Lowering) -> list[Step]:
+    """The steps of a branch, which write its results to those of the region."""
+    tensors = dict(zip((read.value for read in region.region.reads), region.layouts, strict=True))
+    destinations: dict[Value, TensorView] = {}
+    for value, target in zip(branch.results, region.results, strict=True):
+        destinations.setdefault(resolve_identity(value), target)
+    body = lay_out_subgraph(branch.body, lowering, tensors, destinations)
+    results = [
+        result_tensor(body, value, target.shape)
+        for value, target in zip(branch.results, region.results, strict=True)
+    ]
+    copies = [
+        copy_step(tensor, target).with_nodes((value.name,))
+        for value, tensor, target in zip(branch.results, results, region.results, strict=True)
+        if tensor.buffer is not target.buffer
+    ]
+    return [*lower_subgraph(body, lowering), *copies]

@@ -1,130 +1,114 @@
 """Loop: the body inlined into the program between two loop steps.
 
-Falls back if a loop-carried value changes its dims or type, or a node of the body has no lowering.
+Falls back if a loop-carried value changes its dims or type, or a node of the body is not native.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sardonyx._src.compile.executor.status import LOOP_LIMIT
-from sardonyx._src.compile.lower.control_flow.inline_subgraph import require, require_value, try_lower
-from sardonyx._src.compile.lower.control_flow.jumps import TripCount
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.control_flow.loop_lowering import LoopLowering
+from sardonyx._src.compile.lower.control_flow.loop_region import (
+    InlinedLoop,
+    LoopCondition,
+    LoopMatcher,
+    LoopState,
+    ScanSlice,
+    has_one_element,
+    is_read,
+    used_output,
+)
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.range import known_scalar
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Region
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition.subgraphs import FallbackRequired, require, require_value
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.outlining import resolve_identity
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.program import Action
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import dim_product
+from sardonyx._src.ir.dims import Known, dim_product
 from sardonyx._src.ir.graph import Graph, Value
 
 
-@lowers("Loop", 25)
-def lower_loop(op: BoundNode, lowering: Lowering) -> bool:
-    return try_lower(lowering, lambda: emit_loop(op, lowering))
+@matches("Loop", 25)
+def match_loop(op: BoundNode, scope: Scope) -> Region[InlinedLoop] | None:
+    try:
+        return loop_region(op, scope)
+    except FallbackRequired:
+        return None
 
 
-def emit_loop(op: BoundNode, lowering: Lowering) -> None:
+def loop_region(op: BoundNode, scope: Scope) -> Region[InlinedLoop]:
     body, initial = op.attribute("body", Graph), op.node.inputs[2:]
     count = len(initial)
-    require(len(body.inputs) == 2 + count and not any(v.initializer for v in body.inputs))
-    require(len(body.outputs) >= 1 + max(count, len(op.node.outputs)))
-    loop_lowering = LoopLowering(lowering, body)
+    require(len(body.inputs) == 2 + count and len(body.outputs) >= 1 + max(count, len(op.node.outputs)))
+    loop = LoopMatcher(scope, body)
     if is_read(body.inputs[0]):
-        bind_iteration_number(loop_lowering, body.inputs[0])
+        loop.iteration = match_iteration_number(loop, body.inputs[0])
     for i, value in enumerate(initial):
-        loop_lowering.carry_state(
-            body.inputs[2 + i], require_value(value), body.outputs[1 + i], used_output(op, i)
-        )
-    first_condition, condition = loop_conditions(op, loop_lowering)
-    loop_lowering.body_lowering.lower()
-    max_trip_count = trip_count(lowering, op.input(0))
+        loop.carry_state(body.inputs[2 + i], require_value(value), body.outputs[1 + i], used_output(op, i))
+    loop.condition = match_condition(loop, op.input(1))
+    trip_count = match_trip_count(scope, op.input(0))
     for i in range(count, len(op.node.outputs)):
         output = used_output(op, i)
-        if output is not None and lowering.shape(output) is None:
-            loop_lowering.accumulate_output(body.outputs[1 + i], output)
+        if output is not None and scope.shape(output) is None:
+            loop.accumulate_output(ScanSlice(body.outputs[1 + i], output))
         elif output is not None:
-            max_trip_count = loop_lowering.write_scan_output(body.outputs[1 + i], output)
-    loop_lowering.emit_loop(max_trip_count, LOOP_LIMIT, first_condition, condition)
+            loop.write_scan_output(ScanSlice(body.outputs[1 + i], output))
+            trip_count = scope.known_shape(output)[0]
+    return loop.region(op.node, trip_count, LOOP_LIMIT)
 
 
-def used_output(op: BoundNode, index: int) -> Value | None:
-    return op.node.outputs[index] if op.is_output_used(index) else None
+def match_iteration_number(loop: LoopMatcher, formal: Value) -> Value:
+    """The body's iteration number, of rank 0 or 1."""
+    require(loop.body.dtype_of(formal) is DataType.INT64 and loop.body.shape(formal) in ((), (1,)))
+    return formal
 
 
-def is_read(value: Value) -> bool:
-    return bool(value.uses) or value.is_graph_output
-
-
-def bind_iteration_number(loop_lowering: LoopLowering, formal: Value) -> None:
-    """Binds the body's iteration number, of rank 0 or 1, to the loop counter."""
-    shape = require_value(loop_lowering.body_lowering.shape(formal))
-    require(loop_lowering.body_lowering.dtype_of(formal) is DataType.INT64 and shape in ((), (1,)))
-    loop_lowering.body_lowering.bind(formal, loop_lowering.counter_tensor(shape))
-
-
-def trip_count(lowering: Lowering, value: Value | None) -> TripCount | None:
-    """The maximum trip count: a dim or a tensor; None if it is omitted."""
+def match_trip_count(scope: Scope, value: Value | None) -> Known | Value | None:
+    """The maximum trip count: a dim or a value; None if it is omitted."""
     if value is None:
         return None
-    require(has_one_element(lowering, value, DataType.INT64))
-    constant = known_scalar(lowering, value)
-    return lowering.dense(value) if constant is None else constant
+    require(has_one_element(scope, value, DataType.INT64))
+    constant = known_scalar(scope, value)
+    return value if constant is None else constant
 
 
-def has_one_element(lowering: Lowering, value: Value, dtype: DataType) -> bool:
-    """Whether a value is native and has one element, of this type."""
-    shape = lowering.shape(value)
-    return (
-        shape is not None
-        and dim_product(shape) == 1
-        and lowering.is_native(value)
-        and lowering.dtype_of(value) is dtype
-    )
-
-
-def loop_conditions(
-    op: BoundNode, loop_lowering: LoopLowering
-) -> tuple[TensorView | None, TensorView | None]:
-    """The conditions of the first iteration and of each next one; None for a condition that is always true.
+def match_condition(loop: LoopMatcher, value: Value | None) -> LoopCondition:
+    """The conditions of a loop; adds a state for one that the body computes.
 
     If the node omits its condition, the body's condition output does not end the loop, but the body may still read it.
     """
-    lowering, body_lowering, condition_value = (
-        loop_lowering.lowering,
-        loop_lowering.body_lowering,
-        op.input(1),
-    )
-    formal, result = loop_lowering.body.inputs[1], loop_lowering.body.outputs[0]
-    require(condition_value is None or has_one_element(lowering, condition_value, DataType.BOOL))
-    first_condition = (
-        lowering.constant_tensor(np.ones((), np.bool_))
-        if condition_value is None
-        else lowering.dense(condition_value)
-    )
-    always_starts = condition_value is None or is_known_true(lowering, condition_value)
-    shape = require_value(body_lowering.shape(formal)) if is_read(formal) else ()
+    formal, result = loop.graph.inputs[1], loop.graph.outputs[0]
+    require(value is None or has_one_element(loop.scope, value, DataType.BOOL))
+    shape = require_value(loop.body.shape(formal)) if is_read(formal) else ()
     require(shape in ((), (1,)))
-    if resolve_identity(result) is formal or (
-        always_starts and is_known_true(body_lowering, resolve_identity(result))
-    ):
-        body_lowering.bind(formal, first_condition.reshape(shape))
-        return (None if always_starts else first_condition), None
-    if condition_value is None and not is_read(formal):
-        return None, None
-    require(
-        dim_product(require_value(body_lowering.shape(result))) == 1
-        and body_lowering.dtype_of(result) is DataType.BOOL
-    )
-    state = lowering.temporary(DataType.BOOL, shape, "condition")
-    loop_lowering.init_state(formal, first_condition.reshape(shape), result, state)
-    return (None if always_starts else first_condition), (None if condition_value is None else state)
+    first = None if value is None or is_known_true(loop.scope, value) else value
+    source = resolve_identity(result)
+    if source is formal or (first is None and is_known_true(loop.body, source)):
+        return LoopCondition(first, invariant=formal if is_read(formal) else None)
+    if value is None and not is_read(formal):
+        return LoopCondition()
+    require(dim_product(require_value(loop.body.shape(result))) == 1)
+    require(loop.body.dtype_of(result) is DataType.BOOL)
+    loop.states.append(LoopState(formal, result, shape, first))
+    return LoopCondition(first, is_carried=value is not None)
 
 
-def is_known_true(lowering: Lowering, value: Value) -> bool:
+def is_known_true(scope: Scope, value: Value) -> bool:
     """Whether a bool is known to be true at compile time."""
-    elements = lowering.constant(value)
+    elements = scope.constant(value)
     return elements is not None and elements.dtype == np.bool_ and bool(elements.all())
+
+
+@lowers("InlinedLoop")
+def lower_loop(region: LaidOutRegion[InlinedLoop], lowering: Lowering) -> Sequence[Action]:
+    """The steps of a Loop or a Scan."""
+    return LoopLowering(region, lowering).lower()

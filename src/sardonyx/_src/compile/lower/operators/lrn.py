@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sardonyx._src.compile.kernels.channels_last.lrn import LrnParameters, lrn_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.lower.window_geometry import as_image
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.region import Read, Region, fused_region
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import CHANNELS_LAST
+from sardonyx._src.compile.program.step import Step
 
 
-@lowers("LRN", 13)
-def lower_lrn(op: BoundNode, lowering: Lowering) -> bool:
+@matches("LRN", 13)
+def match_lrn(op: BoundNode, scope: Scope) -> Region[LrnParameters] | None:
     x, size = op.input(0), op.attribute("size", int)
-    if x is None or not is_image(lowering, x) or size < 1 or lowering.shape(op.output) != lowering.shape(x):
-        return False
+    if x is None or not is_image(scope, x) or size < 1 or scope.shape(op.output) != scope.shape(x):
+        return None
     response = LrnParameters(size, *(op.attribute(name, float) for name in ("alpha", "beta", "bias")))
-    source = as_image(lowering.channels_last(x))
-    fused = fuse_epilogue(lowering, op.output, channels_last=True)
-    operands = tuple(map(as_image, fused.operands))
-    lowering.emit(lrn_step(source, as_image(fused.y), response, fused.epilogue, operands))
-    return True
+    epilogue = fuse_epilogue(scope, op.output, channels_last=True)
+    return fused_region("LRN", op.node, response, (Read(x, CHANNELS_LAST),), epilogue, CHANNELS_LAST)
+
+
+@lowers("LRN")
+def lower_lrn(region: LaidOutRegion[LrnParameters], lowering: Lowering) -> Sequence[Step]:
+    x, y = as_image(region.operands[0]), as_image(region.results[0])
+    operands = tuple(map(as_image, region.epilogue_operands))
+    return (lrn_step(x, y, region.config, region.epilogue, operands),)

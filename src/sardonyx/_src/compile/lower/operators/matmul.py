@@ -1,33 +1,32 @@
 """MatMul and Gemm in float32: GEMM over packed panels of the right operand, with a fused epilogue.
 
-Constant right operands are packed at compile time.  MatMuls around a Softmax become one attention step
-(`attention_fusion`), quantized ones int8 products (`qdq`).  Falls back for vectors, other element types and, with more
-than two dynamic batch dims, for a right operand that broadcasts along them.
+Constant right operands are packed at compile time.  Attention and quantized products are patterns.  Falls back for vectors,
+other element types and, with more than two dynamic batch dims, for a right operand that broadcasts along them.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
-from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue, OperandLayout
+from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_constant, pack_tensor
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.operators.attention_fusion import emit_matched_attention, match_attention
-from sardonyx._src.compile.lower.operators.qdq import lower_qdq_product
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.epilogues import (
-    FusedEpilogue,
-    fuse_epilogue,
-    lay_out_operand,
-    operand_layout,
-)
-from sardonyx._src.compile.partition.fusion import Shape
+from sardonyx._src.compile.partition.epilogues import fuse_epilogue, operand_layout, read_operand
+from sardonyx._src.compile.partition.gemm_bias import constant_bias
+from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, fused_region
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import ANY, DENSE
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
@@ -35,157 +34,139 @@ from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 
 
-@lowers("MatMul", 13)
-def lower_matmul(op: BoundNode, lowering: Lowering) -> bool:
-    if (
-        emit_matched_attention(op, lowering)
-        or match_attention(op, lowering)
-        or lower_qdq_product(op, lowering)
-    ):
-        return True
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of matrices.  matrix: the right operand if it is constant, with `value` as the key of its panels.
+
+    bias: initial accumulators [N].  transposed: whether each operand is read with its dims exchanged.
+    """
+
+    matrix: Array | None = None
+    value: Value | None = None
+    bias: Array | None = None
+    transposed: tuple[bool, bool] = (False, False)
+
+
+@matches("MatMul", 13)
+def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | None:
     a, b = op.input(0), op.input(1)
-    if a is None or b is None or not is_matrix_product(op, lowering, a, b):
-        return False
-    is_dynamic = has_dynamic_batch(lowering.known_shape(op.output))
-    if is_dynamic and lowering.known_shape(b)[:-2] not in ((), lowering.known_shape(a)[:-2]):
-        return False
-    left = lowering.dense(a) if is_dynamic else lowering.any_layout(a)
-    panels = pack_right_operand(lowering, b)
-    fused = fuse_epilogue(lowering, op.output)
-    lowering.emit(*matmul_steps(left, panels, fused.y, epilogue=fused.epilogue, operands=fused.operands))
-    return True
+    if a is None or b is None or not is_matrix_product(op, scope, a, b):
+        return None
+    is_dynamic = has_dynamic_batch(scope.known_shape(op.output))
+    if is_dynamic and scope.known_shape(b)[:-2] not in ((), scope.known_shape(a)[:-2]):
+        return None
+    matrix = scope.constant_source(b)
+    reads = (Read(a, DENSE if is_dynamic else ANY), *(() if matrix is not None else (Read(b, ANY),)))
+    epilogue = fuse_epilogue(scope, op.output)
+    return fused_region("MatMul", op.node, Product(matrix, b), reads, epilogue)
 
 
-def has_dynamic_batch(shape: tuple[Known, ...]) -> bool:
+def has_dynamic_batch(shape: Shape) -> bool:
     """Whether there are more than two batch dims, some of them dynamic: operands must then be dense to be merged."""
     return len(shape) > 4 and not all(isinstance(dim, int) for dim in shape[:-2])
 
 
-def is_matrix_product(op: BoundNode, lowering: Lowering, a: Value, b: Value) -> bool:
+def is_matrix_product(op: BoundNode, scope: Scope, a: Value, b: Value) -> bool:
     """Whether both operands are float32 matrices, or batches of them, with matching dims; guarded."""
-    if (
-        not (are_floats(lowering, a, b) and lowering.is_native(a) and lowering.is_native(b))
-        or lowering.shape(op.output) is None
-    ):
+    if not are_native_floats(scope, a, b) or scope.shape(op.output) is None:
         return False
-    left, right, result = lowering.known_shape(a), lowering.known_shape(b), lowering.known_shape(op.output)
-    if min(len(left), len(right)) < 2 or not lowering.guard_equal(left[-1], right[-2]):
+    left, right, result = scope.known_shape(a), scope.known_shape(b), scope.known_shape(op.output)
+    if min(len(left), len(right)) < 2 or not scope.guard_equal(left[-1], right[-2]):
         return False
-    return is_broadcastable_batch(lowering, left[:-2], result[:-2]) and is_broadcastable_batch(
-        lowering, right[:-2], result[:-2]
+    return is_broadcastable_batch(scope, left[:-2], result[:-2]) and is_broadcastable_batch(
+        scope, right[:-2], result[:-2]
     )
 
 
-def are_floats(lowering: Lowering, *values: Value) -> bool:
-    return all(lowering.dtype_of(value) is DataType.FLOAT for value in values)
+def are_native_floats(scope: Scope, *values: Value) -> bool:
+    return all(scope.dtype_of(value) is DataType.FLOAT and scope.is_native(value) for value in values)
 
 
-def is_broadcastable_batch(lowering: Lowering, shape: tuple[Known, ...], result: tuple[Known, ...]) -> bool:
+def is_broadcastable_batch(scope: Scope, shape: Shape, result: Shape) -> bool:
     aligned = result[len(result) - len(shape) :]
-    return all(a == 1 or lowering.guard_equal(a, b) for a, b in zip(shape, aligned, strict=True))
+    return all(a == 1 or scope.guard_equal(a, b) for a, b in zip(shape, aligned, strict=True))
 
 
-def pack_right_operand(lowering: Lowering, b: Value) -> Panels:
-    """The right operand packed into panels: at compile time if it is constant, otherwise by emitted steps."""
-    elements = lowering.constant_source(b)
-    if elements is not None:
-        return lowering.memoize(("panels", b), lambda: pack_constant(elements, lowering.target))
-    panels, steps = pack_tensor(lowering.any_layout(b), lowering.target, b.name)
-    lowering.emit(*steps)
-    return panels
-
-
-@lowers("Gemm", 13)
-def lower_gemm(op: BoundNode, lowering: Lowering) -> bool:
+@matches("Gemm", 13)
+def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | None:
     """alpha * A' @ B' + beta * C, with C as initial accumulators if it is a constant row, otherwise in the epilogue."""
-    a, b, bias = op.input(0), op.input(1), constant_bias(op, lowering)
-    if (bias is not None or op.input(2) is None) and lower_qdq_product(op, lowering, bias):
-        return True
-    epilogue_operand = epilogue_bias(op, lowering) if bias is None else None
-    if a is None or b is None or (bias is None and epilogue_operand is None and op.input(2) is not None):
-        return False
-    alpha, matrix = op.attribute("alpha", float), lowering.constant_source(b)
-    if (
-        not (are_floats(lowering, a, b) and lowering.is_native(a) and lowering.is_native(b))
-        or lowering.shape(op.output) is None
-    ):
-        return False
+    a, b, bias = op.input(0), op.input(1), constant_bias(op, scope)
+    if a is None or b is None or not are_native_floats(scope, a, b) or scope.shape(op.output) is None:
+        return None
+    alpha, matrix = op.attribute("alpha", float), scope.constant_source(b)
     if matrix is None and alpha != 1.0 and bias is not None:
-        return False  # the kernel adds the bias before the epilogue can scale by alpha
-    if not lowering.guard_equal(*inner_dims(op, lowering, a, b)):
-        return False
-    left = transpose_if(lowering.any_layout(a), op.attribute("transA", int))
+        return None  # the kernel adds the bias before the epilogue can scale by alpha
+    if not scope.guard_equal(*inner_dims(op, scope, a, b)):
+        return None
     if matrix is not None:
-        matrix_kn = matrix.T if op.attribute("transB", int) else matrix
-        scaled = matrix_kn if alpha == 1.0 else matrix_kn.astype(np.float32) * np.float32(alpha)
-        panels, alpha = pack_constant(scaled, lowering.target), 1.0
-    else:
-        panels, steps = pack_tensor(
-            transpose_if(lowering.any_layout(b), op.attribute("transB", int)), lowering.target, b.name
-        )
-        lowering.emit(*steps)
+        matrix = matrix.T if op.attribute("transB", int) else matrix
+        matrix = matrix if alpha == 1.0 else matrix.astype(np.float32) * np.float32(alpha)
+        alpha = 1.0
     result = scale(RESULT, alpha)
-    fused = (
-        fuse_epilogue(lowering, op.output, start=result)
-        if epilogue_operand is None
-        else add_bias_epilogue(op, lowering, result, *epilogue_operand)
-    )
-    bias_tensor = None if bias is None else make_constant(pack_bias(bias, panels.tile), "bias")
-    lowering.emit(
-        *matmul_steps(
-            left, panels, fused.y, bias=bias_tensor, epilogue=fused.epilogue, operands=fused.operands
-        )
-    )
-    return True
+    if bias is not None or op.input(2) is None:
+        epilogue = fuse_epilogue(scope, op.output, start=result)
+    elif (epilogue_or_none := add_bias_epilogue(op, scope, result)) is not None:
+        epilogue = epilogue_or_none
+    else:
+        return None
+    transposed = bool(op.attribute("transA", int)), matrix is None and bool(op.attribute("transB", int))
+    reads = (Read(a, ANY), *(() if matrix is not None else (Read(b, ANY),)))
+    return fused_region("MatMul", op.node, Product(matrix, None, bias, transposed), reads, epilogue)
 
 
-def inner_dims(op: BoundNode, lowering: Lowering, a: Value, b: Value) -> tuple[Known, Known]:
+def inner_dims(op: BoundNode, scope: Scope, a: Value, b: Value) -> tuple[Known, Known]:
     """The inner dim K, by either operand."""
-    left, right = lowering.known_shape(a), lowering.known_shape(b)
+    left, right = scope.known_shape(a), scope.known_shape(b)
     return left[0 if op.attribute("transA", int) else 1], right[1 if op.attribute("transB", int) else 0]
 
 
-def constant_bias(op: BoundNode, lowering: Lowering) -> Array | None:
-    """beta * C as a row [N] float32; None if C is not a constant scalar or row."""
-    shape, elements = lowering.shape(op.output), lowering.constant(op.input(2))
-    if elements is None or shape is None or not isinstance(shape[1], int):
+def add_bias_epilogue(op: BoundNode, scope: Scope, result: Scalar) -> FusedEpilogue | None:
+    """The epilogue that adds beta * C, into which no consumers are fused; None if no epilogue can read C."""
+    value, whole = op.input(2), scope.known_shape(op.output)
+    if value is None or not are_native_floats(scope, value):
         return None
-    if elements.size not in (1, shape[1]) or (elements.ndim == 2 and elements.shape[0] != 1):
+    dims = scope.known_shape(value)
+    shape = (*(1 for _ in whole[len(dims) :]), *dims)
+    layout = operand_layout(shape, whole, 1) if len(shape) == len(whole) else None
+    if layout is None:
         return None
-    row = np.broadcast_to(elements.reshape(-1), (shape[1],))
-    scaled: Array = (row * np.float32(op.attribute("beta", float))).astype(np.float32)
-    return scaled
-
-
-def epilogue_bias(op: BoundNode, lowering: Lowering) -> tuple[Value, Shape, OperandLayout] | None:
-    """C with its broadcast dims and layout, if an epilogue can add it."""
-    value, result = op.input(2), lowering.shape(op.output)
-    if value is None or result is None or not lowering.is_native(value) or not are_floats(lowering, value):
-        return None
-    dims = lowering.known_shape(value)
-    shape = (*(1 for _ in result[len(dims) :]), *dims)
-    layout = operand_layout(shape, result, 1) if len(shape) == len(result) else None
-    return None if layout is None else (value, shape, layout)
-
-
-def add_bias_epilogue(
-    op: BoundNode, lowering: Lowering, result: Scalar, value: Value, shape: Shape, layout: OperandLayout
-) -> FusedEpilogue:
-    """The epilogue that adds beta * C; no consumers are fused."""
-    scaled_bias = scale(Local("o0"), op.attribute("beta", float))
-    bias_operand = lay_out_operand(lowering, value, shape, layout, channels_last=False)
-    return FusedEpilogue(
-        Epilogue(Apply("add", (result, scaled_bias)), (layout,)),
-        (bias_operand,),
-        lowering.allocate_result(op.output),
-    )
+    expression = Apply("add", (result, scale(Local("o0"), op.attribute("beta", float))))
+    read = read_operand(value, layout, channels_last=False)
+    return FusedEpilogue(Epilogue(expression, (layout,)), op.output, (), (read,), (shape,))
 
 
 def scale(value: Scalar, factor: float) -> Scalar:
     return value if factor == 1.0 else Apply("mul", (value, Number(factor)))
 
 
-def transpose_if(tensor: TensorView, is_transposed: int) -> TensorView:
+@lowers("MatMul")
+def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequence[Step]:
+    config = region.config
+    left = transpose_if(region.operands[0], config.transposed[0])
+    panels, steps = pack_right_operand(region, lowering)
+    bias = None if config.bias is None else make_constant(pack_bias(config.bias, panels.tile), "bias")
+    return *steps, *matmul_steps(
+        left,
+        panels,
+        region.results[0],
+        bias=bias,
+        epilogue=region.epilogue,
+        operands=region.epilogue_operands,
+    )
+
+
+def pack_right_operand(region: LaidOutRegion[Product], lowering: Lowering) -> tuple[Panels, Sequence[Step]]:
+    """The right operand packed into panels: at compile time if it is constant, otherwise by steps."""
+    config, matrix = region.config, region.config.matrix
+    if matrix is None:
+        b = transpose_if(region.operands[1], config.transposed[1])
+        return pack_tensor(b, lowering.target, region.region.reads[1].value.name)
+    if config.value is None:
+        return pack_constant(matrix, lowering.target), ()
+    return lowering.memoize(("panels", config.value), lambda: pack_constant(matrix, lowering.target)), ()
+
+
+def transpose_if(tensor: TensorView, is_transposed: bool) -> TensorView:
     """A matrix, transposed if the flag is set."""
     return (
         replace(tensor, shape=tensor.shape[::-1], strides=tensor.strides[::-1]) if is_transposed else tensor

@@ -2,49 +2,66 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import CustomLayout, Permuted
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.nn.mean_variance_normalization import EPSILON
 
 
-@lowers("MeanVarianceNormalization", 13)
-def lower_mean_variance_normalization(op: BoundNode, lowering: Lowering) -> bool:
+@dataclass(frozen=True, slots=True)
+class MeanVariance:
+    """order: a permutation of the dims that moves the normalized ones innermost.  axis: the first of these."""
+
+    order: tuple[int, ...]
+    axis: int
+
+
+@matches("MeanVarianceNormalization", 13)
+def match_mean_variance_normalization(op: BoundNode, scope: Scope) -> Region[MeanVariance] | None:
     x = op.input(0)
-    if x is None or not lowering.is_native(x) or lowering.dtype_of(x) is not DataType.FLOAT:
-        return False
-    shape, axes = lowering.known_shape(x), op.ints("axes") or ()
+    if x is None or not scope.is_native(x) or scope.dtype_of(x) is not DataType.FLOAT:
+        return None
+    shape, axes = scope.known_shape(x), op.ints("axes") or ()
     rank = len(shape)
-    if lowering.shape(op.output) != shape or not all(-rank <= axis < rank for axis in axes):
-        return False
+    if scope.shape(op.output) != shape or not all(-rank <= axis < rank for axis in axes):
+        return None
     normalized_axes = sorted({axis % rank for axis in axes})
     if not normalized_axes or len(normalized_axes) < len(axes):
-        return False
+        return None
     order = (*(axis for axis in range(rank) if axis not in normalized_axes), *normalized_axes)
-    source = move_axes_innermost(lowering, x, order, len(normalized_axes))
-    result = lowering.temporary(DataType.FLOAT, source.shape, op.output.name)
-    step = layer_norm_step(
-        source, result, rank - len(normalized_axes), NormParams(EPSILON, epsilon_outside=True)
-    )
+    config = MeanVariance(order, rank - len(normalized_axes))
+    read = Read(x, innermost_layout(order, len(normalized_axes)))
+    return Region("MeanVariance", (op.node,), config, (read,), (Write(op.output, Permuted(order)),))
+
+
+def innermost_layout(order: tuple[int, ...], count: int) -> CustomLayout:
+    """Dims permuted to an order whose last `count` dims are dense."""
+
+    def find(tensor: TensorView) -> TensorView | None:
+        permuted = tensor.permute(order)
+        inner = TensorView(tensor.dtype, permuted.shape[-count:], permuted.strides[-count:], tensor.buffer)
+        return permuted if inner.is_dense else None
+
+    return CustomLayout(f"innermost {order[-count:]}", find, Permuted(order).allocate)
+
+
+@lowers("MeanVariance")
+def lower_mean_variance(region: LaidOutRegion[MeanVariance], lowering: Lowering) -> Sequence[Step]:
+    config = region.config
+    result = region.results[0].permute(config.order)
+    params = NormParams(EPSILON, epsilon_outside=True)
+    step = layer_norm_step(region.operands[0], result, config.axis, params)
     assert step is not None, "dense rows have a kernel"
-    lowering.emit(step)
-    lowering.bind(op.output, result.permute([order.index(axis) for axis in range(rank)]))
-    return True
-
-
-def move_axes_innermost(lowering: Lowering, x: Value, order: tuple[int, ...], count: int) -> TensorView:
-    """The value permuted to an order whose last `count` dims are dense; a copy if no layout has them dense."""
-    lowering.any_layout(x)
-    permuted = [layout.permute(order) for layout in lowering.tensors[x]]
-    for layout in permuted:
-        inner = TensorView(layout.dtype, layout.shape[-count:], layout.strides[-count:], layout.buffer)
-        if inner.is_dense:
-            return layout
-    result = lowering.temporary(DataType.FLOAT, permuted[0].shape, x.name)
-    lowering.emit(copy_step(permuted[0], result))
-    return result
+    return (step,)

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sardonyx._src.compile.kernels.data_movement.gather import INDEX_ELEMENTS
 from sardonyx._src.compile.kernels.data_movement.one_hot import one_hot_steps
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import ANY
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import known_ge
 
 
-@lowers("OneHot", 28)
-def lower_one_hot(op: BoundNode, lowering: Lowering) -> bool:
-    indices, values, shape = op.input(0), op.input(2), lowering.shape(op.output)
-    if indices is None or values is None or shape is None or lowering.dtype_of(indices) not in INDEX_ELEMENTS:
-        return False
-    if not (lowering.is_native(indices) and lowering.is_native(values)) or lowering.shape(values) != (2,):
-        return False
-    if lowering.dtype(values) is not lowering.dtype(op.output):
-        return False
-    dims, axis = lowering.known_shape(indices), op.attribute("axis", int)
+@matches("OneHot", 28)
+def match_one_hot(op: BoundNode, scope: Scope) -> Region[int] | None:
+    indices, values, shape = op.input(0), op.input(2), scope.shape(op.output)
+    if indices is None or values is None or shape is None or scope.dtype_of(indices) not in INDEX_ELEMENTS:
+        return None
+    if not (scope.is_native(indices) and scope.is_native(values)) or scope.shape(values) != (2,):
+        return None
+    if scope.dtype(values) is not scope.dtype(op.output):
+        return None
+    dims, axis = scope.known_shape(indices), op.attribute("axis", int)
     if len(shape) != len(dims) + 1 or not -len(shape) <= axis < len(shape):
-        return False
+        return None
     axis %= len(shape)
     if (*shape[:axis], *shape[axis + 1 :]) != dims or known_ge(shape[axis], 1) is not True:
-        return False
-    index_tensor, value_tensor = lowering.any_layout(indices), lowering.dense(values)
-    unused_status = lowering.temporary(DataType.INT64, (1,), f"{op.output.name}.status")
-    lowering.emit(
-        *one_hot_steps(index_tensor, value_tensor, lowering.allocate_result(op.output), axis, unused_status)
-    )
-    return True
+        return None
+    return Region("OneHot", (op.node,), axis, (Read(indices, ANY), Read(values)), (Write(op.output),))
+
+
+@lowers("OneHot")
+def lower_one_hot(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
+    indices, values = region.operands
+    unused_status = lowering.temporary(DataType.INT64, (1,), f"{region.name}.status")
+    return one_hot_steps(indices, values, region.results[0], region.config, unused_status)

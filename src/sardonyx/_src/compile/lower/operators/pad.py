@@ -2,60 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import cast, get_args
 
 from sardonyx._src.compile.kernels.data_movement.pad import PadMode, pad_steps
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import ANY, FOLLOW
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import channels_first_permutation, dense_temporary
 from sardonyx._src.ir.dims import Expr, Known, dim_max, known_equal, known_ge
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.tensor.zeros import zero
 
 
-@lowers("Pad", 25)
-def lower_pad(op: BoundNode, lowering: Lowering) -> bool:
-    x, shape, mode = op.input(0), lowering.shape(op.output), op.attribute("mode", str)
-    if x is None or shape is None or not lowering.is_native(x) or mode not in get_args(PadMode):
-        return False
-    pads, value = known_pads(op, lowering, x), fill_value(op, lowering, x)
-    if pads is None or value is None or not is_padded_shape(lowering.known_shape(x), pads, shape):
-        return False
-    pads_before, pad_mode = [first for first, _ in pads], cast(PadMode, mode)
-    source, probe = lowering.any_layout(x), lowering.temporary(lowering.dtype(x), shape, "probe")
-    guards = dict(lowering.guards)
-    if (
-        pad_steps(source, probe, pads_before, pad_mode, value, is_ge=partial(guard_at_least, lowering))
-        is None
-    ):
-        lowering.guards = guards
-        return False
-    lowering.allocate_result(op.output, channels_last=lowering.has_channels_last(x))
-    steps = pad_steps(
-        source,
-        lowering.tensors[op.output][0],
-        pads_before,
-        pad_mode,
-        value,
-        is_ge=partial(guard_at_least, lowering),
-    )
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """before: the pads before each axis; negative ones crop.  value: one element, for constant mode."""
+
+    before: tuple[Known, ...]
+    mode: PadMode
+    value: Array
+
+
+@matches("Pad", 25)
+def match_pad(op: BoundNode, scope: Scope) -> Region[Pad] | None:
+    x, shape, mode = op.input(0), scope.shape(op.output), op.attribute("mode", str)
+    if x is None or shape is None or not scope.is_native(x) or mode not in get_args(PadMode):
+        return None
+    pads, value = known_pads(op, scope, x), fill_value(op, scope, x)
+    if pads is None or value is None or not is_padded_shape(scope.known_shape(x), pads, shape):
+        return None
+    config = Pad(tuple(first for first, _ in pads), cast(PadMode, mode), value)
+    source, result = (dense_temporary(scope.dtype(x), dims, "") for dims in (scope.known_shape(x), shape))
+    steps = pad_steps(source, result, config.before, config.mode, value, is_ge=partial(guard_at_least, scope))
+    if steps is None:
+        return None
+    reads = (Read(x, ANY, decides_layout=len(shape) > 2),)
+    return Region("Pad", (op.node,), config, reads, (Write(op.output, FOLLOW),))
+
+
+@lowers("Pad")
+def lower_pad(region: LaidOutRegion[Pad], lowering: Lowering) -> Sequence[Step]:
+    (x,), (y,), config = region.operands, region.results, region.config
+    if region.channels_last:
+        y = y.permute(channels_first_permutation(y.rank))
+    steps = pad_steps(x, y, config.before, config.mode, config.value, is_ge=lambda size, expected: True)
     assert steps is not None, "support depends on shapes only"
-    lowering.emit(*steps)
-    return True
+    return steps
 
 
-def guard_at_least(lowering: Lowering, size: Known, expected: Known) -> bool:
+def guard_at_least(scope: Scope, size: Known, expected: Known) -> bool:
     """Whether a size is at least another one in every run; guarded."""
     is_ge = known_ge(size, expected)
-    return lowering.guard_equal(dim_max(size, expected), size) if is_ge is None else is_ge
+    return scope.guard_equal(dim_max(size, expected), size) if is_ge is None else is_ge
 
 
-def known_pads(op: BoundNode, lowering: Lowering, x: Value) -> list[tuple[Known, Known]] | None:
+def known_pads(op: BoundNode, scope: Scope, x: Value) -> list[tuple[Known, Known]] | None:
     """The pads before and after each axis; None if they are not known."""
-    rank = len(lowering.known_shape(x))
-    pad_elements, axes_elements = lowering.elements(op.input(1)), lowering.elements(op.input(3))
+    rank = len(scope.known_shape(x))
+    pad_elements, axes_elements = scope.elements(op.input(1)), scope.elements(op.input(3))
     if pad_elements is None or (op.input(3) is not None and axes_elements is None):
         return None
     axes = list(range(rank)) if axes_elements is None else [int(axis) for axis in axes_elements]
@@ -70,12 +84,12 @@ def known_pads(op: BoundNode, lowering: Lowering, x: Value) -> list[tuple[Known,
     return [pads_by_axis.get(axis, (0, 0)) for axis in range(rank)]
 
 
-def fill_value(op: BoundNode, lowering: Lowering, x: Value) -> Array | None:
+def fill_value(op: BoundNode, scope: Scope, x: Value) -> Array | None:
     """The fill value of constant mode; None if it is not constant."""
     if op.input(2) is None:
-        return zero(lowering.dtype(x).numpy)
-    value = lowering.constant(op.input(2))
-    fits = value is not None and value.size == 1 and value.dtype == lowering.dtype(x).numpy
+        return zero(scope.dtype(x).numpy)
+    value = scope.constant(op.input(2))
+    fits = value is not None and value.size == 1 and value.dtype == scope.dtype(x).numpy
     return value if fits else None
 
 

@@ -5,79 +5,99 @@ Falls back to the reference kernel for used indices of MaxPool, more than two sp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind, global_pooling_step
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.lower.window_geometry import as_image, window_geometry
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.region import Read, Region, fused_region
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition.window_geometry import as_image, window_geometry
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import CHANNELS_LAST
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Value
 
 
-@lowers("MaxPool", 22)
-def lower_max_pool(op: BoundNode, lowering: Lowering) -> bool:
-    return not op.is_output_used(1) and lower_pool(op, lowering, PoolingAlgorithm("max"))
+@dataclass(frozen=True, slots=True)
+class Pool:
+    algorithm: PoolingAlgorithm
+    window: SlidingWindow
 
 
-@lowers("AveragePool", 22)
-def lower_average_pool(op: BoundNode, lowering: Lowering) -> bool:
-    return lower_pool(
-        op, lowering, PoolingAlgorithm("mean_with_pads" if op.attribute("count_include_pad", int) else "mean")
-    )
+@matches("MaxPool", 22)
+def match_max_pool(op: BoundNode, scope: Scope) -> Region[Pool] | None:
+    return None if op.is_output_used(1) else match_pool(op, scope, PoolingAlgorithm("max"))
 
 
-@lowers("LpPool", 22)
-def lower_lp_pool(op: BoundNode, lowering: Lowering) -> bool:
-    return lower_pool(op, lowering, PoolingAlgorithm("lp", float(op.attribute("p", int))))
+@matches("AveragePool", 22)
+def match_average_pool(op: BoundNode, scope: Scope) -> Region[Pool] | None:
+    counts_pads = op.attribute("count_include_pad", int)
+    return match_pool(op, scope, PoolingAlgorithm("mean_with_pads" if counts_pads else "mean"))
 
 
-def lower_pool(op: BoundNode, lowering: Lowering, pooling: PoolingAlgorithm) -> bool:
+@matches("LpPool", 22)
+def match_lp_pool(op: BoundNode, scope: Scope) -> Region[Pool] | None:
+    return match_pool(op, scope, PoolingAlgorithm("lp", float(op.attribute("p", int))))
+
+
+def match_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Region[Pool] | None:
     x, kernel = op.input(0), op.ints("kernel_shape")
-    if not is_image(lowering, x) or kernel is None or lowering.shape(op.output) is None:
-        return False
-    assert x is not None, "is_image holds"
-    _, channels, *sizes = lowering.known_shape(x)
+    if x is None or not is_image(scope, x) or kernel is None or scope.shape(op.output) is None:
+        return None
+    _, channels, *sizes = scope.known_shape(x)
     geometry = window_geometry(op, tuple(sizes), kernel)
     if geometry is None or not isinstance(channels, int):  # the kernel partitions its work by channels
-        return False
-    source = as_image(lowering.channels_last(x))
-    fused = fuse_epilogue(lowering, op.output, channels_last=True)
+        return None
     window = SlidingWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads)
-    operands = tuple(map(as_image, fused.operands))
-    lowering.emit(pooling_step(source, as_image(fused.y), pooling, window, fused.epilogue, operands))
-    return True
+    epilogue = fuse_epilogue(scope, op.output, channels_last=True)
+    reads = (Read(x, CHANNELS_LAST),)
+    return fused_region("Pool", op.node, Pool(algorithm, window), reads, epilogue, CHANNELS_LAST)
 
 
-def is_image(lowering: Lowering, x: Value | None) -> bool:
+def is_image(scope: Scope, x: Value | None) -> bool:
     """Whether a value is a native float32 tensor with one or two spatial dims."""
-    if x is None or not lowering.is_native(x) or lowering.dtype_of(x) is not DataType.FLOAT:
+    if x is None or not scope.is_native(x) or scope.dtype_of(x) is not DataType.FLOAT:
         return False
-    return len(lowering.known_shape(x)) in (3, 4)
+    return len(scope.known_shape(x)) in (3, 4)
 
 
-@lowers("GlobalAveragePool", 22)
-def lower_global_average_pool(op: BoundNode, lowering: Lowering) -> bool:
-    return lower_global_pool(op, lowering, "mean")
+@lowers("Pool")
+def lower_pool(region: LaidOutRegion[Pool], lowering: Lowering) -> Sequence[Step]:
+    x, y = as_image(region.operands[0]), as_image(region.results[0])
+    operands = tuple(map(as_image, region.epilogue_operands))
+    config = region.config
+    return (pooling_step(x, y, config.algorithm, config.window, region.epilogue, operands),)
 
 
-@lowers("GlobalMaxPool", 22)
-def lower_global_max_pool(op: BoundNode, lowering: Lowering) -> bool:
-    return lower_global_pool(op, lowering, "max")
+@matches("GlobalAveragePool", 22)
+def match_global_average_pool(op: BoundNode, scope: Scope) -> Region[GlobalPoolKind] | None:
+    return match_global_pool(op, scope, "mean")
 
 
-def lower_global_pool(op: BoundNode, lowering: Lowering, kind: GlobalPoolKind) -> bool:
+@matches("GlobalMaxPool", 22)
+def match_global_max_pool(op: BoundNode, scope: Scope) -> Region[GlobalPoolKind] | None:
+    return match_global_pool(op, scope, "max")
+
+
+def match_global_pool(op: BoundNode, scope: Scope, kind: GlobalPoolKind) -> Region[GlobalPoolKind] | None:
     x = op.input(0)
-    if not is_image(lowering, x) or lowering.shape(op.output) is None:
-        return False
-    assert x is not None, "is_image holds"
-    source = as_image(lowering.channels_last(x))
-    fused = fuse_epilogue(lowering, op.output, channels_last=True)
-    lowering.emit(
-        global_pooling_step(
-            source, as_image(fused.y), kind, fused.epilogue, tuple(map(as_image, fused.operands))
-        )
-    )
-    return True
+    if x is None or not is_image(scope, x) or scope.shape(op.output) is None:
+        return None
+    epilogue = fuse_epilogue(scope, op.output, channels_last=True)
+    reads = (Read(x, CHANNELS_LAST),)
+    return fused_region("GlobalPool", op.node, kind, reads, epilogue, CHANNELS_LAST)
+
+
+@lowers("GlobalPool")
+def lower_global_pool(region: LaidOutRegion[GlobalPoolKind], lowering: Lowering) -> Sequence[Step]:
+    x, y = as_image(region.operands[0]), as_image(region.results[0])
+    operands = tuple(map(as_image, region.epilogue_operands))
+    return (global_pooling_step(x, y, region.config, region.epilogue, operands),)

@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sardonyx._src.compile.kernels.data_movement.arange import ARANGE_ELEMENTS, arange_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.graph import Value
 
 
-@lowers("Range", 27)
-def lower_range(op: BoundNode, lowering: Lowering) -> bool:
-    start, delta = (known_scalar(lowering, op.input(i)) for i in (0, 2))
-    if start is None or not isinstance(delta, int) or lowering.shape(op.output) is None:
-        return False
-    if lowering.dtype_of(op.output) not in ARANGE_ELEMENTS:
-        return False
-    result = lowering.allocate(op.output, "output" if op.output in lowering.outputs else "arena")
-    lowering.bind(op.output, result)
-    lowering.emit(arange_step(result, start, delta))
-    return True
+@dataclass(frozen=True, slots=True)
+class Progression:
+    """start, start + delta, ..."""
+
+    start: Known
+    delta: int
 
 
-def known_scalar(lowering: Lowering, value: Value | None) -> Known | None:
+@matches("Range", 27)
+def match_range(op: BoundNode, scope: Scope) -> Region[Progression] | None:
+    start, delta = (known_scalar(scope, op.input(i)) for i in (0, 2))
+    if start is None or not isinstance(delta, int) or scope.shape(op.output) is None:
+        return None
+    if scope.dtype_of(op.output) not in ARANGE_ELEMENTS:
+        return None
+    return Region("Range", (op.node,), Progression(start, delta), (), (Write(op.output),))
+
+
+@lowers("Range")
+def lower_range(region: LaidOutRegion[Progression], lowering: Lowering) -> Sequence[Step]:
+    return (arange_step(region.results[0], region.config.start, region.config.delta),)
+
+
+def known_scalar(scope: Scope, value: Value | None) -> Known | None:
     """The element of a one-element value, if the sizes of inputs determine it."""
-    elements = lowering.elements(value)
+    elements = scope.elements(value)
     if elements is None or elements.size != 1:
         return None
     element = elements.reshape(-1)[0]
     if isinstance(element, Expr):
-        return element if lowering.is_size(element) else None
+        return element if scope.is_size(element) else None
     return None if element is None else int(element)

@@ -6,6 +6,7 @@ the defaults.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,11 +16,15 @@ from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import pack_constant
 from sardonyx._src.compile.kernels.recurrent.cells import GATE_COUNTS, CellKind
 from sardonyx._src.compile.kernels.recurrent.recurrence import RecurrentDirection, recurrence_step
+from sardonyx._src.compile.layouts.concat_elision import slice_axis
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.operators.views import slice_axis
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.fusion import Shape
+from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import known_equal
@@ -51,26 +56,49 @@ class RecurrentWeights:
     hidden_bias: Array
 
 
-@lowers("LSTM", 22)
-@lowers("GRU", 22)
-@lowers("RNN", 22)
-def lower_recurrence(op: BoundNode, lowering: Lowering) -> bool:
-    x, weights = op.input(0), constant_weights(op, lowering)
-    if x is None or weights is None or not is_supported_layer(op, lowering, x, weights):
-        return False
-    length, batch, _ = lowering.known_shape(x)
+@dataclass(frozen=True, slots=True)
+class RecurrenceConfig:
+    """A recurrent layer: reads x, then the initial states that are passed (`states`: 5 for h, 6 for c).
+
+    backward: of each direction.  used: the outputs that are read, and so have results.
+    """
+
+    cell: CellKind
+    weights: RecurrentWeights
+    backward: tuple[bool, ...]
+    states: tuple[int, ...]
+    used: tuple[int, ...]
+
+
+@matches("LSTM", 22)
+@matches("GRU", 22)
+@matches("RNN", 22)
+def match_recurrence(op: BoundNode, scope: Scope) -> Region[RecurrenceConfig] | None:
+    x, weights = op.input(0), constant_weights(op, scope)
+    if x is None or weights is None or not is_supported_layer(op, scope, x, weights):
+        return None
     backward = BACKWARD[op.attribute("direction", str)]
-    projections = emit_input_projection(lowering, x, weights)
-    hidden, rows = weights.recurrent.shape[2], weights.recurrent.shape[1]
-    h, c = (initial_state(op, lowering, i, len(backward), hidden) for i in (5, 6))
-    shape = (length, len(backward), batch, hidden)
-    y, last_h, last_c = (
-        output_tensor(op, lowering, i, dims) for i, dims in enumerate((shape, shape[1:], shape[1:]))
-    )
-    for d, is_backward in enumerate(backward):
+    states = {i: value for i in (5, 6) if (value := op.input(i)) is not None}
+    used = tuple(i for i in range(3) if op.is_output_used(i))
+    config = RecurrenceConfig(cell_kind(op), weights, tuple(backward), tuple(states), used)
+    reads = tuple(Read(value) for value in (x, *states.values()))
+    return Region("Recurrence", (op.node,), config, reads, tuple(Write(op.node.outputs[i]) for i in used))
+
+
+@lowers("Recurrence")
+def lower_recurrence(region: LaidOutRegion[RecurrenceConfig], lowering: Lowering) -> Sequence[Step]:
+    config, (x, *states) = region.config, region.operands
+    weights, directions = config.weights, len(config.backward)
+    rows, hidden = weights.recurrent.shape[1:]
+    gates, steps = project_inputs(region, lowering, x)
+    initial = dict(zip(config.states, states, strict=True))
+    zeros = zero_state(lowering, directions, hidden)
+    h, c = (initial.get(i, zeros) for i in (5, 6))
+    y, last_h, last_c = result_tensors(region, lowering, (x.shape[0], directions, x.shape[1], hidden))
+    for d, is_backward in enumerate(config.backward):
         direction = RecurrentDirection(
-            cell_kind(op),
-            slice_axis(projections, 2, d * rows, rows),
+            config.cell,
+            slice_axis(gates, 2, d * rows, rows),
             lowering.constant_tensor(weights.recurrent[d].T),
             lowering.constant_tensor(weights.hidden_bias[d]),
             select_entry(h, 0, d),
@@ -80,8 +108,39 @@ def lower_recurrence(op: BoundNode, lowering: Lowering) -> bool:
             select_entry(last_c, 0, d),
             is_backward,
         )
-        lowering.emit(recurrence_step(direction))
-    return True
+        steps.append(recurrence_step(direction))
+    return steps
+
+
+def project_inputs(
+    region: LaidOutRegion[RecurrenceConfig], lowering: Lowering, x: TensorView
+) -> tuple[TensorView, list[Step]]:
+    """The product of inputs and input weights of all directions: [length, batch, directions * gates * hidden]."""
+    length, batch, size = x.shape
+    weights = region.config.weights
+    matrix = weights.inputs.reshape(-1, weights.inputs.shape[2]).T
+    panels = pack_constant(matrix, lowering.target)
+    bias = make_constant(pack_bias(weights.bias.reshape(-1), panels.tile), "bias")
+    gates = lowering.temporary(DataType.FLOAT, (length * batch, matrix.shape[1]), f"{region.name}.gates")
+    steps = matmul_steps(x.reshape((length * batch, size)), panels, gates, bias=bias)
+    return gates.reshape((length, batch, matrix.shape[1])), list(steps)
+
+
+def zero_state(lowering: Lowering, directions: int, hidden: int) -> TensorView:
+    """An initial state [directions, batch, hidden] of zeros."""
+    zeros = lowering.constant_tensor(np.zeros(hidden, np.float32), ("zeros", hidden))
+    return replace(zeros, shape=(directions, 1, hidden), strides=(0, 0, 1))
+
+
+def result_tensors(
+    region: LaidOutRegion[RecurrenceConfig], lowering: Lowering, shape: Shape
+) -> list[TensorView]:
+    """The tensors of all states and of the last two; temporaries for those that are not used."""
+    results = dict(zip(region.config.used, region.results, strict=True))
+    return [
+        results.get(i) or lowering.temporary(DataType.FLOAT, dims, f"{region.name}.{i}")
+        for i, dims in enumerate((shape, shape[1:], shape[1:]))
+    ]
 
 
 def cell_kind(op: BoundNode) -> CellKind:
@@ -91,10 +150,10 @@ def cell_kind(op: BoundNode) -> CellKind:
     return CELL_KINDS[op.op_type]
 
 
-def constant_weights(op: BoundNode, lowering: Lowering) -> RecurrentWeights | None:
+def constant_weights(op: BoundNode, scope: Scope) -> RecurrentWeights | None:
     """The weights; None unless they are float32 constants of consistent shapes."""
-    inputs, weights = lowering.constant(op.input(1)), lowering.constant(op.input(2))
-    bias = lowering.constant(op.input(3))
+    inputs, weights = scope.constant(op.input(1)), scope.constant(op.input(2))
+    bias = scope.constant(op.input(3))
     if inputs is None or weights is None or (bias is None and op.input(3) is not None):
         return None
     gates, count = GATE_COUNTS[CELL_KINDS[op.op_type]], len(BACKWARD.get(op.attribute("direction", str), ()))
@@ -113,8 +172,8 @@ def constant_weights(op: BoundNode, lowering: Lowering) -> RecurrentWeights | No
     return RecurrentWeights(inputs, weights, bias_sum, hidden_bias)
 
 
-def is_supported_layer(op: BoundNode, lowering: Lowering, x: Value, weights: RecurrentWeights) -> bool:
-    if not is_native_float(lowering, x) or any(op.input(i) is not None for i in UNSUPPORTED_INPUTS):
+def is_supported_layer(op: BoundNode, scope: Scope, x: Value, weights: RecurrentWeights) -> bool:
+    if not is_native_float(scope, x) or any(op.input(i) is not None for i in UNSUPPORTED_INPUTS):
         return False
     if op.optional("clip") is not None or not has_default_activations(op):
         return False
@@ -122,7 +181,7 @@ def is_supported_layer(op: BoundNode, lowering: Lowering, x: Value, weights: Rec
         op.attributes.get(name, supported) != supported for name, supported in SUPPORTED_ATTRIBUTES.items()
     ):
         return False
-    shape, (count, _, hidden) = lowering.known_shape(x), weights.recurrent.shape
+    shape, (count, _, hidden) = scope.known_shape(x), weights.recurrent.shape
     if len(shape) != 3 or shape[2] != weights.inputs.shape[2]:
         return False
     if op.attributes.get("hidden_size", hidden) not in (None, hidden):
@@ -130,24 +189,24 @@ def is_supported_layer(op: BoundNode, lowering: Lowering, x: Value, weights: Rec
     state_shape = (count, shape[1], hidden)
     expected = [(shape[0], count, *state_shape[1:]), state_shape, state_shape]
     results = enumerate(zip(op.node.outputs, expected, strict=False))
-    if not all(lowering.shape(value) == dims for i, (value, dims) in results if op.is_output_used(i)):
+    if not all(scope.shape(value) == dims for i, (value, dims) in results if op.is_output_used(i)):
         return False
     initial_states = [value for i in (5, 6) if (value := op.input(i)) is not None]
     return all(
-        is_native_float(lowering, v) and guard_state_shape(lowering, lowering.known_shape(v), state_shape)
+        is_native_float(scope, v) and guard_state_shape(scope, scope.known_shape(v), state_shape)
         for v in initial_states
     )
 
 
-def guard_state_shape(lowering: Lowering, shape: Shape, state_shape: Shape) -> bool:
+def guard_state_shape(scope: Scope, shape: Shape, state_shape: Shape) -> bool:
     """Whether an initial state has these dims in every run; guarded."""
     if len(shape) != len(state_shape) or any(
         known_equal(a, b) is False for a, b in zip(shape, state_shape, strict=True)
     ):
         return False
-    lowering.guards.update(
-        {(a, b): None for a, b in zip(shape, state_shape, strict=True) if not known_equal(a, b)}
-    )
+    for a, b in zip(shape, state_shape, strict=True):
+        if not known_equal(a, b):
+            scope.guard(a, b)
     return True
 
 
@@ -159,36 +218,8 @@ def has_default_activations(op: BoundNode) -> bool:
     )
 
 
-def is_native_float(lowering: Lowering, value: Value) -> bool:
-    return lowering.is_native(value) and lowering.dtype_of(value) is DataType.FLOAT
-
-
-def emit_input_projection(lowering: Lowering, x: Value, weights: RecurrentWeights) -> TensorView:
-    """Emits the product of inputs and input weights of all directions: [length, batch, directions * gates * hidden]."""
-    source = lowering.dense(x)
-    length, batch, size = source.shape
-    matrix = weights.inputs.reshape(-1, weights.inputs.shape[2]).T
-    panels = pack_constant(matrix, lowering.target)
-    bias = make_constant(pack_bias(weights.bias.reshape(-1), panels.tile), "bias")
-    gates = lowering.temporary(DataType.FLOAT, (length * batch, matrix.shape[1]), f"{x.name}.gates")
-    lowering.emit(*matmul_steps(source.reshape((length * batch, size)), panels, gates, bias=bias))
-    return gates.reshape((length, batch, matrix.shape[1]))
-
-
-def initial_state(op: BoundNode, lowering: Lowering, index: int, count: int, hidden: int) -> TensorView:
-    """An initial state [directions, batch, hidden]; zeros if it is omitted."""
-    value = op.input(index)
-    if value is not None:
-        return lowering.dense(value)
-    zeros = lowering.constant_tensor(np.zeros(hidden, np.float32), ("zeros", hidden))
-    return replace(zeros, shape=(count, 1, hidden), strides=(0, 0, 1))
-
-
-def output_tensor(op: BoundNode, lowering: Lowering, index: int, shape: Shape) -> TensorView:
-    """The tensor of an output; a temporary if it is not used."""
-    if op.is_output_used(index):
-        return lowering.allocate_result(op.node.outputs[index])
-    return lowering.temporary(DataType.FLOAT, shape, f"{op.output.name}.{index}")
+def is_native_float(scope: Scope, value: Value) -> bool:
+    return scope.is_native(value) and scope.dtype_of(value) is DataType.FLOAT
 
 
 def select_entry(tensor: TensorView, axis: int, index: int) -> TensorView:

@@ -9,6 +9,7 @@ antialiased resizing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,16 +18,24 @@ from sardonyx._src.compile.kernels.resize.dynamic_taps import (
     DYNAMIC_COORDINATES,
     NEAREST_MODES,
     DynamicAxis,
+    DynamicCoordinates,
     tap_table_step,
 )
 from sardonyx._src.compile.kernels.resize.resize import resize_step, table_resize_step
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.lower.window_geometry import Pair, as_image, as_pair
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.region import Read, Region, fused_region
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition.window_geometry import Pair, as_image, as_pair
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import CHANNELS_LAST
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import Known, dim_min, known_equal, known_ge
@@ -55,37 +64,41 @@ class ResizeTarget:
     region: Array | None
 
 
-@lowers("Resize", 19)
-def lower_resize(op: BoundNode, lowering: Lowering) -> bool:
+@matches("Resize", 19)
+def match_resize(op: BoundNode, scope: Scope) -> Region[object] | None:
     x = op.input(0)
-    if x is None or not is_image(lowering, x) or lowering.shape(op.output) is None:
-        return False
+    if x is None or not is_image(scope, x) or scope.shape(op.output) is None:
+        return None
     if op.attributes["keep_aspect_ratio_policy"] != "stretch":
-        return False
-    target = resize_target(op, lowering, x)
+        return None
+    target = resize_target(op, scope, x)
     if target is None:
-        return False
-    factors = integer_factors(op, lowering, x, target)
-    if factors is not None:
-        source = as_image(lowering.channels_last(x))
-        fused = fuse_epilogue(lowering, op.output, channels_last=True)
-        lowering.emit(
-            upsample_step(
-                source, as_image(fused.y), factors, fused.epilogue, tuple(map(as_image, fused.operands))
-            )
-        )
-        return True
-    return lower_by_static_taps(op, lowering, x, target) or lower_by_dynamic_taps(op, lowering, x, target)
+        return None
+    config: Pair | StaticTaps | DynamicTaps | None = integer_factors(op, scope, x, target)
+    config = config or match_static_taps(op, scope, x, target) or match_dynamic_taps(op, scope, x, target)
+    if config is None:
+        return None
+    kind = {StaticTaps: "StaticResize", DynamicTaps: "DynamicResize"}.get(type(config), "Upsample")
+    epilogue = fuse_epilogue(scope, op.output, channels_last=True)
+    reads = (Read(x, CHANNELS_LAST),)
+    return fused_region(kind, op.node, config, reads, epilogue, CHANNELS_LAST)
 
 
-def resize_target(op: BoundNode, lowering: Lowering, x: Value) -> ResizeTarget | None:
+@lowers("Upsample")
+def lower_upsample(region: LaidOutRegion[Pair], lowering: Lowering) -> Sequence[Step]:
+    x, y = as_image(region.operands[0]), as_image(region.results[0])
+    operands = tuple(map(as_image, region.epilogue_operands))
+    return (upsample_step(x, y, region.config, region.epilogue, operands),)
+
+
+def resize_target(op: BoundNode, scope: Scope, x: Value) -> ResizeTarget | None:
     """The target of a node; None if scales, sizes or region are not known, or invalid."""
-    rank = len(lowering.known_shape(x))
+    rank = len(scope.known_shape(x))
     axes = op.ints("axes") or tuple(range(rank))
     if not all(-rank <= axis < rank for axis in axes) or len({axis % rank for axis in axes}) < len(axes):
         return None
     region, scales, sizes = (op.input(i) for i in (1, 2, 3))
-    sources = (lowering.constant(region), lowering.constant(scales), lowering.elements(sizes))
+    sources = (scope.constant(region), scope.constant(scales), scope.elements(sizes))
     for value, elements in zip((region, scales, sizes), sources, strict=True):
         if value is not None and elements is None:
             return None
@@ -100,7 +113,7 @@ def resize_target(op: BoundNode, lowering: Lowering, x: Value) -> ResizeTarget |
 # --- integer factors -------------------------------------------------------------------------
 
 
-def integer_factors(op: BoundNode, lowering: Lowering, x: Value, target: ResizeTarget) -> Pair | None:
+def integer_factors(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) -> Pair | None:
     """The integer factors of height and width, if resizing only repeats pixels; None otherwise."""
     if (
         op.attributes["mode"] != "nearest"
@@ -108,7 +121,7 @@ def integer_factors(op: BoundNode, lowering: Lowering, x: Value, target: ResizeT
     ):
         return None
     scales = {} if target.scales is None else dict(zip(target.axes, target.scales.reshape(-1), strict=True))
-    pairs = zip(lowering.known_shape(x), lowering.known_shape(op.output), strict=True)
+    pairs = zip(scope.known_shape(x), scope.known_shape(op.output), strict=True)
     factors = [integer_factor(size, out) for size, out in pairs]
     known_factors = [n for n in factors if n is not None]
     if len(known_factors) < len(factors) or known_factors[:2] != [1, 1]:
@@ -129,49 +142,52 @@ def integer_factor(size: Known, out: Known) -> int | None:
 # --- taps ------------------------------------------------------------------------------------
 
 
-def lower_by_static_taps(op: BoundNode, lowering: Lowering, x: Value, target: ResizeTarget) -> bool:
-    """Lowers by taps computed at compile time; False if sizes are dynamic or no kernel supports the mode."""
+@dataclass(frozen=True, slots=True)
+class StaticTaps:
+    """Taps that are computed at compile time."""
+
+    mode: ResampleMode
+    height: ResampledAxis
+    width: ResampledAxis
+
+
+def match_static_taps(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) -> StaticTaps | None:
+    """The resampled axes; None if sizes are dynamic or no kernel supports the mode."""
     try:
-        height, width = resampled_axes(op, lowering, x, target)
+        height, width = resampled_axes(op, scope, x, target)
         mode, coordinates, rounding = (op.attribute(name, str) for name in MODES)
         check_modes(mode, coordinates, rounding, op.version)
     except (EvaluationError, UnsupportedResize):
-        return False
-    source, resampling = as_image(lowering.channels_last(x)), resample_mode(op)
-    shape = (*source.shape[:1], height.out, width.out, *source.shape[3:])
-    if (
-        resize_step(source, lowering.temporary(DataType.FLOAT, shape, "probe"), resampling, height, width)
-        is None
-    ):
-        return False
-    fused = fuse_epilogue(lowering, op.output, channels_last=True)
-    step = resize_step(
-        source,
-        as_image(fused.y),
-        resampling,
-        height,
-        width,
-        fused.epilogue,
-        tuple(map(as_image, fused.operands)),
+        return None
+    config = StaticTaps(resample_mode(op), height, width)
+    shape = scope.known_shape(x)
+    source, result = (
+        dense_temporary(DataType.FLOAT, (shape[0], *sizes, shape[1]), "")
+        for sizes in ((height.size, width.size), (height.out, width.out))
     )
+    return None if resize_step(source, result, config.mode, height, width) is None else config
+
+
+@lowers("StaticResize")
+def lower_static_resize(region: LaidOutRegion[StaticTaps], lowering: Lowering) -> Sequence[Step]:
+    x, y, config = as_image(region.operands[0]), as_image(region.results[0]), region.config
+    operands = tuple(map(as_image, region.epilogue_operands))
+    step = resize_step(x, y, config.mode, config.height, config.width, region.epilogue, operands)
     assert step is not None, "support depends on sizes and mode only"
-    lowering.emit(step)
-    return True
+    return (step,)
 
 
 class UnsupportedResize(Exception):
     """Sizes are dynamic, or the batch or the channels are resized."""
 
 
-def resampled_axes(op: BoundNode, lowering: Lowering, x: Value, target: ResizeTarget) -> list[ResampledAxis]:
+def resampled_axes(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) -> list[ResampledAxis]:
     """Height and width as resampled axes; raises UnsupportedResize, or EvaluationError for invalid attributes."""
     has_regions = op.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
     count = len(target.axes)
     regions = regions_of(target.region, count) if has_regions else [(0.0, 1.0)] * count
-    resampled = [identity_axis(1)] * (4 - len(lowering.known_shape(x)))
-    for axis, (size, out) in enumerate(
-        zip(lowering.known_shape(x), lowering.known_shape(op.output), strict=True)
-    ):
+    resampled = [identity_axis(1)] * (4 - len(scope.known_shape(x)))
+    for axis, (size, out) in enumerate(zip(scope.known_shape(x), scope.known_shape(op.output), strict=True)):
         index = target.axes.index(axis) if axis in target.axes else None
         region = (0.0, 1.0) if index is None else regions[index]
         scale = None if index is None or target.scales is None else target.scales[index : index + 1]
@@ -195,8 +211,18 @@ def resampled_axis(
     return resampled
 
 
-def lower_by_dynamic_taps(op: BoundNode, lowering: Lowering, x: Value, target: ResizeTarget) -> bool:
-    """Lowers by taps computed at run time: the nearest pixel, or two interpolated pixels along each axis."""
+@dataclass(frozen=True, slots=True)
+class DynamicTaps:
+    """Taps that are computed at run time, one or two along each axis; rounding: of the nearest pixel."""
+
+    axes: tuple[DynamicAxis, ...]
+    coordinates: DynamicCoordinates
+    rounding: str
+    taps: int
+
+
+def match_dynamic_taps(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) -> DynamicTaps | None:
+    """Taps computed at run time: the nearest pixel, or two interpolated pixels along each axis."""
     mode, coordinates, rounding = (op.attribute(name, str) for name in MODES)
     coordinate_mode = next((name for name in DYNAMIC_COORDINATES if name == coordinates), None)
     if (
@@ -204,39 +230,35 @@ def lower_by_dynamic_taps(op: BoundNode, lowering: Lowering, x: Value, target: R
         or mode not in ("nearest", "linear")
         or (mode == "nearest" and rounding not in NEAREST_MODES)
     ):
-        return False
-    axes = dynamic_axes(lowering, x, op.output, target)
+        return None
+    axes = dynamic_axes(scope, x, op.output, target)
     if axes is None or op.attributes["antialias"] or op.attributes["exclude_outside"]:
-        return False
+        return None
     taps = 1 if mode == "nearest" else 2
+    return DynamicTaps(tuple(axes), coordinate_mode, rounding if taps == 1 else "", taps)
+
+
+@lowers("DynamicResize")
+def lower_dynamic_resize(region: LaidOutRegion[DynamicTaps], lowering: Lowering) -> Sequence[Step]:
+    config, taps, steps = region.config, region.config.taps, []
     index_tables, weights = [], []
-    for axis in axes:
-        index_tables.append(lowering.temporary(DataType.INT64, (axis.out, taps), f"{op.output.name}.places"))
+    for axis in config.axes:
+        index_tables.append(lowering.temporary(DataType.INT64, (axis.out, taps), f"{region.name}.indices"))
         if taps == 2:
-            weights.append(lowering.temporary(DataType.FLOAT, (axis.out, taps), f"{op.output.name}.weights"))
-        lowering.emit(
-            tap_table_step(
-                axis,
-                coordinate_mode,
-                rounding if taps == 1 else "",
-                index_tables[-1],
-                weights[-1] if weights else None,
-            )
+            weights.append(lowering.temporary(DataType.FLOAT, (axis.out, taps), f"{region.name}.weights"))
+        weight_table = weights[-1] if weights else None
+        steps.append(
+            tap_table_step(axis, config.coordinates, config.rounding, index_tables[-1], weight_table)
         )
-    source = as_image(lowering.channels_last(x))
-    fused = fuse_epilogue(lowering, op.output, channels_last=True)
-    operands = tuple(map(as_image, fused.operands))
-    lowering.emit(
-        table_resize_step(
-            source, as_image(fused.y), (taps, taps), [*index_tables, *weights], fused.epilogue, operands
-        )
-    )
-    return True
+    x, y = as_image(region.operands[0]), as_image(region.results[0])
+    operands = tuple(map(as_image, region.epilogue_operands))
+    tables = [*index_tables, *weights]
+    return *steps, table_resize_step(x, y, (taps, taps), tables, region.epilogue, operands)
 
 
-def dynamic_axes(lowering: Lowering, x: Value, y: Value, target: ResizeTarget) -> list[DynamicAxis] | None:
+def dynamic_axes(scope: Scope, x: Value, y: Value, target: ResizeTarget) -> list[DynamicAxis] | None:
     """Height and width; None if another axis is resized, or an axis is empty."""
-    shapes = list(zip(lowering.known_shape(x), lowering.known_shape(y), strict=True))
+    shapes = list(zip(scope.known_shape(x), scope.known_shape(y), strict=True))
     scales = {} if target.scales is None else dict(zip(target.axes, target.scales.reshape(-1), strict=True))
     if len(shapes) not in (3, 4) or any(
         size != out or scales.get(i, 1) != 1 for i, (size, out) in enumerate(shapes[:2])
@@ -248,7 +270,7 @@ def dynamic_axes(lowering: Lowering, x: Value, y: Value, target: ResizeTarget) -
         if known_ge(size, 1) is False:
             return None
         if known_ge(size, 1) is None:
-            lowering.guards[dim_min(size, 1), 1] = None
+            scope.guard(dim_min(size, 1), 1)
     unit_scale = None if target.scales is None else 1.0
     result = [DynamicAxis(1, 1, unit_scale)] * (4 - len(shapes))
     for i, (size, out) in enumerate(shapes[2:], 2):

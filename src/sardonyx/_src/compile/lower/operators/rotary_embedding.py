@@ -5,88 +5,90 @@ Falls back to the reference kernel for caches whose dims do not match the tokens
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sardonyx._src.compile.kernels.attention.rotary_embedding import rotary_embedding_step
-from sardonyx._src.compile.layouts.views import reshape_view
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.operators.attention import SWAP_HEADS_AND_TOKENS, as_heads
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.attention_operands import Heads, as_heads, match_heads
+from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.layout import DENSE, UnitStride
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Value
 
 
-@lowers("RotaryEmbedding", 23)
-def lower_rotary_embedding(op: BoundNode, lowering: Lowering) -> bool:
+@dataclass(frozen=True, slots=True)
+class Rotary:
+    """shape: the dims [B, H, S, D] of the heads.  Reads them, both caches, and positions if they are passed."""
+
+    shape: Shape
+    interleaved: bool
+
+
+@matches("RotaryEmbedding", 23)
+def match_rotary_embedding(op: BoundNode, scope: Scope) -> Region[Rotary] | None:
     value, cos, sin, positions = (op.input(i) for i in range(4))
-    if value is None or cos is None or sin is None or not are_native(lowering, value, cos, sin):
-        return False
+    if value is None or cos is None or sin is None or not are_native(scope, value, cos, sin):
+        return None
     if positions is not None and not (
-        lowering.is_native(positions) and lowering.dtype_of(positions) is DataType.INT64
+        scope.is_native(positions) and scope.dtype_of(positions) is DataType.INT64
     ):
-        return False
-    x = as_heads(op, lowering, value, "num_heads")
+        return None
+    x = match_heads(scope, value, op.attributes.get("num_heads"))
     if (
         x is None
-        or lowering.shape(op.output) != lowering.shape(value)
-        or not are_matching_caches(op, lowering, x, (cos, sin), positions)
+        or scope.shape(op.output) != scope.shape(value)
+        or not are_matching_caches(op, scope, x, (cos, sin), positions)
     ):
-        return False
-    step = rotary_embedding_step(
-        x,
-        output_heads(lowering.allocate_result(op.output), x),
-        with_dense_rows(lowering, cos),
-        with_dense_rows(lowering, sin),
-        interleaved=bool(op.attribute("interleaved", int)),
-        positions=None if positions is None else lowering.dense(positions),
-        status=lowering.status,
-    )
-    lowering.emit(step)
-    return True
+        return None
+    rows = UnitStride(-1, DENSE)
+    reads = [x.read, Read(cos, rows), Read(sin, rows)]
+    if positions is not None:
+        reads.append(Read(positions))
+    config = Rotary(x.shape, bool(op.attribute("interleaved", int)))
+    return Region("RotaryEmbedding", (op.node,), config, tuple(reads), (Write(op.output),))
 
 
-def are_native(lowering: Lowering, *values: Value) -> bool:
-    return all(lowering.is_native(value) and lowering.dtype_of(value) is DataType.FLOAT for value in values)
+def are_native(scope: Scope, *values: Value) -> bool:
+    return all(scope.is_native(value) and scope.dtype_of(value) is DataType.FLOAT for value in values)
 
 
 def are_matching_caches(
-    op: BoundNode, lowering: Lowering, x: TensorView, caches: tuple[Value, Value], positions: Value | None
+    op: BoundNode, scope: Scope, x: Heads, caches: tuple[Value, Value], positions: Value | None
 ) -> bool:
     """Whether the caches have an angle per pair of elements, and positions are [batch, tokens]; guarded."""
     tokens, size = (x.shape[0], x.shape[2]), x.shape[3]
     rotated_size = op.attribute("rotary_embedding_dim", int) or size
-    if (
-        not isinstance(rotated_size, int)
-        or not isinstance(size, int)
-        or rotated_size % 2
-        or not 0 <= rotated_size <= size
-    ):
+    if not isinstance(rotated_size, int) or not isinstance(size, int):
+        return False
+    if rotated_size % 2 or not 0 <= rotated_size <= size:
         return False
     for cache in caches:
-        shape = lowering.known_shape(cache)
-        count = lowering.known_shape(caches[0])[:1] if positions is not None else tokens
+        shape = scope.known_shape(cache)
+        count = scope.known_shape(caches[0])[:1] if positions is not None else tokens
         expected = (*count, rotated_size // 2)
-        if len(shape) != len(expected) or not all(map(lowering.guard_equal, shape, expected)):
+        if len(shape) != len(expected) or not all(map(scope.guard_equal, shape, expected)):
             return False
-    positions_shape = () if positions is None else lowering.known_shape(positions)
-    return positions is None or (
-        len(positions_shape) == 2 and all(map(lowering.guard_equal, positions_shape, tokens))
+    dims = () if positions is None else scope.known_shape(positions)
+    return positions is None or (len(dims) == 2 and all(map(scope.guard_equal, dims, tokens)))
+
+
+@lowers("RotaryEmbedding")
+def lower_rotary_embedding(region: LaidOutRegion[Rotary], lowering: Lowering) -> Sequence[Step]:
+    (x, cos, sin, *positions), config = region.operands, region.config
+    step = rotary_embedding_step(
+        as_heads(x, config.shape),
+        as_heads(region.results[0], config.shape),
+        cos,
+        sin,
+        interleaved=config.interleaved,
+        positions=positions[0] if positions else None,
+        status=lowering.status,
     )
-
-
-def with_dense_rows(lowering: Lowering, cache: Value) -> TensorView:
-    """A cache with contiguous rows, at any stride."""
-    lowering.any_layout(cache)
-    return next(
-        (layout for layout in lowering.tensors[cache] if layout.strides[-1] == 1), None
-    ) or lowering.dense(cache)
-
-
-def output_heads(y: TensorView, x: TensorView) -> TensorView:
-    """The output [B, H, S, D] or [B, S, H * D] as [B, H, S, D]."""
-    if y.rank == 4:
-        return y
-    batch, num_heads, length, size = x.shape
-    view = reshape_view(y, (batch, length, num_heads, size))
-    assert view is not None, "a dense result can be reshaped"
-    return view.permute(SWAP_HEADS_AND_TOKENS)
+    return (step,)

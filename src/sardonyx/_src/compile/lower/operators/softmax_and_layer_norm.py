@@ -6,104 +6,108 @@ with a used mean or inverse deviation output, and for scales that broadcast.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.element_types import HALF_TYPES
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
 from sardonyx._src.compile.kernels.reductions.softmax import softmax_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.epilogues import FusedEpilogue, fuse_epilogue
+from sardonyx._src.compile.partition.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Write, fused_region
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.rounding import fuse_rounding
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.graph import Node, Value
 
 
-@lowers("Softmax", 13)
-@lowers("LogSoftmax", 13)
-def lower_softmax(op: BoundNode, lowering: Lowering) -> bool:
+@dataclass(frozen=True, slots=True)
+class Softmax:
+    """half: the half-precision type that the result is rounded to, if any."""
+
+    axis: int
+    is_log: bool
+    half: DataType | None
+
+
+@matches("Softmax", 13)
+@matches("LogSoftmax", 13)
+def match_softmax(op: BoundNode, scope: Scope) -> Region[Softmax] | None:
     x = op.input(0)
-    if (
-        x is None
-        or not is_float(lowering, x)
-        or lowering.shape(op.output) is None
-        or not lowering.known_shape(x)
-    ):
-        return False
-    source, axis, is_log = lowering.dense(x), op.attribute("axis", int), op.op_type == "LogSoftmax"
-    half_dtype, result = None, op.output
-    if axis in (-1, source.rank - 1) and not is_log:
-        half_dtype, result = fuse_rounding(lowering, op.output)
-    step = softmax_step(source, lowering.allocate_result(result), axis, log=is_log, half=half_dtype)
+    if x is None or not is_float(scope, x) or scope.shape(op.output) is None or not scope.known_shape(x):
+        return None
+    axis, is_log = op.attribute("axis", int), op.op_type == "LogSoftmax"
+    nodes: tuple[Node, ...] = ()
+    half, result = None, op.output
+    if axis in (-1, len(scope.known_shape(x)) - 1) and not is_log:
+        nodes, half, result = fuse_rounding(scope, op.output)
+    return Region("Softmax", (op.node, *nodes), Softmax(axis, is_log, half), (Read(x),), (Write(result),))
+
+
+@lowers("Softmax")
+def lower_softmax(region: LaidOutRegion[Softmax], lowering: Lowering) -> Sequence[Step]:
+    config = region.config
+    step = softmax_step(
+        region.operands[0], region.results[0], config.axis, log=config.is_log, half=config.half
+    )
     assert step is not None, "dense rows have a kernel"
-    lowering.emit(step)
-    return True
+    return (step,)
 
 
-def fuse_rounding(lowering: Lowering, value: Value) -> tuple[DataType | None, Value]:
-    """The half-precision type that a result is rounded to, if any, and the value that the kernel computes.
-
-    That is the result of a Cast to half precision and back, which is fused, or the value itself.
-    """
-    node = lowering.sole_consumer(value)
-    if (
-        node is None
-        or node.op_type != "Cast"
-        or (half_dtype := lowering.dtype_of(node.outputs[0])) not in HALF_TYPES
-    ):
-        return None, value
-    upcast = lowering.sole_consumer(node.outputs[0])
-    if (
-        upcast is None
-        or upcast.op_type != "Cast"
-        or lowering.dtype_of(upcast.outputs[0]) is not DataType.FLOAT
-    ):
-        return half_dtype, value
-    lowering.lowered.update((node, upcast))
-    return half_dtype, upcast.outputs[0]
+def is_float(scope: Scope, value: Value | None) -> bool:
+    return value is not None and scope.is_native(value) and scope.dtype_of(value) is DataType.FLOAT
 
 
-def is_float(lowering: Lowering, value: Value | None) -> bool:
-    return value is not None and lowering.is_native(value) and lowering.dtype_of(value) is DataType.FLOAT
+@dataclass(frozen=True, slots=True)
+class LayerNorm:
+    """A normalization of the elements from an axis on; reads x, then the scale and the bias if there are any."""
+
+    axis: int
+    epsilon: float
+    centered: bool
+    has_scale: bool
+    has_bias: bool
 
 
-@lowers("LayerNormalization", 17)
-@lowers("RMSNormalization", 23)
-def lower_layer_normalization(op: BoundNode, lowering: Lowering) -> bool:
-    """Normalizes the elements from an axis on; fuses an epilogue if that is the last axis."""
+@matches("LayerNormalization", 17)
+@matches("RMSNormalization", 23)
+def match_layer_normalization(op: BoundNode, scope: Scope) -> Region[LayerNorm] | None:
     x, scale, bias = op.input(0), op.input(1), op.input(2)
-    if (
-        x is None
-        or not is_float(lowering, x)
-        or op.is_output_used(1)
-        or op.is_output_used(2)
-        or op.attributes["stash_type"] != 1
-    ):
-        return False
-    shape = lowering.known_shape(x)
-    axis = op.attribute("axis", int) % max(len(shape), 1)
-    for parameter in (scale, bias):
-        if parameter is not None and not (
-            is_float(lowering, parameter) and lowering.known_shape(parameter) == shape[axis:]
-        ):
-            return False
-    if lowering.shape(op.output) != shape or not shape:
-        return False
-    columns = [None if parameter is None else lowering.dense(parameter) for parameter in (scale, bias)]
-    source = lowering.dense(x)
-    fused = (
-        fuse_epilogue(lowering, op.output)
-        if axis == len(shape) - 1
-        else FusedEpilogue(Epilogue(), (), lowering.allocate_result(op.output))
+    if x is None or not is_float(scope, x) or op.is_output_used(1) or op.is_output_used(2):
+        return None
+    shape = scope.known_shape(x)
+    if op.attributes["stash_type"] != 1 or scope.shape(op.output) != shape or not shape:
+        return None
+    axis = op.attribute("axis", int) % len(shape)
+    parameters = [value for value in (scale, bias) if value is not None]
+    if not all(is_float(scope, value) and scope.known_shape(value) == shape[axis:] for value in parameters):
+        return None
+    is_last = axis == len(shape) - 1
+    epilogue = fuse_epilogue(scope, op.output) if is_last else FusedEpilogue(Epilogue(), op.output)
+    is_centered = op.op_type == "LayerNormalization"
+    config = LayerNorm(axis, op.attribute("epsilon", float), is_centered, scale is not None, bias is not None)
+    return fused_region(
+        "LayerNorm", op.node, config, tuple(Read(value) for value in (*parameters, x)), epilogue
     )
+
+
+@lowers("LayerNorm")
+def lower_layer_norm(region: LaidOutRegion[LayerNorm], lowering: Lowering) -> Sequence[Step]:
+    config, (*parameters, x) = region.config, region.operands
+    columns = iter(parameters)
     variant = NormParams(
-        op.attribute("epsilon", float),
-        centered=op.op_type == "LayerNormalization",
-        scale=columns[0],
-        bias=columns[1],
-        epilogue=fused.epilogue,
-        operands=fused.operands,
+        config.epsilon,
+        centered=config.centered,
+        scale=next(columns) if config.has_scale else None,
+        bias=next(columns) if config.has_bias else None,
+        epilogue=region.epilogue,
+        operands=region.epilogue_operands,
     )
-    step = layer_norm_step(source, fused.y, axis, variant)
+    step = layer_norm_step(x, region.results[0], config.axis, variant)
     assert step is not None, "dense rows have a kernel"
-    lowering.emit(step)
-    return True
+    return (step,)

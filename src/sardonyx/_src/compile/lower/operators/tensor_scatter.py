@@ -2,78 +2,84 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sardonyx._src.compile.kernels.data_movement.cache_insert import cache_insert_step
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import ANY
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known, dim_min, known_ge
+from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Value
 
 
-@lowers("TensorScatter", 24)
-def lower_tensor_scatter(op: BoundNode, lowering: Lowering) -> bool:
+@dataclass(frozen=True, slots=True)
+class CacheUpdate:
+    """An insertion of entries along an axis; circular: whether positions wrap around."""
+
+    axis: int
+    circular: bool
+
+
+@matches("TensorScatter", 24)
+def match_tensor_scatter(op: BoundNode, scope: Scope) -> Region[CacheUpdate] | None:
     cache, update, starts = (op.input(i) for i in range(3))
-    if cache is None or update is None or not (lowering.is_native(cache) and lowering.is_native(update)):
-        return False
+    if cache is None or update is None or not (scope.is_native(cache) and scope.is_native(update)):
+        return None
     shape, update_shape, axis = (
-        lowering.known_shape(cache),
-        lowering.known_shape(update),
+        scope.known_shape(cache),
+        scope.known_shape(update),
         op.attribute("axis", int),
     )
-    if lowering.shape(op.output) != shape or op.attributes["mode"] not in ("linear", "circular"):
-        return False
+    if scope.shape(op.output) != shape or op.attributes["mode"] not in ("linear", "circular"):
+        return None
     if len(shape) != len(update_shape) or not -len(shape) <= axis < len(shape) or axis % len(shape) == 0:
-        return False
+        return None
     axis %= len(shape)
     if not all(
-        d == axis or lowering.guard_equal(a, b)
-        for d, (a, b) in enumerate(zip(shape, update_shape, strict=True))
+        d == axis or scope.guard_equal(a, b) for d, (a, b) in enumerate(zip(shape, update_shape, strict=True))
     ):
-        return False
-    if not (
-        are_valid_starts(lowering, starts, shape[0])
-        and guard_capacity(lowering, shape[axis], update_shape[axis])
-    ):
-        return False
-    positions = write_positions(lowering, starts, shape[0])
-    source, entries = lowering.any_layout(cache), lowering.any_layout(update)
-    result = lowering.allocate_result(op.output)
-    circular = op.attributes["mode"] == "circular"
-    lowering.emit(
-        copy_step(source, result),
-        cache_insert_step(entries, positions, result, axis, lowering.status, circular=circular),
+        return None
+    if not (are_valid_starts(scope, starts, shape[0]) and scope.guard_ge(shape[axis], update_shape[axis])):
+        return None
+    config = CacheUpdate(axis, op.attributes["mode"] == "circular")
+    reads = [Read(value, ANY) for value in (cache, update, starts) if value is not None]
+    return Region("TensorScatter", (op.node,), config, tuple(reads), (Write(op.output),))
+
+
+@lowers("TensorScatter")
+def lower_tensor_scatter(region: LaidOutRegion[CacheUpdate], lowering: Lowering) -> Sequence[Step]:
+    cache, update, *starts = region.operands
+    (result,), config = region.results, region.config
+    positions = starts[0] if starts else first_positions(lowering, cache.shape[0])
+    return (
+        copy_step(cache, result),
+        cache_insert_step(update, positions, result, config.axis, lowering.status, circular=config.circular),
     )
-    return True
 
 
-def write_positions(lowering: Lowering, starts: Value | None, batch: Known) -> TensorView:
-    """The start position of each batch; 0 if they are omitted."""
-    if starts is not None:
-        return lowering.any_layout(starts)
+def first_positions(lowering: Lowering, batch: Known) -> TensorView:
+    """Start positions of 0 for each batch."""
     zeros = lowering.constant_tensor(np.zeros(1, np.int64), "first place")
     return replace(zeros, shape=(batch,), strides=(0,))
 
 
-def are_valid_starts(lowering: Lowering, starts: Value | None, batch: Known) -> bool:
+def are_valid_starts(scope: Scope, starts: Value | None, batch: Known) -> bool:
     """Whether start positions, if passed, are int64 [batch]; guarded."""
     if starts is None:
         return True
-    if not lowering.is_native(starts) or lowering.dtype_of(starts) is not DataType.INT64:
+    if not scope.is_native(starts) or scope.dtype_of(starts) is not DataType.INT64:
         return False
-    shape = lowering.known_shape(starts)
-    return len(shape) == 1 and lowering.guard_equal(shape[0], batch)
-
-
-def guard_capacity(lowering: Lowering, size: Known, count: Known) -> bool:
-    """Whether the update has at most as many entries as the cache; guarded."""
-    is_ge = known_ge(size, count)
-    if is_ge is None:
-        lowering.guards[dim_min(size, count), count] = None
-    return is_ge is not False
+    shape = scope.known_shape(starts)
+    return len(shape) == 1 and scope.guard_equal(shape[0], batch)

@@ -2,54 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
 from sardonyx._src.compile.kernels.reductions.top_k import top_k_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.layout import ANY
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known
 
 MAX_TOP_K_ROW = 1 << 31  # elements of a row
 
 
-@lowers("TopK", 24)
-def lower_top_k(op: BoundNode, lowering: Lowering) -> bool:
-    x, count_elements = op.input(0), lowering.elements(op.input(1))
-    if x is None or not lowering.is_native(x) or lowering.dtype(x) not in NUMERIC_ELEMENTS:
-        return False
-    shape, result_shape, axis = lowering.known_shape(x), lowering.shape(op.output), op.attribute("axis", int)
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """shape, dtype: of the values.  used: whether the values and the indices are read, and so have a result."""
+
+    axis: int
+    largest: bool
+    shape: Shape
+    dtype: DataType
+    used: tuple[bool, ...]
+
+
+@matches("TopK", 24)
+def match_top_k(op: BoundNode, scope: Scope) -> Region[TopK] | None:
+    x, count_elements = op.input(0), scope.elements(op.input(1))
+    if x is None or not scope.is_native(x) or scope.dtype(x) not in NUMERIC_ELEMENTS:
+        return None
+    shape, result_shape, axis = scope.known_shape(x), scope.shape(op.output), op.attribute("axis", int)
     if (
         result_shape is None
         or count_elements is None
         or count_elements.shape != (1,)
         or not -len(shape) <= axis < len(shape)
     ):
-        return False
+        return None
     axis %= len(shape)
     if result_shape[axis] != count_elements[0] or result_shape != (
         *shape[:axis],
         result_shape[axis],
         *shape[axis + 1 :],
     ):
-        return False
+        return None
     size, count = shape[axis], result_shape[axis]
     if not all(
-        lowering.guard_ge(larger, smaller)
+        scope.guard_ge(larger, smaller)
         for larger, smaller in ((size, count), (count, 0), (MAX_TOP_K_ROW, size))
     ):
-        return False
+        return None
     largest = bool(op.attribute("largest", int))
-    source = lowering.any_layout(x)
-    results = [output_tensor(op, lowering, i, result_shape) for i in (0, 1)]
-    lowering.emit(top_k_step(source, results[0], results[1], axis, largest=largest))
-    return True
+    used = tuple(op.is_output_used(i) for i in (0, 1))
+    config = TopK(axis, largest, result_shape, scope.dtype(x), used)
+    writes = tuple(Write(op.node.outputs[i]) for i in (0, 1) if used[i])
+    return Region("TopK", (op.node,), config, (Read(x, ANY),), writes)
 
 
-def output_tensor(op: BoundNode, lowering: Lowering, index: int, shape: tuple[Known, ...]) -> TensorView:
-    """The tensor of values (0) or indices (1); a temporary if the output is not used."""
-    if op.is_output_used(index):
-        return lowering.allocate_result(op.node.outputs[index])
-    dtype = lowering.dtype(op.node.outputs[0]) if index == 0 else DataType.INT64
-    return lowering.temporary(dtype, shape, f"{op.output.name}.{index}")
+@lowers("TopK")
+def lower_top_k(region: LaidOutRegion[TopK], lowering: Lowering) -> Sequence[Step]:
+    config, results = region.config, iter(region.results)
+    values, indices = (
+        next(results) if is_used else lowering.temporary(dtype, config.shape, f"{region.name}.unused")
+        for is_used, dtype in zip(config.used, (config.dtype, DataType.INT64), strict=True)
+    )
+    return (top_k_step(region.operands[0], values, indices, config.axis, largest=config.largest),)

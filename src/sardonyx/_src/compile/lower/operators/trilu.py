@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sardonyx._src.compile.kernels.data_movement.triangle import triangle_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.range import known_scalar
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
+from sardonyx._src.compile.program.layout import ROWS
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.ir.dims import Known
 
 
-@lowers("Trilu", 14)
-def lower_trilu(op: BoundNode, lowering: Lowering) -> bool:
+@dataclass(frozen=True, slots=True)
+class Triangle:
+    diagonal: Known
+    upper: bool
+
+
+@matches("Trilu", 14)
+def match_trilu(op: BoundNode, scope: Scope) -> Region[Triangle] | None:
     x, k = op.input(0), op.input(1)
-    diagonal = 0 if k is None else known_scalar(lowering, k)
-    if (
-        x is None
-        or diagonal is None
-        or not lowering.is_native(x)
-        or lowering.shape(op.output) != lowering.shape(x)
-    ):
-        return False
-    if len(lowering.known_shape(x)) < 2:
-        return False
+    diagonal = 0 if k is None else known_scalar(scope, k)
+    if x is None or diagonal is None or not scope.is_native(x) or scope.shape(op.output) != scope.shape(x):
+        return None
+    if len(scope.known_shape(x)) < 2:
+        return None
     if isinstance(diagonal, int):
         diagonal = min(max(diagonal, -MAX_ELEMENTS), MAX_ELEMENTS)
-    source, result = lowering.dense_rows(x), lowering.allocate_result(op.output)
-    is_upper = bool(op.attribute("upper", int))
-    if result.strides[-1] == 1 or result.shape[-1] == 1:
-        lowering.emit(triangle_step(source, result, diagonal, upper=is_upper))
-        return True
-    temporary = lowering.temporary(result.dtype, result.shape, op.output.name)
-    lowering.emit(triangle_step(source, temporary, diagonal, upper=is_upper), copy_step(temporary, result))
-    return True
+    config = Triangle(diagonal, bool(op.attribute("upper", int)))
+    return Region("Trilu", (op.node,), config, (Read(x, ROWS),), (Write(op.output),))
+
+
+@lowers("Trilu")
+def lower_trilu(region: LaidOutRegion[Triangle], lowering: Lowering) -> Sequence[Step]:
+    config = region.config
+    return (triangle_step(region.operands[0], region.results[0], config.diagonal, upper=config.upper),)

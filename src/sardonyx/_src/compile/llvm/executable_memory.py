@@ -14,7 +14,7 @@ from functools import cache
 READ, EXECUTE = 1, 4  # of memory
 
 
-class Executable:
+class ExecutableMemory:
     """Linked code in memory: addresses of functions by name, valid as long as the object lives.
 
     slots: offsets in the code into which the addresses of C library functions are written, before the memory becomes

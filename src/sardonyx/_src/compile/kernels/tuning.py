@@ -1,0 +1,326 @@
+"""Tuning of kernels: tile sizes, block sizes, unrolls, units of work and thresholds, by class of target.
+
+A value that may differ between targets is a field of a family's dataclass: `tuning_for(target).gemm.tile_rows`.
+`TUNINGS` has a table for each class of target; a field that a table does not give has its default.  A value that is equal
+for all targets is a class variable, `GemmTuning.k_block`.  There are two reasons for one:
+
+- Rounding: it decides in which order the terms of a sum are added, or which algorithm is used.  So no table changes a
+  result.
+- Partition: step functions, which have no target, divide the work by it, and the kernel must do the same.
+
+Values were measured on AVX-512 unless the comment at a table says otherwise; `bench/tuning.py` measures chosen ones again.
+Facts that correct code depends on (layouts of scratch, lanes of masks, limits of numbers) are constants of their modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
+
+from sardonyx._src.compile.codegen.target import Target
+
+TargetClass: TypeAlias = Literal["avx512", "avx2", "neon", "plain", "scalar"]
+
+
+@dataclass(frozen=True, slots=True)
+class GemmTuning:
+    """Products of matrices, and the register tile of all GEMMs and convolutions.
+
+    tile_rows: rows of a register tile (MR), by the vectors of a row.  The vector registers would hold more rows, but the
+        addresses of these rows would not fit into the general registers.
+    narrow_tile_cost: relative cost of a multiply-add in tiles of few vectors, where the broadcast of an element of A serves
+        only one or two of them; 1 for numbers of vectors without an entry.
+    dynamic_tile_vectors: vectors of a row of the tile for a symbolic number of columns.
+    min_unrolled_fmas: multiply-adds in an iteration over k that hide the loop's own instructions.
+    independent_sums: rows of a dot product accumulated at a time: independent chains hide the latency of a multiply-add.
+    packing_prefetch_rows: rows between the row of a constant that is packed and the one that is prefetched.
+    min_half_bytes: bytes of a half-precision constant from which on it is not promoted to float32 when it is packed.
+
+    Rounding:
+    k_block: KC, terms of a sum that are added at once: with a panel of 64 columns, 128 KB of B.
+
+    Partition:
+    unit_rows: rows of a unit of work, about.
+    spare_rows: rows of scratch past the last row of a unit: at least as many as any tile has.
+    max_short_rows: rows of a tile up to which one row less is worth code of its own.
+    max_inline_operations: operations of an epilogue up to which it is emitted for every vector of a tile.
+    min_released_bytes: bytes of a packed constant from which on the pages of its file are released.
+    """
+
+    tile_rows: Mapping[int, int]
+    narrow_tile_cost: Mapping[int, float] = field(default_factory=lambda: {1: 1.35, 2: 1.1})
+    dynamic_tile_vectors: int = 4
+    min_unrolled_fmas: int = 20
+    independent_sums: int = 4
+    packing_prefetch_rows: int = 8
+    min_half_bytes: int = 1 << 17
+    k_block: ClassVar[int] = 512
+    unit_rows: ClassVar[int] = 48
+    spare_rows: ClassVar[int] = 16
+    max_short_rows: ClassVar[int] = 8
+    max_inline_operations: ClassVar[int] = 8
+    min_released_bytes: ClassVar[int] = 1 << 16
+
+
+class ConvTuning:
+    """Direct convolutions by GEMM; equal for all targets.
+
+    Rounding:
+    max_block_terms: KC, terms of a sum that are added at once: with a panel of 64 columns, 256 KB of weights.
+    max_im2row_channels: input channels up to which a convolution has an im2row buffer.
+
+    Partition:
+    unit_rows: rows (output pixels) of a unit of work, about.
+    band_rows: the same with an im2row buffer.
+    max_interleaved_channels: channels up to which channels-first images are interleaved by shuffles.
+    origin_lanes: rows whose window origins are computed in one vector of i64.
+    """
+
+    max_block_terms: ClassVar[int] = 1024
+    max_im2row_channels: ClassVar[int] = 8
+    unit_rows: ClassVar[int] = 96
+    band_rows: ClassVar[int] = 512
+    max_interleaved_channels: ClassVar[int] = 4
+    origin_lanes: ClassVar[int] = 8
+
+
+@dataclass(frozen=True, slots=True)
+class WinogradTuning:
+    """Winograd convolutions: the cost model, in cycles of a core that does two multiply-adds of 16 lanes, and groups.
+
+    prefetch_tiles: tiles between the one that is transformed and the one to its right whose pixels are prefetched.
+
+    Rounding (choice of the algorithm):
+    min_channels: channels below which a direct convolution is used: vectors along fewer are too short.
+    min_product_rows: rows that a product of fewer costs as much as: it waits for the weights.
+    transform_cycles: cycles of the input and the output transform together, for a vector of a point.
+    weight_bytes_per_cycle: bytes of weights read from memory in a cycle.
+    overlap: the share of the shorter of products and reads that the longer one hides.
+    direct_overhead: the cost of a direct convolution, relative to products at the peak.
+
+    Partition:
+    max_fused_channels: channels up to which the weights of a panel stay in the cache with everything else.
+    min_groups: groups of tiles that keep a few threads busy.
+    max_odd_group_tiles: tiles up to which an odd number of groups is not made even.
+    fused_group_tiles, separate_group_tiles: most tiles of a group, in one step and in two.
+    max_blas_columns: columns of a product of the weight transform, so few that NumPy's BLAS does not wake its threads.
+    """
+
+    prefetch_tiles: int = 2
+    min_channels: ClassVar[int] = 8
+    min_product_rows: ClassVar[int] = 4
+    transform_cycles: ClassVar[float] = 4.2
+    weight_bytes_per_cycle: ClassVar[float] = 7.0
+    overlap: ClassVar[float] = 0.5
+    direct_overhead: ClassVar[float] = 1.05
+    max_fused_channels: ClassVar[int] = 160
+    min_groups: ClassVar[int] = 8
+    max_odd_group_tiles: ClassVar[int] = 12
+    fused_group_tiles: ClassVar[int] = 24
+    separate_group_tiles: ClassVar[int] = 64
+    max_blas_columns: ClassVar[int] = 800
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionTuning:
+    """Attention: prefill (many queries) and decode (few queries, many keys).
+
+    tile_rows: rows of a register tile of prefill, by the vectors of a row; the widest first.
+    remainder_tile_rows: rows of the tiles after the last full one, descending to 1.
+    decode_tile_queries, decode_tile_vectors: queries and vectors of a register tile of decode's outputs.
+    value_rows: rows of values that stay in L1, even if they are a page apart, until all queries have used them.
+    prefetch_floats: floats between the row of keys or values in use and the row that is prefetched.
+    min_prefetch_rows: the same distance in rows, at least: those that are in use.
+
+    Rounding:
+    key_block, decode_key_block: keys whose scores are in scratch at a time; in prefill they stay in L1 and L2 with the keys
+        and values.
+    split_keys: keys of a decode unit when the keys are split (split-KV).
+    max_decode_queries: queries of a head up to which decode is faster than prefill.
+
+    Partition:
+    query_block: most queries of a head in a prefill unit.
+    decode_unit_queries: most queries of a decode unit that share a head of keys.
+    min_run_floats: contiguous floats that are read at full memory bandwidth; a decode unit has heads up to these.
+    max_unit_kv_heads: most heads of keys in a decode unit.
+    """
+
+    tile_rows: Mapping[int, int]
+    remainder_tile_rows: tuple[int, ...] = (4, 2, 1)
+    decode_tile_queries: int = 4
+    decode_tile_vectors: int = 4
+    value_rows: int = 8
+    prefetch_floats: int = 2304
+    min_prefetch_rows: int = 8
+    key_block: ClassVar[int] = 128
+    decode_key_block: ClassVar[int] = 256
+    split_keys: ClassVar[int] = 512
+    max_decode_queries: ClassVar[int] = 8
+    query_block: ClassVar[int] = 64
+    decode_unit_queries: ClassVar[int] = 16
+    min_run_floats: ClassVar[int] = 1024
+    max_unit_kv_heads: ClassVar[int] = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelsLastTuning:
+    """Kernels over channels-last images: sliding windows (depthwise convolution, pooling), pixel reductions, LRN.
+
+    prefetch_min_floats: floats of an image from which on it is assumed to be in memory, not in a cache.
+
+    Rounding:
+    pixel_unroll: pixels of an iteration of a reduction, each with an accumulator of its own.
+    summation_block: pixels that are reduced before they are combined with the total.
+
+    Partition:
+    tile_pixels: widths of window tiles in pixels, by preference: most images are multiples of 7 wide.
+    max_unrolled_taps: taps of a kernel row up to which they are unrolled.
+    cache_budget_bytes: bytes of the input rows under one output row, which stay in the level-2 cache.
+    channel_step: the channels of a unit that is limited by the cache are a multiple of it.
+    few_rows, few_rows_channels: output rows below which channels are split into units, too; channels of such a unit.
+    reduced_channels: channels of a unit of a pixel reduction: one cache line of floats.
+    small_image_pixels, small_image_channels: pixels below which a unit has more channels, and how many.
+    lrn_unit_pixels: pixels of a unit of LRN, few enough for the first pass's input and squares to be cached in the second.
+    lrn_pow_flops: operations that the power and division of an element of LRN count as.
+    """
+
+    prefetch_min_floats: int = 2**21
+    pixel_unroll: ClassVar[int] = 4
+    summation_block: ClassVar[int] = 512
+    tile_pixels: ClassVar[tuple[int, ...]] = (7, 8, 6, 5, 4)
+    max_unrolled_taps: ClassVar[int] = 5
+    cache_budget_bytes: ClassVar[int] = 2**18
+    channel_step: ClassVar[int] = 64
+    few_rows: ClassVar[int] = 32
+    few_rows_channels: ClassVar[int] = 256
+    reduced_channels: ClassVar[int] = 16
+    small_image_pixels: ClassVar[int] = 1024
+    small_image_channels: ClassVar[int] = 64
+    lrn_unit_pixels: ClassVar[int] = 16
+    lrn_pow_flops: ClassVar[int] = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ElementwiseTuning:
+    """Elementwise kernels.
+
+    unroll: vectors of an iteration.
+    unroll_one_function: the same with one vector function: two calls of it keep the core busy.
+
+    Partition:
+    unit_elements: elements of a unit of work, about.
+    function_operations: operations that a call of a vector function counts as.
+    """
+
+    unroll: int = 4
+    unroll_one_function: int = 2
+    unit_elements: ClassVar[int] = 4096
+    function_operations: ClassVar[int] = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionTuning:
+    """Reductions, softmax and normalization of rows or columns; ranges for dynamic quantization.
+
+    min_max_unroll: vectors of an iteration of a range.
+
+    Rounding:
+    row_unroll: vectors of an iteration over a row, each with an accumulator of its own; a power of two.
+
+    Partition:
+    row_unit_elements: elements of the rows of a unit of work, about.
+    block_columns: columns of a unit of work in kernels that reduce along columns.
+    min_max_block: elements of a unit of work of a range.
+    """
+
+    min_max_unroll: int = 4
+    row_unroll: ClassVar[int] = 4
+    row_unit_elements: ClassVar[int] = 4096
+    block_columns: ClassVar[int] = 256
+    min_max_block: ClassVar[int] = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class DataMovementTuning:
+    """Copies, transposes, gathers and scatters.
+
+    memcpy_unroll: vectors of an iteration of a copy.
+
+    Partition:
+    copy_unit_elements: elements of a unit of a copy: enough to amortize the call.
+    indexed_unit_bytes: bytes of the rows in a unit of a gather or scatter.
+    single_element_rows: rows of such a unit if a row is one element.
+    transpose_columns: columns of the result in a unit of a transpose.
+    band_rows: rows of the result that a transpose writes together: the float32 elements of a cache line of its input.
+    """
+
+    memcpy_unroll: int = 4
+    copy_unit_elements: ClassVar[int] = 8192
+    indexed_unit_bytes: ClassVar[int] = 32768
+    single_element_rows: ClassVar[int] = 1024
+    transpose_columns: ClassVar[int] = 1024
+    band_rows: ClassVar[int] = 16
+
+
+class RecurrenceTuning:
+    """LSTM, GRU and RNN; equal for all targets.
+
+    Partition:
+    unit_sequences: sequences of the batch that share each load of the weights.
+    """
+
+    unit_sequences: ClassVar[int] = 4
+
+
+class ResizeTuning:
+    """Resize; equal for all targets.
+
+    Partition:
+    max_pixel_taps: taps of an output pixel, which are unrolled: 4 x 4 for cubic interpolation.
+    table_unit_elements: elements of a unit of the kernel that computes tables of taps.
+    """
+
+    max_pixel_taps: ClassVar[int] = 16
+    table_unit_elements: ClassVar[int] = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """The table of a class of targets: the families that have fields which may differ."""
+
+    gemm: GemmTuning
+    attention: AttentionTuning
+    winograd: WinogradTuning = WinogradTuning()
+    channels_last: ChannelsLastTuning = ChannelsLastTuning()
+    elementwise: ElementwiseTuning = ElementwiseTuning()
+    reductions: ReductionTuning = ReductionTuning()
+    data_movement: DataMovementTuning = DataMovementTuning()
+
+
+WIDE_TABLE = Tuning(  # 32 vector registers
+    GemmTuning(tile_rows={1: 10, 2: 8, 3: 8, 4: 6}), AttentionTuning(tile_rows={4: 6, 3: 8, 2: 8, 1: 8})
+)
+NARROW_TABLE = Tuning(  # 16 vector registers
+    GemmTuning(tile_rows={1: 10, 2: 6, 3: 4}, dynamic_tile_vectors=2), AttentionTuning(tile_rows={2: 6, 1: 8})
+)
+TUNINGS: dict[TargetClass, Tuning] = {
+    "avx512": WIDE_TABLE,  # 16 lanes, 32 registers
+    "avx2": NARROW_TABLE,  # 8 lanes, 16 registers
+    "neon": WIDE_TABLE,  # 4 lanes, 32 registers; not measured
+    "plain": NARROW_TABLE,  # 4 lanes, 16 registers: SSE; not measured
+    "scalar": NARROW_TABLE,  # one lane; not measured
+}
+
+
+def tuning_for(target: Target) -> Tuning:
+    return TUNINGS[target_class(target)]
+
+
+def target_class(target: Target) -> TargetClass:
+    """The class of a target; the number of registers decides if the lanes are those of another class."""
+    if target.registers >= 32:
+        return "avx512" if target.lanes >= 16 else "neon"
+    if target.lanes >= 8:
+        return "avx2"
+    return "plain" if target.lanes > 1 else "scalar"

@@ -1,0 +1,296 @@
+"""Layout assignment: the tensors of every region's operands and results, with copies where layouts differ.
+
+A value may be held in several layouts at once: dense, as a view of another value's elements, or with its channels
+innermost.  Regions are visited in order; a region that reads a value in a layout that no tensor of it has gets a copy, an
+item of the result, which later regions share.  Nothing else than this stage makes copies between layouts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sardonyx._src.compile.layouts.concat_elision import Concat, ConcatElision, slice_axis
+from sardonyx._src.compile.layouts.constants import ConstantPool
+from sardonyx._src.compile.layouts.laid_out import (
+    LaidOutGraph,
+    LaidOutRegion,
+    LayoutCopy,
+    LayoutItem,
+    SizeWrite,
+)
+from sardonyx._src.compile.partition.region import Alias, Fallback, FusedEpilogue, Read, Region
+from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.program.layout import (
+    CHANNELS_LAST,
+    DENSE,
+    ChannelsLast,
+    CustomLayout,
+    Follow,
+    Layout,
+    Permuted,
+    UnitStride,
+)
+from sardonyx._src.compile.program.program import CopyIn, FallbackOp
+from sardonyx._src.compile.program.tensor import (
+    Buffer,
+    TensorView,
+    channels_first_permutation,
+    channels_last_permutation,
+    dense_bytes,
+    dense_temporary,
+    row_major_strides,
+)
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.walk import captures
+
+
+def assign_layouts(graph: RegionGraph) -> LaidOutGraph:
+    """Assigns tensors to the operands and results of all regions of a model's graph."""
+    assignment = LayoutAssignment(graph, ConstantPool())
+    inputs = {value: assignment.bind_input(value) for value in graph.scope.graph.inputs}
+    for region in graph.regions:
+        assignment.place(region)
+    outputs = {value: assignment.output_tensor(value) for value in graph.scope.outputs}
+    known_inputs = {value: tensor for value, tensor in inputs.items() if tensor is not None}
+    return LaidOutGraph(graph, assignment.items, known_inputs, outputs, assignment.constants)
+
+
+class LayoutAssignment:
+    """The tensors of each value of a graph, and the regions and copies that compute them, in order.
+
+    destinations: for a subgraph, the tensors that its outputs are written to; None for the graph of a model, whose
+    outputs are tensors that callers receive.  nodes: the names of the nodes for which copies are made.
+    """
+
+    def __init__(
+        self,
+        graph: RegionGraph,
+        constants: ConstantPool,
+        destinations: Mapping[Value, TensorView] | None = None,
+    ) -> None:
+        self.graph, self.scope, self.constants, self.destinations = (
+            graph,
+            graph.scope,
+            constants,
+            destinations,
+        )
+        self.items: list[LayoutItem] = []
+        self.tensors: dict[Value, list[TensorView]] = {}
+        self.nodes: tuple[str, ...] = ()
+        self.concat_elision = ConcatElision(graph)
+
+    # --- regions -----------------------------------------------------------------------------
+
+    def place(self, region: Region[object]) -> None:
+        """Assigns the tensors of a region, and appends it to the items unless it is a view."""
+        nodes, self.nodes = self.nodes, region.node_names
+        match region.config:
+            case Fallback():
+                self.items.append(self.fallback_op(region.anchor))
+            case Concat(axis=axis):
+                self.place_concat(region.reads, region.writes[0].value, axis)
+            case _:
+                self.place_kernel(region)
+        self.nodes = nodes
+
+    def place_kernel(self, region: Region[object]) -> None:
+        follows = any(self.has_channels_last(read.value) for read in region.reads if read.decides_layout)
+        operands = tuple(self.read(read.value, resolve(read.layout, follows)) for read in region.reads)
+        epilogue = () if region.epilogue is None else self.read_epilogue(region.epilogue)
+        results = tuple(self.write(write.value, resolve(write.layout, follows)) for write in region.writes)
+        for alias in region.aliases:
+            self.bind_alias(alias)
+        if region.kind != "View":
+            layouts = tuple(tuple(self.tensors_of(read.value)) for read in region.reads)
+            self.items.append(LaidOutRegion(region, operands, epilogue, results, follows, layouts))
+
+    def read_epilogue(self, epilogue: FusedEpilogue) -> tuple[TensorView, ...]:
+        """The operands of an epilogue: a matrix with the dims of the result, any other one flat."""
+        kinds = epilogue.epilogue.operand_layouts[-len(epilogue.reads) :] if epilogue.reads else ()
+        operands = []
+        for read, shape, kind in zip(epilogue.reads, epilogue.shapes, kinds, strict=True):
+            tensor = self.read(read.value, read.layout)
+            if kind == "matrix":
+                order = channels_last_permutation(len(shape)) if read.layout == CHANNELS_LAST else None
+                dims = shape if order is None else tuple(shape[i] for i in order)
+                operands.append(broadcast_to(tensor, dims))
+            else:
+                operands.append(tensor.reshape((tensor.num_elements,)))
+        return tuple(operands)
+
+    def bind_alias(self, alias: Alias) -> None:
+        """Binds a result to views of every tensor of its source; a copy where no strides express it."""
+        tensors = self.tensors_of(alias.source)
+        views = [view for tensor in tensors if (view := alias.view(tensor)) is not None]
+        if not views and (copy := self.copy_for_alias(alias, tensors[0])) is not None:
+            views = [copy]
+        if not views:
+            # Equal numbers of elements may be guarded rather than proved.
+            views = [self.read(alias.source, DENSE).reshape(self.scope.known_shape(alias.value))]
+        self.tensors[alias.value] = views
+
+    def copy_for_alias(self, alias: Alias, source: TensorView) -> TensorView | None:
+        """A channels-last copy of a channels-last tensor that is reshaped, if its channels are split or merged."""
+        shape = self.scope.known_shape(alias.value)
+        if alias.inverse is None or len(shape) < 3 or source.rank == 0 or source.strides[-1] == 1:
+            return None
+        result = CHANNELS_LAST.allocate(source.dtype, shape, alias.value.name)
+        target = alias.inverse(result, source.shape)
+        if target is None:
+            return None
+        self.items.append(LayoutCopy(alias.value, source, target, self.nodes))
+        return result
+
+    def place_concat(self, reads: tuple[Read, ...], value: Value, axis: int) -> None:
+        """Copies those inputs of a Concat into its output that concat elision has not placed there already."""
+        output = self.concat_elision.outputs.get(value)
+        if output is None:
+            channels_last = axis == 1 and any(self.has_channels_last(read.value) for read in reads)
+            result = self.write(value, CHANNELS_LAST if channels_last else DENSE)
+            output = result.permute(channels_first_permutation(result.rank)) if channels_last else result
+        start: Known = 0
+        for read in reads:
+            size = self.scope.known_shape(read.value)[axis]
+            target = slice_axis(output, axis, start, size)
+            tensors = self.tensors_of(read.value)
+            if target not in tensors:
+                self.items.append(LayoutCopy(read.value, tensors[0], target, self.nodes))
+            start = start + size
+        self.tensors[value] = [output]
+
+    def fallback_op(self, node: Node) -> FallbackOp:
+        """The call of the node's reference kernel, with the tensors of those inputs that native steps computed."""
+        read = [value for value in node.inputs if value is not None]
+        inside = {value for graph in node.subgraphs for value in captures(graph)}
+        read += sorted(inside, key=lambda value: value.name)
+        for value in read:
+            is_lazy = value in self.scope.deferred or self.scope.size_elements(value) is not None
+            if not self.tensors.get(value) and is_lazy:
+                self.tensors_of(value)
+        native = [v for v in dict.fromkeys(read) if v.initializer is None and self.tensors.get(v)]
+        # Bodies may read a captured value many times: one dense copy is cheaper than many strided reads.
+        return FallbackOp(
+            node, {v: self.read(v, DENSE) if v in inside else self.tensors[v][0] for v in native}
+        )
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def read(self, value: Value, layout: Layout) -> TensorView:
+        """The value in a layout, by a copy if no tensor of it has the layout."""
+        tensors = self.tensors_of(value)
+        for tensor in tensors:
+            if (view := layout.view(tensor)) is not None:
+                return view
+        if isinstance(layout, UnitStride):
+            return self.read(value, layout.otherwise)
+        target = layout.allocate(tensors[0].dtype, tensors[0].shape, value.name)
+        self.items.append(LayoutCopy(value, tensors[0], target, self.nodes))
+        tensors.append(target)
+        view = layout.view(target)
+        assert view is not None, f"a new tensor of layout {layout} must have it"
+        return view
+
+    def tensors_of(self, value: Value) -> list[TensorView]:
+        """The tensors that hold a value; a deferred value is computed at its first use."""
+        deferred = self.scope.deferred.get(value)
+        if not self.tensors.get(value) and deferred is not None and self.scope.constant(value) is None:
+            self.place(deferred)
+        if not self.tensors.get(value):
+            self.tensors[value] = [self.first_tensor(value)]
+        return self.tensors[value]
+
+    def first_tensor(self, value: Value) -> TensorView:
+        """A dense tensor of a value that has none: a constant, sizes, or a copy of what a fallback returned."""
+        elements = self.scope.constant(value)
+        if elements is not None:
+            return self.constants.tensor(elements, (value, "plain"))
+        tensor = dense_temporary(self.scope.dtype(value), self.scope.known_shape(value), value.name)
+        sizes = self.scope.size_elements(value)
+        if sizes is None:
+            self.items.append(CopyIn(value, tensor))
+        else:
+            self.items.append(SizeWrite(value, sizes, tensor, self.nodes))
+        return tensor
+
+    def has_channels_last(self, value: Value) -> bool:
+        """Whether the value is held with its channels innermost, and not dense in its own order."""
+        tensors = self.tensors.get(value, [])
+        if not tensors or tensors[0].rank <= 2:
+            return False
+        return any(CHANNELS_LAST.view(t) is not None and not t.is_dense for t in tensors)
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def write(self, value: Value, layout: Layout) -> TensorView:
+        """A tensor for a result, as the kernel sees it: a slice of a Concat's output, an output, or a temporary."""
+        if isinstance(layout, CustomLayout) and not self.is_free(value):
+            layout = layout.otherwise
+        shape, dtype = self.scope.known_shape(value), self.scope.dtype(value)
+        tensor = None
+        if isinstance(layout, ChannelsLast) and len(shape) > 2:
+            tensor = self.concat_elision.slice_of(value) or layout.allocate(dtype, shape, value.name)
+        elif isinstance(layout, CustomLayout | Permuted):
+            tensor = layout.allocate(dtype, shape, value.name)
+        else:
+            tensor = self.allocate(value)
+        self.tensors[value] = [tensor]
+        view = layout.view(tensor)
+        assert view is not None, f"a new tensor of layout {layout} must have it"
+        return view
+
+    def is_free(self, value: Value) -> bool:
+        """Whether the layout of a result is free: it is no output, and no part of a Concat whose copy may be elided."""
+        return value not in self.scope.outputs and value not in self.concat_elision.concats
+
+    def allocate(self, value: Value) -> TensorView:
+        """A dense tensor: that of an output, or a temporary."""
+        shape, dtype = self.scope.known_shape(value), self.scope.dtype(value)
+        if value not in self.scope.outputs:
+            return dense_temporary(dtype, shape, value.name)
+        if self.destinations is not None:
+            return self.destinations.get(value) or dense_temporary(dtype, shape, value.name)
+        buffer = Buffer("output", dense_bytes(dtype, shape), value.name)
+        return TensorView(dtype, shape, row_major_strides(shape), buffer)
+
+    def bind_input(self, value: Value) -> TensorView | None:
+        """Binds an input of the graph to a tensor; None if kernels cannot read it."""
+        shape = self.scope.shape(value)
+        if shape is None:
+            return None
+        dtype = self.scope.dtype(value)
+        buffer = Buffer("input", dense_bytes(dtype, shape), value.name)
+        tensor = TensorView(dtype, shape, row_major_strides(shape), buffer)
+        self.tensors[value] = [tensor]
+        return tensor
+
+    def output_tensor(self, value: Value) -> TensorView | None:
+        """The tensor of an output that callers receive; None if a fallback computes it."""
+        self.nodes = (value.name,)
+        if value in self.scope.deferred:
+            self.tensors_of(value)
+        tensors = self.tensors.get(value, [])
+        for tensor in tensors:
+            if tensor.buffer.role == "output" and tensor.buffer.name == value.name:
+                return tensor
+        sizes = None if tensors else self.scope.size_elements(value)
+        if not tensors and sizes is None:
+            return None
+        output = self.allocate(value)
+        if sizes is None:
+            self.items.append(LayoutCopy(value, tensors[0], output, self.nodes))
+        else:
+            self.items.append(SizeWrite(value, sizes, output, self.nodes))
+        return output
+
+
+def resolve(layout: Layout, channels_last: bool) -> Layout:
+    """The layout itself, or the one that a layout that follows stands for."""
+    return layout.choose(channels_last=channels_last) if isinstance(layout, Follow) else layout
+
+
+def broadcast_to(tensor: TensorView, shape: tuple[Known, ...]) -> TensorView:
+    """A tensor with leading dims of stride 0, and the dims of the result."""
+    lead = len(shape) - tensor.rank
+    return replace(tensor, shape=shape, strides=(0,) * lead + tensor.strides)

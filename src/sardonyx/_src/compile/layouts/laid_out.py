@@ -1,0 +1,91 @@
+"""Graphs with layouts: regions whose operands and results are tensors, and the copies between layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.layouts.constants import ConstantPool
+from sardonyx._src.compile.partition.region import Region
+from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.program.program import CopyIn, FallbackOp
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.graph import Value
+
+C_co = TypeVar("C_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOutRegion(Generic[C_co]):
+    """A region with the tensors of its operands and results, each in the layout that the region requested.
+
+    epilogue_operands: the operands `o0`, `o1`, ... of its epilogue, as the kernel reads them: [rows..., columns] for a
+    matrix, [columns] for a column, [1] for a scalar.  channels_last: whether layouts that follow are channels-last.
+    layouts: for each operand all tensors that hold its value, from which the regions of a subgraph may choose.
+    """
+
+    region: Region[C_co]
+    operands: tuple[TensorView, ...]
+    epilogue_operands: tuple[TensorView, ...]
+    results: tuple[TensorView, ...]
+    channels_last: bool = False
+    layouts: tuple[tuple[TensorView, ...], ...] = ()
+
+    @property
+    def config(self) -> C_co:
+        return self.region.config
+
+    @property
+    def epilogue(self) -> Epilogue:
+        """The epilogue of the kernel; one that stores the result unchanged if nothing is fused."""
+        return Epilogue() if self.region.epilogue is None else self.region.epilogue.epilogue
+
+    @property
+    def name(self) -> str:
+        """The name of the first result, for temporaries."""
+        return next(iter(self.region.results)).name
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutCopy:
+    """A copy of a value from one layout to another; nodes: the names of the nodes for which it is made."""
+
+    value: Value
+    source: TensorView
+    target: TensorView
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SizeWrite:
+    """Elements that are computed from input sizes, written to a tensor."""
+
+    value: Value
+    sizes: Sequence[Known]
+    target: TensorView
+    nodes: tuple[str, ...]
+
+
+LayoutItem: TypeAlias = "LaidOutRegion[object] | LayoutCopy | SizeWrite | CopyIn | FallbackOp"
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOutGraph:
+    """A graph as regions with tensors, and copies, in order of execution.
+
+    inputs: the tensors of the graph's inputs.  outputs: the tensor of each output, or None if a fallback computes it.
+    """
+
+    graph: RegionGraph
+    items: Sequence[LayoutItem]
+    inputs: Mapping[Value, TensorView]
+    outputs: Mapping[Value, TensorView | None]
+    constants: ConstantPool
+
+    @property
+    def copies(self) -> list[LayoutCopy]:
+        """The copies between layouts."""
+        return [item for item in self.items if isinstance(item, LayoutCopy)]

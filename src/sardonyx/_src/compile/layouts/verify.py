@@ -1,0 +1,286 @@
+"""Verifier of layouts: asserts that the items of a graph read tensors that hold their values, in the layouts requested.
+
+Every check raises AssertionError with the item that violates it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.compile.layouts.laid_out import (
+    LaidOutGraph,
+    LaidOutRegion,
+    LayoutCopy,
+    LayoutItem,
+    SizeWrite,
+)
+from sardonyx._src.compile.partition.region import Read, Write
+from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.partition.verify import describe
+from sardonyx._src.compile.program.layout import (
+    ChannelsLast,
+    CustomLayout,
+    Dense,
+    DenseRows,
+    Follow,
+    Layout,
+    Permuted,
+    UnitStride,
+)
+from sardonyx._src.compile.program.memory_plan import GUESSED_LENGTH
+from sardonyx._src.compile.program.program import CopyIn, FallbackOp
+from sardonyx._src.compile.program.tensor import (
+    Buffer,
+    TensorView,
+    channels_last_permutation,
+    element_bytes,
+)
+from sardonyx._src.ir.dims import Known, evaluate, known_equal
+from sardonyx._src.ir.graph import Node, Value
+
+
+def verify_layouts(graph: LaidOutGraph) -> None:
+    """Asserts that each tensor is written before it is read, in bounds and by one item, and holds the value it is read for.
+
+    The regions of subgraphs get their tensors during lowering: `verify_program` checks their steps.
+    """
+    LayoutVerifier(graph).verify()
+
+
+class LayoutVerifier:
+    """The verification of a graph.
+
+    sizes: assumed input sizes, at which elements are compared; None if the guards do not hold there.  written: what items so
+    far have written to each buffer.  fallbacks: the nodes executed so far.
+    """
+
+    def __init__(self, graph: LaidOutGraph) -> None:
+        self.graph, self.scope = graph, graph.graph.scope
+        self.sizes = sample_sizes(graph.graph)
+        self.written: dict[Buffer, list[Box]] = {}
+        self.fallbacks: set[Node] = set()
+
+    def verify(self) -> None:
+        for item in self.graph.items:
+            where = describe_item(item)
+            for tensor in tensors_read(item):
+                self.verify_read(tensor, where)
+            if isinstance(item, LaidOutRegion):
+                self.verify_region(item, where)
+            self.verify_values(item, where)
+            for tensor in tensors_written(item):
+                self.verify_write(tensor, where)
+            if isinstance(item, FallbackOp):
+                self.fallbacks.add(item.node)
+        for value, output in self.graph.outputs.items():
+            self.verify_output(value, output)
+
+    def verify_read(self, tensor: TensorView, where: str) -> None:
+        """The tensor is in bounds, and in a buffer that callers or the program fill, or an earlier item."""
+        is_filled = tensor.buffer.role in ("input", "constant", "status") or tensor.buffer in self.written
+        assert is_filled, f"{where} reads {tensor.buffer.name}, which nothing has written"
+        box = self.verify_bounds(tensor, where)
+        parts = self.written.get(tensor.buffer, [])
+        if box is not None and parts and all(part.element_bytes == box.element_bytes for part in parts):
+            is_complete = box.count <= sum(part.count for part in parts)
+            assert is_complete, f"{where} reads {tensor.buffer.name}, of which a part is not written"
+
+    def verify_write(self, tensor: TensorView, where: str) -> None:
+        """The tensor is in bounds, and shares no elements with those that are written already."""
+        buffer, others = tensor.buffer, self.written.setdefault(tensor.buffer, [])
+        assert buffer.role in ("arena", "output"), f"{where} writes to a buffer of role {buffer.role}"
+        box = self.verify_bounds(tensor, where)
+        if box is not None:
+            for other in others:
+                assert not share_elements(box, other), f"{where} writes elements of {buffer.name} again"
+            others.append(box)
+
+    def verify_bounds(self, tensor: TensorView, where: str) -> Box | None:
+        """The elements of a tensor, which its buffer has; None if they are not known."""
+        box = None if self.sizes is None else box_of(tensor, self.sizes)
+        if box is not None and self.sizes is not None:
+            size, end = evaluate(tensor.buffer.size, self.sizes), box.end * box.element_bytes
+            is_inside = box.offset >= 0 and (size is None or end <= size)
+            assert is_inside, f"{where} accesses {tensor.buffer.name} up to byte {end} of {size}"
+        return box
+
+    def verify_region(self, item: LaidOutRegion[object], where: str) -> None:
+        """Operands and results hold the region's values, in the layouts that it requests."""
+        region = item.region
+        assert len(item.operands) == len(region.reads), f"{where} has {len(item.operands)} operands"
+        assert len(item.results) == len(region.writes), f"{where} has {len(item.results)} results"
+        ports: tuple[Read | Write, ...] = (*region.reads, *region.writes)
+        for port, tensor in zip(ports, (*item.operands, *item.results), strict=True):
+            self.verify_port(port, tensor, item, where)
+        epilogue = region.epilogue
+        reads = () if epilogue is None else epilogue.reads
+        assert len(item.epilogue_operands) == len(reads), (
+            f"{where} has {len(item.epilogue_operands)} epilogue operands"
+        )
+        for read, tensor in zip(reads, item.epilogue_operands, strict=True):
+            assert tensor.dtype is self.scope.dtype(read.value), (
+                f"{where}: {read.value.name} has the type {tensor.dtype}"
+            )
+
+    def verify_port(
+        self, port: Read | Write, tensor: TensorView, item: LaidOutRegion[object], where: str
+    ) -> None:
+        value, layout = port.value, port.layout
+        if isinstance(layout, Follow):
+            layout = layout.choose(channels_last=item.channels_last)
+        if isinstance(layout, CustomLayout):
+            return  # only its kernel family knows the dims and strides
+        dims = self.scope.known_shape(value)
+        if isinstance(layout, ChannelsLast):
+            dims = tuple(dims[i] for i in channels_last_permutation(len(dims)))
+        assert have_equal_dims(tensor.shape, dims), (
+            f"{where}: {value.name} has dims {dims}, its tensor {tensor.shape}"
+        )
+        assert tensor.dtype is self.scope.dtype(value), (
+            f"{where}: the tensor of {value.name} has the type {tensor.dtype}"
+        )
+        assert has_layout(tensor, layout), (
+            f"{where}: the layout of {value.name} is not {layout}: {tensor.strides}"
+        )
+
+    def verify_values(self, item: LayoutItem, where: str) -> None:
+        """Copies and writes of sizes have tensors with the dims of their value."""
+        match item:
+            case LayoutCopy():
+                assert item.source.dtype is item.target.dtype, f"{where} converts elements"
+                assert have_equal_dims(item.source.shape, item.target.shape), f"{where} has different dims"
+            case SizeWrite():
+                assert known_equal(item.target.num_elements, len(item.sizes)) is not False, (
+                    f"{where} has another size"
+                )
+            case CopyIn():
+                assert item.value.producer in self.fallbacks, f"{where}: no fallback has computed the value"
+                dims = self.scope.known_shape(item.value)
+                assert have_equal_dims(item.tensor.shape, dims), f"{where}: the value has dims {dims}"
+
+    def verify_output(self, value: Value, tensor: TensorView | None) -> None:
+        """A written output buffer that is dense; or no tensor, for a value that a fallback or a caller provides."""
+        where = f"output {value.name}"
+        if tensor is None:
+            is_provided = value.producer in (None, *self.fallbacks) or self.scope.shape(value) is None
+            assert is_provided, f"{where} has no tensor, and no fallback computes it"
+            return
+        assert tensor.buffer.role == "output", f"{where} is in a buffer of role {tensor.buffer.role}"
+        assert tensor.buffer in self.written, f"{where} is not written"
+        assert tensor.is_dense, f"{where} must be dense; got strides {tensor.strides}"
+        dims = self.scope.known_shape(value)
+        assert have_equal_dims(tensor.shape, dims), f"{where} has dims {dims}, its tensor {tensor.shape}"
+
+
+def describe_item(item: LayoutItem) -> str:
+    """What an item is, for messages."""
+    match item:
+        case LaidOutRegion():
+            return describe(item.region)
+        case LayoutCopy():
+            return f"copy of {item.value.name} for {' + '.join(item.nodes)}"
+        case FallbackOp():
+            return f"fallback {item.node.op_type}"
+    return f"{'sizes' if isinstance(item, SizeWrite) else 'copy in'} of {item.value.name}"
+
+
+def tensors_read(item: LayoutItem) -> Iterator[TensorView]:
+    match item:
+        case LaidOutRegion():
+            yield from (*item.operands, *item.epilogue_operands)
+        case LayoutCopy():
+            yield item.source
+        case FallbackOp():
+            yield from item.reads
+
+
+def tensors_written(item: LayoutItem) -> Sequence[TensorView]:
+    match item:
+        case LaidOutRegion():
+            return item.results
+        case LayoutCopy() | SizeWrite():
+            return (item.target,)
+    return item.writes
+
+
+def sample_sizes(graph: RegionGraph) -> dict[str, int] | None:
+    """Sizes for all symbolic dims; None if a guard fails at these sizes, so that tensors may be out of bounds."""
+    sizes = dict.fromkeys(graph.scope.sizes, GUESSED_LENGTH)
+    guards = (guard for region in graph.all_regions for guard in region.guards)
+    holds = all(evaluate(left, sizes) == evaluate(right, sizes) for left, right in guards)
+    return sizes if holds else None
+
+
+# --- tensors ---------------------------------------------------------------------------------
+
+
+def has_layout(tensor: TensorView, layout: Layout) -> bool:
+    """Whether a tensor, as the kernel sees it, has a layout."""
+    match layout:
+        case Dense():
+            return tensor.is_dense
+        case DenseRows():
+            return tensor.is_dense or tensor.row_stride is not None
+        case ChannelsLast(is_dense=is_dense):
+            return tensor.is_dense if is_dense else tensor.row_stride is not None
+        case UnitStride(axis=axis, otherwise=otherwise):
+            return (tensor.rank > 0 and tensor.strides[axis] == 1) or has_layout(tensor, otherwise)
+        case Permuted(order=order):
+            return tensor.permute(order).is_dense
+    return True
+
+
+def have_equal_dims(a: Sequence[Known], b: Sequence[Known]) -> bool:
+    """Whether dims are equal, as far as that is known: guarded ones may differ in their expressions."""
+    return len(a) == len(b) and all(
+        x == y or known_equal(x, y) is not False for x, y in zip(a, b, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The elements of a tensor at sample sizes: for each axis (stride, dim), the largest stride first."""
+
+    offset: int
+    axes: tuple[tuple[int, int], ...]
+    element_bytes: int
+
+    @property
+    def count(self) -> int:
+        """The number of elements, each counted once."""
+        return math.prod(dim for stride, dim in self.axes if stride > 0)
+
+    @property
+    def end(self) -> int:
+        """One more than the last element, counted from the begin of the buffer."""
+        return self.offset + sum((dim - 1) * stride for stride, dim in self.axes) + 1
+
+
+def box_of(tensor: TensorView, sizes: Mapping[str, int]) -> Box | None:
+    """The elements of a tensor; None if it is empty, or these sizes do not determine them."""
+    offset, *dims = (evaluate(dim, sizes) for dim in (tensor.offset, *tensor.strides, *tensor.shape))
+    known = [dim for dim in dims if dim is not None and dim >= 0]
+    shape = known[tensor.rank :]
+    if offset is None or len(known) < len(dims) or 0 in shape:
+        return None
+    axes = zip(known, shape, strict=False)
+    ordered = sorted(((stride, dim) for stride, dim in axes if dim > 1), reverse=True)
+    return Box(offset, tuple(ordered), element_bytes(tensor.dtype))
+
+
+def share_elements(a: Box, b: Box) -> bool:
+    """Whether two tensors of a buffer share elements.
+
+    That is known for tensors of equal strides, which are boxes of one grid, as the slices of a Concat's output are.
+    """
+    first, second = sorted((a, b), key=lambda box: box.offset)
+    gap = second.offset - first.offset
+    if [stride for stride, _ in a.axes] != [stride for stride, _ in b.axes]:
+        return gap == 0
+    for stride, dim in first.axes:
+        steps, gap = divmod(gap, max(stride, 1))
+        if steps >= dim:
+            return False
+    return gap == 0

@@ -1,0 +1,131 @@
+"""Dequantized operands: Conv, MatMul and Gemm of 8-bit values, computed exactly in integers.
+
+The int32 accumulators are multiplied by the product of both scales in the epilogue, into which a QuantizeLinear that
+follows is fused.  Used only where int8 products are faster than float32 ones and accumulators cannot overflow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Scalar, topological_order
+from sardonyx._src.compile.codegen.expressions import operands as operands_of
+from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
+from sardonyx._src.compile.kernels.gemm.int8_dot import has_fast_int8
+from sardonyx._src.compile.partition.integer_epilogues import (
+    KernelExpression,
+    constant_operand,
+    fuse_integer_epilogue,
+)
+from sardonyx._src.compile.partition.integer_products import INT8_TYPES
+from sardonyx._src.compile.partition.region import FusedEpilogue
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.tensors import Array
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedValue:
+    """A dequantized operand: `scale` * (`value` - `zero`), with an 8-bit value."""
+
+    value: Value
+    scale: Array
+    zero: Value | None
+    axis: int
+
+
+def match_dequantized_operands(op: BoundNode, scope: Scope) -> tuple[QuantizedValue, QuantizedValue] | None:
+    """The 8-bit operands of a node, the left one with a single scale; None if int8 is not faster."""
+    if not has_fast_int8(scope.target):
+        return None
+    x, weights = match_dequantize(scope, op.input(0)), match_dequantize(scope, op.input(1))
+    return None if x is None or weights is None or x.scale.size != 1 else (x, weights)
+
+
+def match_dequantize(scope: Scope, value: Value | None) -> QuantizedValue | None:
+    """The 8-bit operand of a deferred DequantizeLinear with constant, moderate scales; None for any other value."""
+    node = None if value is None else value.producer
+    if value is None or node is None or value not in scope.deferred or node.op_type != "DequantizeLinear":
+        return None
+    x, scale = node.inputs[0], scope.constant(node.inputs[1])
+    zero = node.inputs[2] if len(node.inputs) > 2 else None
+    if x is None or scale is None or scope.dtype_of(x) not in INT8_TYPES:
+        return None
+    if scope.dtype_of(value) is not DataType.FLOAT or integer_attribute(node, "block_size", 0):
+        return None
+    if scale.ndim > 1 or not is_moderate_scale(scale):
+        return None
+    if zero is not None and (scope.constant(zero) is None or scope.shape(zero) != scale.shape):
+        return None
+    return QuantizedValue(x, scale, zero, integer_attribute(node, "axis", 1))
+
+
+def is_moderate_scale(scale: Array) -> bool:
+    """Whether scales are positive or negative numbers whose products with accumulators neither overflow nor underflow."""
+    magnitudes = np.abs(scale.astype(np.float64))
+    return scale.dtype in (np.float32, np.float64) and bool(
+        ((magnitudes > 1e-30) & (magnitudes < 1e25)).all()
+    )
+
+
+def fuse_scaled_epilogue(
+    scope: Scope,
+    value: Value,
+    sums: KernelExpression,
+    columns: tuple[Array, Array | None],
+    *,
+    channels_last: bool = False,
+) -> tuple[KernelExpression, FusedEpilogue]:
+    """The expression sums * scale + bias of a value, and its epilogue; a division by a constant scale is folded.
+
+    columns: the scale [N] float64, and the bias [N] float32.
+    """
+    scale, bias = columns
+    parameters = scale, np.zeros_like(scale) if bias is None else bias.astype(np.float64)
+    scaled = Apply("fma", (Cast(DataType.FLOAT, sums.value), *sums.next_operands(2)))
+    result = with_columns(sums, scaled, parameters)
+    epilogue = fuse_integer_epilogue(scope, value, result, channels_last=channels_last)
+    division, divisor = find_division(scope, epilogue, result)
+    if divisor is None or not is_moderate_scale(divisor) or not is_moderate_scale(scale / divisor.item()):
+        return result, epilogue
+    expression = replace_expression(epilogue.epilogue.expression, division, scaled)
+    result = with_columns(sums, scaled, tuple(column / divisor.item() for column in parameters))
+    return result, replace(epilogue, epilogue=replace(epilogue.epilogue, expression=expression))
+
+
+def with_columns(sums: KernelExpression, value: Scalar, columns: tuple[Array, ...]) -> KernelExpression:
+    """An expression of sums and of columns, which become float32 operands."""
+    return sums.extend(value, *(constant_operand("column", column.astype(np.float32)) for column in columns))
+
+
+def find_division(
+    scope: Scope, epilogue: FusedEpilogue, result: KernelExpression
+) -> tuple[Scalar, Array | None]:
+    """The division by a constant scalar that is the only use of a result, and the divisor; None if there is none."""
+    users = [
+        user
+        for user in topological_order(epilogue.epilogue.expression)
+        if any(operand is result.value for operand in operands_of(user))
+    ]
+    match users:
+        case [Apply(op="div", args=(a, Local(name=name))) as division] if a is result.value:
+            index = int(name[1:])
+            if epilogue.epilogue.operand_layouts[index] == "scalar":
+                return division, scope.constant(epilogue.reads[index - len(result.operands)].value)
+    return result.value, None
+
+
+def replace_expression(value: Scalar, old: Scalar, new: Scalar) -> Scalar:
+    """An expression with a subexpression, by identity, replaced."""
+    if value is old:
+        return new
+    match value:
+        case Apply():
+            return replace(value, args=tuple(replace_expression(arg, old, new) for arg in value.args))
+        case Cast():
+            return replace(value, value=replace_expression(value.value, old, new))
+    return value

@@ -1,0 +1,62 @@
+"""Partition: splits a graph into regions, each of which becomes the calls of one lowering.
+
+The nodes are visited in order.  At each node that no earlier region has claimed, the patterns and then the matcher of its
+operator are tried; the first region that one of them returns claims its nodes.  A node that none matches is a fallback.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sardonyx._src.compile.partition.region import Fallback, Region, fallback_region
+from sardonyx._src.compile.partition.registry import matchers_of
+from sardonyx._src.compile.partition.scope import RegionGraph, Scope
+from sardonyx._src.ir.graph import Node
+
+
+def partition(scope: Scope) -> RegionGraph:
+    """The regions of a graph, in order of execution.
+
+    A node whose outputs are computed from input sizes alone belongs to no region: they are written where they are read.
+    """
+    regions: list[Region[object]] = []
+    pending: dict[Node, Region[object]] = {}  # by the node in whose place it is executed
+    for node in scope.graph.nodes:
+        if node in pending:
+            region = pending.pop(node)
+            scope.claimed.update(region.nodes)
+            regions.append(region)
+        elif node not in scope.claimed:
+            if all(scope.size_elements(value) is not None for value in node.outputs):
+                scope.claimed.add(node)
+                continue
+            region = match_region(scope, node)
+            if region.last is not None:
+                pending[region.last] = region
+                scope.claimed.update(inner for inner in region.nodes if inner is not region.last)
+                continue
+            scope.claimed.update(region.nodes)
+            if not region.is_deferred:
+                regions.append(region)
+        else:
+            continue
+        scope.record(region)
+    assert not pending, "a region must be executed in place of a node of the graph"
+    return RegionGraph(scope, regions)
+
+
+def match_region(scope: Scope, node: Node) -> Region[object]:
+    """The region that starts at a node: what the first matcher returns, or a fallback."""
+    bound = scope.bind_node(node)
+    if bound is not None:
+        for matcher in matchers_of(node.domain, node.op_type, bound.version):
+            scope.guards = {}
+            region = matcher(bound, scope)
+            if region is not None:
+                return replace(region, guards=tuple(scope.guards))
+    return fallback_region(node)
+
+
+def has_fallback(regions: RegionGraph) -> bool:
+    """Whether a reference kernel computes a part of the graph."""
+    return any(isinstance(region.config, Fallback) for region in regions.regions)

@@ -1,0 +1,22 @@
+"""Rounding to half precision and back: the Casts after each node of a promoted model, which kernels can perform."""
+
+from __future__ import annotations
+
+from sardonyx._src.compile.codegen.element_types import HALF_TYPES
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import Node, Value
+
+
+def fuse_rounding(scope: Scope, value: Value) -> tuple[tuple[Node, ...], DataType | None, Value]:
+    """The half-precision type that a result is rounded to, if any, and the value that the kernel computes.
+
+    That is the result of a Cast to half precision and back, whose nodes are fused, or the value itself.
+    """
+    node = scope.sole_consumer(value)
+    if node is None or node.op_type != "Cast" or (half := scope.dtype_of(node.outputs[0])) not in HALF_TYPES:
+        return (), None, value
+    upcast = scope.sole_consumer(node.outputs[0])
+    if upcast is None or upcast.op_type != "Cast" or scope.dtype_of(upcast.outputs[0]) is not DataType.FLOAT:
+        return (), half, value
+    return (node, upcast), half, upcast.outputs[0]

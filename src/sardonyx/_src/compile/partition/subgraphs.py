@@ -1,0 +1,81 @@
+"""Partition of subgraphs: the bodies of control-flow nodes, which become steps of the enclosing program.
+
+A control-flow node is matched only if its whole body is native: the matcher partitions the body, and its region has the
+regions of the body in its config.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from sardonyx._src.compile.partition.partition import partition
+from sardonyx._src.compile.partition.region import Fallback, Region, Shape
+from sardonyx._src.compile.partition.scope import RegionGraph, Scope
+from sardonyx._src.compile.prepare.outlining import resolve_identity
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.walk import captures
+from sardonyx._src.ops.bind import literal_of
+
+T = TypeVar("T")
+
+
+class FallbackRequired(Exception):
+    """A part of a subgraph is not native: the control-flow node that contains it becomes a fallback."""
+
+
+class SubgraphScope(Scope):
+    """A subgraph of the graph of an enclosing scope.
+
+    captures: the values of enclosing graphs that the subgraph reads.  Raises FallbackRequired for those that no kernel can
+    read, and for a node that is not native.
+    """
+
+    def __init__(self, parent: Scope, graph: Graph) -> None:
+        super().__init__(parent.prepared, parent.target, graph)
+        self.parent, self.captures = parent, dict.fromkeys(captures(graph))
+        self.claimed = parent.claimed | {node for node in graph.nodes if literal_of(node) is not None}
+        self.writers = dict(parent.writers)
+        self.outputs.update(dict.fromkeys(map(resolve_identity, graph.outputs)))
+        require(all(parent.is_native(value) for value in self.captures))
+
+    @property
+    def variables(self) -> list[Value]:
+        """The captured values that are not constant: regions of the enclosing graph compute them."""
+        return [value for value in self.captures if self.parent.constant(value) is None]
+
+    def constant(self, value: Value | None) -> Array | None:
+        if value in self.captures:
+            return self.parent.constant(value)
+        literal = None if value is None or value.producer is None else literal_of(value.producer)
+        return super().constant(value) if literal is None else literal.numpy()
+
+    def record(self, region: Region[object]) -> None:
+        require(not isinstance(region.config, Fallback))
+        super().record(region)
+
+    def partition(self) -> RegionGraph:
+        """The regions of the subgraph; their guards become those of the node that is being matched."""
+        body = partition(self)
+        guards = (guard for region in body.all_regions for guard in region.guards)
+        self.parent.guards.update(dict.fromkeys(guards))
+        return body
+
+
+def has_type(scope: Scope, value: Value, dtype: DataType, shape: Shape) -> bool:
+    """Whether a value has this element type and these dims in every run."""
+    return scope.dtype_of(value) is dtype and scope.shape(value) == shape
+
+
+def require(condition: bool) -> None:
+    """Raises FallbackRequired unless the condition holds."""
+    if not condition:
+        raise FallbackRequired
+
+
+def require_value(value: T | None) -> T:
+    """The value; raises FallbackRequired for None."""
+    if value is None:
+        raise FallbackRequired
+    return value

@@ -1,0 +1,35 @@
+"""The reasons why nodes run as reference kernels."""
+
+from __future__ import annotations
+
+from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.bind import schema_of
+
+
+def fallback_reason(node: Node, model: Model) -> str:
+    """Why a node is a fallback operation."""
+    if (node.domain, node.op_type, node.overload) in model.functions:
+        return "a function of the model"
+    try:
+        version = schema_of(node, model.opset_imports).since_version
+    except SardonyxError as error:
+        return str(error)
+    if not is_supported(node.domain, node.op_type, version):
+        return f"no native {node.op_type}-{version}"
+    values = [v for v in (*node.inputs, *node.outputs) if v is not None and v.name]
+    unknown = next((v for v in values if not has_known_dims(v)), None)
+    if unknown is not None:
+        return f"{unknown.name} is {unknown.type or 'of unknown type'}"
+    return f"no native {node.op_type} of {', '.join(str(v.type or 'a constant') for v in values)}"
+
+
+def has_known_dims(value: Value) -> bool:
+    """Whether a value is a tensor whose dims are all constants or expressions."""
+    if value.initializer is not None:
+        return True
+    type_ = value.type
+    return isinstance(type_, TensorType) and type_.shape is not None and None not in type_.shape

@@ -1,0 +1,18 @@
+"""Executable: what the compiler returns for a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sardonyx._src.compile.program.encoding import Encoding
+from sardonyx._src.compile.program.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Executable:
+    """A compiled program, with the plan of its memory and its encoding for the executor."""
+
+    program: Program
+    plan: MemoryPlan
+    encoding: Encoding

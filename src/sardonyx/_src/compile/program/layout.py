@@ -1,0 +1,176 @@
+"""Layouts: where a tensor's elements lie in memory, as kernels require it.
+
+A layout is one small class: it recognizes tensors that have it, and allocates those that get it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from sardonyx._src.compile.program.tensor import (
+    TensorView,
+    channels_first_permutation,
+    channels_last_permutation,
+    dense_temporary,
+)
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Known
+
+Shape = tuple[Known, ...]
+
+
+class Layout(Protocol):
+    """A requirement on strides."""
+
+    def view(self, tensor: TensorView) -> TensorView | None:
+        """The tensor as kernels see it in this layout; None if it has another one."""
+
+    def allocate(self, dtype: DataType, shape: Shape, name: str) -> TensorView:
+        """A temporary that has the layout, with the dims of the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnyLayout:
+    """Any strides; the first tensor that holds the value."""
+
+    def view(self, tensor: TensorView) -> TensorView | None:
+        return tensor
+
+    def allocate(self, dtype: DataType, shape: Shape, name: str) -> TensorView:
+        return dense_temporary(dtype, shape, name)
+
+    def __str__(self) -> str:
+        return "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """Row-major without gaps."""
+
+    def view(self, tensor: TensorView) -> TensorView | None:
+        return tensor if tensor.is_dense else None
+
+    def allocate(self, dtype: DataType, shape: Shape, name: str) -> TensorView:
+        return dense_temporary(dtype, shape, name)
+
+    def __str__(self) -> str:
+        return "dense"
+
+
+@dataclass(frozen=True, slots=True)
+class DenseRows:
+    """The elements of the last dim contiguous, and rows one stride apart."""
+
+    def view(self, tensor: TensorView) -> TensorView | None:
+        return tensor if tensor.row_stride is not None or tensor.is_dense else None
+
+    def allocate(self, dtype: DataType, shape: Shape, name: str) -> TensorView:
+        return dense_temporary(dtype, shape, name)
+
+    def __str__(self) -> str:
+        return "rows"
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelsLast:
+    """A value [N, C, ...] as a tensor [N, ..., C] with contiguous channels, and pixels one stride apart.
+
+    is_dense: whether pixels have no gaps between them either.
+    """
+
+    is_dense: bool = False
+
+    def view(self, tensor: TensorView) -> TensorView | None:
+        permuted = tensor.permute(channels_last_permutation(tensor.rank))
+        return permuted if (permuted.is_dense if self.is_dense else permuted.row_stride is not None) else None
+
+    def allocate(self, dtype: DataType, shape: Shape, name: str) -> TensorView:
+        permuted = tuple(shape[i] for i in channels_last_permutation(len(shape)))
+        return dense_temporary(dtype, permuted, name).permute(channels_first_permutation(len(shape)))
+
+    def __str__(self) -> str:
+        return "channels last"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitStride:
+    """Adjacent elements along one axis; `otherwise` is requested if no tensor of the value has them."""
+
+    axis: int
+    otherwise: Layout
+
+    def view(self, tensor: TensorView) -> TensorView | None:
+        return tensor if tensor.rank and tensor.strides[self.axis] == 1 else None
+
+    def allocate(self, dtype: DataType, shape: Shape, name: str) -> TensorView:
+        return self.otherwise.allocate(dtype, shape, name)
+
+    def __str__(self) -> str:
+        return f"unit stride along {self.axis}"
+
+
+@dataclass(frozen=True, slots=True)
+class Permuted:
+    """Dense after a permutation of the dims; `order`: the dims in the order of memory, outermost first."""
+
+    order: tuple[int, ...]
+
+    def view(self, tensor: TensorView) -> TensorView | None:
+        return tensor if tensor.permute(self.order).is_dense else None
+
+    def allocate(self, dtype: DataType, shape: Shape, name: str) -> TensorView:
+        inverse = tuple(self.order.index(axis) for axis in range(len(shape)))
+        return dense_temporary(dtype, tuple(shape[i] for i in self.order), name).permute(inverse)
+
+    def __str__(self) -> str:
+        return f"permuted {self.order}"
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """Channels last if the region is, because a value that decides its layout is held so; `otherwise` if not."""
+
+    otherwise: Layout
+    channels_last: Layout = ChannelsLast()
+
+    def choose(self, *, channels_last: bool) -> Layout:
+        return self.channels_last if channels_last else self.otherwise
+
+    def view(self, tensor: TensorView) -> TensorView | None:
+        raise AssertionError("a layout that follows is resolved before it is used")
+
+    def allocate(self, dtype: DataType, shape: Shape, name: str) -> TensorView:
+        raise AssertionError("a layout that follows is resolved before it is used")
+
+    def __str__(self) -> str:
+        return f"{self.channels_last} or {self.otherwise}"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomLayout:
+    """A layout of one kernel family, such as rows padded to whole words.
+
+    find, make: `view` and `allocate`.  otherwise: what a region writes instead where it cannot choose, because the result
+    is an output of the graph, or a part of a Concat.
+    """
+
+    name: str
+    find: Callable[[TensorView], TensorView | None]
+    make: Callable[[DataType, Shape, str], TensorView]
+    otherwise: Layout = Dense()
+
+    def view(self, tensor: TensorView) -> TensorView | None:
+        return self.find(tensor)
+
+    def allocate(self, dtype: DataType, shape: Shape, name: str) -> TensorView:
+        return self.make(dtype, shape, name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+ANY, DENSE, ROWS, CHANNELS_LAST = AnyLayout(), Dense(), DenseRows(), ChannelsLast()
+FOLLOW = Follow(DENSE)
+FOLLOW_ANY = Follow(ANY)

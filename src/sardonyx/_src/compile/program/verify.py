@@ -1,0 +1,185 @@
+"""Verifiers of programs and memory plans: asserts what encoding and the executor rely on.
+
+Every check raises AssertionError with the action or the buffers that violate it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES, LiveRange, MemoryPlan
+from sardonyx._src.compile.program.program import Action, FallbackOp, Program
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
+from sardonyx._src.ir.dims import Expr, known_equal, known_ge
+
+
+def verify_program(program: Program) -> None:
+    """Asserts that on every path through a program buffers are written before they are read, and that its steps are valid."""
+    previous: Action | None = None
+    for i, action in enumerate(program.actions):
+        if isinstance(action, Step):
+            verify_step(action, previous, describe_action(program.actions, i))
+            verify_jump(program.actions, i)
+        previous = action
+    written = verify_order(program.actions)
+    for value, tensor in program.outputs.items():
+        is_written = tensor is None or tensor.buffer.role != "output" or tensor.buffer in written
+        assert is_written, f"no action writes the output {value.name}"
+    for left, right in program.guards:
+        assert known_equal(left, right) is not False, f"the guard {left} == {right} never holds"
+
+
+def verify_step(step: Step, previous: Action | None, where: str) -> None:
+    """Arguments are tensors, which the step declares to read or write, or dims; amounts are not negative.
+
+    Adjacent steps of a node may share a signature: tensors that only the previous one uses are declared there.
+    """
+    declared = {tensor.buffer for tensor in (*step.reads, *step.writes)}
+    if isinstance(previous, Step) and previous.nodes == step.nodes:
+        declared.update(tensor.buffer for tensor in (*previous.reads, *previous.writes))
+    for argument in step.args:
+        is_valid = isinstance(argument, TensorView | int | Expr) and not isinstance(argument, bool)
+        assert is_valid, f"{where}: expected a tensor or a dim as argument, got {argument!r}"
+        if isinstance(argument, TensorView):
+            assert argument.buffer in declared, (
+                f"{where}: neither reads nor writes have the argument {argument}"
+            )
+    for name, amount in (("units", step.units), ("FLOPs", step.flops), ("scratch", step.scratch)):
+        assert known_ge(amount, 0) is not False, f"{where}: {name} must not be negative; got {amount}"
+    for tensor in step.writes:
+        is_writable = tensor.buffer.role in ("arena", "output", "status")
+        assert is_writable, f"{where} writes to a buffer of role {tensor.buffer.role}"
+    verify_in_place(step, where)
+
+
+def verify_in_place(step: Step, where: str) -> None:
+    """A step that works in place accesses the same elements of a buffer that it reads and writes in the same order."""
+    if step.in_place:
+        views = [(output, operand) for output in step.writes for operand in step.reads]
+        for output, operand in views:
+            is_aligned = operand.buffer is not output.buffer or has_equal_strides(operand, output)
+            assert is_aligned, f"{where} overwrites {output.buffer.name} and reads other elements of it"
+
+
+def has_equal_strides(a: TensorView, b: TensorView) -> bool:
+    """Whether two tensors have each element at the same address, regardless of unit dims."""
+    layouts = [
+        [(dim, stride) for dim, stride in zip(t.shape, t.strides, strict=True) if dim != 1] for t in (a, b)
+    ]
+    return layouts[0] == layouts[1] and (a.offset, element_bytes(a.dtype)) == (
+        b.offset,
+        element_bytes(b.dtype),
+    )
+
+
+def verify_jump(actions: Sequence[Action], index: int) -> None:
+    """A jump stays inside the program, and its flag is a tensor that the step declares."""
+    step = actions[index]
+    if isinstance(step, Step) and step.jump is not None:
+        where, target = describe_action(actions, index), index + step.jump.distance
+        assert step.jump.distance != 0, f"{where} jumps to itself"
+        assert 0 <= target <= len(actions), f"{where} jumps to action {target} of {len(actions)}"
+        declared = {tensor.buffer for tensor in (*step.reads, *step.writes)}
+        assert step.jump.flag.buffer in declared, f"{where} does not declare the flag of its jump"
+
+
+def verify_order(actions: Sequence[Action]) -> set[Buffer]:
+    """On every path, a buffer of the program is written before it is read; returns those written on all paths.
+
+    A jump back adds no path: what is written before a loop is written in each iteration.
+    """
+    arriving: dict[int, set[Buffer]] = {}  # written on all paths that jump forward to an action
+    written: set[Buffer] | None = set()  # None after an unconditional jump
+    for i, action in enumerate(actions):
+        written = join_paths(written, arriving.pop(i, None))
+        where = describe_action(actions, i)
+        for tensor in action.reads:
+            is_filled = tensor.buffer.role not in ("arena", "output") or tensor.buffer in written
+            assert is_filled, f"{where} reads {tensor.buffer.name}, which is not written on every path to it"
+        written |= {tensor.buffer for tensor in action.writes}
+        jump = action.jump if isinstance(action, Step) else None
+        if jump is not None and jump.distance > 0:
+            target = i + jump.distance
+            arriving[target] = join_paths(set(written), arriving.get(target))
+            written = None if jump.flag.buffer.role == "constant" else written
+    return join_paths(written, arriving.pop(len(actions), None))
+
+
+def join_paths(a: set[Buffer] | None, b: set[Buffer] | None) -> set[Buffer]:
+    """The buffers that are written on both paths; None for a path that does not exist."""
+    if a is None or b is None:
+        return (a or set()) if b is None else b
+    return a & b
+
+
+def describe_action(actions: Sequence[Action], index: int) -> str:
+    """The number of an action, its kernel and its nodes, for messages."""
+    match actions[index]:
+        case Step(kernel=kernel, nodes=nodes):
+            return f"step {index}, {kernel.key} ({' + '.join(nodes)}),"
+        case FallbackOp(node=node):
+            return f"action {index}, fallback {node.op_type},"
+    return f"action {index}"
+
+
+# --- memory ----------------------------------------------------------------------------------
+
+
+def verify_memory_plan(program: Program, plan: MemoryPlan) -> None:
+    """Asserts that each arena buffer has memory, which no other one overlaps while both are live.
+
+    A buffer may follow another one in its memory at a step that works in place.
+    """
+    verify_live_ranges(program.actions, plan.live_ranges)
+    verify_loops(program.actions, plan.live_ranges)
+    for a, b in overlapping_ranges(plan.live_ranges):
+        if share_memory(plan, a, b):
+            where = f"{a.buffer.name} and {b.buffer.name} share memory"
+            assert a.last == b.first, f"{where} while both are live"
+            step = program.actions[b.first]
+            is_in_place = isinstance(step, Step) and step.in_place
+            assert is_in_place, f"{where} at {describe_action(program.actions, b.first)}"
+    for buffer, offset in plan.offsets.items():
+        is_inside = offset % CACHE_LINE_BYTES == 0 and known_ge(plan.size, offset + buffer.size)
+        assert is_inside, f"{buffer.name} is at {offset} of {plan.size}"
+
+
+def verify_live_ranges(actions: Sequence[Action], live_ranges: Sequence[LiveRange]) -> None:
+    """Every use of an arena buffer is in its live range."""
+    by_buffer = {live_range.buffer: live_range for live_range in live_ranges}
+    for i, action in enumerate(actions):
+        for tensor in (*action.reads, *action.writes):
+            if tensor.buffer.role == "arena":
+                live_range = by_buffer.get(tensor.buffer)
+                is_live = live_range is not None and live_range.first <= i <= live_range.last
+                assert is_live, f"{tensor.buffer.name} is used by {describe_action(actions, i)} and not live"
+
+
+def verify_loops(actions: Sequence[Action], live_ranges: Sequence[LiveRange]) -> None:
+    """A buffer that is live when a loop begins, and used in it, is live until the loop ends."""
+    for end, action in enumerate(actions):
+        if isinstance(action, Step) and action.jump is not None and action.jump.distance < 0:
+            start = end + action.jump.distance
+            for r in live_ranges:
+                is_carried = not r.first < start <= r.last < end
+                assert is_carried, (
+                    f"{r.buffer.name} is live until {r.last}, in the loop from {start} to {end}"
+                )
+
+
+def overlapping_ranges(live_ranges: Sequence[LiveRange]) -> Iterator[tuple[LiveRange, LiveRange]]:
+    """The pairs of live ranges that overlap, in the order of their beginnings."""
+    live: list[LiveRange] = []
+    for live_range in sorted(live_ranges, key=lambda r: r.first):
+        live = [other for other in live if other.last >= live_range.first]
+        yield from ((other, live_range) for other in live)
+        live.append(live_range)
+
+
+def share_memory(plan: MemoryPlan, a: LiveRange, b: LiveRange) -> bool:
+    """Whether two buffers have memory in common."""
+    if plan.slots:
+        return plan.slot_of[a.buffer] == plan.slot_of[b.buffer]
+    start, other = plan.offsets[a.buffer], plan.offsets[b.buffer]
+    return start < other + b.size and other < start + a.size

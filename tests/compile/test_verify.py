@@ -1,0 +1,252 @@
+"""Verifiers: each violation of what a later stage relies on is an AssertionError that names the region or the item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from compile.small_programs import X, plan, program, step, tensor
+from compile.stages import AVX2, Stages, model_of, stages_of
+from sardonyx._src.compile.codegen.expressions import Local
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion, LayoutItem
+from sardonyx._src.compile.layouts.verify import verify_layouts
+from sardonyx._src.compile.partition.region import Alias, Region, Write
+from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.partition.verify import verify_regions
+from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.program.memory_plan import LiveRange, MemoryPlan
+from sardonyx._src.compile.program.step import Jump, Step
+from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
+from sardonyx._src.dtypes import DataType
+
+TEXT = "g (float[2,8] x, float[8,4] w, float[2,4] r) => (float[2,4] y) { a = MatMul (x, w)  b = Mul (a, r)  y = Softmax (b) }"
+
+
+@pytest.fixture
+def stages() -> Stages:
+    """A product with a fused multiplication, and a softmax."""
+    return stages_of(TEXT)
+
+
+# --- regions ---------------------------------------------------------------------------------
+
+
+def assert_invalid(stages: Stages, regions: Sequence[Region[object]], message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        verify_regions(RegionGraph(stages.regions.scope, regions))
+
+
+def test_each_node_is_in_one_region(stages: Stages) -> None:
+    product, softmax = stages.regions.regions
+    assert_invalid(stages, [product], "no region has the node y")
+    more = replace(product, nodes=(*product.nodes, softmax.anchor))
+    assert_invalid(
+        stages, [more, softmax], r"region Softmax \(y\) has the node y of region MatMul \(a \+ b \+ y\)"
+    )
+
+
+def test_values_are_computed_before_they_are_read(stages: Stages) -> None:
+    assert_invalid(
+        stages, [*stages.regions.regions][::-1], r"region Softmax \(y\) reads b, which is not computed yet"
+    )
+
+
+def test_values_are_computed_once(stages: Stages) -> None:
+    product, softmax = stages.regions.regions
+    twice = replace(
+        softmax, aliases=(Alias(softmax.writes[0].value, softmax.reads[0].value, lambda view: view),)
+    )
+    assert_invalid(stages, [product, twice], r"region Softmax \(y\) writes y, as region Softmax \(y\) does")
+
+
+def test_values_inside_a_region_are_not_read_outside(stages: Stages) -> None:
+    product, softmax = stages.regions.regions
+    a, b = (node.outputs[0] for node in product.nodes)
+    assert_invalid(
+        stages,
+        [replace(product, writes=(Write(a),)), softmax],
+        r"region MatMul \(a \+ b\) does not write b, which is read",
+    )
+    inside = replace(product, writes=(Write(b), Write(softmax.writes[0].value)))
+    assert_invalid(
+        stages, [inside, replace(softmax, writes=())], "writes y, which none of its nodes computes"
+    )
+
+
+def test_outputs_are_computed(stages: Stages) -> None:
+    product, softmax = stages.regions.regions
+    assert_invalid(
+        stages, [product, replace(softmax, writes=())], r"Softmax \(y\) does not write y, which is read"
+    )
+
+
+def test_an_epilogue_has_a_shape_and_a_layout_for_each_operand(stages: Stages) -> None:
+    product, softmax = stages.regions.regions
+    fused = product.epilogue
+    assert fused is not None
+    for changed, message in (
+        (replace(fused, shapes=()), "has 0 shapes"),
+        (replace(fused, reads=(), shapes=()), "1 operands of the epilogue are not read"),
+        (replace(fused, reads=(*fused.reads, *fused.reads)), "reads 2 operands and has 1 layouts"),
+        (replace(fused, epilogue=Epilogue(Local("o1"), ("matrix",))), r"has no operands \['o1'\]"),
+        (replace(fused, nodes=(softmax.anchor,)), "a fused node is not in the region"),
+    ):
+        assert_invalid(stages, [replace(product, epilogue=changed), softmax], message)
+
+
+def test_guards_can_hold(stages: Stages) -> None:
+    product, softmax = stages.regions.regions
+    assert_invalid(stages, [replace(product, guards=(Guard(3, 4),)), softmax], "the guard 3 == 4 never holds")
+
+
+# --- layouts ---------------------------------------------------------------------------------
+
+
+def assert_invalid_items(stages: Stages, items: Sequence[LayoutItem], message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        verify_layouts(replace(stages.laid_out, items=items))
+
+
+def item_of(stages: Stages, index: int) -> LaidOutRegion[object]:
+    item = stages.laid_out.items[index]
+    assert isinstance(item, LaidOutRegion)
+    return item
+
+
+def test_tensors_are_written_before_they_are_read(stages: Stages) -> None:
+    items = list(stages.laid_out.items)
+    assert_invalid_items(stages, items[::-1], r"region Softmax \(y\) reads b, which nothing has written")
+    assert_invalid_items(stages, items[:1], "output y is not written")
+
+
+def test_tensors_have_the_dims_type_and_layout_of_their_values(stages: Stages) -> None:
+    product, softmax = item_of(stages, 0), item_of(stages, 1)
+    (b,) = product.results
+    for changed, message in (
+        (replace(b, shape=(2, 3)), r"b has dims \(2, 4\), its tensor \(2, 3\)"),
+        (replace(b, dtype=DataType.INT32), "the tensor of b has the type"),
+        (replace(b, strides=(1, 2)), "the layout of b is not dense"),
+    ):
+        assert_invalid_items(stages, [replace(product, results=(changed,)), softmax], message)
+
+
+def test_tensors_are_inside_their_buffers(stages: Stages) -> None:
+    product, softmax = item_of(stages, 0), item_of(stages, 1)
+    outside = replace(softmax.operands[0], offset=1)
+    assert_invalid_items(
+        stages, [product, replace(softmax, operands=(outside,))], "accesses b up to byte 36 of 32"
+    )
+
+
+def test_no_element_is_written_twice(stages: Stages) -> None:
+    items = list(stages.laid_out.items)
+    assert_invalid_items(stages, [items[0], items[0], items[1]], r"\(a \+ b\) writes elements of b again")
+
+
+def test_slices_of_a_concat_are_disjoint() -> None:
+    stages = stages_of(
+        """g (float[1,8,6,5] x, float[4,8,1,1] w1, float[6,8,1,1] w2) => (float[1,10,6,5] y) {
+        a = Conv (x, w1)  b = Conv (x, w2)  c = Concat <axis = 1> (a, b)  y = Relu (c) }"""
+    )
+    items = list(stages.laid_out.items)
+    index = next(
+        i for i, item in enumerate(items) if isinstance(item, LaidOutRegion) and item.results[0].offset == 4
+    )
+    conv = item_of(stages, index)
+    items[index] = replace(conv, results=(replace(conv.results[0], offset=3),))
+    assert_invalid_items(stages, items, r"region Conv \(b\) writes elements of .* again")
+    del items[index]
+    assert_invalid_items(stages, items, "of which a part is not written")
+
+
+# --- programs --------------------------------------------------------------------------------
+
+
+A, B, FLAG = tensor("a", 2, 3), tensor("b", 2, 3), tensor("flag", 1, dtype=DataType.INT64)
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        ([step([A], B)], "step 0, nothing .* reads a, which is not written on every path to it"),
+        ([replace(step([X], A), units=-1)], "units must not be negative; got -1"),
+        ([replace(step([X], A), args=(X, A, B))], "neither reads nor writes have the argument"),
+        ([replace(step([X], A), args=(True,))], "expected a tensor or a dim as argument, got True"),
+        ([step([X], X)], "writes to a buffer of role input"),
+        (
+            [step([X], A), step([A, replace(A, strides=(1, 2))], A)],
+            "overwrites a and reads other elements of it",
+        ),
+        ([replace(step([X], FLAG), jump=Jump(FLAG, 2))], "jumps to action 2 of 1"),
+        ([replace(step([X], FLAG), jump=Jump(FLAG, -1))], "jumps to action -1 of 1"),
+        ([replace(step([X], A), jump=Jump(FLAG, 1))], "does not declare the flag of its jump"),
+    ],
+)
+def test_steps_are_valid(actions: list[Step], message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        verify_program(program(actions))
+
+
+def test_a_buffer_that_only_one_branch_writes_is_not_read_after_it() -> None:
+    branch = replace(step([X], FLAG), jump=Jump(FLAG, 2))
+    with pytest.raises(AssertionError, match=r"step 2, .* reads a, which is not written on every path"):
+        verify_program(program([branch, step([X], A), step([A], B)]))
+    always = tensor("always", 1, role="input", dtype=DataType.INT64)
+    always.buffer.role = "constant"
+    both = (
+        replace(branch, jump=Jump(FLAG, 3)),
+        step([X], A),
+        Step(branch.kernel, (), 0, (always,), (), jump=Jump(always, 2)),
+        step([X], A),
+        step([A], B),
+    )
+    verify_program(program(both))
+
+
+# --- memory ----------------------------------------------------------------------------------
+
+
+def test_live_buffers_do_not_share_memory() -> None:
+    actions = [step([X], A), step([X], B), step([A, B], tensor("c", 2, 3), in_place=False)]
+    memory_plan = plan(*actions)
+    verify_memory_plan(program(actions), memory_plan)
+    for changed, message in (
+        (
+            replace(memory_plan, offsets=dict.fromkeys(memory_plan.offsets, 0)),
+            "share memory while both are live",
+        ),
+        (replace(memory_plan, size=64), "is at .* of 64"),
+        (
+            replace(memory_plan, live_ranges=memory_plan.live_ranges[:1]),
+            "b is used by step 1, .* and not live",
+        ),
+    ):
+        with pytest.raises(AssertionError, match=message):
+            verify_memory_plan(program(actions), changed)
+
+
+def test_only_steps_in_place_write_into_the_memory_of_an_operand() -> None:
+    actions = [step([X], A), step([A], B)]
+    memory_plan = plan(*actions)
+    verify_memory_plan(program(actions), memory_plan)
+    elsewhere = [actions[0], replace(actions[1], in_place=False)]
+    with pytest.raises(AssertionError, match=r"a and b share memory at step 1"):
+        verify_memory_plan(program(elsewhere), memory_plan)
+
+
+def test_what_a_loop_reads_is_live_until_it_ends() -> None:
+    back_edge = Step(step([X], A).kernel, (), 1, (), (FLAG,), jump=Jump(FLAG, -1))
+    actions = [step([X], A), step([A], B, in_place=False), back_edge]
+    ranges = LiveRange(A.buffer, 0, 1, 24), LiveRange(B.buffer, 1, 1, 24), LiveRange(FLAG.buffer, 2, 2, 8)
+    offsets = {A.buffer: 0, B.buffer: 64, FLAG.buffer: 128}
+    with pytest.raises(AssertionError, match="a is live until 1, in the loop from 1 to 2"):
+        verify_memory_plan(program(actions), MemoryPlan(ranges, offsets, 192, (), {}))
+
+
+def test_a_compilation_is_verified_on_request() -> None:
+    executable = compile_model(model_of(TEXT), AVX2, verify=True)
+    assert len(executable.program.steps) == 2

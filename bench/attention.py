@@ -6,20 +6,16 @@ head, as in a cache, and the run is bound by memory.
 
 from __future__ import annotations
 
-import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from measure import Row, row
-from products import peak, time_call
+from products import peak, prepare_steps, time_call
 from sardonyx._src.compile.kernels.attention.attention import attention_steps
-from sardonyx._src.compile.llvm.jit import host_target, load
-from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.tensors import Array
 
 SIZES = [(12, 128, 128, 64), (12, 512, 512, 64), (8, 256, 256, 128), (12, 197, 197, 64), (12, 1, 1024, 64)]
@@ -37,32 +33,6 @@ def aligned_array(shape: tuple[int, ...]) -> Array:
     return array
 
 
-def known(dim: Known) -> int:
-    """A dim of these kernels, which are all numbers."""
-    assert isinstance(dim, int)
-    return dim
-
-
-def make_runner(steps: Sequence[Step], arrays: dict[Buffer, Array]) -> Callable[[], object]:
-    """A function that runs all units of the steps, one step after the other."""
-    calls = [bind_step(step, arrays) for step in steps]
-    return lambda: [run() for run in calls]
-
-
-def bind_step(step: Step, arrays: dict[Buffer, Array]) -> Callable[[], object]:
-    kernel = load(step.kernel.source("attention", host_target()), ["attention_steps"])
-    run = kernel.function("attention", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-    for operand in (*step.reads, *step.writes):
-        if operand.buffer not in arrays:
-            arrays[operand.buffer] = aligned_array((known(operand.buffer.size) // 4,))
-    addresses = [
-        arrays[arg.buffer].ctypes.data if isinstance(arg, TensorView) else known(arg) for arg in step.args
-    ]
-    arguments, scratch = np.array(addresses, np.int64), aligned_array((known(step.scratch) // 4,))
-    units = known(step.units)
-    return lambda: run(arguments.ctypes.data, 0, units, scratch.ctypes.data)
-
-
 def compare(heads: int, queries: int, keys: int, depth: int, limit: float) -> list[Row]:
     """Rows of both tools, run in turn; the first run warms up and is not counted."""
     order = (0, 1, 2, 3) if queries == 1 else (0, 2, 1, 3)
@@ -77,7 +47,7 @@ def compare(heads: int, queries: int, keys: int, depth: int, limit: float) -> li
     ]
     scale = depth**-0.5
     q, k, v, y = (array.transpose(order) for array in arrays)
-    run_steps = make_runner(attention_steps(*tensors, scale=scale), dict(zip(buffers, arrays, strict=True)))
+    run_steps = prepare_steps(attention_steps(*tensors, scale=scale), dict(zip(buffers, arrays, strict=True)))
     tools: dict[str, Callable[[], object]] = {
         "sardonyx": run_steps,
         "numpy": lambda: numpy_attention(q, k, v, scale),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import platform
@@ -90,6 +91,13 @@ def commit() -> str:
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=FOLDER, check=False
     )
     return done.stdout.strip()
+
+
+def stamp() -> str:
+    """Where and when a table was measured: a sentence for the page."""
+    threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return f"Measured on {day} at {commit()}: {machine()}, BLAS threads: {threads}. Medians; tools in turn."
 
 
 def machine() -> str:

@@ -10,7 +10,7 @@ import ctypes
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from sardonyx._src.compile.kernels.conv.convolution import convolution_step
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.llvm.jit import host_target, load
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.lazy_constants import LazyConstant
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
@@ -33,7 +34,7 @@ RUNS = 15
 RELU = Epilogue(Select("lt", Local("x"), Number(0.0), Number(0.0), RESULT))
 POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
 Layer = tuple[int, int, int, int, int]  # image size, input channels, output channels, kernel size, stride
-KERNELS: dict[Kernel, Callable[..., None]] = {}
+KERNELS: dict[str, Callable[..., None]] = {}  # by their texts
 
 
 def layers() -> Iterator[Layer]:
@@ -59,13 +60,10 @@ def peak() -> Callable[[], float]:
     slots = [emitter.new_slot("chain", vector_type) for _ in range(CHAINS)]
     for slot in slots:
         emitter.store(slot, emitter.constant(1.0, vector_type))
-
-    def step(_: LLVMValue) -> None:
+    with emitter.loop(emitter.constant(0, I64), LLVMValue(emitter, I64, "%n")):
         for slot in slots:
             accumulator = emitter.load(slot)
             emitter.store(slot, emitter.fma(accumulator, accumulator, accumulator))
-
-    emitter.loop_call(emitter.constant(0, I64), LLVMValue(emitter, I64, "%n"), 1, step)
     total = emitter.load(slots[0])
     for slot in slots[1:]:
         total = total + emitter.load(slot)
@@ -89,10 +87,20 @@ def time_call(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def prepare_step(step: Step) -> Callable[[], None]:
-    """A call of all units of a step, with memory of its own."""
+def prepare_steps(steps: Sequence[Step], memory: dict[Buffer, Array] | None = None) -> Callable[[], None]:
+    """A call of all units of some steps, in order; memory: for their buffers, which is extended by those it lacks."""
+    held = {} if memory is None else memory
+    calls = [bind_step(step, held) for step in steps]
+
+    def run(held: dict[Buffer, Array] = held) -> None:
+        for call in calls:
+            call()
+
+    return run
+
+
+def bind_step(step: Step, memory: dict[Buffer, Array]) -> Callable[[], None]:
     slots = np.zeros(len(step.args), np.int64)
-    memory: dict[Buffer, Array] = {}
     for i, arg in enumerate(step.args):
         if isinstance(arg, TensorView):
             if arg.buffer not in memory:
@@ -101,21 +109,18 @@ def prepare_step(step: Step) -> Callable[[], None]:
         else:
             assert isinstance(arg, int)
             slots[i] = arg
-    if step.kernel not in KERNELS:
-        library = load(step.kernel.source("kernel", host_target()), ["kernel"])
-        KERNELS[step.kernel] = library.function("kernel", POINTER, COUNT, COUNT, POINTER)
-    call, scratch = KERNELS[step.kernel], aligned_bytes(step.scratch)
-
-    def run(held: dict[Buffer, Array] = memory) -> None:
-        call(slots.ctypes.data, 0, step.units, scratch.ctypes.data)
-
-    return run
+    text = step.kernel.source("kernel", host_target())
+    if text not in KERNELS:
+        KERNELS[text] = load(text, ["kernel"]).function("kernel", POINTER, COUNT, COUNT, POINTER)
+    function, scratch = KERNELS[text], aligned_bytes(step.scratch)
+    return lambda: function(slots.ctypes.data, 0, step.units, scratch.ctypes.data)
 
 
 def allocate_filled(buffer: Buffer) -> Array:
     """Memory for a buffer: its data, or arbitrary numbers."""
+    data = buffer.data.materialize() if isinstance(buffer.data, LazyConstant) else buffer.data
     memory = aligned_bytes(buffer.size).view(np.float32)
-    memory[:] = 0.5 if buffer.data is None else buffer.data.reshape(-1)
+    memory[:] = 0.5 if data is None else data.reshape(-1)
     return memory
 
 
@@ -166,7 +171,7 @@ def compare(layer: Layer, count: int, limit: Callable[[], float]) -> tuple[list[
     size, channels, columns, kernel, stride = layer
     a = np.ones(((size // stride) ** 2, channels * kernel**2), np.float32)
     b = np.ones((a.shape[1], columns), np.float32)
-    tools: dict[str, Callable[[], object]] = {"sardonyx": prepare_step(step), "numpy": lambda: a @ b}
+    tools: dict[str, Callable[[], object]] = {"sardonyx": prepare_steps([step]), "numpy": lambda: a @ b}
     samples: dict[str, list[dict[str, float]]] = {tool: [] for tool in tools}
     before = limit()
     for turn in range(RUNS + 1):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +17,7 @@ import optimizing
 import products
 import shared_models
 import starts
-from measure import Row, commit, machine
+from measure import Row, stamp
 
 TARGET = Path(__file__).resolve().parent.parent / "docs/generated/benchmarks.md"
 
@@ -68,10 +66,7 @@ def section(title: str) -> str | None:
     answer_text = answer()
     if answer_text is None:
         return None
-    threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
-    day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    stamp = f"Measured on {day} at {commit()}: {machine()}, BLAS threads: {threads}. Medians; tools in turn."
-    return f"## {title}\n\n{stamp}\n\n{(module.__doc__ or '').strip()}\n\n{answer_text}\n"
+    return f"## {title}\n\n{stamp()}\n\n{(module.__doc__ or '').strip()}\n\n{answer_text}\n"
 
 
 def read_sections(page: str) -> dict[str, str]:

@@ -6,23 +6,20 @@ evicted between runs: in a network, weights come from memory.
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Callable
 
 import numpy as np
 
 from measure import Row, row
-from products import RELU, aligned_bytes, allocate_filled, peak, tensor, time_call
+from products import RELU, peak, prepare_steps, tensor, time_call
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
 from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import TRANSFORMS, choose_transforms
 from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
-from sardonyx._src.compile.llvm.jit import host_target, load
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.step import Step
 
 LAYERS = [  # image size, input channels, output channels
     *((56, 64, 64), (28, 128, 128), (14, 256, 256), (7, 512, 512)),  # ResNet-50
@@ -31,37 +28,6 @@ LAYERS = [  # image size, input channels, output channels
 ]
 RUNS = 30
 OTHER = np.zeros(48 << 20, np.uint8)  # evicts the caches
-POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
-FUNCTIONS: dict[Kernel, Callable[..., None]] = {}
-
-
-def prepare_steps(steps: list[Step]) -> Callable[[], None]:
-    """A call of all units of some steps, in order, with memory of their own."""
-    memory: dict[Buffer, Array] = {}
-    calls = [bind_step(step, memory) for step in steps]
-
-    def run(held: dict[Buffer, Array] = memory) -> None:
-        for call in calls:
-            call()
-
-    return run
-
-
-def bind_step(step: Step, memory: dict[Buffer, Array]) -> Callable[[], None]:
-    slots = np.zeros(len(step.args), np.int64)
-    for i, arg in enumerate(step.args):
-        if isinstance(arg, TensorView):
-            if arg.buffer not in memory:
-                memory[arg.buffer] = allocate_filled(arg.buffer)
-            slots[i] = memory[arg.buffer].ctypes.data
-        else:
-            assert isinstance(arg, int)
-            slots[i] = arg
-    if step.kernel not in FUNCTIONS:
-        library = load(step.kernel.source("kernel", host_target()), ["kernel"])
-        FUNCTIONS[step.kernel] = library.function("kernel", POINTER, COUNT, COUNT, POINTER)
-    function, scratch = FUNCTIONS[step.kernel], aligned_bytes(step.scratch)
-    return lambda: function(slots.ctypes.data, 0, step.units, scratch.ctypes.data)
 
 
 def layer_algorithms(size: int, channels: int, columns: int) -> dict[str, list[Step]]:

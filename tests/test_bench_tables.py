@@ -60,3 +60,22 @@ def test_the_memory_of_compile_workers_follows_that_of_the_engine() -> None:
     assert starts.cost_text(starts.COLD, cost) == "2.1 ms, 10 ms, 30 + 99 MB"
     assert starts.cost_text("openvino", cost) == "2.1 ms, 10 ms, 30 MB"
     assert starts.cost_text(starts.KEPT, None) == "fails"
+
+
+def test_a_sweep_changes_a_field_for_the_duration_of_its_block() -> None:
+    sweeps = import_benchmark("tuning_sweeps")
+    for field, key in (("k_block", None), ("min_unrolled_fmas", None), ("tile_rows", 1)):
+        sweep = sweeps.Sweep("gemm", field, (), {}, key)
+        before = sweep.value
+        with sweep.set_value(before + 1):
+            assert sweep.value == before + 1
+        assert sweep.value == before
+
+
+def test_the_page_lists_the_choices_that_are_slower_than_the_best() -> None:
+    tuning = import_benchmark("tuning")
+    slow = tuning.Result(("gemm.k_block", "2x2"), "1", 1.0, {"1": 1.0, "2": 0.9})
+    fast = tuning.Result(("gemm.unit_rows", "2x2"), "1", 1.0, {"1": 1.0, "2": 0.99})
+    page = tuning.page([slow, fast], [])
+    assert "- gemm.k_block, 2x2: 2, 10.0%" in page and "- gemm.unit_rows" not in page
+    assert "| gemm.unit_rows | 2x2 | 1 | 2 | 1e+03 ms | 1: 1.00, 2: 0.99 | 1.0% |" in page

@@ -8,43 +8,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.builder import LLVMType
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.executor.pool_layout import FLAG, JUMP, RECORD_SLOTS
 from sardonyx._src.compile.llvm.jit import Library, host_target, load
 
 SHARED_SCRATCH = -(1 << 40)  # the mark of a unit whose scratch memory another thread overwrote
 DOUBLE = LLVMType("double")
+PARAMETERS = Parameters("marks", "iterations")
 
 
 def build_marking_kernel() -> Library:
     """`kernel`: the arguments are the address of the marks, one i64 a unit, and the iterations of idle work for a unit."""
-    emitter = KernelBuilder(host_target())
-    marks, iterations, scratch = (
-        emitter.pointer_argument(0),
-        emitter.size_argument(1),
-        StackSlot(emitter.scratch, I64),
-    )
-    emitter.store(scratch, emitter.first_unit)
-    accumulator = emitter.new_slot("number", DOUBLE)
-
-    def idle(_: LLVMValue) -> None:
-        emitter.store(accumulator, emitter.load(accumulator) * 1.0000001)
-
-    def run_unit(i: LLVMValue) -> None:
-        mark = StackSlot(emitter.gep(marks, i, "i64"), I64)
-        emitter.store(accumulator, emitter.constant(1.0, DOUBLE))
-        emitter.loop_call(emitter.constant(0, I64), iterations, 1, idle)
+    b = KernelBuilder(host_target(), PARAMETERS)
+    marks, iterations, scratch = b.pointer("marks"), b.integer("iterations"), StackSlot(b.scratch, I64)
+    b.store(scratch, b.first_unit)
+    accumulator = b.new_slot("number", DOUBLE)
+    with b.loop(b.first_unit, b.end_unit) as i:
+        mark = StackSlot(b.gep(marks, i, "i64"), I64)
+        b.store(accumulator, b.constant(1.0, DOUBLE))
+        with b.loop(b.constant(0, I64), iterations):
+            b.store(accumulator, b.load(accumulator) * 1.0000001)
         # Never true; keeps the idle work from being optimised away.
-        is_decreased = emitter.load(accumulator) < 0.5
-        is_overwritten = emitter.load(scratch).ne(emitter.first_unit)
-        emitter.store(mark, emitter.load(mark) + 1)
-        emitter.if_then_call(
-            is_overwritten | is_decreased, lambda: emitter.store(mark, emitter.constant(SHARED_SCRATCH, I64))
-        )
-
-    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, run_unit)
-    return load(emitter.build_module("kernel"), ["kernel"])
+        is_decreased = b.load(accumulator) < 0.5
+        is_overwritten = b.load(scratch).ne(b.first_unit)
+        b.store(mark, b.load(mark) + 1)
+        with b.if_then(is_overwritten | is_decreased):
+            b.store(mark, b.constant(SHARED_SCRATCH, I64))
+    return load(b.build_module("kernel"), ["kernel"])
 
 
 LIBRARY = build_marking_kernel()
@@ -52,16 +44,11 @@ LIBRARY = build_marking_kernel()
 
 def sizes() -> Library:
     """`kernel`: writes to the mark of each unit, one i64, the number of units in its call."""
-    emitter = KernelBuilder(host_target())
-
-    def run_unit(i: LLVMValue) -> None:
-        emitter.store(
-            StackSlot(emitter.gep(emitter.pointer_argument(0), i, "i64"), I64),
-            emitter.end_unit - emitter.first_unit,
-        )
-
-    emitter.loop_call(emitter.first_unit, emitter.end_unit, 1, run_unit)
-    return load(emitter.build_module("kernel"), ["kernel"])
+    b = KernelBuilder(host_target(), PARAMETERS)
+    marks = b.pointer("marks")
+    with b.loop(b.first_unit, b.end_unit) as i:
+        b.store(StackSlot(b.gep(marks, i, "i64"), I64), b.end_unit - b.first_unit)
+    return load(b.build_module("kernel"), ["kernel"])
 
 
 class MarkedTape:

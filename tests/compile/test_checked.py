@@ -11,6 +11,7 @@ from compile.checked_runs import Build, Fault, Table
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.step import Kernel, Step
@@ -18,14 +19,15 @@ from sardonyx._src.ir.tensors import Array
 
 FLOAT, VECTOR = LLVMType("float"), LLVMType("float", 4)
 COUNT = 10
+PARAMETERS = Parameters("x", "y", "n")
 
 
 class FaultyEmitter(KernelBuilder):
     """Emits kernels whose arguments are an array that is read, one that is written, and an offset n."""
 
     def __init__(self, target: Target) -> None:
-        super().__init__(target)
-        self.x, self.y, self.n = self.pointer_argument(0), self.pointer_argument(1), self.size_argument(2)
+        super().__init__(target, PARAMETERS)
+        (self.x, self.y), self.n = self.pointers("x", "y"), self.integer("n")
 
     def number(self, n: int) -> LLVMValue:
         return self.constant(n, I64)
@@ -36,16 +38,12 @@ class FaultyEmitter(KernelBuilder):
     # --- kernels; n: 0, or the distance of an access past the end or before the beginning --------
 
     def emit_copy(self) -> None:
-        def copy_element(i: LLVMValue) -> None:
+        with self.loop(self.number(0), self.number(COUNT)) as i:
             self.store(self.element(self.y, i), self.load(self.element(self.x, i + self.n)))
 
-        self.loop_call(self.number(0), self.number(COUNT), 1, copy_element)
-
     def emit_copy_to_offset(self) -> None:
-        def copy_element(i: LLVMValue) -> None:
+        with self.loop(self.number(0), self.number(COUNT)) as i:
             self.store(self.element(self.y, i + self.n), self.load(self.element(self.x, i)))
-
-        self.loop_call(self.number(0), self.number(COUNT), 1, copy_element)
 
     def emit_vector_store(self) -> None:
         start = self.n + (COUNT - 4)
@@ -55,7 +53,8 @@ class FaultyEmitter(KernelBuilder):
 
     def emit_input_store(self) -> None:
         target = self.element(self.x, self.number(3))
-        self.if_then_call(self.n.ne(0), lambda: self.store(target, self.constant(1.0, FLOAT)))
+        with self.if_then(self.n.ne(0)):
+            self.store(target, self.constant(1.0, FLOAT))
 
     def emit_masked_copy(self) -> None:
         """The last two elements, and n more lanes."""

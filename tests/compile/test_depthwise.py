@@ -9,9 +9,10 @@ from compile import guarded
 from compile.lane_widths import with_lanes
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import PREFETCH_MIN_FLOATS
 from sardonyx._src.compile.kernels.depthwise.depthwise import depthwise_step, pack_depthwise_weights
 from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.tuning import tuning_for
+from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
@@ -110,7 +111,8 @@ def test_empty_images_are_accepted(shape: tuple[int, int, int, int]) -> None:
 
 def test_prefetching_large_images_accesses_no_memory_outside_them() -> None:
     assert_convolves((1, 3, 43700, 16), SlidingWindow((2, 3), (2, 2), pads=(1, 1, 1, 1)))
-    assert PREFETCH_MIN_FLOATS <= 3 * 43700 * 16, "the image must be large enough to be prefetched"
+    min_floats = tuning_for(host_target()).channels_last.prefetch_min_floats
+    assert min_floats <= 3 * 43700 * 16, "the image must be large enough to be prefetched"
 
 
 def test_padding_is_not_multiplied_with_infinity() -> None:

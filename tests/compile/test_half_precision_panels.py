@@ -12,11 +12,11 @@ from compile.test_matmul_kernel import LANES, SIZES, Memory, assert_close, draw,
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm import panels
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import pack_constant
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
+from sardonyx._src.compile.kernels.tuning import TUNINGS
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.lazy_constants import iter_bytes
 from sardonyx._src.dtypes import DataType
@@ -28,7 +28,14 @@ half_dtypes = pytest.mark.parametrize("dtype", HALF_DTYPES, ids=str)
 
 @pytest.fixture(autouse=True)
 def keep_all_in_half_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(panels, "MIN_HALF_BYTES", 0)
+    promote_below(0, monkeypatch)
+
+
+def promote_below(num_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets the bytes of a constant from which on it is not promoted."""
+    for name, table in TUNINGS.copy().items():
+        gemm = replace(table.gemm, min_half_bytes=num_bytes)
+        monkeypatch.setitem(TUNINGS, name, replace(table, gemm=gemm))
 
 
 def product(a: Array, b: Array, target: Target) -> Array:
@@ -81,7 +88,7 @@ def test_bias_and_epilogue_are_fused(dtype: np.dtype[np.generic]) -> None:
 @half_dtypes
 @pytest.mark.parametrize("is_transposed", [False, True])
 def test_panels_hold_the_elements_of_the_constant(is_transposed: bool, dtype: np.dtype[np.generic]) -> None:
-    tile = make_tile(1, host_target().lanes, host_target().registers)
+    tile = make_tile(1, host_target())
     b = draw(2, 1, 33, 70).astype(dtype)
     b = b.swapaxes(-1, -2) if is_transposed else b
     half, single = make_lazy_panels(b, tile, keep_half=True), make_lazy_panels(b, tile)
@@ -91,6 +98,6 @@ def test_panels_hold_the_elements_of_the_constant(is_transposed: bool, dtype: np
 
 
 def test_small_constants_are_promoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(panels, "MIN_HALF_BYTES", 1 << 17)
+    promote_below(1 << 17, monkeypatch)
     packed = pack_constant(draw(20, 30).astype(np.float16), host_target())
     assert packed.tensor.dtype is DataType.FLOAT

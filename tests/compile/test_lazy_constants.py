@@ -15,7 +15,7 @@ from sardonyx._src.compile.program import lazy_constants
 from sardonyx._src.compile.program.lazy_constants import LazyConstant, iter_bytes
 
 F = np.float32
-TILE = make_tile(1, host_target().lanes, host_target().registers)
+TILE = make_tile(1, host_target())
 DRAW = np.random.default_rng(0)
 CONSTANTS = {
     "matrix": make_lazy_panels(DRAW.standard_normal((1, 33, 70), F), TILE),

@@ -27,20 +27,17 @@ from sardonyx._src.compile.kernels.gemm.output import (
     output_parameters,
 )
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
-from sardonyx._src.compile.kernels.gemm.register_tile import (
-    MAX_TILE_ROWS,
-    RegisterTile,
-    choose_tile,
-    make_tile,
-)
+from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile, make_tile
+from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.step import Kernel, Step
 
 
 @pytest.mark.parametrize("registers", [16, 32])
 def test_a_tile_fits_the_registers(registers: int) -> None:
-    for vectors in MAX_TILE_ROWS[registers]:
-        tile = make_tile(vectors, 16, registers)
+    target = replace(host_target(), registers=registers)
+    for vectors in tuning_for(target).gemm.tile_rows:
+        tile = make_tile(vectors, target)
         assert tile.rows * vectors + vectors + 1 <= registers  # accumulators, a row of B, an element of A
         assert tile.rows * vectors >= 8  # two multiply-adds a cycle with a latency of four
 
@@ -50,7 +47,7 @@ def test_a_tile_fits_the_registers(registers: int) -> None:
     [(1, 1), (16, 1), (17, 2), (48, 3), (64, 4), (80, 3), (96, 3), (144, 3), (1000, 3)],
 )
 def test_the_chosen_tile_has_little_padding(columns: int, vectors: int) -> None:
-    assert choose_tile(columns, 16, 32).vectors == vectors
+    assert choose_tile(columns, replace(host_target(), lanes=16, registers=32)).vectors == vectors
 
 
 def test_panels_are_padded_with_zeros() -> None:

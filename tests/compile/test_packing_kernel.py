@@ -38,14 +38,14 @@ def compute_expected(b: Floats, width: int) -> Floats:
 def test_panels_hold_every_element(shape: tuple[int, int, int], order: tuple[int, ...]) -> None:
     b = draw_strided(shape, order)
     for vectors in (1, 4):
-        tile = make_tile(vectors, host_target().lanes, host_target().registers)
+        tile = make_tile(vectors, host_target())
         assert np.array_equal(make_lazy_panels(b, tile).materialize(), compute_expected(b, tile.width))
 
 
 def test_each_matrix_of_a_batch_has_panels() -> None:
     b, tile = (
         draw_strided((2, 3, 1, 5, 20), (0, 1, 2, 3, 4)),
-        make_tile(1, host_target().lanes, host_target().registers),
+        make_tile(1, host_target()),
     )
     panels = make_lazy_panels(b, tile).materialize()
     for i, j in np.ndindex(2, 3):

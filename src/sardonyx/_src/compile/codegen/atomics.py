@@ -5,7 +5,8 @@ A *slot* is 8 bytes at an index from a base pointer: a number or an address.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
@@ -76,28 +77,25 @@ class RuntimeFunctionBuilder(BlockBuilder):
         previous = self.emit(I64, f"extractvalue {{ i64, i1 }} {pair}, 0")
         return previous, self.emit(I64.with_element("i1"), f"extractvalue {{ i64, i1 }} {pair}, 1")
 
-    def loop_forever(self, body: Callable[[], None]) -> None:
-        """A loop that only `emit_return` leaves."""
+    @contextmanager
+    def loop_forever(self) -> Iterator[None]:
+        """The body of a loop that only `emit_return` leaves."""
         head = self.new_label("head")
         self.enter_block(head)
-        body()
+        yield
         self.lines.append(f" br label %{head}")
         self.start_block(self.new_label("never"))
 
-    def loop_while(self, condition: Callable[[], LLVMValue], body: Callable[[], None]) -> None:
+    @contextmanager
+    def loop_while(self, condition: Callable[[], LLVMValue]) -> Iterator[None]:
+        """The body of a loop; `condition` emits the code that is evaluated before each iteration."""
         head, inside, done = (self.new_label(word) for word in ("head", "body", "done"))
         self.enter_block(head)
         self.lines.append(f" br {condition()}, label %{inside}, label %{done}")
         self.start_block(inside)
-        body()
+        yield
         self.lines.append(f" br label %{head}")
         self.start_block(done)
-
-    def if_then_else(
-        self, condition: LLVMValue, then: Callable[[], None], otherwise: Callable[[], None]
-    ) -> None:
-        self.if_then_call(condition, then)
-        self.if_then_call(condition.eq(0), otherwise)
 
     def emit_return(self, value: str) -> None:
         """Returns from the function: `i64 1`, `void`."""

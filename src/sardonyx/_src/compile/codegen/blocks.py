@@ -6,7 +6,7 @@ phi nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -82,19 +82,6 @@ class BlockBuilder(FunctionBuilder):
         self.start_block(inside)
         yield
         self.enter_block(done)
-
-    def loop_call(
-        self, first: LLVMValue, end: LLVMValue, step: int, body: Callable[[LLVMValue], None], name: str = "i"
-    ) -> LLVMValue:
-        """`loop` with the body as a function; returns the first number left out."""
-        with self.loop(first, end, step, name) as i:
-            body(i)
-        return i
-
-    def if_then_call(self, condition: LLVMValue, body: Callable[[], None]) -> None:
-        """`if_then` with the code as a function."""
-        with self.if_then(condition):
-            body()
 
     def udiv(self, a: LLVMValue, b: LLVMValue | int) -> LLVMValue:
         """a // b of integers a >= 0, b > 0."""

@@ -6,7 +6,7 @@ scratch: memory of the calling thread.
 A kernel is a function that receives a builder and reads from top to bottom:
 
     def emit_scale(b: KernelBuilder) -> None:
-        x, y, n = b.pointer("x"), b.pointer("y"), b.integer("n")
+        (x, y), n = b.pointers("x", "y"), b.integer("n")
         with b.loop(b.first_unit, b.end_unit) as row:
             ...
 """
@@ -43,24 +43,27 @@ class KernelBuilder(ExpressionEmitter):
 
     def pointer(self, name: str) -> str:
         """Loads a parameter that is an address; returns the name of the pointer."""
-        return self.pointer_argument(self.parameters.index(name))
+        return self.load_pointer(self._argument_address(name, "ptr"))
+
+    def pointers(self, *names: str) -> tuple[str, ...]:
+        """Loads parameters that are addresses, in this order; returns the names of the pointers."""
+        return tuple(self.pointer(name) for name in names)
 
     def integer(self, name: str) -> LLVMValue:
         """Loads a parameter that is an i64."""
-        return self.size_argument(self.parameters.index(name))
+        return self.emit(I64, f"load i64, ptr {self._argument_address(name, 'i64')}")
+
+    def integers(self, *names: str) -> tuple[LLVMValue, ...]:
+        """Loads parameters that are i64, in this order."""
+        return tuple(self.integer(name) for name in names)
 
     def float32(self, name: str) -> LLVMValue:
         """Loads a parameter that holds the bits of a float32 (`float32_bits`)."""
-        address = self.gep("%args", self.constant(self.parameters.index(name), I64), "i64")
-        return self.emit(LLVMType("float"), f"load float, ptr {address}, align 8")
+        return self.emit(LLVMType("float"), f"load float, ptr {self._argument_address(name, 'i64')}, align 8")
 
-    def pointer_argument(self, index: int) -> str:
-        """Loads the argument with this index, an address; returns the name of the pointer."""
-        return self.load_pointer(self.gep("%args", self.constant(index, I64), "ptr"))
-
-    def size_argument(self, index: int) -> LLVMValue:
-        """Loads the argument with this index, an i64."""
-        return self.emit(I64, f"load i64, ptr {self.gep('%args', self.constant(index, I64), 'i64')}")
+    def _argument_address(self, name: str, element: str) -> str:
+        """The name of the pointer to a parameter's slot."""
+        return self.gep("%args", self.constant(self.parameters.index(name), I64), element)
 
     def build_module(self, name: str) -> str:
         """The text of the whole module, once all instructions are emitted."""

@@ -13,10 +13,17 @@ star stands for all remaining slots:
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
 T = TypeVar("T")
+
+
+def float32_bits(number: float) -> int:
+    """A float32 as a kernel argument, which the kernel loads by `KernelBuilder.float32`."""
+    bits: int = struct.unpack("<i", struct.pack("<f", number))[0]
+    return bits
 
 
 class Parameters:
@@ -33,9 +40,11 @@ class Parameters:
         return Parameters(*self.names, *other.names)
 
     def index(self, name: str) -> int:
-        """The slot of a parameter; the first slot of one with a star, which is given without the star."""
-        assert name in self._slots, f"parameter must be one of {', '.join(self.names)}; got {name}"
-        return self._slots[name]
+        """The slot of a parameter; `dims` is the first slot of one with a star, `dims[2]` the third (`slot_names`)."""
+        base, bracket, position = name.partition("[")
+        assert base in self._slots, f"parameter must be one of {', '.join(self.names)}; got {name}"
+        assert not bracket or base == self._rest, f"only a parameter with a star has positions; got {name}"
+        return self._slots[base] + int(position[:-1] or 0)
 
     def pack(self, **arguments: T | Sequence[T]) -> tuple[T, ...]:
         """The arguments in the order of the slots; a parameter with a star takes a tuple or a list."""

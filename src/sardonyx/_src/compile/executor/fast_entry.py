@@ -16,7 +16,8 @@ in bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.atomics import RuntimeFunctionBuilder
@@ -67,21 +68,19 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         self.store(self.cursor, self.constant(FRAME_BODY, I64))
         self.mismatch_if(self.parameter("count").ne(self.load_slot(self.frame, ARRAY_COUNT)))
         zero = self.constant(0, I64)
-        self.loop_call(zero, self.load_slot(self.frame, FEED_COUNT), 1, self.check_array, "fed")
-        self.loop_call(
-            zero, self.load_slot(self.frame, RELOCATION_COUNT), 1, lambda _: self.patch_pointer(), "port"
-        )
+        with self.loop(zero, self.load_slot(self.frame, FEED_COUNT), name="fed") as i:
+            self.check_array(i)
+        with self.loop(zero, self.load_slot(self.frame, RELOCATION_COUNT), name="port"):
+            self.patch_pointer()
         status_block = self.load_slot_pointer(self.frame, STATUS)
         for slot in (status.FAULT, status.NODES_CALLED, status.RESUME_RECORD):
             self.store_slot(status_block, slot, 0)
-        self.if_then_call(self.load_slot(self.frame, RUN_FUNCTION).eq(0), lambda: self.return_number(READY))
-        self.without_gil(self.run_tape)
-        is_interrupted = self.load_slot(status_block, status.RESUME_RECORD) < self.load_slot(
-            self.frame, RECORDS
-        )
-        self.if_then_call(is_interrupted, lambda: self.return_number(READY))
-        has_fault = self.load_slot(status_block, status.FAULT).ne(0)
-        self.if_then_call(has_fault, lambda: self.return_number(FAULT))
+        self.return_if(self.load_slot(self.frame, RUN_FUNCTION).eq(0), READY)
+        with self.without_gil():
+            self.run_tape()
+        reached = self.load_slot(status_block, status.RESUME_RECORD)
+        self.return_if(reached < self.load_slot(self.frame, RECORDS), READY)
+        self.return_if(self.load_slot(status_block, status.FAULT).ne(0), FAULT)
         self.return_number(DONE)
         return self.build_function("ptr @enter(ptr %self, ptr %args, i64 %count)")
 
@@ -99,10 +98,8 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         self.mismatch_if((self.load_c_int(array, fields.flags) & REQUIRED_FLAGS).ne(REQUIRED_FLAGS))
         rank, dims = self.next_slot(), self.load_slot_pointer(array, fields.dims)
         self.mismatch_if(self.load_c_int(array, fields.rank).ne(rank))
-        zero = self.constant(0, I64)
-        self.loop_call(
-            zero, rank, 1, lambda i: self.mismatch_if(self.load_slot(dims, i).ne(self.next_slot())), "dim"
-        )
+        with self.loop(self.constant(0, I64), rank, name="dim") as i:
+            self.mismatch_if(self.load_slot(dims, i).ne(self.next_slot()))
 
     def patch_pointer(self) -> None:
         """Applies the next relocation of the frame: writes the address of an array's elements into a slot."""
@@ -121,28 +118,29 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         reached = self.emit(I64, f"call i64 {run}({arguments})")
         self.store_slot(self.load_slot_pointer(frame, STATUS), status.RESUME_RECORD, reached)
 
-    def without_gil(self, body: Callable[[], None]) -> None:
-        """Runs the body with the GIL released, if the frame has the functions for that."""
+    @contextmanager
+    def without_gil(self) -> Iterator[None]:
+        """Code that runs with the GIL released, if the frame has the functions for that."""
         state = self.new_slot("state", I64)
         releases_gil = self.load_slot(self.frame, RELEASE_GIL).ne(0)
-        self.if_then_call(
-            releases_gil,
-            lambda: self.store(
-                state, self.emit(I64, f"call i64 {self.load_slot_pointer(self.frame, RELEASE_GIL)}()")
-            ),
-        )
-        body()
-        self.if_then_call(releases_gil, lambda: self.restore_gil(self.load(state)))
-
-    def restore_gil(self, state: LLVMValue) -> None:
-        self.lines.append(f" call void {self.load_slot_pointer(self.frame, ACQUIRE_GIL)}({state})")
+        with self.if_then(releases_gil):
+            release = self.load_slot_pointer(self.frame, RELEASE_GIL)
+            self.store(state, self.emit(I64, f"call i64 {release}()"))
+        yield
+        with self.if_then(releases_gil):
+            value, acquire = self.load(state), self.load_slot_pointer(self.frame, ACQUIRE_GIL)
+            self.lines.append(f" call void {acquire}({value})")
 
     def load_c_int(self, base: str, index: int) -> LLVMValue:
         """Loads a C int, extended to i64."""
         return self.load(StackSlot(self.slot_address(base, index), LLVMType("i32"))).convert("zext", "i64")
 
     def mismatch_if(self, condition: LLVMValue) -> None:
-        self.if_then_call(condition, lambda: self.return_number(MISMATCH))
+        self.return_if(condition, MISMATCH)
+
+    def return_if(self, condition: LLVMValue, number: int) -> None:
+        with self.if_then(condition):
+            self.return_number(number)
 
     def return_number(self, number: int) -> None:
         self._count += 1

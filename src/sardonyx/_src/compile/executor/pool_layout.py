@@ -68,4 +68,8 @@ class PoolFunctionBuilder(RuntimeFunctionBuilder):
         """One step of a spin wait: pauses, or yields the CPU after SPIN_COUNT steps."""
         n = self.load(tries) + 1
         self.store(tries, n)
-        self.if_then_else(n < SPIN_COUNT, self.pause, lambda: self.call_system(pool, SCHED_YIELD))
+        pauses = n < SPIN_COUNT
+        with self.if_then(pauses):
+            self.pause()
+        with self.if_then(pauses.eq(0)):
+            self.call_system(pool, SCHED_YIELD)

@@ -67,7 +67,7 @@ def emit_share(builder: PoolFunctionBuilder) -> str:
     total = builder.new_slot("total", I64)
     builder.store(total, builder.constant(0, I64))
 
-    def publish(owner: LLVMValue) -> None:
+    with builder.loop(builder.constant(0, I64), threads) as owner:
         chunks = ChunkQueue.for_thread(builder, owner, threads).count_chunks()
         builder.store(total, builder.load(total) + chunks)
         builder.store_release(
@@ -75,15 +75,12 @@ def emit_share(builder: PoolFunctionBuilder) -> str:
             CLAIM,
             (threads << 2 * CHUNK_FIELD_BITS) | (chunks << CHUNK_FIELD_BITS),
         )
-
-    builder.loop_call(builder.constant(0, I64), threads, 1, publish)
-    builder.loop_while(lambda: builder.emit(I64, "call i64 @chunk(ptr %pool, i64 0)") > 0, lambda: None)
+    with builder.loop_while(lambda: builder.emit(I64, "call i64 @chunk(ptr %pool, i64 0)") > 0):
+        pass
     tries = builder.new_slot("tries", I64)
     builder.store(tries, builder.constant(0, I64))
-    builder.loop_while(
-        lambda: builder.load_acquire("%pool", CHUNKS_DONE) < builder.load(total),
-        lambda: builder.spin_wait("%pool", tries),
-    )
+    with builder.loop_while(lambda: builder.load_acquire("%pool", CHUNKS_DONE) < builder.load(total)):
+        builder.spin_wait("%pool", tries)
     builder.emit_return("void")
     return builder.build_function(
         "internal void @share(ptr %pool, ptr %record, i64 %threads, ptr %scratch, i64 %stride)"
@@ -95,14 +92,11 @@ def emit_chunk(builder: PoolFunctionBuilder) -> str:
     index, threads = builder.parameter("index"), builder.load_acquire("%pool", CURRENT_RUN) & 0xFFFF
     tried = builder.new_slot("tried", I64)
     builder.store(tried, builder.constant(0, I64))
-
-    def next_queue() -> None:
+    with builder.loop_while(lambda: builder.load(tried) < threads):
         owner = index + builder.load(tried)
         owner = builder.select(owner < threads, owner, owner - threads)
         emit_claim(builder, index, owner)
         builder.store(tried, builder.load(tried) + 1)
-
-    builder.loop_while(lambda: builder.load(tried) < threads, next_queue)
     builder.emit_return("i64 0")
     return builder.build_function("internal i64 @chunk(ptr %pool, i64 %index)")
 
@@ -117,13 +111,12 @@ def emit_claim(builder: PoolFunctionBuilder, index: LLVMValue, owner: LLVMValue)
         has_next = (claim & CHUNK_FIELD_MASK) < ((claim >> CHUNK_FIELD_BITS) & CHUNK_FIELD_MASK)
         return has_next & (index < (claim >> 2 * CHUNK_FIELD_BITS))
 
-    def try_claim() -> None:
+    with builder.loop_while(is_left):
         claim = builder.load(seen)
         previous, is_claimed = builder.compare_exchange(queue, CLAIM, claim, claim + 1)
-        builder.if_then_call(is_claimed, lambda: emit_run_chunk(builder, index, owner, claim))
+        with builder.if_then(is_claimed):
+            emit_run_chunk(builder, index, owner, claim)
         builder.store(seen, previous)
-
-    builder.loop_while(is_left, try_claim)
 
 
 def emit_run_chunk(
@@ -184,18 +177,16 @@ class ChunkQueue:
         """The number of chunks of the queue."""
         builder, count = self.builder, self.builder.new_slot("count", I64)
         builder.store(count, builder.constant(0, I64))
-
-        def add() -> None:
+        with builder.loop_while(lambda: builder.load(self.remaining) > 0):
             builder.store(count, builder.load(count) + 1)
             self.skip_chunk()
-
-        builder.loop_while(lambda: builder.load(self.remaining) > 0, add)
         return builder.load(count)
 
     def chunk_bounds(self, number: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
         """The half-open range of units of a chunk."""
         builder = self.builder
-        builder.loop_call(builder.constant(0, I64), number, 1, lambda _: self.skip_chunk())
+        with builder.loop(builder.constant(0, I64), number):
+            self.skip_chunk()
         first = self.end - builder.load(self.remaining)
         return first, builder.min(first + self.chunk_size(), self.end)
 

@@ -93,53 +93,43 @@ def emit_run(builder: PoolFunctionBuilder) -> str:
     )
     caller_mode = builder.load_float_mode()
     is_mode_changed = caller_mode.ne(DEFAULT_FLOAT_MODE[builder.architecture])
-    builder.if_then_call(
-        is_mode_changed,
-        lambda: builder.store_float_mode(builder.constant(DEFAULT_FLOAT_MODE[builder.architecture], I64)),
-    )
+    with builder.if_then(is_mode_changed):
+        builder.store_float_mode(builder.constant(DEFAULT_FLOAT_MODE[builder.architecture], I64))
     builder.store(i, builder.parameter("from"))
     builder.store(threshold, builder.constant(NEVER_PARALLEL, I64))
     builder.store(entered, builder.constant(0, I64))
     builder.store(budget, builder.min(builder.parameter("threads"), MAX_INTERVAL_THREADS) * SIGNAL_INTERVAL)
-    builder.if_then_call(
-        builder.parameter("threads") > 1,
-        lambda: builder.store(threshold, builder.load_slot("%pool", JOB_THRESHOLD)),
-    )
+    with builder.if_then(builder.parameter("threads") > 1):
+        builder.store(threshold, builder.load_slot("%pool", JOB_THRESHOLD))
 
     def finish() -> None:
-        builder.if_then_call(
-            builder.load(entered) > 0, lambda: builder.lines.append(" call void @leave(ptr %pool)")
-        )
-        builder.if_then_call(is_mode_changed, lambda: builder.store_float_mode(caller_mode))
+        with builder.if_then(builder.load(entered) > 0):
+            builder.lines.append(" call void @leave(ptr %pool)")
+        with builder.if_then(is_mode_changed):
+            builder.store_float_mode(caller_mode)
         builder.emit_return(str(builder.load(i)))
 
-    def execute_record() -> None:
-        is_outside = (builder.load(i) >= builder.parameter("to")) | (
-            builder.load(i) < builder.parameter("from")
-        )
-        builder.if_then_call(is_outside | (builder.load(budget) < 0), finish)
+    with builder.loop_forever():
+        is_past_end = builder.load(i) >= builder.parameter("to")
+        is_outside = is_past_end | (builder.load(i) < builder.parameter("from"))
+        with builder.if_then(is_outside | (builder.load(budget) < 0)):
+            finish()
         record = builder.slot_address("%tape", builder.load(i) * RECORD_SLOTS)
         kernel = builder.load_slot_pointer(record, KERNEL)
-        builder.if_then_call(builder.load_slot(record, KERNEL).eq(0), finish)
+        with builder.if_then(builder.load_slot(record, KERNEL).eq(0)):
+            finish()
         units = builder.load_slot(record, UNITS)
         is_job = (builder.load_slot(record, WEIGHT) >= builder.load(threshold)) & (units > 1)
-        builder.if_then_call(
-            is_job, lambda: emit_enter_once(builder, record, builder.load(i), threshold, entered)
-        )
+        with builder.if_then(is_job):
+            emit_enter_once(builder, record, builder.load(i), threshold, entered)
         is_shared = is_job & (builder.load(entered) > 0)
         share = f"call void @share(ptr %pool, ptr {record}, i64 %threads, ptr %scratch, i64 %stride)"
-        builder.if_then_call(is_shared, lambda: builder.lines.append(f" {share}"))
-        is_alone = is_shared.eq(0) & (units > 0)
-        builder.if_then_call(
-            is_alone,
-            lambda: builder.call_kernel(
-                kernel, builder.load_slot_pointer(record, ARGS), 0, units, "%scratch"
-            ),
-        )
+        with builder.if_then(is_shared):
+            builder.lines.append(f" {share}")
+        with builder.if_then(is_shared.eq(0) & (units > 0)):
+            builder.call_kernel(kernel, builder.load_slot_pointer(record, ARGS), 0, units, "%scratch")
         builder.store(budget, builder.load(budget) - builder.load_slot(record, WEIGHT) - RECORD_OVERHEAD)
         emit_advance(builder, record, i)
-
-    builder.loop_forever(execute_record)
     return builder.build_function(
         "i64 @run(ptr %tape, i64 %from, i64 %to, ptr %pool, i64 %threads, ptr %scratch, i64 %stride)"
     )
@@ -149,28 +139,22 @@ def emit_advance(builder: PoolFunctionBuilder, record: str, i: StackSlot) -> Non
     """Moves on to the next record, or to the target of the record's jump if its flag is set."""
     distance = builder.load_slot(record, JUMP)
     builder.store(i, builder.load(i) + 1)
-
-    def jump_if_set() -> None:
+    with builder.if_then(distance.ne(0)):
         is_set = builder.load_slot(builder.load_slot_pointer(record, FLAG), 0).ne(0)
-        builder.if_then_call(is_set, lambda: builder.store(i, builder.load(i) + (distance - 1)))
-
-    builder.if_then_call(distance.ne(0), jump_if_set)
+        with builder.if_then(is_set):
+            builder.store(i, builder.load(i) + (distance - 1))
 
 
 def emit_enter_once(
     builder: PoolFunctionBuilder, record: str, i: LLVMValue, threshold: StackSlot, entered: StackSlot
 ) -> None:
     """Acquires the pool unless this run holds it; if the remaining work is too little for that, does not try again."""
-
-    def enter_pool() -> None:
+    with builder.if_then(builder.load(entered) <= 0):
         count = builder.parameter("to") - i
         result = builder.emit(I64, f"call i64 @enter(ptr %pool, ptr {record}, {count}, i64 %threads)")
-        builder.if_then_call(
-            result < 0, lambda: builder.store(threshold, builder.constant(NEVER_PARALLEL, I64))
-        )
+        with builder.if_then(result < 0):
+            builder.store(threshold, builder.constant(NEVER_PARALLEL, I64))
         builder.store(entered, result)
-
-    builder.if_then_call(builder.load(entered) <= 0, enter_pool)
 
 
 def emit_enter(builder: PoolFunctionBuilder) -> str:
@@ -186,27 +170,23 @@ def emit_enter(builder: PoolFunctionBuilder) -> str:
         builder.load_slot("%pool", WAKE_THRESHOLD),
         builder.load_slot("%pool", JOB_THRESHOLD),
     )
-
-    def weigh() -> None:
-        builder.if_then_call(
-            builder.load(i) >= builder.parameter("count"), lambda: builder.emit_return("i64 -1")
-        )
+    with builder.loop_while(lambda: builder.load(total) < wake_threshold):
+        with builder.if_then(builder.load(i) >= builder.parameter("count")):
+            builder.emit_return("i64 -1")
         record = builder.slot_address("%records", builder.load(i) * RECORD_SLOTS)
         weight = builder.load_slot(record, WEIGHT)
         builder.store(i, builder.load(i) + 1)
-        builder.if_then_call(weight >= threshold, lambda: builder.store(total, builder.load(total) + weight))
+        with builder.if_then(weight >= threshold):
+            builder.store(total, builder.load(total) + weight)
         is_back_edge = builder.load_slot(record, JUMP) < 0
-        builder.if_then_call(
-            is_back_edge, lambda: builder.store(total, builder.load(total) * ASSUMED_ITERATIONS)
-        )
-
-    builder.loop_while(lambda: builder.load(total) < wake_threshold, weigh)
+        with builder.if_then(is_back_edge):
+            builder.store(total, builder.load(total) * ASSUMED_ITERATIONS)
     _, is_acquired = builder.compare_exchange("%pool", POOL_LOCK, 0, 1)
-    builder.if_then_call(is_acquired.eq(0), lambda: builder.emit_return("i64 0"))
+    with builder.if_then(is_acquired.eq(0)):
+        builder.emit_return("i64 0")
     has_get_cpu = builder.load_slot("%pool", GET_CPU).ne(0)
-    builder.if_then_call(
-        has_get_cpu, lambda: builder.store_slot("%pool", CALLER_CPU, builder.current_processor("%pool"))
-    )
+    with builder.if_then(has_get_cpu):
+        builder.store_slot("%pool", CALLER_CPU, builder.current_processor("%pool"))
     threads = builder.parameter("threads")
     serial = (builder.load_slot("%pool", CURRENT_RUN) >> 16) + 1
     builder.store_release("%pool", CURRENT_RUN, (serial << 16) | threads)

@@ -33,12 +33,9 @@ MAX_CPUS = 1024  # bits of an affinity mask
 def emit_wake_children(builder: PoolFunctionBuilder, pool: str, index: LLVMValue, threads: LLVMValue) -> None:
     """Wakes the two children of a thread in the binary wake tree, as far as they take part in the run."""
     for child in (index * 2 + 1, index * 2 + 2):
-
-        def wake_child(child: LLVMValue = child) -> None:
+        with builder.if_then(child < threads):
             worker = builder.slot_address(pool, child * WORKER_SLOTS + WORKERS_BEGIN)
             builder.lines.append(f" call void @wake(ptr {pool}, ptr {worker})")
-
-        builder.if_then_call(child < threads, wake_child)
 
 
 def emit_wake(builder: PoolFunctionBuilder) -> str:
@@ -46,10 +43,8 @@ def emit_wake(builder: PoolFunctionBuilder) -> str:
     mutex, condition = builder.slot_address("%worker", MUTEX), builder.slot_address("%worker", CONDITION)
     has_affinity = builder.load_slot("%pool", GET_CPU).ne(0) & builder.load_slot("%worker", THREAD).ne(0)
     is_caller_moved = builder.load_slot("%worker", AVOIDED_CPU).ne(builder.load_slot("%pool", CALLER_CPU) + 1)
-    builder.if_then_call(
-        has_affinity & is_caller_moved,
-        lambda: builder.lines.append(" call void @apart(ptr %pool, ptr %worker)"),
-    )
+    with builder.if_then(has_affinity & is_caller_moved):
+        builder.lines.append(" call void @apart(ptr %pool, ptr %worker)")
     builder.call_system("%pool", MUTEX_LOCK, mutex)
     builder.call_system("%pool", MUTEX_UNLOCK, mutex)
     builder.call_system("%pool", CONDITION_SIGNAL, condition)
@@ -79,7 +74,8 @@ def emit_apart(builder: PoolFunctionBuilder) -> str:
     caller = builder.load_slot("%pool", CALLER_CPU)
     builder.store_slot("%worker", AVOIDED_CPU, caller + 1)
     is_out_of_range = (caller < 0) | (caller >= MAX_CPUS)
-    builder.if_then_call(failed.ne(0) | is_out_of_range, lambda: builder.emit_return("void"))
+    with builder.if_then(failed.ne(0) | is_out_of_range):
+        builder.emit_return("void")
     bit = builder.constant(1, I64) << (caller & 63)
     mask_slot = StackSlot(builder.slot_address(mask, caller >> 6), I64)
     builder.store(mask_slot, builder.load(mask_slot) & (bit ^ -1))
@@ -87,10 +83,8 @@ def emit_apart(builder: PoolFunctionBuilder) -> str:
     for i in range(1, mask_slots):
         remaining = remaining | builder.load_slot(mask, i)
     thread = builder.load_slot("%worker", THREAD)
-    builder.if_then_call(
-        remaining.ne(0),
-        lambda: builder.lines.append(f" call i32 {set_affinity}({thread}, i64 {mask_bytes}, ptr {mask})"),
-    )
+    with builder.if_then(remaining.ne(0)):
+        builder.lines.append(f" call i32 {set_affinity}({thread}, i64 {mask_bytes}, ptr {mask})")
     builder.emit_return("void")
     return builder.build_function("internal void @apart(ptr %pool, ptr %worker)")
 
@@ -112,7 +106,8 @@ def emit_sleep(builder: PoolFunctionBuilder) -> str:
         ).ne(0)
         return is_needed.eq(0)
 
-    builder.loop_while(is_idle, lambda: builder.call_system("%pool", CONDITION_WAIT, condition, mutex))
+    with builder.loop_while(is_idle):
+        builder.call_system("%pool", CONDITION_WAIT, condition, mutex)
     builder.call_system("%pool", MUTEX_UNLOCK, mutex)
     builder.emit_return("void")
     return builder.build_function("internal void @sleep(ptr %pool, ptr %worker)")
@@ -125,30 +120,20 @@ def emit_work(builder: PoolFunctionBuilder) -> str:
     seen, tries = builder.new_slot("seen", I64), builder.new_slot("tries", I64)
     for slot in (seen, tries):
         builder.store(slot, builder.constant(0, I64))
-
-    def join_run(run: LLVMValue) -> None:
-        builder.store(seen, run)
-        emit_wake_children(builder, pool, index, run & 0xFFFF)
-
-    def execute_chunk(run: LLVMValue) -> None:
-        builder.if_then_call(run.ne(builder.load(seen)), lambda: join_run(run))
-        is_done = builder.emit(I64, f"call i64 @chunk(ptr {pool}, {index})")
-        builder.if_then_else(
-            is_done > 0,
-            lambda: builder.store(tries, builder.constant(0, I64)),
-            lambda: builder.spin_wait(pool, tries),
-        )
-
-    def iterate() -> None:
-        builder.if_then_call(
-            builder.load_acquire(pool, STOP_REQUESTED).ne(0), lambda: builder.emit_return("ptr null")
-        )
+    with builder.loop_forever():
+        with builder.if_then(builder.load_acquire(pool, STOP_REQUESTED).ne(0)):
+            builder.emit_return("ptr null")
         run = builder.load_acquire(pool, CURRENT_RUN)
-        builder.if_then_else(
-            (run & 0xFFFF) > index,
-            lambda: execute_chunk(run),
-            lambda: builder.lines.append(f" call void @sleep(ptr {pool}, ptr %worker)"),
-        )
-
-    builder.loop_forever(iterate)
+        is_included = (run & 0xFFFF) > index
+        with builder.if_then(is_included):
+            with builder.if_then(run.ne(builder.load(seen))):
+                builder.store(seen, run)
+                emit_wake_children(builder, pool, index, run & 0xFFFF)
+            is_done = builder.emit(I64, f"call i64 @chunk(ptr {pool}, {index})") > 0
+            with builder.if_then(is_done):
+                builder.store(tries, builder.constant(0, I64))
+            with builder.if_then(is_done.eq(0)):
+                builder.spin_wait(pool, tries)
+        with builder.if_then(is_included.eq(0)):
+            builder.lines.append(f" call void @sleep(ptr {pool}, ptr %worker)")
     return builder.build_function("ptr @work(ptr %worker)")

@@ -39,7 +39,7 @@ def fma_module(name: str, target: Target) -> str:
 def copy_module(name: str, target: Target) -> str:
     """One unit of work copies VECTORS_PER_UNIT vectors."""
     b, vector_type = KernelBuilder(target, COPY_PARAMETERS), LLVMType("float", target.lanes)
-    source, destination = b.pointer("source"), b.pointer("destination")
+    source, destination = b.pointers("source", "destination")
     width = target.lanes * VECTORS_PER_UNIT
     offsets = range(0, width, target.lanes)
     with b.loop(b.first_unit * width, b.end_unit * width, width) as i:

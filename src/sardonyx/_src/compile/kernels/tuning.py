@@ -6,16 +6,16 @@ for all targets is a class variable, `GemmTuning.k_block`.  There are two reason
 
 - Rounding: it decides in which order the terms of a sum are added, or which algorithm is used.  So no table changes a
   result.
-- Partition: step functions, which have no target, divide the work by it, and the kernel must do the same.
+- Shared: code without a target uses it, such as step functions, which divide the work into units as the kernel does.
 
-Values were measured on AVX-512 unless the comment at a table says otherwise; `bench/tuning.py` measures chosen ones again.
-Facts that correct code depends on (layouts of scratch, lanes of masks, limits of numbers) are constants of their modules.
+`bench/tuning.py` measures whether chosen values are the best ones on a machine.  Facts that correct code depends on
+(layouts of scratch, lanes of masks, limits of numbers) are constants of their modules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, TypeAlias
 
 from sardonyx._src.compile.codegen.target import Target
@@ -33,18 +33,20 @@ class GemmTuning:
         only one or two of them; 1 for numbers of vectors without an entry.
     dynamic_tile_vectors: vectors of a row of the tile for a symbolic number of columns.
     min_unrolled_fmas: multiply-adds in an iteration over k that hide the loop's own instructions.
+    prefetch_interval: iterations over k for each cache line of the next panel block that is prefetched: a line in each fills
+        the line fill buffers of a core with AVX-512, and the loads of the panel wait.
     independent_sums: rows of a dot product accumulated at a time: independent chains hide the latency of a multiply-add.
     packing_prefetch_rows: rows between the row of a constant that is packed and the one that is prefetched.
+    max_inline_operations: operations of an epilogue up to which it is emitted for every vector of a tile.
     min_half_bytes: bytes of a half-precision constant from which on it is not promoted to float32 when it is packed.
 
     Rounding:
     k_block: KC, terms of a sum that are added at once: with a panel of 64 columns, 128 KB of B.
 
-    Partition:
+    Shared:
     unit_rows: rows of a unit of work, about.
     spare_rows: rows of scratch past the last row of a unit: at least as many as any tile has.
     max_short_rows: rows of a tile up to which one row less is worth code of its own.
-    max_inline_operations: operations of an epilogue up to which it is emitted for every vector of a tile.
     min_released_bytes: bytes of a packed constant from which on the pages of its file are released.
     """
 
@@ -52,25 +54,27 @@ class GemmTuning:
     narrow_tile_cost: Mapping[int, float] = field(default_factory=lambda: {1: 1.35, 2: 1.1})
     dynamic_tile_vectors: int = 4
     min_unrolled_fmas: int = 20
+    prefetch_interval: int = 1
     independent_sums: int = 4
     packing_prefetch_rows: int = 8
+    max_inline_operations: int = 8
     min_half_bytes: int = 1 << 17
     k_block: ClassVar[int] = 512
     unit_rows: ClassVar[int] = 48
     spare_rows: ClassVar[int] = 16
     max_short_rows: ClassVar[int] = 8
-    max_inline_operations: ClassVar[int] = 8
     min_released_bytes: ClassVar[int] = 1 << 16
 
 
+@dataclass(frozen=True, slots=True)
 class ConvTuning:
-    """Direct convolutions by GEMM; equal for all targets.
+    """Direct convolutions by GEMM.
 
     Rounding:
     max_block_terms: KC, terms of a sum that are added at once: with a panel of 64 columns, 256 KB of weights.
     max_im2row_channels: input channels up to which a convolution has an im2row buffer.
 
-    Partition:
+    Shared:
     unit_rows: rows (output pixels) of a unit of work, about.
     band_rows: the same with an im2row buffer.
     max_interleaved_channels: channels up to which channels-first images are interleaved by shuffles.
@@ -83,6 +87,34 @@ class ConvTuning:
     band_rows: ClassVar[int] = 512
     max_interleaved_channels: ClassVar[int] = 4
     origin_lanes: ClassVar[int] = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PointwiseDepthwiseTuning:
+    """Depthwise convolutions that compute their input by a pointwise convolution, row by row in a ring buffer.
+
+    Shared:
+    group_rows: most output rows that share the input of a window tile.
+    ring_bytes: most bytes of the ring buffer, which stays in the level-2 cache.
+    min_bands, max_bands: bands of output rows, units of work.
+    min_band_ratio: rows of a band to the rows that it shares with the band before, above min_bands.
+    min_image_bytes: bytes of the image between the convolutions from which on it leaves the level-2 cache.
+    max_weight_bytes: most bytes of pointwise weights, which are read again for each output row.
+    min_channels: channels of that image below which the depthwise convolution is not bound by memory.
+    max_dynamic_channels: most of these channels where the size of the image is dynamic.
+    min_height_ratio: rows of that image to the rows that neighbouring bands share.
+    """
+
+    group_rows: ClassVar[int] = 4
+    ring_bytes: ClassVar[int] = 2**19
+    min_bands: ClassVar[int] = 4
+    max_bands: ClassVar[int] = 16
+    min_band_ratio: ClassVar[int] = 8
+    min_image_bytes: ClassVar[int] = 2**20
+    max_weight_bytes: ClassVar[int] = 2**18
+    min_channels: ClassVar[int] = 16
+    max_dynamic_channels: ClassVar[int] = 128
+    min_height_ratio: ClassVar[int] = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +131,7 @@ class WinogradTuning:
     overlap: the share of the shorter of products and reads that the longer one hides.
     direct_overhead: the cost of a direct convolution, relative to products at the peak.
 
-    Partition:
+    Shared:
     max_fused_channels: channels up to which the weights of a panel stay in the cache with everything else.
     min_groups: groups of tiles that keep a few threads busy.
     max_odd_group_tiles: tiles up to which an odd number of groups is not made even.
@@ -139,7 +171,7 @@ class AttentionTuning:
     split_keys: keys of a decode unit when the keys are split (split-KV).
     max_decode_queries: queries of a head up to which decode is faster than prefill.
 
-    Partition:
+    Shared:
     query_block: most queries of a head in a prefill unit.
     decode_unit_queries: most queries of a decode unit that share a head of keys.
     min_run_floats: contiguous floats that are read at full memory bandwidth; a decode unit has heads up to these.
@@ -170,11 +202,11 @@ class ChannelsLastTuning:
     prefetch_min_floats: floats of an image from which on it is assumed to be in memory, not in a cache.
 
     Rounding:
-    pixel_unroll: pixels of an iteration of a reduction, each with an accumulator of its own.
     summation_block: pixels that are reduced before they are combined with the total.
 
-    Partition:
+    Shared:
     tile_pixels: widths of window tiles in pixels, by preference: most images are multiples of 7 wide.
+    dynamic_tile_pixels: the width for images of a symbolic width: those are multiples of 8 more often.
     max_unrolled_taps: taps of a kernel row up to which they are unrolled.
     cache_budget_bytes: bytes of the input rows under one output row, which stay in the level-2 cache.
     channel_step: the channels of a unit that is limited by the cache are a multiple of it.
@@ -186,9 +218,9 @@ class ChannelsLastTuning:
     """
 
     prefetch_min_floats: int = 2**21
-    pixel_unroll: ClassVar[int] = 4
     summation_block: ClassVar[int] = 512
     tile_pixels: ClassVar[tuple[int, ...]] = (7, 8, 6, 5, 4)
+    dynamic_tile_pixels: ClassVar[int] = 8
     max_unrolled_taps: ClassVar[int] = 5
     cache_budget_bytes: ClassVar[int] = 2**18
     channel_step: ClassVar[int] = 64
@@ -208,7 +240,7 @@ class ElementwiseTuning:
     unroll: vectors of an iteration.
     unroll_one_function: the same with one vector function: two calls of it keep the core busy.
 
-    Partition:
+    Shared:
     unit_elements: elements of a unit of work, about.
     function_operations: operations that a call of a vector function counts as.
     """
@@ -228,7 +260,7 @@ class ReductionTuning:
     Rounding:
     row_unroll: vectors of an iteration over a row, each with an accumulator of its own; a power of two.
 
-    Partition:
+    Shared:
     row_unit_elements: elements of the rows of a unit of work, about.
     block_columns: columns of a unit of work in kernels that reduce along columns.
     min_max_block: elements of a unit of work of a range.
@@ -247,7 +279,7 @@ class DataMovementTuning:
 
     memcpy_unroll: vectors of an iteration of a copy.
 
-    Partition:
+    Shared:
     copy_unit_elements: elements of a unit of a copy: enough to amortize the call.
     indexed_unit_bytes: bytes of the rows in a unit of a gather or scatter.
     single_element_rows: rows of such a unit if a row is one element.
@@ -263,20 +295,22 @@ class DataMovementTuning:
     band_rows: ClassVar[int] = 16
 
 
+@dataclass(frozen=True, slots=True)
 class RecurrenceTuning:
-    """LSTM, GRU and RNN; equal for all targets.
+    """LSTM, GRU and RNN.
 
-    Partition:
+    Shared:
     unit_sequences: sequences of the batch that share each load of the weights.
     """
 
     unit_sequences: ClassVar[int] = 4
 
 
+@dataclass(frozen=True, slots=True)
 class ResizeTuning:
-    """Resize; equal for all targets.
+    """Resize.
 
-    Partition:
+    Shared:
     max_pixel_taps: taps of an output pixel, which are unrolled: 4 x 4 for cubic interpolation.
     table_unit_elements: elements of a unit of the kernel that computes tables of taps.
     """
@@ -287,29 +321,34 @@ class ResizeTuning:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The table of a class of targets: the families that have fields which may differ."""
+    """The table of a class of targets: all families."""
 
     gemm: GemmTuning
     attention: AttentionTuning
+    conv: ConvTuning = ConvTuning()
+    pointwise_depthwise: PointwiseDepthwiseTuning = PointwiseDepthwiseTuning()
     winograd: WinogradTuning = WinogradTuning()
     channels_last: ChannelsLastTuning = ChannelsLastTuning()
     elementwise: ElementwiseTuning = ElementwiseTuning()
     reductions: ReductionTuning = ReductionTuning()
     data_movement: DataMovementTuning = DataMovementTuning()
+    recurrence: RecurrenceTuning = RecurrenceTuning()
+    resize: ResizeTuning = ResizeTuning()
 
 
 WIDE_TABLE = Tuning(  # 32 vector registers
     GemmTuning(tile_rows={1: 10, 2: 8, 3: 8, 4: 6}), AttentionTuning(tile_rows={4: 6, 3: 8, 2: 8, 1: 8})
 )
+AVX512_TABLE = replace(WIDE_TABLE, gemm=replace(WIDE_TABLE.gemm, min_unrolled_fmas=96, prefetch_interval=2))
 NARROW_TABLE = Tuning(  # 16 vector registers
     GemmTuning(tile_rows={1: 10, 2: 6, 3: 4}, dynamic_tile_vectors=2), AttentionTuning(tile_rows={2: 6, 1: 8})
 )
 TUNINGS: dict[TargetClass, Tuning] = {
-    "avx512": WIDE_TABLE,  # 16 lanes, 32 registers
+    "avx512": AVX512_TABLE,  # 16 lanes, 32 registers
     "avx2": NARROW_TABLE,  # 8 lanes, 16 registers
-    "neon": WIDE_TABLE,  # 4 lanes, 32 registers; not measured
-    "plain": NARROW_TABLE,  # 4 lanes, 16 registers: SSE; not measured
-    "scalar": NARROW_TABLE,  # one lane; not measured
+    "neon": WIDE_TABLE,  # 4 lanes, 32 registers
+    "plain": NARROW_TABLE,  # 4 lanes, 16 registers: SSE
+    "scalar": NARROW_TABLE,  # one lane
 }
 
 

@@ -11,14 +11,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.kernels.attention.decode_unit import DECODE_KEY_BLOCK
+from sardonyx._src.compile.codegen.parameters import float32_bits
 from sardonyx._src.compile.kernels.attention.kernel import attention_module
 from sardonyx._src.compile.kernels.attention.parameters import (
     ALIGNED_FLOATS,
-    DECODE_UNIT_QUERIES,
-    KEY_BLOCK,
     PARTIAL_HEADER_FLOATS,
-    QUERY_BLOCK,
     attention_parameters,
     name_strides,
 )
@@ -27,7 +24,7 @@ from sardonyx._src.compile.kernels.attention.split_kv import FLOAT_BYTES, reduce
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.kernels.attention.work_partitioning import AttentionPartition, partition_heads
 from sardonyx._src.compile.kernels.gemm.axes import broadcast_stride
-from sardonyx._src.compile.kernels.reductions.rows import float32_bits
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_bytes, row_major_strides
 from sardonyx._src.dtypes import DataType
@@ -120,7 +117,7 @@ def fused_step(
     return Step(
         Kernel(variant.key, partial(attention_module, variant=variant), parameters),
         parameters.pack(**arguments),
-        units=batch * partition.head_units * ceil_div(queries, QUERY_BLOCK),
+        units=batch * partition.head_units * ceil_div(queries, AttentionTuning.query_block),
         reads=reads,
         writes=writes,
         flops=batch * heads * queries * keys * (depth + width + 10) * 2,
@@ -163,9 +160,10 @@ def allocate_partials(y: TensorView, splits: Known) -> TensorView:
 
 def scratch_floats(partition: AttentionPartition, depth: Known, width: Known, keys: Known) -> Known:
     """The floats of scratch that a unit needs; see `query_panel` (prefill) and `decode_unit`."""
-    prefill = (depth + width + dim_min(align_floats(keys), KEY_BLOCK) + 3) * QUERY_BLOCK
-    row = depth + width + 2 * ALIGNED_FLOATS + DECODE_KEY_BLOCK
-    return dim_max(prefill, partition.unit_kv_heads * DECODE_UNIT_QUERIES * row)
+    block_keys = dim_min(align_floats(keys), AttentionTuning.key_block)
+    prefill = (depth + width + block_keys + 3) * AttentionTuning.query_block
+    row = depth + width + 2 * ALIGNED_FLOATS + AttentionTuning.decode_key_block
+    return dim_max(prefill, partition.unit_kv_heads * AttentionTuning.decode_unit_queries * row)
 
 
 def align_floats(size: Known) -> Known:

@@ -1,9 +1,9 @@
 """Decode attention kernel: few queries against many keys, limited by the memory bandwidth of reading keys and values.
 
 A unit of work has a range of the keys, one or several heads of keys and values whose rows are adjacent in memory, and for
-each of these heads up to `DECODE_UNIT_QUERIES` queries (of all query heads that share it).  Loop nest of a unit:
+each of these heads up to `decode_unit_queries` queries (of all query heads that share it).  Loop nest of a unit:
 
-    for each block of DECODE_KEY_BLOCK keys:
+    for each block of `decode_key_block` keys:
         scores = q * k' for all queries             decode_products: SIMD lanes run along D
         online softmax: rescale sums and outputs to the new maximum, scores -> exp(score - maximum)
         outputs += scores * v                       decode_products: SIMD lanes run along E
@@ -21,7 +21,6 @@ from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.kernels.attention.decode_products import accumulate_values, emit_scores
 from sardonyx._src.compile.kernels.attention.decode_unit import (
-    DECODE_KEY_BLOCK,
     DecodeHead,
     UnitIndices,
     loop_queries,
@@ -65,6 +64,7 @@ from sardonyx._src.compile.kernels.gemm.vectors import (
     vector_type,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 
 def emit_decode_unit(kernel: AttentionKernel, first_head: AttentionHead, indices: UnitIndices) -> None:
@@ -77,8 +77,9 @@ def emit_decode_unit(kernel: AttentionKernel, first_head: AttentionHead, indices
         key_begin_of(kernel, first_head, i64(b, 0)),
         key_end_of(kernel, first_head, size["queries"] - 1),
     )
-    with b.loop(begin, end + (DECODE_KEY_BLOCK - 1), DECODE_KEY_BLOCK, "key") as key:
-        count = b.min(end - key, DECODE_KEY_BLOCK)
+    block = AttentionTuning.decode_key_block
+    with b.loop(begin, end + (block - 1), block, "key") as key:
+        count = b.min(end - key, block)
         emit_scores(kernel, unit, key, count)
         with loop_queries(kernel, unit, unit.query_count) as (head, i):
             update_query_softmax(kernel, head, i, key, count)

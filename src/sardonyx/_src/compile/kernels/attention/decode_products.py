@@ -4,7 +4,7 @@ Queries, scores and outputs are rows in scratch.  Keys and values are read from 
 software prefetch: heads whose rows are adjacent in memory are visited row by row.  Loop nests:
 
     scores: groups of keys -> heads -> pairs of queries -> vectors along D
-    outputs: blocks of VALUE_ROWS values -> heads -> register tiles [queries, vectors along E] -> values
+    outputs: blocks of `value_rows` values -> heads -> register tiles [queries, vectors along E] -> values
 """
 
 from __future__ import annotations
@@ -38,11 +38,7 @@ from sardonyx._src.compile.kernels.gemm.vectors import (
     vector_type,
     zeros,
 )
-
-# Rows of values that stay in L1, even if they are a page apart, until all queries have used them.
-VALUE_ROWS = 8
-TILE_QUERIES = (4, QUERY_PAIR)  # heights of the register tiles; the last one may be partial
-TILE_VECTORS = 4  # width of a register tile
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 # --- scores = q * k' -------------------------------------------------------------------------
 
@@ -131,10 +127,10 @@ class OutputTile:
 
 def accumulate_values(kernel: AttentionKernel, unit: DecodeUnit, key: LLVMValue, count: LLVMValue) -> None:
     """Adds `count` rows of values, times the weights that their scores have become, to the outputs."""
-    b = kernel.b
-    with loop_blocks(b, count, VALUE_ROWS, "values") as i:
+    b, rows = kernel.b, tuning_for(kernel.b.target).attention.value_rows
+    with loop_blocks(b, count, rows, "values") as i:
         unit.value_stream.seek(key + i)
-        end = b.min(i + VALUE_ROWS, count)
+        end = b.min(i + rows, count)
         with loop_heads(kernel, unit) as head:
             for tile in loop_output_tiles(b, unit.query_count, kernel.sizes["width"]):
                 accumulate_tile(kernel, head, tile, key, (i, end))
@@ -142,16 +138,17 @@ def accumulate_values(kernel: AttentionKernel, unit: DecodeUnit, key: LLVMValue,
 
 def loop_output_tiles(b: KernelBuilder, query_count: LLVMValue, width: LLVMValue) -> Iterator[OutputTile]:
     """A loop over the register tiles of the outputs of a head: tiles of queries, then columns."""
+    vectors = tuning_for(b.target).attention.decode_tile_vectors
     for query, height in loop_query_tiles(b, query_count):
-        with b.loop(i64(b, 0), width, TILE_VECTORS * b.target.lanes, "d") as column:
-            yield OutputTile(query, height, column, TILE_VECTORS, None)
+        with b.loop(i64(b, 0), width, vectors * b.target.lanes, "d") as column:
+            yield OutputTile(query, height, column, vectors, None)
         for d, mask in loop_masked_vectors(b, width - column):
             yield OutputTile(query, height, column + d, 1, mask)
 
 
 def loop_query_tiles(b: KernelBuilder, count: LLVMValue) -> Iterator[tuple[LLVMValue, int]]:
-    """A loop over the tiles of `count` queries: the first query of each, and its height."""
-    high, low = TILE_QUERIES
+    """A loop over the tiles of `count` queries: the first query of each, and its height; the last tile may be partial."""
+    high, low = tuning_for(b.target).attention.decode_tile_queries, QUERY_PAIR
     with b.loop(i64(b, 0), count, high, "high") as query:
         yield query, high
     with b.loop(query, count + (low - 1), low, "low") as query:

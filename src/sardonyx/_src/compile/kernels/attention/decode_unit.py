@@ -16,8 +16,8 @@ from sardonyx._src.compile.kernels.attention.heads import AttentionHead
 from sardonyx._src.compile.kernels.attention.parameters import ALIGNED_FLOATS, AttentionKernel, aligned_size
 from sardonyx._src.compile.kernels.attention.prefetch import PrefetchStream
 from sardonyx._src.compile.kernels.gemm.vectors import i64, loop_blocks, urem
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
-DECODE_KEY_BLOCK = 256  # keys whose scores are in scratch at a time
 QUERY_PAIR = 2  # queries whose dot products with a key are computed together
 
 
@@ -87,7 +87,7 @@ def scratch_row(kernel: AttentionKernel, head: DecodeHead, area: str, i: LLVMVal
     """The address in scratch of what query number i of a head has.
 
     A row for each query has its elements, "q" [D], its output, "o" [E], vectors of its running maximum and sum, "max" and
-    "sum", and its scores, "p" [DECODE_KEY_BLOCK].
+    "sum", and its scores, "p" [`decode_key_block`].
     """
     depth, width = aligned_size(kernel, "depth"), aligned_size(kernel, "width")
     length = depth + width
@@ -98,7 +98,7 @@ def scratch_row(kernel: AttentionKernel, head: DecodeHead, area: str, i: LLVMVal
         "sum": length + ALIGNED_FLOATS,
         "p": length + 2 * ALIGNED_FLOATS,
     }
-    row = (head.first_scratch_row + i) * (length + (2 * ALIGNED_FLOATS + DECODE_KEY_BLOCK))
+    row = (head.first_scratch_row + i) * (length + (2 * ALIGNED_FLOATS + AttentionTuning.decode_key_block))
     return kernel.b.gep(kernel.b.scratch, row + offsets[area])
 
 

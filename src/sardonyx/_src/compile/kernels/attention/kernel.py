@@ -1,6 +1,6 @@
 """The fused attention kernel: softmax(scale * q * k' + mask) * v, in units of the prefill or the decode kernel.
 
-A unit of work is a block of `QUERY_BLOCK` queries of one head (prefill), or the few queries of several heads and a range of
+A unit of work is a block of `query_block` queries of one head (prefill), or the few queries of several heads and a range of
 the keys (decode).  `is_decode`, a kernel argument, chooses, since the number of queries may be known only at run time.
 Loop nest: units -> panels of queries -> `prefill`; or units -> `decode`.
 """
@@ -17,10 +17,8 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.attention.decode import emit_decode_unit
 from sardonyx._src.compile.kernels.attention.heads import AttentionHead, select_head
-from sardonyx._src.compile.kernels.attention.panel_gemm import panel_gemm_function, tile_rows
+from sardonyx._src.compile.kernels.attention.panel_gemm import panel_gemm_function
 from sardonyx._src.compile.kernels.attention.parameters import (
-    QUERY_BLOCK,
-    SPLIT_KEYS,
     AttentionKernel,
     attention_parameters,
     load_arguments,
@@ -29,13 +27,14 @@ from sardonyx._src.compile.kernels.attention.prefill import emit_panel
 from sardonyx._src.compile.kernels.attention.query_panel import QueryPanel, lay_out_scratch
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.kernels.gemm.vectors import i64
+from sardonyx._src.compile.kernels.tuning import AttentionTuning, tuning_for
 
 
 def attention_module(name: str, target: Target, *, variant: AttentionVariant) -> str:
     """The LLVM module of a kernel: its function, and a panel GEMM for each panel width."""
     b = KernelBuilder(target, attention_parameters(variant))
     kernel = load_arguments(b, variant)
-    gemms = {vectors: f"{name}_product{vectors}" for vectors in tile_rows(target)}
+    gemms = {vectors: f"{name}_product{vectors}" for vectors in tuning_for(target).attention.tile_rows}
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         emit_unit(kernel, gemms, unit)
     functions = []
@@ -49,7 +48,7 @@ def attention_module(name: str, target: Target, *, variant: AttentionVariant) ->
 def emit_unit(kernel: AttentionKernel, gemms: dict[int, str], unit: LLVMValue) -> None:
     """Decomposes a unit number, [batch, kv_heads, q_heads, splits, query blocks], and emits the unit."""
     b, size = kernel.b, kernel.sizes
-    blocks = b.udiv(size["queries"] + (QUERY_BLOCK - 1), QUERY_BLOCK)
+    blocks = b.udiv(size["queries"] + (AttentionTuning.query_block - 1), AttentionTuning.query_block)
     q_head_blocks = b.udiv(size["group_size"] + (size["unit_q_heads"] - 1), size["unit_q_heads"])
     kv_head_blocks = b.udiv(size["kv_heads"] + (size["unit_kv_heads"] - 1), size["unit_kv_heads"])
     index, block = b.udivmod(unit, blocks)
@@ -62,14 +61,14 @@ def emit_unit(kernel: AttentionKernel, gemms: dict[int, str], unit: LLVMValue) -
     with b.if_then(is_decode):
         emit_decode_unit(kernel, head, (batch, kv_head, q_head, split))
     with b.if_then(is_decode.eq(0)):
-        emit_prefill_unit(kernel, gemms, head, block * QUERY_BLOCK)
+        emit_prefill_unit(kernel, gemms, head, block * AttentionTuning.query_block)
 
 
 def split_keys(kernel: AttentionKernel, head: AttentionHead, split: LLVMValue) -> AttentionHead:
     """The head with the keys of one split: all of them if there is only one."""
-    b, begin = kernel.b, split * SPLIT_KEYS
+    b, begin = kernel.b, split * AttentionTuning.split_keys
     has_splits = kernel.sizes["splits"] > 1
-    end = b.select(has_splits, b.min(head.key_end, begin + SPLIT_KEYS), head.key_end)
+    end = b.select(has_splits, b.min(head.key_end, begin + AttentionTuning.split_keys), head.key_end)
     return replace(head, key_begin=begin, key_end=end)
 
 
@@ -78,7 +77,7 @@ def emit_prefill_unit(
 ) -> None:
     """The outputs of a block of the queries of a head, panel by panel."""
     b = kernel.b
-    block_queries = b.min(kernel.sizes["queries"] - first, QUERY_BLOCK)
+    block_queries = b.min(kernel.sizes["queries"] - first, AttentionTuning.query_block)
     with loop_panels(b, block_queries, list(gemms)) as (position, count):
         query = first + position
         width, gemm = choose_panel_gemm(b, gemms, count)

@@ -2,7 +2,7 @@
 
 Both products of a panel use it, k * q and v' * p: rows of A are keys or columns of v, and columns of C are queries.
 A is not packed: its elements are broadcast one by one, so it may have any strides.  Loop nest: register tiles of
-`TILE_ROWS` rows by the width of the panel; for each k a column of A times a row of B.
+`tile_rows` rows by the width of the panel; for each k a column of A times a row of B.
 """
 
 from __future__ import annotations
@@ -12,17 +12,8 @@ from collections.abc import Sequence
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.vectors import i64, load_splat, vector_type, zeros
-
-# Rows of a register tile, by the target's vector registers and the vectors of a row of B.
-TILE_ROWS = {32: {4: 6, 3: 8, 2: 8, 1: 8}, 16: {2: 6, 1: 8}}
-REMAINDER_ROWS = (4, 2, 1)  # of the tiles after the last full one
-
-
-def tile_rows(target: Target) -> dict[int, int]:
-    """The rows of a register tile, for each panel width in vectors for which there is a function; the widest first."""
-    return TILE_ROWS[32 if target.registers >= 32 else 16]
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 
 def panel_gemm_function(b: KernelBuilder, name: str, vectors: int) -> str:
@@ -33,8 +24,9 @@ def panel_gemm_function(b: KernelBuilder, name: str, vectors: int) -> str:
     A[r, i] is at a + r*row + i*step.  b: [k, width], c: [rows, width], factor: [width], or null for 0; then C is not
     read.
     """
-    first, rows, full_height = i64(b, 0), LLVMValue(b, I64, "%rows"), tile_rows(b.target)[vectors]
-    for height in (full_height, *(r for r in REMAINDER_ROWS if r < full_height)):
+    first, rows, tuning = i64(b, 0), LLVMValue(b, I64, "%rows"), tuning_for(b.target).attention
+    full_height = tuning.tile_rows[vectors]
+    for height in (full_height, *(r for r in tuning.remainder_tile_rows if r < full_height)):
         with b.loop(first, rows, height, "row") as first:
             emit_tile(b, first, height, vectors)
     head = f"define internal void @{name}(ptr %a, i64 %row, i64 %step, ptr %b, i64 %k, ptr %c, i64 %rows, ptr %factor)"

@@ -16,10 +16,6 @@ from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.program.step import KernelArgument
 from sardonyx._src.ir.dims import Known
 
-QUERY_BLOCK = 64  # most queries of a head in a prefill unit
-KEY_BLOCK = 128  # keys of a prefill block: their scores, with the keys and values, stay in L1 and L2
-SPLIT_KEYS = 512  # keys of a decode unit when the keys are split (split-KV)
-DECODE_UNIT_QUERIES = 16  # most queries of a decode unit that share a head of keys
 ALIGNED_FLOATS = 16  # lanes of the widest target; rows of scratch are multiples of it
 PARTIAL_HEADER_FLOATS = 3 * ALIGNED_FLOATS  # maximum, sum and visibility before a partial output row
 SIZES = (
@@ -40,7 +36,7 @@ def attention_parameters(variant: AttentionVariant) -> Parameters:
     the bits of a float.
 
     is_decode: whether units are those of the decode kernel.  Such a unit has `unit_kv_heads` heads of k and v,
-    `unit_q_heads` query heads for each of them, and one of `splits` ranges of `SPLIT_KEYS` keys.
+    `unit_q_heads` query heads for each of them, and one of `splits` ranges of `split_keys` keys.
     """
     return Parameters(*pointer_names(variant), *size_names(variant))
 

@@ -11,9 +11,7 @@ from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.gemm.vectors import i64, prefetch
-
-PREFETCH_FLOATS = 2304  # distance from the row in use to the row that is prefetched
-MIN_PREFETCH_ROWS = 8  # the same distance in rows, at least: those that are in use
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 
 class PrefetchStream:
@@ -24,8 +22,9 @@ class PrefetchStream:
         self.b, self.base = b, base
         self.row_length, self.row_stride = row_length, row_stride
         self.position, self.row_end = (b.new_slot(name, I64) for name in ("position", "row_end"))
-        rows = b.udiv(i64(b, PREFETCH_FLOATS), row_length + 1)
-        self.distance = b.select(rows < MIN_PREFETCH_ROWS, MIN_PREFETCH_ROWS, rows)
+        tuning = tuning_for(b.target).attention
+        rows, min_rows = b.udiv(i64(b, tuning.prefetch_floats), row_length + 1), tuning.min_prefetch_rows
+        self.distance = b.select(rows < min_rows, min_rows, rows)
 
     def seek(self, row: LLVMValue) -> None:
         """Continues at the row that is `distance` rows after `row`, which is used next."""

@@ -1,9 +1,9 @@
 """Prefill attention kernel: tiled attention over panels of queries, with online softmax.
 
-A panel has up to `QUERY_BLOCK` queries of one head, stored transposed: SIMD lanes run along queries, so softmax over keys
+A panel has up to `query_block` queries of one head, stored transposed: SIMD lanes run along queries, so softmax over keys
 needs no horizontal reductions.  Loop nest of a panel:
 
-    for each block of KEY_BLOCK keys:
+    for each block of `key_block` keys:
         p [keys, queries] = k * q                   panel_gemm
         softcap, mask, causal and window bounds     prefill_softmax
         online softmax: maximum, sum and rescaling factor of each query; p -> exp(p - maximum)
@@ -27,7 +27,7 @@ from sardonyx._src.compile.kernels.attention.heads import (
     row_pointer,
 )
 from sardonyx._src.compile.kernels.attention.online_softmax import negative_infinity, reciprocal_sum
-from sardonyx._src.compile.kernels.attention.parameters import KEY_BLOCK, AttentionKernel
+from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
 from sardonyx._src.compile.kernels.attention.prefill_softmax import add_mask, update_column_softmax
 from sardonyx._src.compile.kernels.attention.query_panel import (
     QueryPanel,
@@ -44,6 +44,7 @@ from sardonyx._src.compile.kernels.gemm.vectors import (
     transpose,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 
 def emit_panel(kernel: AttentionKernel, panel: QueryPanel) -> None:
@@ -53,8 +54,9 @@ def emit_panel(kernel: AttentionKernel, panel: QueryPanel) -> None:
         load_queries(kernel, panel, column)
     end = key_end_of(kernel, panel.head, query + count - 1)
     begin = key_begin_of(kernel, panel.head, query)
-    with b.loop(begin, end + (KEY_BLOCK - 1), KEY_BLOCK, "key") as key:
-        emit_key_block(kernel, panel, key, b.min(end - key, KEY_BLOCK))
+    block = AttentionTuning.key_block
+    with b.loop(begin, end + (block - 1), block, "key") as key:
+        emit_key_block(kernel, panel, key, b.min(end - key, block))
     if kernel.variant.zero_masked_rows:
         with b.loop(i64(b, 0), count, name="query") as i:
             clear_masked_column(kernel, panel, i)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.attention.heads import AttentionHead, row_pointer
-from sardonyx._src.compile.kernels.attention.parameters import QUERY_BLOCK, AttentionKernel, aligned_size
+from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel, aligned_size
 from sardonyx._src.compile.kernels.gemm.vectors import i64
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def lay_out_scratch(kernel: AttentionKernel) -> dict[str, str]:
     areas, offset = {}, zero
     for name, count in rows.items():
         areas[name] = b.gep(b.scratch, offset)
-        offset = offset + count * QUERY_BLOCK
+        offset = offset + count * AttentionTuning.query_block
     return areas
 
 

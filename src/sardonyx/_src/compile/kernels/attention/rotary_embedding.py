@@ -88,8 +88,8 @@ def rotary_embedding_step(
 def rotary_module(name: str, target: Target, rank: int, *, interleaved: bool) -> str:
     """The kernel for rows of cos and sin that correspond to the rows of x."""
     b, vector_type = KernelBuilder(target, ANGLE_PARAMETERS), LLVMType("float", target.lanes)
-    bases = [b.pointer(p) for p in TENSOR_PARAMETERS.names]
-    rows, unit_rows, half, width = (b.integer(p) for p in SIZE_PARAMETERS.names)
+    bases = b.pointers(*TENSOR_PARAMETERS.names)
+    rows, unit_rows, half, width = b.integers(*SIZE_PARAMETERS.names)
     dims = load_dims(b, "dims", rank, 4)
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (_, offsets):
         x, y, cos, sin = (b.gep(base, offset) for base, offset in zip(bases, offsets, strict=True))
@@ -100,12 +100,10 @@ def rotary_module(name: str, target: Target, rank: int, *, interleaved: bool) ->
 def rotary_by_position_module(name: str, target: Target, rank: int, *, interleaved: bool) -> str:
     """The kernel for a cache of cos and sin, indexed by the position of each row of x."""
     b, vector_type = KernelBuilder(target, POSITION_PARAMETERS), LLVMType("float", target.lanes)
-    x, y, cos, sin = (b.pointer(p) for p in TENSOR_PARAMETERS.names)
-    positions, status = b.pointer("positions"), b.pointer("status")
-    rows, unit_rows, half, width = (b.integer(p) for p in SIZE_PARAMETERS.names)
-    num_positions, cos_stride, sin_stride = (
-        b.integer(p) for p in ("num_positions", "cos_row_stride", "sin_row_stride")
-    )
+    x, y, cos, sin = b.pointers(*TENSOR_PARAMETERS.names)
+    positions, status = b.pointers("positions", "status")
+    rows, unit_rows, half, width = b.integers(*SIZE_PARAMETERS.names)
+    num_positions, cos_stride, sin_stride = b.integers("num_positions", "cos_row_stride", "sin_row_stride")
     dims = load_dims(b, "dims", rank, 3)
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (_, (x_offset, y_offset, offset)):
         x_row, y_row = b.gep(x, x_offset), b.gep(y, y_offset)

@@ -83,11 +83,11 @@ def reduce_splits_step(partials: TensorView, y: TensorView, *, zero_masked_rows:
 def split_reduction_module(name: str, target: Target, *, zero_masked_rows: bool) -> str:
     """The LLVM module of the kernel.  Scratch: for each split a vector, the factor f of its output."""
     b = KernelBuilder(target, PARAMETERS)
-    partials, y = b.pointer("partials"), b.pointer("y")
-    heads, queries, splits, width, stride = (
-        b.integer(p) for p in ("heads", "queries", "splits", "width", "partial_stride")
+    partials, y = b.pointers("partials", "y")
+    heads, queries, splits, width, stride = b.integers(
+        "heads", "queries", "splits", "width", "partial_stride"
     )
-    y_batch, y_head, y_row = (b.integer(p) for p in ("y_batch", "y_head", "y_row"))
+    y_batch, y_head, y_row = b.integers("y_batch", "y_head", "y_row")
     with b.loop(b.first_unit, b.end_unit, name="query") as unit:
         head, query = b.udivmod(unit, queries)
         batch, head = b.udivmod(head, heads)

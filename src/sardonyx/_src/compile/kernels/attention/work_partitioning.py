@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from sardonyx._src.compile.kernels.attention.parameters import DECODE_UNIT_QUERIES, SPLIT_KEYS
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, exact_div
-
-MAX_DECODE_QUERIES = 8  # queries of a head up to which decode is faster than prefill
-MIN_RUN_FLOATS = 1024  # contiguous floats that are read at full memory bandwidth
-MAX_UNIT_KV_HEADS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +46,26 @@ def partition_heads(
     group_size: Known = 1 if kv_heads == heads or kv_heads == 0 else exact_div(heads, kv_heads)
     if not has_dense_mask_rows or k.strides[3] != 1 or v.strides[3] != 1:
         return AttentionPartition(kv_heads, group_size)
-    is_decode = dim_min(1, MAX_DECODE_QUERIES // dim_max(queries, 1))
+    max_q_heads = AttentionTuning.decode_unit_queries // dim_max(queries, 1)
+    is_decode = dim_min(1, AttentionTuning.max_decode_queries // dim_max(queries, 1))
     return AttentionPartition(
         kv_heads,
         group_size,
         is_decode,
-        one_unless(is_decode, dim_min(group_size, DECODE_UNIT_QUERIES // dim_max(queries, 1))),
+        one_unless(is_decode, dim_min(group_size, max_q_heads)),
         one_unless(is_decode, adjacent_kv_heads(k, v, kv_heads)),
-        one_unless(is_decode, dim_max(ceil_div(keys, SPLIT_KEYS), 1)),
+        one_unless(is_decode, dim_max(ceil_div(keys, AttentionTuning.split_keys), 1)),
     )
 
 
 def adjacent_kv_heads(k: TensorView, v: TensorView, kv_heads: Known) -> Known:
     """The number of heads of keys and values in a unit: several if rows of adjacent heads are contiguous in memory."""
-    count = MAX_UNIT_KV_HEADS
+    count = AttentionTuning.max_unit_kv_heads
     for tensor in (k, v):
         size = tensor.shape[3]
         if not isinstance(size, int) or tensor.strides[1] != size or tensor.strides[2] == size:
             return 1
-        count = min(count, -(-MIN_RUN_FLOATS // max(size, 1)))
+        count = min(count, -(-AttentionTuning.min_run_floats // max(size, 1)))
     return dim_min(kv_heads, count) if kv_heads != 0 else 1
 
 

@@ -2,7 +2,7 @@
 
 y = x / (bias + alpha / size * (sum of the squares of `size` neighbouring channels)) ^ beta
 
-A unit of work is LRN_UNIT_PIXELS pixels, in two passes: the first stores their squares in scratch, each pixel's
+A unit of work is `lrn_unit_pixels` pixels, in two passes: the first stores their squares in scratch, each pixel's
 [size - 1 + channels] with zeros on either side, so that the sums of the second pass need no bounds checks.
 Loop nest of a pass: pixels -> vectors of channels -> neighbours, in the second pass.
 """
@@ -27,14 +27,13 @@ from sardonyx._src.compile.kernels.channels_last.images import (
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
 from sardonyx._src.compile.kernels.gemm.vectors import i64, vector_type, zeros
+from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
 
 LRN_SIZES = ("x_pixel_stride", "y_pixel_stride", "pixels", "channels", "size", "before")
 LRN_PARAMETERS = Parameters("x", "y", *LRN_SIZES)  # before: the number of neighbours before a channel
-LRN_UNIT_PIXELS = 16  # few enough for the first pass's input and squares to be cached in the second
-POW_FLOPS = 40  # assumed of an element's power and division
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ def lrn_step(
     epilogue = epilogue or Epilogue()
     n, height, width, channels = x.shape
     pixels = n * height * width
-    units = ceil_div(pixels, LRN_UNIT_PIXELS)
+    units = ceil_div(pixels, ChannelsLastTuning.lrn_unit_pixels)
     assert units is not None, f"dims must be known; got {x}"
     parameters = LRN_PARAMETERS + epilogue_parameters(epilogue)
     source = partial(lrn_module, epilogue=epilogue, lrn=lrn)
@@ -81,9 +80,9 @@ def lrn_step(
         units=units,
         reads=(x, *operands),
         writes=(y,),
-        flops=x.num_elements * (lrn.size + POW_FLOPS),
+        flops=x.num_elements * (lrn.size + ChannelsLastTuning.lrn_pow_flops),
         bytes_accessed=x.nbytes + y.nbytes,
-        scratch=(channels + (lrn.size - 1)) * (4 * LRN_UNIT_PIXELS),
+        scratch=(channels + (lrn.size - 1)) * (4 * ChannelsLastTuning.lrn_unit_pixels),
         nodes=nodes,
     )
 
@@ -91,15 +90,16 @@ def lrn_step(
 def lrn_module(name: str, target: Target, epilogue: Epilogue, lrn: LrnParameters) -> str:
     """Emits LRN."""
     b = KernelBuilder(target, LRN_PARAMETERS + epilogue_parameters(epilogue))
-    x, y_address = b.pointer("x"), b.pointer("y")
-    x_pixel_stride, y_pixel_stride, pixels, channels, size, before = map(b.integer, LRN_SIZES)
+    x, y_address = b.pointers("x", "y")
+    x_pixel_stride, y_pixel_stride, pixels, channels, size, before = b.integers(*LRN_SIZES)
     y = load_output(b, y_address, y_pixel_stride, epilogue)
     padded_channels = channels + size - 1
     total = b.new_slot("sum", vector_type(b))
-    clear_squares(b, padded_channels * LRN_UNIT_PIXELS)
+    unit_pixels = ChannelsLastTuning.lrn_unit_pixels
+    clear_squares(b, padded_channels * unit_pixels)
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
-        first = unit * LRN_UNIT_PIXELS
-        end = b.min(first + LRN_UNIT_PIXELS, pixels)
+        first = unit * unit_pixels
+        end = b.min(first + unit_pixels, pixels)
         with b.loop(first, end, name="pixel") as pixel:
             squares = b.gep(b.scratch, (pixel - first) * padded_channels)
             for channel, mask in loop_channels(b, i64(b, 0), channels):

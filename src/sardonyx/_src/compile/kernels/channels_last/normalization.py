@@ -123,8 +123,8 @@ def channels_last_norm_module(
     """Emits instance normalisation, or group normalisation, of which a block of channels is a group."""
     b = KernelBuilder(target, NORM_PARAMETERS + epilogue_parameters(epilogue))
     slots = new_reduction_slots(b)
-    x, y_address, scale, bias = map(b.pointer, NORM_POINTERS)
-    x_pixel_stride, y_pixel_stride, pixels, channels, channel_block, blocks = map(b.integer, NORM_SIZES)
+    x, y_address, scale, bias = b.pointers(*NORM_POINTERS)
+    x_pixel_stride, y_pixel_stride, pixels, channels, channel_block, blocks = b.integers(*NORM_SIZES)
     y = load_output(b, y_address, y_pixel_stride, epilogue)
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         number, block = b.udivmod(unit, blocks)

@@ -2,7 +2,7 @@
 
 Loop nest: blocks of pixels -> groups of PIXEL_UNROLL pixels -> one accumulator vector for each pixel of the group.
 Several accumulators hide the latency of the additions; summing in blocks bounds the rounding error, as pairwise summation
-does: an element takes part in about SUMMATION_BLOCK / PIXEL_UNROLL additions, and then one for each later block.
+does: an element takes part in about `summation_block` / PIXEL_UNROLL additions, and then one for each later block.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import load_vector
 from sardonyx._src.compile.kernels.gemm.vectors import i64, vector_type
+from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.ir.dims import Known
 
 BinaryOperation: TypeAlias = Callable[[LLVMValue, LLVMValue], LLVMValue]
-PIXEL_UNROLL = 4  # pixels of an iteration, each with an accumulator of its own
-SUMMATION_BLOCK = 512  # pixels reduced before they are combined with the total
-REDUCED_CHANNELS = 16  # channels of a unit of work: one cache line of floats
-SMALL_IMAGE_PIXELS, SMALL_IMAGE_CHANNELS = 1024, 64  # images of fewer pixels have more channels in a unit
+PIXEL_UNROLL = 4  # pixels of an iteration, each with an accumulator of its own; `reduce_pixels` combines four
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +42,8 @@ class PixelRange:
 
 def reduction_channel_block(pixels: Known) -> int:
     """Channels of a unit of work, by the number of pixels of an image."""
-    is_small = isinstance(pixels, int) and pixels < SMALL_IMAGE_PIXELS
-    return SMALL_IMAGE_CHANNELS if is_small else REDUCED_CHANNELS
+    is_small = isinstance(pixels, int) and pixels < ChannelsLastTuning.small_image_pixels
+    return ChannelsLastTuning.small_image_channels if is_small else ChannelsLastTuning.reduced_channels
 
 
 def new_reduction_slots(b: KernelBuilder) -> ReductionSlots:
@@ -68,8 +66,9 @@ def reduce_pixels(
     """
     initial = b.constant(identity, vector_type(b))
     b.store(slots.total, initial)
-    with b.loop(i64(b, 0), pixels.count + (SUMMATION_BLOCK - 1), SUMMATION_BLOCK, "chunk") as first:
-        end = b.min(first + SUMMATION_BLOCK, pixels.count)
+    block = ChannelsLastTuning.summation_block
+    with b.loop(i64(b, 0), pixels.count + (block - 1), block, "chunk") as first:
+        end = b.min(first + block, pixels.count)
         for slot in slots.accumulators:
             b.store(slot, initial)
         with b.loop(first, end, PIXEL_UNROLL, "pixel") as pixel:

@@ -10,16 +10,11 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
+from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program.step import KernelArgument
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
 
-TILE_PIXELS = (7, 8, 6, 5, 4)  # widths of tiles by preference: most images are multiples of 7 wide
-MAX_UNROLLED_TAPS = 5  # taps of a kernel row that are unrolled
-CACHE_BUDGET_BYTES = 2**18  # of the input rows under one output row, which stay in the level-2 cache
-FEW_ROWS = 32  # output rows below which channels are split into units, too
-FEW_ROWS_CHANNELS = 256  # channels of a unit of work then
-WINDOW_CHANNEL_STEP = 64  # the channels of a unit that is limited by the cache are a multiple of it
 WINDOW_SIZES = (
     "x_pixel_stride", "y_pixel_stride", "height", "width", "out_height", "out_width", "channels", "rows", "channel_block",
     "kernel_height", "kernel_width", "stride_height", "stride_width", "dilation_height", "dilation_width",
@@ -93,11 +88,11 @@ class WindowTile:
 
 def choose_window_tile(window: SlidingWindow, width: Known) -> WindowTile:
     """The tile for output rows of `width` pixels: the one whose last tile of a row has the fewest unused pixels."""
-    pixels = TILE_PIXELS[0]
+    choices, pixels = ChannelsLastTuning.tile_pixels, ChannelsLastTuning.dynamic_tile_pixels
     if isinstance(width, int):
-        pixels = min(TILE_PIXELS, key=lambda p: (-(-width // p) * p, TILE_PIXELS.index(p)))
+        pixels = min(choices, key=lambda p: (-(-width // p) * p, choices.index(p)))
     taps, stride, dilation = window.kernel[1], window.strides[1], window.dilations[1]
-    if taps > MAX_UNROLLED_TAPS or stride > 2 or dilation > 2:
+    if taps > ChannelsLastTuning.max_unrolled_taps or stride > 2 or dilation > 2:
         return WindowTile(pixels)
     return WindowTile(pixels, taps, stride, dilation)
 
@@ -132,10 +127,10 @@ def window_channel_block(x: TensorView, rows: Known, window: SlidingWindow) -> i
     channels, width = x.shape[3], x.shape[2]
     assert isinstance(channels, int), f"channels must be a number; got {channels}"
     block = max(channels, 1)
-    if isinstance(rows, int) and rows < FEW_ROWS:
-        block = min(block, FEW_ROWS_CHANNELS)
+    if isinstance(rows, int) and rows < ChannelsLastTuning.few_rows:
+        block = min(block, ChannelsLastTuning.few_rows_channels)
     if isinstance(width, int):
-        cached_channels = CACHE_BUDGET_BYTES // (4 * max(width, 1) * window.kernel[0])
-        steps = max(cached_channels // WINDOW_CHANNEL_STEP, 1)
-        block = min(block, steps * WINDOW_CHANNEL_STEP)
+        cached_channels = ChannelsLastTuning.cache_budget_bytes // (4 * max(width, 1) * window.kernel[0])
+        steps = max(cached_channels // ChannelsLastTuning.channel_step, 1)
+        block = min(block, steps * ChannelsLastTuning.channel_step)
     return block

@@ -32,8 +32,8 @@ from sardonyx._src.compile.kernels.channels_last.images import channel_mask, sdi
 from sardonyx._src.compile.kernels.channels_last.sliding_window import WINDOW_SIZES, WindowTile
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.gemm.vectors import i64
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
-PREFETCH_MIN_FLOATS = 2**21  # of an image, which is then assumed to be in memory, not in a cache
 LoadInput: TypeAlias = Callable[[str, "LLVMValue | None"], LLVMValue]  # of an address and a mask
 
 
@@ -41,7 +41,8 @@ LoadInput: TypeAlias = Callable[[str, "LLVMValue | None"], LLVMValue]  # of an a
 class WindowArguments:
     """The loaded arguments of a sliding-window kernel, `WINDOW_PARAMETERS`, and the tile that it is specialized on.
 
-    x_element: LLVM's type of the elements of x.
+    x_element: LLVM's type of the elements of x.  ring_rows: the rows of x if it is a ring buffer, which holds rows of one
+    image at their numbers modulo `ring_rows`; None if x is whole images.
     """
 
     tile: WindowTile
@@ -67,6 +68,7 @@ class WindowArguments:
     pad_left: LLVMValue
     pad_bottom: LLVMValue
     pad_right: LLVMValue
+    ring_rows: LLVMValue | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def load_window(b: KernelBuilder, tile: WindowTile, x_element: str = "float") ->
         constant = constants.get(name, 0)
         return i64(b, constant) if constant else b.integer(name)
 
-    x, y = b.pointer("x"), b.pointer("y")
+    x, y = b.pointers("x", "y")
     return WindowArguments(tile, x_element, x, y, *map(load, WINDOW_SIZES))
 
 
@@ -125,15 +127,23 @@ def load_window(b: KernelBuilder, tile: WindowTile, x_element: str = "float") ->
 def loop_output_rows(b: KernelBuilder, window: WindowArguments) -> Iterator[OutputRow]:
     """The loop over the units of work."""
     next_channel = b.new_slot("reached", I64)
-    is_large_image = window.height * window.width * window.x_pixel_stride >= PREFETCH_MIN_FLOATS
+    min_floats = tuning_for(b.target).channels_last.prefetch_min_floats
+    is_large_image = window.height * window.width * window.x_pixel_stride >= min_floats
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         block, number = b.udivmod(unit, window.rows)
         image, out_row = b.udivmod(number, window.out_height)
         begin = block * window.channel_block
         end = b.min(begin + window.channel_block, window.channels)
-        top = out_row * window.stride_height - window.pad_top
-        tap_rows = tap_range(b, top, i64(b, 0), window.height, window.kernel_height, window.dilation_height)
+        top, tap_rows = locate_window(b, window, out_row)
         yield OutputRow(image, number, top, tap_rows, begin, end, next_channel, is_large_image)
+
+
+def locate_window(
+    b: KernelBuilder, window: WindowArguments, out_row: LLVMValue
+) -> tuple[LLVMValue, tuple[LLVMValue, LLVMValue]]:
+    """The input row of the first tap of an output row, and the kernel rows [first, end) that are inside the image."""
+    top = out_row * window.stride_height - window.pad_top
+    return top, tap_range(b, top, i64(b, 0), window.height, window.kernel_height, window.dilation_height)
 
 
 def tap_range(
@@ -256,6 +266,8 @@ def loop_taps(
 def tap_row_address(b: KernelBuilder, window: WindowArguments, vector: TileVector, tap_row: LLVMValue) -> str:
     """The address of the vector's first input column under a kernel row, which may be outside the image."""
     row = vector.row.image * window.height + vector.row.top + tap_row * window.dilation_height
+    if window.ring_rows is not None:
+        row = b.select(row < window.ring_rows, row, row - window.ring_rows)
     offset = (row * window.width + vector.left) * window.x_pixel_stride + vector.channel
     return b.gep(window.x, offset, window.x_element)
 

@@ -23,16 +23,11 @@ from sardonyx._src.compile.kernels.conv.variant import ConvVariant, conv_kernel,
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.output import output_arguments
-from sardonyx._src.compile.kernels.gemm.register_tile import SPARE_ROWS
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
+from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.program.step import KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
-
-MAX_BLOCK_TERMS = 1024  # KC, terms that are added at once: with a panel of 64 columns, 256 KB of weights
-TARGET_CONV_UNIT_ROWS = 96  # rows of a unit of work, about
-MAX_INTERLEAVED_CHANNELS = 4  # of channels-first images that are interleaved by shuffles
-TARGET_BAND_ROWS = 512  # rows of a unit of work with an im2row buffer, about
 
 
 def convolution_step(
@@ -63,7 +58,7 @@ def partition_step(
     nodes: tuple[str, ...],
 ) -> Step:
     """The step of a convolution whose rows are partitioned in a given way."""
-    variant, rows = partition.variant, partition.group_rows + SPARE_ROWS
+    variant, rows = partition.variant, partition.group_rows + GemmTuning.spare_rows
     groups, panels, taps, channels, width = (n for n in weights.panels.shape if isinstance(n, int))
     block_taps, block_channels = reduction_block_sizes(taps, channels)
     indirection_bytes = ceil_div(rows * taps, 8) * 64 if variant.has_indirection_buffer else 0
@@ -119,7 +114,7 @@ def partition_rows(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPa
     channels = x.shape[3]
     assert x.strides[3] == 1 or channels == 1, f"channels of x must be contiguous; got {x}"
     total_rows = y.shape[0] * y.shape[1] * y.shape[2]
-    group_rows = rows_per_unit(total_rows, weights.tile.rows, TARGET_CONV_UNIT_ROWS)
+    group_rows = rows_per_unit(total_rows, weights.tile.rows, ConvTuning.unit_rows)
     rows = (total_rows, group_rows, ceil_div(total_rows, group_rows))
     windows = window_arguments(x, y.shape[1:3], weights.window)
     if weights.narrow_channels:
@@ -159,7 +154,7 @@ def choose_im2row_variant(x: TensorView) -> ConvVariant:
     channels, (_, _, pixel, channel) = x.shape[3], x.strides
     if pixel == channels and (channel == 1 or channels == 1):
         return CHANNELS_LAST_IM2ROW
-    if pixel == 1 and isinstance(channels, int) and channels <= MAX_INTERLEAVED_CHANNELS:
+    if pixel == 1 and isinstance(channels, int) and channels <= ConvTuning.max_interleaved_channels:
         return channels_first_im2row(channels)
     return STRIDED_IM2ROW
 
@@ -175,8 +170,8 @@ def window_arguments(x: TensorView, size: tuple[Known, ...], window: ConvWindow)
 
 
 def lines_per_band(height: Known, width: Known) -> int:
-    """The output lines of a unit of work: about TARGET_BAND_ROWS pixels, and the same number of lines in each unit."""
-    lines = max(1, TARGET_BAND_ROWS // max(width, 1)) if isinstance(width, int) else 4
+    """The output lines of a unit of work: about `band_rows` pixels, and the same number of lines in each unit."""
+    lines = max(1, ConvTuning.band_rows // max(width, 1)) if isinstance(width, int) else 4
     if not isinstance(height, int):
         return lines
     bands = max(1, -(-height // lines))
@@ -185,8 +180,8 @@ def lines_per_band(height: Known, width: Known) -> int:
 
 def reduction_block_sizes(taps: int, channels: int) -> tuple[int, int]:
     """The taps and channels of a reduction block: several taps with all channels, or an equal part of one tap's."""
-    if channels * 2 <= MAX_BLOCK_TERMS:
-        count = max(1, -(-taps * channels // MAX_BLOCK_TERMS))
+    if channels * 2 <= ConvTuning.max_block_terms:
+        count = max(1, -(-taps * channels // ConvTuning.max_block_terms))
         return max(1, -(-taps // count)), max(1, channels)
-    count = -(-channels // MAX_BLOCK_TERMS)
+    count = -(-channels // ConvTuning.max_block_terms)
     return 1, -(-channels // count)

@@ -20,7 +20,6 @@ from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowSource,
 from sardonyx._src.compile.kernels.conv.partial_vectors import loop_vectors, store_first_lanes
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import (
-    ORIGIN_LANES,
     ORIGINS,
     WINDOW_SIZES,
     WindowGrid,
@@ -28,8 +27,8 @@ from sardonyx._src.compile.kernels.conv.window_origins import (
     new_window_grid,
     store_block_origins,
 )
-from sardonyx._src.compile.kernels.gemm.register_tile import SPARE_ROWS
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
+from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class IndirectionBuffer:
     """An indirection buffer for the windows of a grid, [rows, taps] pointers at the beginning of scratch.
 
     Then follow the partial sums [rows, width] and the row of padding [channels of all groups].  `rows` are those of a
-    group and SPARE_ROWS.
+    group and `spare_rows`.
     """
 
     conv: Convolution
@@ -56,9 +55,9 @@ INDIRECT = ConvVariant("indirect", emit_indirect, WINDOW_SIZES)
 def new_indirection_buffer(conv: Convolution) -> IndirectionBuffer:
     """Divides scratch, and allocates the state of the grid."""
     b, size = conv.b, conv.size
-    table_slots = (size["group_rows"] + SPARE_ROWS) * size["taps"] + 7 & -8
+    table_slots = (size["group_rows"] + GemmTuning.spare_rows) * size["taps"] + 7 & -8
     partial_sums = b.gep(b.scratch, table_slots, "i64")
-    padding = b.gep(partial_sums, (size["group_rows"] + SPARE_ROWS) * conv.m.tile.width)
+    padding = b.gep(partial_sums, (size["group_rows"] + GemmTuning.spare_rows) * conv.m.tile.width)
     return IndirectionBuffer(conv, new_window_grid(b, size), partial_sums, padding)
 
 
@@ -111,8 +110,8 @@ def fill_indirection(buffer: IndirectionBuffer, images: str) -> None:
 def fill_block(buffer: IndirectionBuffer, table: str, base: LLVMValue, padding: LLVMValue) -> None:
     """Writes the addresses of all taps of a block, in order: lanes past the tile's rows are overwritten by the next tap."""
     b, tile, size = buffer.conv.b, buffer.conv.m.tile, buffer.grid.size
-    splat, zero = partial(b.splat, lanes=ORIGIN_LANES), b.constant(0, I64)
-    starts = range(0, tile.rows, ORIGIN_LANES)
+    splat, zero = partial(b.splat, lanes=ConvTuning.origin_lanes), b.constant(0, I64)
+    starts = range(0, tile.rows, ConvTuning.origin_lanes)
     origins = [load_origin_addresses(b, start, base) for start in starts]
     outside = splat(padding)
     height, width = splat(size["height"]), splat(size["width"])
@@ -135,7 +134,7 @@ def load_origin_addresses(
 ) -> tuple[LLVMValue, LLVMValue, LLVMValue]:
     """The origins of the vector of rows from `row` on: addresses, lines, pixels."""
     offsets, lines, pixels = load_origins(b, row)
-    return (offsets << 2) + b.splat(base, ORIGIN_LANES), lines, pixels
+    return (offsets << 2) + b.splat(base, ConvTuning.origin_lanes), lines, pixels
 
 
 def load_addresses(

@@ -48,7 +48,7 @@ def pack_integer_weights(
     total, channels, height, width = weights.shape
     assert groups == 1 or channels % 4 == 0, f"channels of a group must be a multiple of 4; got {channels}"
     columns = total // groups
-    tile = choose_tile(columns, target.lanes, target.registers)
+    tile = choose_tile(columns, target)
     taps = weights.reshape(groups, columns, channels, height * width).transpose(0, 3, 2, 1)
     panels = make_constant(pack_int8_panels(taps, tile), "weights")
     biases = np.stack(

@@ -72,7 +72,7 @@ class Convolution:
 class RowSource:
     """Where the input of each row and tap is, as functions that emit code.
 
-    partial_sums: the address of scratch for the partial sums of a group, [rows + SPARE_ROWS, width].
+    partial_sums: the address of scratch for the partial sums of a group, [rows + `spare_rows`, width].
     prepare_rows: stores the first row and the number of rows of a group, and whatever `input_addresses` needs.
     input_addresses: the addresses for the first rows of a block, a tap and a channel; rows past the last are readable.
     next_input_address: the address that a block prefetches for the next group of rows; None if it is not known.
@@ -128,14 +128,20 @@ def emit_convolution(conv: Convolution, source: RowSource) -> None:
         with b.if_then(row_group.ne(b.load(prepared.index))):
             source.prepare_rows(row_group)
             b.store(prepared.index, row_group)
-        unit = conv_unit(conv, group, panel)
-        with (
-            loop_at_least_once(b, size["taps"], size["block_taps"]) as tap,
-            loop_at_least_once(b, size["channels"], size["block_channels"]) as channel,
-        ):
-            reduction = reduction_block(conv, unit, tap, channel)
-            with loop_row_blocks(conv.m, b.load(prepared.num_rows)) as block:
-                emit_tile(conv, source, unit, reduction, block)
+        emit_unit(conv, source, group, panel)
+
+
+def emit_unit(conv: Convolution, source: RowSource, group: LLVMValue, panel: LLVMValue) -> None:
+    """The prepared rows times a panel of a channel group: the loops over reduction blocks and row blocks."""
+    b, size = conv.b, conv.size
+    unit = conv_unit(conv, group, panel)
+    with (
+        loop_at_least_once(b, size["taps"], size["block_taps"]) as tap,
+        loop_at_least_once(b, size["channels"], size["block_channels"]) as channel,
+    ):
+        reduction = reduction_block(conv, unit, tap, channel)
+        with loop_row_blocks(conv.m, b.load(conv.row_group.num_rows)) as block:
+            emit_tile(conv, source, unit, reduction, block)
 
 
 def conv_unit(conv: Convolution, group: LLVMValue, panel: LLVMValue) -> ConvUnit:

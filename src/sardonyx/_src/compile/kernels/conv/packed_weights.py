@@ -13,10 +13,9 @@ import numpy as np
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
+from sardonyx._src.compile.kernels.tuning import ConvTuning
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.tensors import Array
-
-MAX_IM2ROW_CHANNELS = 8  # of the input of a convolution with an im2row buffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def pack_conv_weights(
     if narrow_channels:
         groups = total // target.lanes
     columns = total // groups
-    tile = choose_tile(columns, target.lanes, target.registers)
+    tile = choose_tile(columns, target)
     group_biases = (np.zeros(total, np.float32) if bias is None else bias).reshape(groups, columns)
     uses_im2row = not indirect_only and not narrow_channels and can_use_im2row(channels, window, groups)
     taps = weights.reshape(groups, columns, channels, height, width).transpose(0, 3, 4, 2, 1)
@@ -99,5 +98,8 @@ def can_share_vectors(weights: Array, groups: int, lanes: int) -> bool:
 def can_use_im2row(channels: int, window: ConvWindow, groups: int) -> bool:
     """Whether lines of the window are contiguous in an im2row buffer, and short otherwise: few channels, several pixels."""
     return (
-        groups == 1 and channels <= MAX_IM2ROW_CHANNELS and window.kernel[1] > 1 and window.dilations[1] == 1
+        groups == 1
+        and channels <= ConvTuning.max_im2row_channels
+        and window.kernel[1] > 1
+        and window.dilations[1] == 1
     )

@@ -16,12 +16,7 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.conv.convolution import (
-    TARGET_CONV_UNIT_ROWS,
-    ConvPartition,
-    partition_step,
-    window_arguments,
-)
+from sardonyx._src.compile.kernels.conv.convolution import ConvPartition, partition_step, window_arguments
 from sardonyx._src.compile.kernels.conv.indirection import emit_indirect
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow, pack_conv_weights
@@ -29,6 +24,7 @@ from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
+from sardonyx._src.compile.kernels.tuning import ConvTuning
 from sardonyx._src.compile.program.step import KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max
@@ -137,7 +133,7 @@ def phase_step(
         for total, first, stride in ((height, phase.y, stride_y), (width, phase.x, stride_x))
     )
     total = images * size[0] * size[1]
-    rows = rows_per_unit(total, weights.tile.rows, TARGET_CONV_UNIT_ROWS)
+    rows = rows_per_unit(total, weights.tile.rows, ConvTuning.unit_rows)
     arguments: dict[str, KernelArgument] = {
         **window_arguments(x, size, weights.window),
         "first": phase.y * width + phase.x,

@@ -62,7 +62,7 @@ def conv_kernel(variant: ConvVariant, vectors: int, epilogue: Epilogue) -> Kerne
 def conv_module(name: str, target: Target, *, variant: ConvVariant, vectors: int, epilogue: Epilogue) -> str:
     """The LLVM module of the kernel: the loop nest around a microkernel."""
     b = KernelBuilder(target, conv_parameters(variant, epilogue))
-    tile = make_tile(vectors, target.lanes, target.registers)
+    tile = make_tile(vectors, target)
     m = make_microkernel(b, tile, epilogue, variant.arithmetic)
     variant.emit(load_convolution(m, variant))
     return b.build_module(name)
@@ -71,7 +71,7 @@ def conv_module(name: str, target: Target, *, variant: ConvVariant, vectors: int
 def load_convolution(m: Microkernel, variant: ConvVariant) -> Convolution:
     """The arguments of `conv_parameters`, but for further pointers of the row source."""
     b = m.b
-    x, weights, bias = map(b.pointer, ("x", "weights", "bias"))
+    x, weights, bias = b.pointers("x", "weights", "bias")
     size = {name: b.integer(name) for name in (*CONV_SIZES, *variant.sizes)}
     output = load_output_matrix(b, m.epilogue)
     row_group = RowGroup(*(b.new_slot(name, I64) for name in ("row", "count", "prepared")))

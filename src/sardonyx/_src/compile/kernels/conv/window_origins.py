@@ -14,12 +14,11 @@ from functools import partial
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.gemm.register_tile import SPARE_ROWS
+from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 
-ORIGIN_LANES = 8  # rows whose window origins are computed in one vector
-ORIGINS = LLVMType("i64", ORIGIN_LANES)
+ORIGINS = LLVMType("i64", ConvTuning.origin_lanes)
 LINE_OUTSIDE = -(1 << 40)  # outside of every image
-ORIGIN_ARRAYS = ("offsets", "lines", "pixels")  # on the stack, [SPARE_ROWS]
+ORIGIN_ARRAYS = ("offsets", "lines", "pixels")  # on the stack, [`spare_rows`]
 WINDOW_SIZES = (
     "height", "width", "out_height", "out_width", "kernel_height", "kernel_width", "stride_y", "stride_x",
     "dilation_y", "dilation_x", "top", "left", "image_stride", "row_stride", "pixel_stride",
@@ -38,18 +37,18 @@ class WindowGrid:
 def new_window_grid(b: KernelBuilder, size: Mapping[str, LLVMValue]) -> WindowGrid:
     """Allocates the position and the arrays of origins."""
     position = tuple(b.new_slot(name, I64) for name in ("image", "y", "x"))
-    b.allocas += [f" %{name} = alloca [{SPARE_ROWS} x i64], align 64" for name in ORIGIN_ARRAYS]
+    b.allocas += [f" %{name} = alloca [{GemmTuning.spare_rows} x i64], align 64" for name in ORIGIN_ARRAYS]
     return WindowGrid(b, {name: size[name] for name in WINDOW_SIZES}, position)
 
 
 def store_block_origins(grid: WindowGrid, tile_rows: int, num_rows: LLVMValue) -> None:
     """Stores the origins of the `num_rows` windows of a block from the position on, which is advanced to the next block."""
     b = grid.b
-    is_wide = grid.size["out_width"] >= SPARE_ROWS
+    is_wide = grid.size["out_width"] >= GemmTuning.spare_rows
     with b.if_then(is_wide):
         store_origins_simd(grid, tile_rows, num_rows)
     with b.if_then(is_wide.eq(0)):
-        num_origins = b.constant(-(-tile_rows // ORIGIN_LANES) * ORIGIN_LANES, I64)
+        num_origins = b.constant(-(-tile_rows // ConvTuning.origin_lanes) * ConvTuning.origin_lanes, I64)
         with b.loop(b.constant(0, I64), num_origins, 1, "row") as row:
             store_origin(grid, row, num_rows)
 
@@ -57,10 +56,12 @@ def store_block_origins(grid: WindowGrid, tile_rows: int, num_rows: LLVMValue) -
 def store_origins_simd(grid: WindowGrid, tile_rows: int, num_rows: LLVMValue) -> None:
     """Stores the origins of a block that reaches no further than into the next output line, by vectors of rows."""
     b, size = grid.b, grid.size
-    splat, zeros = partial(b.splat, lanes=ORIGIN_LANES), b.constant(0, ORIGINS)
+    splat, zeros = partial(b.splat, lanes=ConvTuning.origin_lanes), b.constant(0, ORIGINS)
     image, y, x = (b.load(slot) for slot in grid.position)
-    for start in range(0, tile_rows, ORIGIN_LANES):
-        rows = LLVMValue(b, ORIGINS, f"<{', '.join(f'i64 {start + i}' for i in range(ORIGIN_LANES))}>")
+    for start in range(0, tile_rows, ConvTuning.origin_lanes):
+        rows = LLVMValue(
+            b, ORIGINS, f"<{', '.join(f'i64 {start + i}' for i in range(ConvTuning.origin_lanes))}>"
+        )
         columns = rows + splat(x)
         is_next_line = columns >= splat(size["out_width"])
         columns = columns - b.select(is_next_line, splat(size["out_width"]), zeros)

@@ -1,6 +1,6 @@
 """Range kernel: an arithmetic sequence of integers, start + i * delta, in vectors.
 
-Loop nest: units of work (blocks of ROW_UNIT_ELEMENTS elements) -> vectors.
+Loop nest: units of work (blocks of `row_unit_elements` elements) -> vectors.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.reductions.rows import (
-    ROW_UNIT_ELEMENTS,
     full_vector_type,
     lane_numbers,
     loop_vectors,
     store_vector,
 )
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
@@ -34,7 +34,9 @@ def arange_step(y: TensorView, start: Known, delta: Known) -> Step:
     assert y.is_dense and y.rank == 1, f"y must be dense of rank 1; got {y}"
     kernel = Kernel(f"counting_{element}", partial(arange_module, element=element), PARAMETERS)
     args: tuple[KernelArgument, ...] = PARAMETERS.pack(y=y, n=n, start=start, delta=delta)
-    return Step(kernel, args, ceil_div(n, ROW_UNIT_ELEMENTS), (), (y,), bytes_accessed=y.nbytes)
+    return Step(
+        kernel, args, ceil_div(n, ReductionTuning.row_unit_elements), (), (y,), bytes_accessed=y.nbytes
+    )
 
 
 def arange_module(name: str, target: Target, *, element: Element) -> str:
@@ -43,8 +45,8 @@ def arange_module(name: str, target: Target, *, element: Element) -> str:
     y, n, start, delta = b.pointer("y"), b.integer("n"), b.integer("start"), b.integer("delta")
     lanes = vector_type.lanes
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
-        first = unit * ROW_UNIT_ELEMENTS
-        block, count = b.gep(y, first, element), b.min(n - first, ROW_UNIT_ELEMENTS)
+        first = unit * ReductionTuning.row_unit_elements
+        block, count = b.gep(y, first, element), b.min(n - first, ReductionTuning.row_unit_elements)
         for _, i, mask in loop_vectors(b, count, lanes):
             begin = resize_integer(start + (first + i) * delta, element)
             step = resize_integer(delta, element)

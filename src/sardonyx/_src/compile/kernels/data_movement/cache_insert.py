@@ -15,7 +15,6 @@ from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.indexed_copy import record_error
 from sardonyx._src.compile.kernels.data_movement.iteration_space import (
-    COPY_UNIT_ELEMENTS,
     IterationSpace,
     coalesce,
     drop_unit_dims,
@@ -23,6 +22,7 @@ from sardonyx._src.compile.kernels.data_movement.iteration_space import (
 )
 from sardonyx._src.compile.kernels.data_movement.memcpy import byte_pointer, emit_memcpy
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
+from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import ceil_div, dim_max
@@ -49,7 +49,7 @@ def cache_insert_step(
     space = IterationSpace(x.shape, (x.strides, y_strides, (*starts.strides, *none), entry_strides))
     rows, n = split_row(coalesce(drop_unit_dims(space)), (1, 1, 0, 0))
     rows = rows.scale_strides((size, size, 1, 1))
-    unit_rows = dim_max(1, COPY_UNIT_ELEMENTS // dim_max(n * size, 1))
+    unit_rows = dim_max(1, DataMovementTuning.copy_unit_elements // dim_max(n * size, 1))
     kernel = Kernel(
         f"insert{'_circular' * circular}_{rows.rank}",
         partial(cache_insert_module, rank=rows.rank, circular=circular),
@@ -74,9 +74,9 @@ def cache_insert_step(
 def cache_insert_module(name: str, target: Target, *, rank: int, circular: bool) -> str:
     """Each row of the update is copied to its position, unless that is out of bounds."""
     b = KernelBuilder(target, PARAMETERS)
-    x, y, starts, status = map(b.pointer, ("x", "y", "starts", "status"))
+    x, y, starts, status = b.pointers("x", "y", "starts", "status")
     sizes = ("rows", "unit_rows", "row_bytes", "entries", "entry_stride")
-    rows, unit_rows, row_bytes, entries, entry_stride = map(b.integer, sizes)
+    rows, unit_rows, row_bytes, entries, entry_stride = b.integers(*sizes)
     first, end = unit_row_range(b, rows, unit_rows)
     with loop_rows(b, load_dims(b, "dims", rank, 4), first, end) as (_, offsets):
         x_offset, y_offset, start_offset, entry = offsets

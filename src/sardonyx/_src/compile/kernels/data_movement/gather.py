@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen.builder import Element
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.indexed_copy import (
-    INDEXED_UNIT_BYTES,
     IndexedCopyVariant,
     IndexedSide,
     indexed_copy_kernel,
@@ -29,13 +28,13 @@ from sardonyx._src.compile.kernels.data_movement.iteration_space import (
 )
 from sardonyx._src.compile.kernels.data_movement.scatter_reduction import ScatterReduction
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
+from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program.step import KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, known_ge
 
 INDEX_ELEMENTS: dict[DataType, Element] = {DataType.INT64: "i64", DataType.INT32: "i32"}
-SINGLE_ELEMENT_ROWS = 1024  # of a unit of work, if a row is one element
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +219,9 @@ def partition_rows(side: IndexedSide, rows: Known, row_bytes: Known, *, single: 
     if side == "y":
         return rows, 1
     if single:
-        return SINGLE_ELEMENT_ROWS, ceil_div(rows, SINGLE_ELEMENT_ROWS)
-    unit_rows = dim_max(1, INDEXED_UNIT_BYTES // dim_max(row_bytes, 1))
-    return unit_rows, ceil_div(rows, unit_rows) * ceil_div(row_bytes, INDEXED_UNIT_BYTES)
+        return DataMovementTuning.single_element_rows, ceil_div(rows, DataMovementTuning.single_element_rows)
+    unit_rows = dim_max(1, DataMovementTuning.indexed_unit_bytes // dim_max(row_bytes, 1))
+    return unit_rows, ceil_div(rows, unit_rows) * ceil_div(row_bytes, DataMovementTuning.indexed_unit_bytes)
 
 
 def axis_arguments(tuples: IndexTuples, size: int) -> dict[str, Known]:

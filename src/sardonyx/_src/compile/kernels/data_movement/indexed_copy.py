@@ -18,7 +18,6 @@ from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.iteration_space import COPY_UNIT_ELEMENTS
 from sardonyx._src.compile.kernels.data_movement.memcpy import (
     INTEGERS_BY_WIDTH,
     byte_pointer,
@@ -33,10 +32,10 @@ from sardonyx._src.compile.kernels.data_movement.strided_loops import (
     loop_units,
     unit_row_range,
 )
+from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program.step import Kernel
 
 IndexedSide = Literal["x", "y"]  # the operand that is indexed: x in gathers, y in scatters
-INDEXED_UNIT_BYTES = 4 * COPY_UNIT_ELEMENTS  # of rows, in a unit of work
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +82,8 @@ def indexed_copy_module(name: str, target: Target, variant: IndexedCopyVariant) 
     For an index out of bounds nothing is read, and the row of y is zeroed by gathers, unchanged by scatters.
     """
     b, side = KernelBuilder(target, variant.parameters), variant.side
-    x, y, indices, status = map(b.pointer, ("x", "y", "indices", "status"))
-    rows, unit_rows, row_bytes, step = map(b.integer, ("rows", "unit_rows", "row_bytes", "index_step"))
+    x, y, indices, status = b.pointers("x", "y", "indices", "status")
+    rows, unit_rows, row_bytes, step = b.integers("rows", "unit_rows", "row_bytes", "index_step")
     axes = [(b.integer(f"axis_size{i}"), b.integer(f"axis_stride{i}")) for i in range(variant.depth)]
     dims = load_dims(b, "dims", variant.rank, 3)
     with (
@@ -113,7 +112,7 @@ def loop_tiles(
 ) -> Iterator[tuple[LLVMValue, LLVMValue, LLVMValue, LLVMValue]]:
     """The tiles of the call, as `loop_units` yields them: of long rows if gathered, else a single one of whole rows."""
     if variant.side == "x" and not variant.size:
-        with loop_units(b, rows, unit_rows, row_bytes, INDEXED_UNIT_BYTES) as tile:
+        with loop_units(b, rows, unit_rows, row_bytes, DataMovementTuning.indexed_unit_bytes) as tile:
             yield tile
     else:
         yield *unit_row_range(b, rows, unit_rows), b.constant(0, I64), row_bytes

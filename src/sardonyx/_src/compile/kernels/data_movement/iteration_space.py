@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from sardonyx._src.ir.dims import Expr, Known, dim_product, known_ge, symbol
 
-COPY_UNIT_ELEMENTS = 8192  # of a unit of work: large enough to amortize the call
-
 
 @dataclass(frozen=True, slots=True)
 class IterationSpace:

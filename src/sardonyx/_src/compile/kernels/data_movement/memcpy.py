@@ -10,9 +10,9 @@ from __future__ import annotations
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 INTEGERS_BY_WIDTH: dict[int, Element] = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}  # by bytes
-MEMCPY_UNROLL = 4  # vectors of an iteration
 
 
 def byte_pointer(b: KernelBuilder, base: str, offset: LLVMValue) -> str:
@@ -27,9 +27,9 @@ def byte_slot(b: KernelBuilder, base: str, offset: LLVMValue, llvm_type: LLVMTyp
 
 def emit_memcpy(b: KernelBuilder, source: str, target: str, count: LLVMValue) -> None:
     """Copies `count` bytes between ranges that do not overlap."""
-    width = b.target.lanes * 4
-    with b.loop(b.constant(0, I64), count, MEMCPY_UNROLL * width) as i:
-        copy_vectors(b, source, target, i, width, MEMCPY_UNROLL)
+    width, unroll = b.target.lanes * 4, tuning_for(b.target).data_movement.memcpy_unroll
+    with b.loop(b.constant(0, I64), count, unroll * width) as i:
+        copy_vectors(b, source, target, i, width, unroll)
     with b.loop(i, count, width) as i:
         copy_vectors(b, source, target, i, width)
     has_vector = count >= width
@@ -65,9 +65,9 @@ def emit_fill(b: KernelBuilder, value: LLVMValue, target: str, count: LLVMValue)
     """Stores a scalar to `count` consecutive elements."""
     width = value.type.bits // 8
     lanes = max(b.target.lanes * 4 // width, 1)
-    vector = b.splat(value, lanes)
-    with b.loop(b.constant(0, I64), count, MEMCPY_UNROLL * lanes) as i:
-        fill_vectors(b, vector, target, i, width, MEMCPY_UNROLL)
+    vector, unroll = b.splat(value, lanes), tuning_for(b.target).data_movement.memcpy_unroll
+    with b.loop(b.constant(0, I64), count, unroll * lanes) as i:
+        fill_vectors(b, vector, target, i, width, unroll)
     with b.loop(i, count, lanes) as i:
         fill_vectors(b, vector, target, i, width)
     if lanes > 1:

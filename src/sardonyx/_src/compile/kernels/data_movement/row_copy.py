@@ -1,6 +1,6 @@
 """Row-wise copy kernel: contiguous rows (memcpy), rows of one repeated element (fill), or strided rows.
 
-Loop nest: units of work (a block of rows x COPY_UNIT_ELEMENTS columns) -> rows -> vectors or single elements.
+Loop nest: units of work (a block of rows x `copy_unit_elements` columns) -> rows -> vectors or single elements.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sardonyx._src.compile.codegen.builder import LLVMType
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.iteration_space import COPY_UNIT_ELEMENTS, IterationSpace
+from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.data_movement.memcpy import (
     INTEGERS_BY_WIDTH,
     byte_pointer,
@@ -22,6 +22,7 @@ from sardonyx._src.compile.kernels.data_movement.memcpy import (
     emit_memcpy,
 )
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, loop_units
+from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
@@ -45,7 +46,7 @@ def row_copy_step(
 
     A unit is a block of columns of a block of rows.
     """
-    unit_rows = dim_max(1, COPY_UNIT_ELEMENTS // dim_max(columns, 1))
+    unit_rows = dim_max(1, DataMovementTuning.copy_unit_elements // dim_max(columns, 1))
     kernel = Kernel(
         f"copy_{kind}_{size}_{rows.rank}",
         partial(row_copy_module, kind=kind, size=size, rank=rows.rank),
@@ -61,19 +62,24 @@ def row_copy_step(
         y_step=steps[1],
         dims=rows.to_arguments(),
     )
-    units = ceil_div(rows.size, unit_rows) * ceil_div(columns, COPY_UNIT_ELEMENTS)
+    units = ceil_div(rows.size, unit_rows) * ceil_div(columns, DataMovementTuning.copy_unit_elements)
     return Step(kernel, args, units, (x,), (y,), bytes_accessed=x.nbytes + y.nbytes)
 
 
 def row_copy_module(name: str, target: Target, *, kind: RowCopyKind, size: int, rank: int) -> str:
     """Rows of kind "runs" consist of bytes, others of elements of `size` bytes."""
     b, element_type = KernelBuilder(target, PARAMETERS), LLVMType(INTEGERS_BY_WIDTH[size])
-    x, y = b.pointer("x"), b.pointer("y")
+    x, y = b.pointers("x", "y")
     sizes = ("rows", "unit_rows", "columns", "x_step", "y_step")
-    rows, unit_rows, columns, x_step, y_step = map(b.integer, sizes)
+    rows, unit_rows, columns, x_step, y_step = b.integers(*sizes)
     dims = load_dims(b, "dims", rank, 2)
     with (
-        loop_units(b, rows, unit_rows, columns, COPY_UNIT_ELEMENTS) as (first, end, column, count),
+        loop_units(b, rows, unit_rows, columns, DataMovementTuning.copy_unit_elements) as (
+            first,
+            end,
+            column,
+            count,
+        ),
         loop_rows(b, dims, first, end) as (_, (x_offset, y_offset)),
     ):
         x_row = byte_pointer(b, x, x_offset + column * x_step)

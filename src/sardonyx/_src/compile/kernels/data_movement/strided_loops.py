@@ -40,8 +40,8 @@ def load_dims(
 
     after: the dims that precede these in the same parameter.
     """
-    first = b.parameters.index(name) + (after.num_slots if after else 0)
-    numbers = [b.size_argument(first + i) for i in range(rank * (operands + 1))]
+    first, count = after.num_slots if after else 0, rank * (operands + 1)
+    numbers = b.integers(*(f"{name}[{first + i}]" for i in range(count)))
     strides = [numbers[rank * (1 + o) : rank * (2 + o)] for o in range(operands)]
     return LoopDims(numbers[:rank], strides)
 

@@ -4,7 +4,7 @@ x is contiguous along the rows of y, and y along its columns:
 
     y[r, c] = x[c * x_stride + r],   stored at y + r * y_stride + c
 
-Loop nest: units of work (several bands x TRANSPOSE_COLUMNS columns) -> bands of BAND_ROWS rows of y -> columns in steps
+Loop nest: units of work (several bands x `transpose_columns` columns) -> bands of `band_rows` rows of y -> columns in steps
 of `side` -> rows in steps of `side` -> a block [side, side] with `side` lanes per vector.  A block is transposed by
 log2(side) stages of shuffles, which swap off-diagonal sub-blocks of 1, 2, 4, ... lanes (Eklundh's algorithm).
 """
@@ -28,19 +28,18 @@ from sardonyx._src.compile.kernels.data_movement.masked_lanes import (
 )
 from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, byte_pointer, byte_slot
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, loop_units
+from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max
 
-TRANSPOSE_COLUMNS = 1024  # of y in a unit of work
-BAND_ROWS = 16  # of y: the float32 elements of a cache line of x
 # x_stride, y_stride: byte strides between the columns in x and between the rows in y; height: rows of all bands
 # dims: of the bands, with byte strides of x and of y, and strides of the number of a band's first row
 PARAMETERS = Parameters("x", "y", "bands", "unit_bands", "columns", "x_stride", "y_stride", "height", "dims*")
 
 
 def transpose_step(x: TensorView, y: TensorView, space: IterationSpace, across: int, size: int) -> Step:
-    """A transpose in bands of BAND_ROWS rows of y; a unit is a block of columns of several bands.
+    """A transpose in bands of `band_rows` rows of y; a unit is a block of columns of several bands.
 
     across: the dim along which x is contiguous; y is contiguous along the last one.  Beside the offsets in x and y, the
     bands have a third operand, the number of their first row.
@@ -48,9 +47,15 @@ def transpose_step(x: TensorView, y: TensorView, space: IterationSpace, across: 
     columns, height = space.shape[-1], space.shape[across]
     outer = space.permute([d for d in range(space.rank - 1) if d != across])
     bands = IterationSpace(outer.shape, (*outer.strides, (0,) * outer.rank))
-    band_strides = (BAND_ROWS, space.stride(1, across) * BAND_ROWS, BAND_ROWS)
-    bands = bands.append_dim(ceil_div(height, BAND_ROWS), band_strides).scale_strides((size, size, 1))
-    unit_bands = dim_max(1, TRANSPOSE_COLUMNS // dim_max(columns, 1))
+    band_strides = (
+        DataMovementTuning.band_rows,
+        space.stride(1, across) * DataMovementTuning.band_rows,
+        DataMovementTuning.band_rows,
+    )
+    bands = bands.append_dim(ceil_div(height, DataMovementTuning.band_rows), band_strides).scale_strides(
+        (size, size, 1)
+    )
+    unit_bands = dim_max(1, DataMovementTuning.transpose_columns // dim_max(columns, 1))
     source = partial(transpose_module, size=size, rank=bands.rank)
     kernel = Kernel(f"copy_bands_{size}_{bands.rank}", source, PARAMETERS)
     args: tuple[KernelArgument, ...] = PARAMETERS.pack(
@@ -64,7 +69,7 @@ def transpose_step(x: TensorView, y: TensorView, space: IterationSpace, across: 
         height=height,
         dims=bands.to_arguments(),
     )
-    units = ceil_div(bands.size, unit_bands) * ceil_div(columns, TRANSPOSE_COLUMNS)
+    units = ceil_div(bands.size, unit_bands) * ceil_div(columns, DataMovementTuning.transpose_columns)
     return Step(kernel, args, units, (x,), (y,), bytes_accessed=x.nbytes + y.nbytes)
 
 
@@ -92,17 +97,22 @@ class TransposedBlock:
 def transpose_module(name: str, target: Target, *, size: int, rank: int) -> str:
     """The transpose of elements of `size` bytes."""
     b = KernelBuilder(target, PARAMETERS)
-    x, y = b.pointer("x"), b.pointer("y")
+    x, y = b.pointers("x", "y")
     sizes = ("bands", "unit_bands", "columns", "x_stride", "y_stride", "height")
-    bands, unit_bands, columns, x_stride, y_stride, height = map(b.integer, sizes)
+    bands, unit_bands, columns, x_stride, y_stride, height = b.integers(*sizes)
     dims, side, zero = load_dims(b, "dims", rank, 3), block_side(target, size), b.constant(0, I64)
     with (
-        loop_units(b, bands, unit_bands, columns, TRANSPOSE_COLUMNS) as (first, end, column, count),
+        loop_units(b, bands, unit_bands, columns, DataMovementTuning.transpose_columns) as (
+            first,
+            end,
+            column,
+            count,
+        ),
         loop_rows(b, dims, first, end) as (_, (x_offset, y_offset, row)),
     ):
         x_band = byte_pointer(b, x, x_offset + column * x_stride)
         y_band = byte_pointer(b, y, y_offset + column * size)
-        rows = b.min(height - row, BAND_ROWS)
+        rows = b.min(height - row, DataMovementTuning.band_rows)
         with (
             b.loop(zero, count + (side - 1), side, "column") as c,
             b.loop(zero, rows + (side - 1), side, "r") as r,
@@ -116,8 +126,8 @@ def transpose_module(name: str, target: Target, *, size: int, rank: int) -> str:
 
 
 def block_side(target: Target, size: int) -> int:
-    """The side of a block: as many elements as a vector has, at most BAND_ROWS."""
-    return min(BAND_ROWS, max(16 if size == 1 else target.lanes * 4 // size, 1))
+    """The side of a block: as many elements as a vector has, at most `band_rows`."""
+    return min(DataMovementTuning.band_rows, max(16 if size == 1 else target.lanes * 4 // size, 1))
 
 
 def copy_block(b: KernelBuilder, block: TransposedBlock) -> None:

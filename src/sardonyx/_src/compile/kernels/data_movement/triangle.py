@@ -13,7 +13,6 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import (
-    COPY_UNIT_ELEMENTS,
     IterationSpace,
     coalesce,
     drop_unit_dims,
@@ -21,6 +20,7 @@ from sardonyx._src.compile.kernels.data_movement.iteration_space import (
 )
 from sardonyx._src.compile.kernels.data_movement.memcpy import byte_pointer, emit_fill, emit_memcpy
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
+from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
@@ -39,7 +39,7 @@ def triangle_step(x: TensorView, y: TensorView, diagonal: Known, *, upper: bool)
     rows = IterationSpace(x.shape, (x.strides, y.strides, row_numbers)).drop_dim(-1)
     rows = ensure_dim(coalesce(drop_unit_dims(rows))).scale_strides((size, size, 1))
     columns, dims = x.shape[-1], rows.to_arguments()
-    unit_rows = dim_max(1, COPY_UNIT_ELEMENTS // dim_max(columns, 1))
+    unit_rows = dim_max(1, DataMovementTuning.copy_unit_elements // dim_max(columns, 1))
     kernel = Kernel(
         f"triangle_{'upper' if upper else 'lower'}_{size}_{rows.rank}",
         partial(triangle_module, size=size, rank=rows.rank, upper=upper),
@@ -54,8 +54,8 @@ def triangle_step(x: TensorView, y: TensorView, diagonal: Known, *, upper: bool)
 def triangle_module(name: str, target: Target, *, size: int, rank: int, upper: bool) -> str:
     """The columns before or after the boundary of the triangle are copied, the others are zeroed."""
     b = KernelBuilder(target, PARAMETERS)
-    x, y = b.pointer("x"), b.pointer("y")
-    rows, unit_rows, columns, diagonal = map(b.integer, ("rows", "unit_rows", "columns", "diagonal"))
+    x, y = b.pointers("x", "y")
+    rows, unit_rows, columns, diagonal = b.integers("rows", "unit_rows", "columns", "diagonal")
     first, end = unit_row_range(b, rows, unit_rows)
     zero, zero_byte = b.constant(0, I64), b.constant(0, LLVMType("i8"))
     with loop_rows(b, load_dims(b, "dims", rank, 3), first, end) as (_, (x_offset, y_offset, row)):

@@ -34,6 +34,7 @@ from sardonyx._src.compile.kernels.channels_last.sliding_window import (
 )
 from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import (
     LoadInput,
+    OutputRow,
     TileVector,
     WindowArguments,
     first_pixel,
@@ -121,56 +122,77 @@ def depthwise_module(
     bias = b.pointer("bias") if has_bias else None
     y = load_output(b, window.y, window.y_pixel_stride, epilogue)
 
-    def multiply_add(total: LLVMValue, x: LLVMValue, weight: LLVMValue) -> LLVMValue:
-        return b.fma(x, weight, total)
-
-    arithmetic = DepthwiseArithmetic(
-        vector_type(b), partial(load_vector, b), multiply_add, partial(apply_epilogue, b)
-    )
-    emit_depthwise(b, window, weights, bias, y, arithmetic)
+    emit_depthwise(make_depthwise(b, window, weights, bias, y, float32_arithmetic(b)))
     return b.build_module(name)
 
 
-def emit_depthwise(
+def float32_arithmetic(b: KernelBuilder) -> DepthwiseArithmetic:
+    def multiply_add(total: LLVMValue, x: LLVMValue, weight: LLVMValue) -> LLVMValue:
+        return b.fma(x, weight, total)
+
+    return DepthwiseArithmetic(
+        vector_type(b), partial(load_vector, b), multiply_add, partial(apply_epilogue, b)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Depthwise:
+    """A depthwise convolution in the kernel of a builder; sums: the accumulators of a tile of windows."""
+
+    b: KernelBuilder
+    window: WindowArguments
+    weights: str
+    bias: str | None
+    y: OutputImage
+    arithmetic: DepthwiseArithmetic
+    sums: Sequence[StackSlot]
+
+
+def make_depthwise(
     b: KernelBuilder,
     window: WindowArguments,
     weights: str,
     bias: str | None,
     y: OutputImage,
     arithmetic: DepthwiseArithmetic,
-) -> None:
-    """The loop nest."""
+) -> Depthwise:
+    """Allocates the accumulators."""
     sums = [b.new_slot("sum", arithmetic.accumulator) for _ in range(window.tile.pixels)]
+    return Depthwise(b, window, weights, bias, y, arithmetic, sums)
+
+
+def emit_depthwise(conv: Depthwise) -> None:
+    """The loop nest."""
+    b, window = conv.b, conv.window
     with loop_output_rows(b, window) as row, loop_tiles(b, window) as (column, left):
         prefetch_next_row(b, window, row, left)
-        for vector in loop_tile_vectors(b, window, row, column, left):
-            initial = b.constant(0, arithmetic.accumulator)
-            if bias is not None:
-                element = arithmetic.accumulator.element
-                initial = load_vector(b, b.gep(bias, vector.channel), vector.mask, element=element)
-            for slot in sums:
-                b.store(slot, initial)
-            with b.loop(*row.tap_rows, name="tap_row") as tap_row:
-                filters = b.gep(weights, tap_row * window.kernel_width * window.channels + vector.channel)
-                emit_tap_row(b, window, vector, tap_row, filters, sums, arithmetic)
-            first = first_pixel(window, vector)
-            for pixel, slot in enumerate(sums):
-                mask = result_mask(b, window, vector, pixel)
-                value = arithmetic.apply_epilogue(y, b.load(slot), first + pixel, vector.channel, mask)
-                store_vector(b, value, pixel_address(b, y, first + pixel, vector.channel), mask)
+        emit_window_tile(conv, row, column, left)
 
 
-def emit_tap_row(
-    b: KernelBuilder,
-    window: WindowArguments,
-    vector: TileVector,
-    tap_row: LLVMValue,
-    filters: str,
-    sums: Sequence[StackSlot],
-    arithmetic: DepthwiseArithmetic,
-) -> None:
-    """The taps of a kernel row, for all windows of a tile; filters: the address of the row's weights."""
+def emit_window_tile(conv: Depthwise, row: OutputRow, column: LLVMValue, left: LLVMValue) -> None:
+    """A tile of windows: the sums of their taps, and the epilogue."""
+    b, window, arithmetic = conv.b, conv.window, conv.arithmetic
+    for vector in loop_tile_vectors(b, window, row, column, left):
+        initial = b.constant(0, arithmetic.accumulator)
+        if conv.bias is not None:
+            element = arithmetic.accumulator.element
+            initial = load_vector(b, b.gep(conv.bias, vector.channel), vector.mask, element=element)
+        for slot in conv.sums:
+            b.store(slot, initial)
+        with b.loop(*row.tap_rows, name="tap_row") as tap_row:
+            emit_tap_row(conv, vector, tap_row)
+        first = first_pixel(window, vector)
+        for pixel, slot in enumerate(conv.sums):
+            mask = result_mask(b, window, vector, pixel)
+            value = arithmetic.apply_epilogue(conv.y, b.load(slot), first + pixel, vector.channel, mask)
+            store_vector(b, value, pixel_address(b, conv.y, first + pixel, vector.channel), mask)
+
+
+def emit_tap_row(conv: Depthwise, vector: TileVector, tap_row: LLVMValue) -> None:
+    """The taps of a kernel row, for all windows of a tile."""
+    b, window, arithmetic, sums = conv.b, conv.window, conv.arithmetic, conv.sums
     tile = window.tile
+    filters = b.gep(conv.weights, tap_row * window.kernel_width * window.channels + vector.channel)
 
     def load_weight(tap: int | LLVMValue) -> LLVMValue:
         address = b.gep(filters, window.channels * tap)

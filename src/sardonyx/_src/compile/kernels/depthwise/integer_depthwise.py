@@ -29,6 +29,7 @@ from sardonyx._src.compile.kernels.depthwise.depthwise import (
     DepthwiseArithmetic,
     depthwise_parameters,
     emit_depthwise,
+    make_depthwise,
     pack_depthwise_weights,
 )
 from sardonyx._src.compile.kernels.epilogue import emit_epilogue, epilogue_arguments, operand_offset
@@ -104,7 +105,7 @@ def integer_depthwise_module(
     constants = ("weights", "bias", "zero_point") if has_zero_point else ("weights", "bias")
     b = KernelBuilder(target, depthwise_parameters(epilogue, *constants))
     window = load_window(b, tile, x_element="i8")
-    weights, bias = b.pointer("weights"), b.pointer("bias")
+    weights, bias = b.pointers("weights", "bias")
     zero_point = load_zero_point(b, byte) if has_zero_point else None
     y_element = memory_type(epilogue.result_dtype).llvm_element
     y = load_output(b, window.y, window.y_pixel_stride, epilogue, y_element)
@@ -114,7 +115,7 @@ def integer_depthwise_module(
         partial(multiply_add, Int8DotEmitter(b, target)),
         partial(apply_integer_epilogue, b),
     )
-    emit_depthwise(b, window, weights, bias, y, arithmetic)
+    emit_depthwise(make_depthwise(b, window, weights, bias, y, arithmetic))
     return b.build_module(name)
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from functools import reduce
 
-import numpy as np
-
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.emit_expressions import is_untyped
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Number, Scalar
 from sardonyx._src.compile.kernels.elementwise.operator_call import OperatorCall, ScalarRule, apply
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
 
 
 def fold_rule(op: str) -> ScalarRule:
@@ -103,23 +100,9 @@ def is_inf(call: OperatorCall) -> Scalar:
 
 
 def batch_normalization(call: OperatorCall) -> Scalar | None:
-    """Inference of x, scale, bias, mean and variance, which the caller broadcasts along the channels.
-
-    The four parameters may be replaced by the two of `fold_normalization`.
-    """
+    """Inference of x, scale, bias, mean and variance, which the caller broadcasts along the channels."""
     if call.attributes.get("training_mode"):
         return None
-    if len(call.inputs) == 3:
-        return Apply("fma", call.inputs)
     x, scale, bias, mean, variance = call.inputs
     factor = apply("div", scale, apply("sqrt", apply("add", variance, call.number_attribute("epsilon"))))
     return apply("add", apply("mul", apply("sub", x, mean), factor), bias)
-
-
-def fold_normalization(
-    scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float
-) -> tuple[Array, Array]:
-    """The fp32 factor and addend with which BatchNormalization is x * factor + addend."""
-    scale, bias, mean, variance = (a.astype(np.float64) for a in (scale, bias, mean, variance))
-    factor = scale / np.sqrt(variance + epsilon)
-    return factor.astype(np.float32), (bias - mean * factor).astype(np.float32)

@@ -8,21 +8,16 @@ from functools import partial
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Apply, Scalar, topological_order
 from sardonyx._src.compile.kernels.elementwise.iteration_space import ElementwiseSpace, broadcast_space
-from sardonyx._src.compile.kernels.elementwise.loop_nest import (
-    CHEAP_OPERATIONS,
-    UNIT_ELEMENTS,
-    elementwise_module,
-)
+from sardonyx._src.compile.kernels.elementwise.loop_nest import CHEAP_OPERATIONS, elementwise_module
 from sardonyx._src.compile.kernels.elementwise.variant import (
     ElementwiseOperand,
     ElementwiseVariant,
     elementwise_parameters,
 )
+from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
-
-VECTOR_FUNCTION_OPERATIONS = 20  # operations that a call of a vector function counts as
 
 
 def elementwise_step(
@@ -53,7 +48,7 @@ def elementwise_step(
     )
     *outer, length = space.dims
     rows = dim_product(tuple(outer))
-    rows_per_unit = ceil_div(UNIT_ELEMENTS, dim_max(length, 1)) if outer else 1
+    rows_per_unit = ceil_div(ElementwiseTuning.unit_elements, dim_max(length, 1)) if outer else 1
     parameters = elementwise_parameters(variant)
     return Step(
         kernel=Kernel(variant.key, partial(elementwise_module, variant=variant), parameters),
@@ -64,7 +59,7 @@ def elementwise_step(
             rows_per_unit=rows_per_unit,
             **stride_arguments(variant, space),
         ),
-        units=ceil_div(rows, rows_per_unit) * ceil_div(length, UNIT_ELEMENTS),
+        units=ceil_div(rows, rows_per_unit) * ceil_div(length, ElementwiseTuning.unit_elements),
         reads=tuple(inputs),
         writes=outputs,
         flops=dim_product(shape) * sum(map(count_operations, values)),
@@ -87,4 +82,5 @@ def stride_arguments(variant: ElementwiseVariant, space: ElementwiseSpace) -> di
 def count_operations(value: Scalar) -> int:
     """The approximate number of operations of an expression."""
     operations = (node for node in topological_order(value) if isinstance(node, Apply))
-    return 1 + sum(1 if node.op in CHEAP_OPERATIONS else VECTOR_FUNCTION_OPERATIONS for node in operations)
+    call = ElementwiseTuning.function_operations
+    return 1 + sum(1 if node.op in CHEAP_OPERATIONS else call for node in operations)

@@ -1,6 +1,6 @@
 """Loop nest of elementwise kernels: blocks of rows, and SIMD vectors along each row.
 
-A unit of work is about `UNIT_ELEMENTS` elements: a segment of one long row, or several short rows.  Loop nest:
+A unit of work is about `unit_elements` elements: a segment of one long row, or several short rows.  Loop nest:
 
     for each row of the unit:                       strided addresses, advanced like an odometer
         for each `unroll` vectors of the row:       `row_segment`, interleaved to hide latency
@@ -9,7 +9,7 @@ A unit of work is about `UNIT_ELEMENTS` elements: a segment of one long row, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -27,13 +27,11 @@ from sardonyx._src.compile.kernels.elementwise.row_segment import (
     make_segment,
 )
 from sardonyx._src.compile.kernels.elementwise.variant import ElementwiseVariant, elementwise_parameters
+from sardonyx._src.compile.kernels.tuning import ElementwiseTuning, tuning_for
 from sardonyx._src.compile.program.tensor import element_bytes
 
-UNIT_ELEMENTS = 4096  # elements of a unit of work, approximately
 # Operations of few instructions; the others are calls of vector functions.
 CHEAP_OPERATIONS = {*INTRINSIC_NAMES, *UNARY_OPS, *BINARY_OPS, "lt", "le", "eq", "where", "fma", "clamp"}
-UNROLL = 4  # vectors at once
-UNROLL_ONE_FUNCTION = 2  # the same for a kernel with one vector function: two calls of it keep the core busy
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +49,22 @@ class ElementwiseArguments:
     dims: list[LLVMValue]
     strides: list[list[LLVMValue]]
     steps: list[LLVMValue | None]
-    tensors: list[str]
+    tensors: Sequence[str]
 
 
 def elementwise_module(name: str, target: Target, variant: ElementwiseVariant) -> str:
     """Emits the kernel of a variant: segments of one row, or blocks of rows, which are cut into segments if they are long."""
     b = KernelBuilder(target, elementwise_parameters(variant))
-    args = load_arguments(b, variant)
+    args, size = load_arguments(b, variant), ElementwiseTuning.unit_elements
     if variant.rank == 0:
-        first = b.first_unit * UNIT_ELEMENTS
-        emit_row(b, args, args.tensors, first, b.min(b.end_unit * UNIT_ELEMENTS, args.length))
+        first, end = b.first_unit * size, b.min(b.end_unit * size, args.length)
+        emit_row(b, args, args.tensors, first, end)
         return b.build_module(name)
-    segments = b.udiv(args.length + (UNIT_ELEMENTS - 1), UNIT_ELEMENTS)
+    segments = b.udiv(args.length + (size - 1), size)
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         block, segment = b.udivmod(unit, segments)
-        first = segment * UNIT_ELEMENTS
-        end = b.min(first + UNIT_ELEMENTS, args.length)
+        first = segment * size
+        end = b.min(first + size, args.length)
         with loop_rows(b, args, block) as addresses:
             emit_row(b, args, addresses, first, end)
     return b.build_module(name)
@@ -74,14 +72,14 @@ def elementwise_module(name: str, target: Target, variant: ElementwiseVariant) -
 
 def load_arguments(b: KernelBuilder, variant: ElementwiseVariant) -> ElementwiseArguments:
     names, rank = variant.tensor_names, variant.rank
-    length, rows, rows_per_unit = map(b.integer, ("length", "rows", "rows_per_unit"))
+    length, rows, rows_per_unit = b.integers("length", "rows", "rows_per_unit")
     dims = [b.integer(f"dim{axis}") for axis in range(1, rank)]
     strides = [[b.integer(f"{name}_stride{axis}") for axis in range(rank)] for name in names]
     steps = [
         b.integer(f"{name}_step") if operand.access == "far" else None
         for name, operand in zip(names, variant.operands, strict=True)
     ]
-    tensors = [b.pointer(name) for name in names]
+    tensors = b.pointers(*names)
     return ElementwiseArguments(variant, length, rows, rows_per_unit, dims, strides, steps, tensors)
 
 
@@ -150,12 +148,12 @@ def advance_offsets(
 
 
 def emit_row(
-    b: KernelBuilder, args: ElementwiseArguments, addresses: list[str], first: LLVMValue, end: LLVMValue
+    b: KernelBuilder, args: ElementwiseArguments, addresses: Sequence[str], first: LLVMValue, end: LLVMValue
 ) -> None:
     """The elements `first` to `end` of a row: unrolled vectors, single vectors, then the remainder."""
     variant = args.variant
     row = ElementwiseRow(variant, addresses, args.steps, load_broadcast_inputs(b, variant, addresses))
-    lanes, unroll = vector_lanes(variant, b.target), unrolled_vectors(variant)
+    lanes, unroll = vector_lanes(variant, b.target), unrolled_vectors(variant, b.target)
     segment = make_segment(b, row, lanes, unroll)
     with b.loop(first, end, lanes * unroll, "vectors") as i:
         emit_segment(b, segment, i)
@@ -183,8 +181,9 @@ def has_cheap_masks(variant: ElementwiseVariant, target: Target) -> bool:
     )
 
 
-def unrolled_vectors(variant: ElementwiseVariant) -> int:
-    return UNROLL_ONE_FUNCTION if len(expensive_operations(variant)) == 1 else UNROLL
+def unrolled_vectors(variant: ElementwiseVariant, target: Target) -> int:
+    tuning = tuning_for(target).elementwise
+    return tuning.unroll_one_function if len(expensive_operations(variant)) == 1 else tuning.unroll
 
 
 def expensive_operations(variant: ElementwiseVariant) -> list[Apply]:

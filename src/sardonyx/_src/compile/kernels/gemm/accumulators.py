@@ -20,10 +20,10 @@ from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 F32 = LLVMType("float")
 CACHE_LINE_FLOATS = 16
-MIN_UNROLLED_FMAS = 20  # multiply-adds in an iteration over k that hide the loop's own instructions
 
 RankOneUpdate: TypeAlias = "Callable[[Microkernel, Sequence[str], str, LLVMValue, LLVMValue | None], None]"
 
@@ -138,37 +138,28 @@ def accumulate(
     k: LLVMValue,
     stride: LLVMValue | None = None,
     prefetch: str | None = None,
+    prefetch_interval: int = 1,
 ) -> None:
     """Adds A[r, :k] @ B[:k, :width] to the accumulators of each row r.
 
     rows: addresses of rows of A, whose elements are `stride` floats apart (1 if None).  panel: address of B [k, width].
-    prefetch: an address from which on k cache lines are prefetched meanwhile.
+    prefetch: an address from which on a cache line is prefetched in one of `prefetch_interval` iterations over k.
     """
     b = m.b
-    unroll = max(1, MIN_UNROLLED_FMAS // (m.tile.vectors * len(rows)))
+    unroll = max(1, tuning_for(b.target).gemm.min_unrolled_fmas // (m.tile.vectors * len(rows)))
     unroll = 1 << unroll.bit_length() - 1  # a power of two
     first_left = b.constant(0, I64)
     if unroll > 1:
         with b.loop(first_left, k, unroll, "k") as i:
             for offset in range(unroll):
-                rank1_update(m, rows, panel, i + offset, stride, prefetch)
+                if prefetch is not None and offset % prefetch_interval == 0:
+                    prefetch_l2(b, prefetch, (i + offset) * (CACHE_LINE_FLOATS // prefetch_interval))
+                m.arithmetic.update(m, rows, panel, i + offset, stride)
         first_left = i
     with b.loop(first_left, k, 1, "k") as i:
-        rank1_update(m, rows, panel, i, stride, prefetch)
-
-
-def rank1_update(
-    m: Microkernel,
-    rows: Sequence[str],
-    panel: str,
-    k: LLVMValue,
-    stride: LLVMValue | None,
-    prefetch: str | None,
-) -> None:
-    """Adds the outer product of column k of A and row k of B, and prefetches a cache line."""
-    if prefetch is not None:
-        prefetch_l2(m.b, prefetch, k * CACHE_LINE_FLOATS)
-    m.arithmetic.update(m, rows, panel, k, stride)
+        if prefetch is not None:
+            prefetch_l2(b, prefetch, i * (CACHE_LINE_FLOATS // prefetch_interval))
+        m.arithmetic.update(m, rows, panel, i, stride)
 
 
 def prefetch_l2(b: KernelBuilder, address: str, floats: LLVMValue) -> None:

@@ -16,15 +16,15 @@ from sardonyx._src.compile.kernels.gemm.vectors import (
     vector_type,
     zeros,
 )
-
-INDEPENDENT_SUMS = 4  # rows accumulated at a time: independent chains hide the latency of a multiply-add
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 
 def dot_rows(b: KernelBuilder, a: str, rows: list[str], count: LLVMValue) -> LLVMValue:
     """The dot products of a row of `count` floats with `lanes` rows, one in each lane."""
     sums: list[LLVMValue] = []
-    for start in range(0, b.target.lanes, INDEPENDENT_SUMS):
-        middle, end = start + INDEPENDENT_SUMS, start + 2 * INDEPENDENT_SUMS
+    step = tuning_for(b.target).gemm.independent_sums
+    for start in range(0, b.target.lanes, step):
+        middle, end = start + step, start + 2 * step
         sums += accumulate_rows(b, a, rows[start:middle], rows[middle:end], count)
     return sum_each(b, sums)
 

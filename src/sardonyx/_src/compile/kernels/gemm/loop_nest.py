@@ -41,6 +41,7 @@ from sardonyx._src.compile.kernels.gemm.output import (
 )
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 MATMUL_SIZES = (
     "rows", "columns", "k", "panels", "group_rows", "groups", "k_block", "inner", "a_row", "a_step",
@@ -51,7 +52,7 @@ MATMUL_SIZES = (
 def matmul_parameters(epilogue: Epilogue, *, has_bias: bool) -> Parameters:
     """A; panels of B; their bias [panels, width]; sizes; the output; strides of the epilogue's matrices along the batch axes.
 
-    `outer` and `inner` are the batch axes.  Scratch: partial sums [rows of a group + SPARE_ROWS, width].
+    `outer` and `inner` are the batch axes.  Scratch: partial sums [rows of a group + `spare_rows`, width].
     """
     batch_strides = (f"{name}_{axis}" for name in matrix_names(epilogue) for axis in ("outer", "inner"))
     inputs = Parameters("a", "b", "bias") if has_bias else Parameters("a", "b")
@@ -75,7 +76,7 @@ def matmul_module(
 ) -> str:
     """The LLVM module of the kernel, specialized on the panel's width, the arithmetic, the epilogue, a bias and a strided A."""
     b = KernelBuilder(target, matmul_parameters(epilogue, has_bias=has_bias))
-    tile = make_tile(vectors, target.lanes, target.registers)
+    tile = make_tile(vectors, target)
     m = make_microkernel(b, tile, epilogue, arithmetic)
     emit_matmul(m, has_bias=has_bias, has_strided_a=has_strided_a)
     return b.build_module(name)
@@ -101,7 +102,7 @@ class MatmulUnit:
 def emit_matmul(m: Microkernel, *, has_bias: bool, has_strided_a: bool) -> None:
     """The loops over units of work, blocks of k and row blocks."""
     b, width = m.b, m.tile.width
-    a, panels = b.pointer("a"), b.pointer("b")
+    a, panels = b.pointers("a", "b")
     bias = b.pointer("bias") if has_bias else None
     size = {p: b.integer(p) for p in MATMUL_SIZES}
     y = load_output_matrix(b, m.epilogue)
@@ -148,8 +149,8 @@ def emit_tile(
     spill = b.gep(b.scratch, block.index * (tile.rows * tile.width))
     first = unit.first_row + block.first_row
     panel = panel_address(m, unit.panel, k * tile.width)
-    line = prefetched_line(m, block)
-    prefetch = panel_address(m, panel, count * (line * cache_line_elements(m) + tile.width))
+    interval = tuning_for(b.target).gemm.prefetch_interval
+    prefetch = panel_address(m, panel, count * (prefetched_share(m, block) + tile.width))
     is_first, is_last = k.eq(0), k + count >= size["k"]
     tile_store = TileStore(unit.output, first, unit.column, size["columns"], spill, is_last)
     for rows in dispatch_tile(m, block.num_rows, tile_store):
@@ -159,12 +160,13 @@ def emit_tile(
         starts = [(first + clamp_row(b, r, block.num_rows)) * size["a_row"] for r in range(rows)]
         offset = k if unit.a_step is None else k * unit.a_step
         addresses = [b.gep(unit.a, start + offset) for start in starts]
-        accumulate(m, addresses, panel, count, unit.a_step, None if rows == 1 else prefetch)
+        accumulate(m, addresses, panel, count, unit.a_step, None if rows == 1 else prefetch, interval)
 
 
-def prefetched_line(m: Microkernel, block: RowBlock) -> LLVMValue:
-    """The cache line of each row of the next panel block that this row block prefetches."""
-    return m.b.min(block.index, -(-m.tile.width // cache_line_elements(m)) - 1)
+def prefetched_share(m: Microkernel, block: RowBlock) -> LLVMValue:
+    """The first element, of each row of the next panel block, of the share that this row block prefetches."""
+    share = cache_line_elements(m) // tuning_for(m.b.target).gemm.prefetch_interval
+    return m.b.min(block.index, -(-m.tile.width // share) - 1) * share
 
 
 def batch_output(

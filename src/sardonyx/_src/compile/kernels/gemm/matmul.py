@@ -23,15 +23,12 @@ from sardonyx._src.compile.kernels.gemm.axes import (
 )
 from sardonyx._src.compile.kernels.gemm.loop_nest import matmul_module, matmul_parameters, matrix_names
 from sardonyx._src.compile.kernels.gemm.panels import Panels
-from sardonyx._src.compile.kernels.gemm.register_tile import SPARE_ROWS
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div
-
-TARGET_UNIT_ROWS = 48  # rows of a unit of work, about
-K_BLOCK = 512  # KC, terms of a sum that are added at once: with a panel of 64 columns, 128 KB of B
 
 
 def matmul_steps(
@@ -101,7 +98,7 @@ def matmul_step(
     a, panels, y, *matrices = (shift_view(t, c) for t, c in zip(tensors, offsets, strict=True))
     *batch, rows = axes_left
     outer, inner = pad_to_pair(batch, len(offsets))
-    k, columns, unit_rows = b.k, b.columns, rows_per_unit(rows.size, b.tile.rows, TARGET_UNIT_ROWS)
+    k, columns, unit_rows = b.k, b.columns, rows_per_unit(rows.size, b.tile.rows, GemmTuning.unit_rows)
     units_per_panel, items = ceil_div(rows.size, unit_rows), outer.size * inner.size
     biases = {} if bias is None else {"bias": bias}
     a_step = a.strides[-1] if a.shape[-1] != 1 else 1
@@ -118,7 +115,7 @@ def matmul_step(
         panels=b.num_panels,
         group_rows=unit_rows,
         groups=units_per_panel,
-        k_block=K_BLOCK,
+        k_block=GemmTuning.k_block,
         inner=inner.size,
         a_row=rows.strides[0],
         a_step=a_step,
@@ -138,7 +135,7 @@ def matmul_step(
         flops=items * rows.size * columns * k * 2,
         bytes_accessed=((rows.size * k + rows.size * columns) * 4 + k * columns * element_bytes(panels.dtype))
         * items,
-        scratch=(unit_rows + SPARE_ROWS) * b.tile.width * 4,
+        scratch=(unit_rows + GemmTuning.spare_rows) * b.tile.width * 4,
     )
 
 

@@ -24,6 +24,7 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.expressions import Apply, Select, topological_order
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.math.table import VECTOR_FUNCTIONS
+from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     Microkernel,
@@ -35,8 +36,7 @@ from sardonyx._src.compile.kernels.gemm.tile_store import (
     store_spilled_tile,
     store_tile,
 )
-
-MAX_INLINE_OPERATIONS = 8  # of an epilogue that is emitted for every vector of a tile
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 
 def dispatch_tile(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore) -> Iterator[int]:
@@ -90,7 +90,7 @@ def store_or_spill(m: Microkernel, from_registers: LLVMValue, spill: str, tile_s
 
 def stores_registers(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore) -> LLVMValue:
     """Whether a tile is stored from registers, without a spill: a full, complete one with a cheap epilogue."""
-    if not is_cheap(m.epilogue):
+    if not is_cheap(m.epilogue, m.b.target):
         return m.b.constant(0, LLVMType("i1"))
     is_complete = rows_left >= m.tile.rows
     if m.tile.lanes == 1:  # no masks
@@ -98,10 +98,10 @@ def stores_registers(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore
     return is_complete if tile_store.is_last is None else is_complete & tile_store.is_last
 
 
-def is_cheap(epilogue: Epilogue) -> bool:
+def is_cheap(epilogue: Epilogue, target: Target) -> bool:
     """Whether an epilogue is few enough instructions to be emitted for every vector of a tile."""
     operations = [node for node in topological_order(epilogue.expression) if isinstance(node, Apply | Select)]
-    return len(operations) <= MAX_INLINE_OPERATIONS and all(
+    return len(operations) <= tuning_for(target).gemm.max_inline_operations and all(
         isinstance(node, Select) or node.op not in VECTOR_FUNCTIONS for node in operations
     )
 

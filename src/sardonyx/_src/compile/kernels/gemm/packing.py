@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.compile.kernels.gemm.packing_kernel import (
-    MIN_RELEASED_BYTES,
-    PACKING_KERNEL,
-    copy_into_panels,
-    is_compact,
-)
+from sardonyx._src.compile.kernels.gemm.packing_kernel import PACKING_KERNEL, copy_into_panels, is_compact
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.program.lazy_constants import FLOAT32, LazyConstant
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
@@ -59,7 +55,7 @@ def pack_as_half(panels: Array, b: Array) -> None:
     for i, panel in enumerate(panels):
         columns = b[..., i * width : (i + 1) * width]
         panel[..., : columns.shape[-1]] = columns
-    if b.nbytes >= MIN_RELEASED_BYTES and is_compact(b):
+    if b.nbytes >= GemmTuning.min_released_bytes and is_compact(b):
         release_pages(b)
 
 

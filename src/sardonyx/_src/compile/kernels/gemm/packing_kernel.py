@@ -29,14 +29,13 @@ from sardonyx._src.compile.kernels.gemm.vectors import (
     transpose,
     urem,
 )
+from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program.step import Kernel
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir.tensors import Array
 
 PARAMETERS = Parameters("b", "panels", "taps", "k", "columns", "width", "b_tap", "b_row", "b_step")
-MIN_RELEASED_BYTES = 1 << 16  # from this size on, the file pages of a packed constant are released
-PREFETCH_ROWS = 8  # how far ahead of the copied row of a constant memory is prefetched
 
 
 def copy_into_panels(panels: Array, b: Array) -> None:
@@ -66,7 +65,7 @@ def copy_into_panels(panels: Array, b: Array) -> None:
     args = np.array(slots, np.int64)
     function_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
     function_type(kernel_address(PACKING_KERNEL))(args.ctypes.data, 0, panels.shape[0] * taps, None)
-    if b.nbytes >= MIN_RELEASED_BYTES and is_compact(b):
+    if b.nbytes >= GemmTuning.min_released_bytes and is_compact(b):
         release_pages(b)
 
 
@@ -92,8 +91,8 @@ class PanelCopy:
 def constant_packing_module(name: str, target: Target) -> str:
     """The LLVM module of the kernel; a unit of work is one tap of one panel."""
     b = KernelBuilder(target, PARAMETERS)
-    matrix, panels = b.pointer("b"), b.pointer("panels")
-    taps, k, columns, width, b_tap, b_row, b_step = map(b.integer, PARAMETERS.names[2:])
+    matrix, panels = b.pointers("b", "panels")
+    taps, k, columns, width, b_tap, b_row, b_step = b.integers(*PARAMETERS.names[2:])
     with b.loop(b.first_unit, b.end_unit, 1, "unit") as unit:
         panel, tap = b.udiv(unit, taps), urem(b, unit, taps)
         column = panel * width
@@ -127,9 +126,10 @@ def copy_panel(
 
 def copy_rows(b: KernelBuilder, copy: PanelCopy) -> None:
     """Packs a panel of a B whose rows are contiguous: copies vectors."""
+    distance = tuning_for(b.target).gemm.packing_prefetch_rows
     with b.loop(b.constant(0, I64), copy.k, 1, "row") as i:
         source, target = b.gep(copy.source, i * copy.row_stride), b.gep(copy.target, i * copy.width)
-        prefetch(b, b.gep(copy.source, (i + PREFETCH_ROWS) * copy.row_stride))
+        prefetch(b, b.gep(copy.source, (i + distance) * copy.row_stride))
         for column, mask in loop_vectors(b, copy.num_columns):
             value = load_vector(b, b.gep(source, column), mask)
             store_vector(b, value, b.gep(target, column), mask)

@@ -35,12 +35,12 @@ from sardonyx._src.compile.kernels.gemm.vectors import (
     transpose,
     urem,
 )
+from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product
 from sardonyx._src.ir.tensors import Array
 
-MIN_HALF_BYTES = 1 << 17  # of half-precision constants that are not promoted to float32
 PACKING_SIZES = (
     "k", "columns", "panels", "inner", "b_row", "b_step", "b_outer", "b_inner", "p_outer", "p_inner",
 )  # fmt: skip
@@ -67,8 +67,8 @@ class Panels:
 def choose_panel_tile(columns: Known, target: Target) -> RegisterTile:
     """The register tile for a product of `columns` columns; a wide one if their number is symbolic."""
     if isinstance(columns, int):
-        return choose_tile(columns, target.lanes, target.registers)
-    return make_tile(4 if target.registers >= 32 else 2, target.lanes, target.registers)
+        return choose_tile(columns, target)
+    return make_tile(tuning_for(target).gemm.dynamic_tile_vectors, target)
 
 
 def pack_constant(b: Array, target: Target, name: str = "") -> Panels:
@@ -76,7 +76,7 @@ def pack_constant(b: Array, target: Target, name: str = "") -> Panels:
 
     Converting them to float32 in each run is cheaper than reading twice as many bytes from memory.
     """
-    keep_half = b.dtype != np.float32 and b.nbytes >= MIN_HALF_BYTES
+    keep_half = b.dtype != np.float32 and b.nbytes >= tuning_for(target).gemm.min_half_bytes
     *batch, k, columns = b.shape
     tile = choose_panel_tile(columns, target)
     tensor = make_constant(make_lazy_panels(b[..., None, :, :], tile, keep_half=keep_half), name)
@@ -132,7 +132,7 @@ def packing_module(name: str, target: Target, vectors: int) -> str:
     Columns of a panel past the last one of B are undefined.
     """
     b, width = KernelBuilder(target, PACKING_PARAMETERS), vectors * target.lanes
-    matrix, packed = b.pointer("b"), b.pointer("packed")
+    matrix, packed = b.pointers("b", "packed")
     size = {p: b.integer(p) for p in PACKING_SIZES}
     with b.loop(b.first_unit, b.end_unit, 1, "unit") as unit:
         item, panel = b.udiv(unit, size["panels"]), urem(b, unit, size["panels"])

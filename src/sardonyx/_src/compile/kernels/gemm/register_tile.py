@@ -9,13 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Rows of a tile, by number of vector registers and vectors of a row.  The vector registers would hold more rows, but the
-# addresses of these rows would not fit into the general registers.
-MAX_TILE_ROWS = {32: {1: 10, 2: 8, 3: 8, 4: 6}, 16: {1: 10, 2: 6, 3: 4}}
-MAX_SHORT_ROWS = 8  # rows of a tile, at most, for which one row less is worth code of its own
-SPARE_ROWS = 16  # rows of scratch past the last row of a unit: at least as many as any tile has
-# Relative cost of a multiply-add in narrow tiles, where the broadcast of an element of A serves only one or two of them.
-NARROW_TILE_COST = {1: 1.35, 2: 1.1}
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +32,20 @@ class RegisterTile:
 
         For a short tile the intermediate number is one row less, the height that `loop_row_blocks` evens blocks out with.
         """
-        return sorted({1, self.rows - 1 if self.rows <= MAX_SHORT_ROWS else self.rows // 2, self.rows} - {0})
+        is_short = self.rows <= GemmTuning.max_short_rows
+        return sorted({1, self.rows - 1 if is_short else self.rows // 2, self.rows} - {0})
 
 
-def make_tile(vectors: int, lanes: int, registers: int) -> RegisterTile:
+def make_tile(vectors: int, target: Target) -> RegisterTile:
     """The tallest tile of `vectors` vectors that fits the registers."""
-    return RegisterTile(MAX_TILE_ROWS[32 if registers >= 32 else 16][vectors], vectors, lanes)
+    return RegisterTile(tuning_for(target).gemm.tile_rows[vectors], vectors, target.lanes)
 
 
-def choose_tile(columns: int, lanes: int, registers: int) -> RegisterTile:
+def choose_tile(columns: int, target: Target) -> RegisterTile:
     """The tile that wastes the least work on padding columns in a product of `columns` columns; ties go to the widest."""
-    needed = max(1, -(-columns // lanes))
-    choices = MAX_TILE_ROWS[32 if registers >= 32 else 16]
+    needed, tuning = max(1, -(-columns // target.lanes)), tuning_for(target).gemm
 
     def cost(vectors: int) -> tuple[float, int]:
-        return -(-needed // vectors) * vectors * NARROW_TILE_COST.get(vectors, 1.0), -vectors
+        return -(-needed // vectors) * vectors * tuning.narrow_tile_cost.get(vectors, 1.0), -vectors
 
-    return make_tile(min(choices, key=cost), lanes, registers)
+    return make_tile(min(tuning.tile_rows, key=cost), target)

@@ -81,7 +81,7 @@ def global_pooling_module(name: str, target: Target, epilogue: Epilogue, kind: G
     """Emits global pooling."""
     b = KernelBuilder(target, GLOBAL_POOLING_PARAMETERS + epilogue_parameters(epilogue))
     slots = new_reduction_slots(b)
-    x, y_address = b.pointer("x"), b.pointer("y")
+    x, y_address = b.pointers("x", "y")
     x_pixel_stride, y_pixel_stride, pixels, channels, channel_block, blocks = map(
         b.integer, GLOBAL_POOLING_SIZES
     )

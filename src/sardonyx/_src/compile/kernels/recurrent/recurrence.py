@@ -2,7 +2,7 @@
 
 In each time step, the recurrent part of the gates is the product of the previous state and the weights.  Loop nest:
 
-    for each unit of UNIT_SEQUENCES sequences of the batch, which share the weights they load:
+    for each unit of `unit_sequences` sequences of the batch, which share the weights they load:
         for each time step:
             for each block of gate columns, k in hidden: gates [sequences, columns] += h[sequence, k] * weights[k, columns]
             for each sequence: the cell's equations, SIMD lanes along hidden
@@ -29,11 +29,11 @@ from sardonyx._src.compile.kernels.reductions.rows import (
     loop_vector_blocks,
     store_vector,
 )
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
 
-UNIT_SEQUENCES = 4  # sequences that share each load of the weights
 TENSORS = ("input_gates", "weights", "hidden_bias", "h", "c", "y", "last_h", "last_c")
 STRIDES = (  # along time, and along the batch
     *("input_gates_time_stride", "input_gates_stride", "y_time_stride", "y_stride"),
@@ -89,12 +89,12 @@ def recurrence_step(direction: RecurrentDirection, nodes: tuple[str, ...] = ()) 
     return Step(
         Kernel(f"recurrence_{direction.cell}", partial(recurrence_module, cell=direction.cell), PARAMETERS),
         args,
-        ceil_div(batch, UNIT_SEQUENCES),
+        ceil_div(batch, RecurrenceTuning.unit_sequences),
         (input_gates, direction.weights, direction.hidden_bias, direction.h, direction.c),
         (y, direction.last_h, direction.last_c),
         flops=input_gates.num_elements * hidden * 2,
         bytes_accessed=input_gates.nbytes + y.nbytes + direction.weights.nbytes * length,
-        scratch=hidden * (4 * UNIT_SEQUENCES * (gates + 2)),
+        scratch=hidden * (4 * RecurrenceTuning.unit_sequences * (gates + 2)),
         nodes=nodes,
     )
 
@@ -109,12 +109,12 @@ def reverse_time(tensor: TensorView) -> TensorView:
 def recurrence_module(name: str, target: Target, cell: CellKind) -> str:
     """The kernel of a cell; the sequences of a unit are computed together, or one by one if the unit is not full."""
     b = KernelBuilder(target, PARAMETERS)
-    recurrence = load_arguments(b, cell)
+    recurrence, sequences = load_arguments(b, cell), RecurrenceTuning.unit_sequences
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
-        first = unit * UNIT_SEQUENCES
-        end, batch = first + UNIT_SEQUENCES, recurrence.batch
+        first = unit * sequences
+        end, batch = first + sequences, recurrence.batch
         with b.if_then(end <= batch):
-            compute_sequences(recurrence, first, UNIT_SEQUENCES)
+            compute_sequences(recurrence, first, sequences)
         remainder = b.select(end <= batch, batch, first)
         with b.loop(remainder, batch, name="sequence") as sequence:
             compute_sequences(recurrence, sequence, 1)
@@ -178,10 +178,11 @@ class Recurrence:
 
 def load_arguments(b: KernelBuilder, cell: CellKind) -> Recurrence:
     tensors = {name: b.pointer(name) for name in TENSORS}
-    length, batch, hidden = (b.integer(p) for p in ("length", "batch", "hidden"))
+    length, batch, hidden = b.integers("length", "batch", "hidden")
     strides = {name: b.integer(name) for name in STRIDES}
     gate_columns = hidden * GATE_COUNTS[cell]
-    buffers = [state_buffers(b, cell, hidden, b.constant(i, I64)) for i in range(UNIT_SEQUENCES)]
+    sequences = range(RecurrenceTuning.unit_sequences)
+    buffers = [state_buffers(b, cell, hidden, b.constant(i, I64)) for i in sequences]
     vector_type = LLVMType("float", b.target.lanes)
     return Recurrence(b, cell, vector_type, tensors, strides, length, batch, hidden, gate_columns, buffers)
 

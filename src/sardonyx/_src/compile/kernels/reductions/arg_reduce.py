@@ -18,12 +18,8 @@ from sardonyx._src.compile.kernels.reductions.arg_reduce_codegen import (
     arg_reduce_rows_module,
 )
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
-from sardonyx._src.compile.kernels.reductions.rows import (
-    BLOCK_COLUMNS,
-    find_columns,
-    num_units,
-    row_arguments,
-)
+from sardonyx._src.compile.kernels.reductions.rows import find_columns, num_units, row_arguments
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
@@ -105,6 +101,6 @@ def arg_reduce_columns_step(
         step=x.strides[axis],
         dims=rows.to_arguments(),
     )
-    units = rows.size * ceil_div(results.shape[columns], BLOCK_COLUMNS)
+    units = rows.size * ceil_div(results.shape[columns], ReductionTuning.block_columns)
     flops, traffic = x.num_elements * 4, x.nbytes + y.nbytes
     return Step(kernel, args, units, (x,), (y,), flops=flops, bytes_accessed=traffic, nodes=nodes)

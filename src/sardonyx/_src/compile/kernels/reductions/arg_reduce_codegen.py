@@ -1,7 +1,7 @@
 """Kernels of ArgMax and ArgMin, whose steps `arg_reduce` builds: every lane keeps its best element and the index of it.
 
 By rows: rows of the units -> vectors of the row, then the lanes are reduced to one.  By columns: units (a row of
-BLOCK_COLUMNS columns) -> vectors of columns -> entries of the axis.
+`block_columns` columns) -> vectors of columns -> entries of the axis.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from sardonyx._src.compile.kernels.data_movement.strided_loops import (
 )
 from sardonyx._src.compile.kernels.reductions.reducers import INTEGER_ELEMENTS, MIN_INTEGERS
 from sardonyx._src.compile.kernels.reductions.rows import (
-    BLOCK_COLUMNS,
     full_vector_type,
     lane_numbers,
     load_vector,
     loop_single_vectors,
 )
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 
 # n, step: elements along the axis and their stride in x.  dims: of the rows (strides of x, of y).
 ARG_ROWS_PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "n", "step", "dims*")
@@ -62,8 +62,8 @@ def arg_reduce_rows_module(
     """The kernel of an arg reduction along rows, in vectors if they are contiguous, else element by element."""
     b, element = KernelBuilder(target, ARG_ROWS_PARAMETERS), variant.element
     vector_type = full_vector_type(target, element) if is_contiguous else LLVMType(element)
-    x, y = b.pointer("x"), b.pointer("y")
-    rows, unit_rows, n, step = (b.integer(p) for p in ("rows", "unit_rows", "n", "step"))
+    x, y = b.pointers("x", "y")
+    rows, unit_rows, n, step = b.integers("rows", "unit_rows", "n", "step")
     dims = load_dims(b, "dims", rank, 2)
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (_, (x_offset, y_offset)):
         x_row, result = b.gep(x, x_offset, element), b.gep(y, y_offset, "i64")
@@ -80,12 +80,12 @@ def arg_reduce_columns_module(name: str, target: Target, variant: ArgVariant, ra
     """The kernel of an arg reduction along columns; adjacent columns are contiguous in x and y."""
     b, element = KernelBuilder(target, ARG_COLUMNS_PARAMETERS), variant.element
     vector_type = full_vector_type(target, element)
-    x, y = b.pointer("x"), b.pointer("y")
-    rows, unit_rows, columns = (b.integer(p) for p in ("rows", "unit_rows", "columns"))
-    n, step = b.integer("n"), b.integer("step")
+    x, y = b.pointers("x", "y")
+    rows, unit_rows, columns = b.integers("rows", "unit_rows", "columns")
+    n, step = b.integers("n", "step")
     dims = load_dims(b, "dims", rank, 2)
     with (
-        loop_units(b, rows, unit_rows, columns, BLOCK_COLUMNS) as (first, end, column, count),
+        loop_units(b, rows, unit_rows, columns, ReductionTuning.block_columns) as (first, end, column, count),
         loop_rows(b, dims, first, end) as (_, (x_offset, y_offset)),
     ):
         x_row, y_row = b.gep(x, x_offset + column, element), b.gep(y, y_offset + column, "i64")

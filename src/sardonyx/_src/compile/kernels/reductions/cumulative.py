@@ -1,6 +1,6 @@
 """CumSum and CumProd: prefix sums and products, element after element in the order that NumPy rounds.
 
-Loop nest: units of work (a row of BLOCK_COLUMNS columns) -> vectors of adjacent columns -> the n entries of the axis, with
+Loop nest: units of work (a row of `block_columns` columns) -> vectors of adjacent columns -> the n entries of the axis, with
 one accumulator per lane.  Without a contiguous dim beside the axis, rows are scanned one element at a time.
 """
 
@@ -18,7 +18,6 @@ from sardonyx._src.compile.kernels.data_movement.iteration_space import Iteratio
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, loop_units
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, REDUCERS, new_accumulators
 from sardonyx._src.compile.kernels.reductions.rows import (
-    BLOCK_COLUMNS,
     find_columns,
     full_vector_type,
     load_vector,
@@ -26,6 +25,7 @@ from sardonyx._src.compile.kernels.reductions.rows import (
     rows_per_unit,
     store_vector,
 )
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
@@ -80,7 +80,7 @@ def cumulative_step(
         y_step=steps[1],
         dims=rows.to_arguments(),
     )
-    units = ceil_div(rows.size, unit_rows) * ceil_div(columns, BLOCK_COLUMNS)
+    units = ceil_div(rows.size, unit_rows) * ceil_div(columns, ReductionTuning.block_columns)
     traffic = x.nbytes + y.nbytes
     return Step(kernel, args, units, (x,), (y,), flops=x.num_elements, bytes_accessed=traffic, nodes=nodes)
 
@@ -91,12 +91,12 @@ def cumulative_module(
     """The kernel of prefix sums or products."""
     b, reducer = KernelBuilder(target, PARAMETERS), REDUCERS["prod" if variant.product else "sum"]
     vector_type = full_vector_type(target, element) if is_vectorized else LLVMType(element)
-    x, y = b.pointer("x"), b.pointer("y")
-    rows, unit_rows, columns = (b.integer(p) for p in ("rows", "unit_rows", "columns"))
-    n, x_step, y_step = (b.integer(p) for p in ("n", "x_step", "y_step"))
+    x, y = b.pointers("x", "y")
+    rows, unit_rows, columns = b.integers("rows", "unit_rows", "columns")
+    n, x_step, y_step = b.integers("n", "x_step", "y_step")
     dims = load_dims(b, "dims", rank, 2)
     with (
-        loop_units(b, rows, unit_rows, columns, BLOCK_COLUMNS) as (first, end, column, count),
+        loop_units(b, rows, unit_rows, columns, ReductionTuning.block_columns) as (first, end, column, count),
         loop_rows(b, dims, first, end) as (_, offsets),
     ):
         x_row, y_row = (b.gep(base, o + column, element) for base, o in zip((x, y), offsets, strict=True))

@@ -12,15 +12,13 @@ from functools import partial
 from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMType
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.reductions.layer_norm import is_dense_space
 from sardonyx._src.compile.kernels.reductions.rows import (
-    ROW_UNROLL,
-    float32_bits,
     load_element,
     load_vector,
     loop_vector_blocks,
@@ -34,6 +32,7 @@ from sardonyx._src.compile.kernels.reductions.statistics import (
     mean_of_row,
     mean_square,
 )
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, dim_product, exact_div
@@ -96,11 +95,9 @@ def group_norm_module(name: str, target: Target, epilogue: Epilogue) -> str:
     """The kernel of a group normalization."""
     b, lanes = KernelBuilder(target, PARAMETERS), target.lanes
     vector_type = LLVMType("float", lanes)
-    x, y, scale, bias = (b.pointer(p) for p in ("x", "y", "scale", "bias"))
+    x, y, scale, bias = b.pointers("x", "y", "scale", "bias")
     epsilon = b.float32("epsilon")
-    rows, unit_rows, n, channels, pixels = (
-        b.integer(p) for p in ("rows", "unit_rows", "n", "channels", "pixels")
-    )
+    rows, unit_rows, n, channels, pixels = b.integers("rows", "unit_rows", "n", "channels", "pixels")
     dims = load_dims(b, "dims", 2, 2)
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (row, (x_offset, y_offset)):
         x_row, y_row = b.gep(x, x_offset), b.gep(y, y_offset)
@@ -111,7 +108,7 @@ def group_norm_module(name: str, target: Target, epilogue: Epilogue) -> str:
             channel = group * channels + c
             weight, addend = (load_element(b, "float", base, channel) for base in (scale, bias))
             factor, shift, start = b.splat(weight * inverse, lanes), b.splat(addend, lanes), c * pixels
-            for i, vectors, mask in loop_vector_blocks(b, pixels, lanes, ROW_UNROLL):
+            for i, vectors, mask in loop_vector_blocks(b, pixels, lanes, ReductionTuning.row_unroll):
                 for v in range(vectors):
                     index = start + i + v * lanes
                     value = b.fma(load_vector(b, vector_type, x_row, index, mask) - mean, factor, shift)

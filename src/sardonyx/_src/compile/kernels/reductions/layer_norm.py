@@ -12,7 +12,7 @@ from functools import partial
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import (
     IterationSpace,
@@ -30,7 +30,6 @@ from sardonyx._src.compile.kernels.epilogue import (
 )
 from sardonyx._src.compile.kernels.reductions.reducers import SUM, accumulate, new_accumulators
 from sardonyx._src.compile.kernels.reductions.rows import (
-    float32_bits,
     load_vector,
     loop_vectors,
     num_units,
@@ -168,7 +167,7 @@ def layer_norm_module(name: str, target: Target, variant: NormVariant, rank: int
     bases = {tensor: b.pointer(tensor) for tensor in ("x", "y", *variant.names)}
     operands = load_operands(b, variant.epilogue)
     epsilon = b.float32("epsilon")
-    rows, unit_rows, n = (b.integer(p) for p in ("rows", "unit_rows", "n"))
+    rows, unit_rows, n = b.integers("rows", "unit_rows", "n")
     dims = load_dims(b, "dims", rank, len(variant.row_tensors))
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (number, offsets):
         pairs = zip(variant.row_tensors, offsets, strict=True)

@@ -1,6 +1,6 @@
 """Range of a tensor for dynamic quantization: the minimum and maximum of 0 and all elements, by a tree of two levels.
 
-The first step reduces each block of MIN_MAX_BLOCK elements, one unit of work, to a pair [minimum, maximum]; a second step
+The first step reduces each block of `min_max_block` elements, one unit of work, to a pair [minimum, maximum]; a second step
 of one unit reduces the pairs.
 """
 
@@ -14,13 +14,12 @@ from sardonyx._src.compile.codegen.emit_expressions import emit_max, emit_min
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.tuning import ReductionTuning, tuning_for
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
-MIN_MAX_BLOCK = 1 << 14  # elements of a unit of work
-MIN_MAX_UNROLL = 4  # vectors of an iteration
 PARAMETERS = Parameters("x", "y", "count", "block")  # elements of x, and of a block
 
 
@@ -29,9 +28,9 @@ def min_max_steps(x: TensorView, name: str = "extremes") -> tuple[TensorView, li
 
     x: float32, dense.
     """
-    blocks = dim_max(ceil_div(x.num_elements, MIN_MAX_BLOCK), 1)
+    blocks = dim_max(ceil_div(x.num_elements, ReductionTuning.min_max_block), 1)
     partial = allocate_pairs(blocks, name)
-    steps = [min_max_step(x, partial, blocks, MIN_MAX_BLOCK)]
+    steps = [min_max_step(x, partial, blocks, ReductionTuning.min_max_block)]
     if blocks == 1:
         return partial, steps
     result = allocate_pairs(1, name)
@@ -60,13 +59,14 @@ def min_max_step(x: TensorView, y: TensorView, blocks: Known, block: Known) -> S
 def min_max_module(name: str, target: Target) -> str:
     """Reduces the blocks: unrolled vectors, single vectors, then single elements; then all accumulators of a block."""
     b, lanes = KernelBuilder(target, PARAMETERS), target.lanes
+    unroll = tuning_for(target).reductions.min_max_unroll
     x, y, count, block = b.pointer("x"), b.pointer("y"), b.integer("count"), b.integer("block")
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         i = unit * block
         end = i + block
         end = b.select(end < count, end, count)
-        pairs = [new_pair(b, LLVMType("float", lanes)) for _ in range(MIN_MAX_UNROLL)]
-        for vectors in (MIN_MAX_UNROLL, 1):
+        pairs = [new_pair(b, LLVMType("float", lanes)) for _ in range(unroll)]
+        for vectors in (unroll, 1):
             with b.loop(i, end, lanes * vectors) as i:
                 update_pairs(b, pairs[:vectors], x, i)
         remainder = new_pair(b, LLVMType("float"))

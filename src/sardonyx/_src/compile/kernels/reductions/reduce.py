@@ -18,12 +18,8 @@ from sardonyx._src.compile.kernels.reductions.reduce_codegen import (
     reduce_rows_module,
 )
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, ReduceOp, find_reducer
-from sardonyx._src.compile.kernels.reductions.rows import (
-    BLOCK_COLUMNS,
-    find_columns,
-    num_units,
-    rows_per_unit,
-)
+from sardonyx._src.compile.kernels.reductions.rows import find_columns, num_units, rows_per_unit
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import ceil_div
@@ -129,6 +125,6 @@ def reduce_columns_step(
         count=reduced.size,
         dims=(*rows.to_arguments(), *reduced.to_arguments()),
     )
-    units = rows.size * ceil_div(n, BLOCK_COLUMNS)
+    units = rows.size * ceil_div(n, ReductionTuning.block_columns)
     traffic = x.num_elements * element_bytes(x.dtype) + y.nbytes
     return Step(kernel, args, units, (x,), (y,), flops=x.num_elements, bytes_accessed=traffic, nodes=nodes)

@@ -1,7 +1,7 @@
 """Kernels of reductions by rows and by columns; `reduce` builds their steps.
 
 By rows: results of the units -> rows of the reduced dims -> vectors of a row, into independent accumulators that are
-combined at the end.  By columns: units (a row of BLOCK_COLUMNS columns) -> blocks of vectors of adjacent results -> all
+combined at the end.  By columns: units (a row of `block_columns` columns) -> blocks of vectors of adjacent results -> all
 reduced elements.  The order of the operations depends on the sizes alone.
 
 ReduceLogSumExp takes two passes, the first one for the maximum: log(sum(exp(x - max))) + max.
@@ -34,13 +34,13 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     reduce_accumulators,
 )
 from sardonyx._src.compile.kernels.reductions.rows import (
-    BLOCK_COLUMNS,
     full_vector_type,
     load_vector,
     loop_vector_blocks,
     loop_vectors,
     store_vector,
 )
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 
 # count: elements of a result.  n, step, rows: elements of a row, their stride, and rows of a result.  dims: of the results
 # (strides of x, of y), then of the rows of a result (strides of x).
@@ -77,9 +77,9 @@ def reduce_rows_module(
     """The kernel of a reduction by rows, in vectors if rows are contiguous, else element by element."""
     b, element = KernelBuilder(target, REDUCE_ROWS_PARAMETERS), variant.element
     vector_type = full_vector_type(target, element) if is_contiguous else LLVMType(element)
-    x, y = b.pointer("x"), b.pointer("y")
-    results, unit_results, count = (b.integer(p) for p in ("results", "unit_results", "count"))
-    n, step, rows = (b.integer(p) for p in ("n", "step", "rows"))
+    x, y = b.pointers("x", "y")
+    results, unit_results, count = b.integers("results", "unit_results", "count")
+    n, step, rows = b.integers("n", "step", "rows")
     dims = load_dims(b, "dims", ranks[0], 2)
     row_dims = load_dims(b, "dims", ranks[1], 1, after=dims)
     with loop_rows(b, dims, *unit_row_range(b, results, unit_results)) as (_, (x_offset, y_offset)):
@@ -130,13 +130,13 @@ def reduce_columns_module(name: str, target: Target, variant: ReduceVariant, ran
     """The kernel of a reduction by columns; adjacent results are contiguous in y, and their elements in x."""
     b, element = KernelBuilder(target, REDUCE_COLUMNS_PARAMETERS), variant.element
     vector_type = full_vector_type(target, element)
-    x, y = b.pointer("x"), b.pointer("y")
-    rows, unit_rows, columns, count = (b.integer(p) for p in ("rows", "unit_rows", "columns", "count"))
+    x, y = b.pointers("x", "y")
+    rows, unit_rows, columns, count = b.integers("rows", "unit_rows", "columns", "count")
     dims = load_dims(b, "dims", ranks[0], 2)
     element_dims = load_dims(b, "dims", ranks[1], 1, after=dims)
     unroll = target.registers // 2  # long contiguous accesses use cache lines and prefetching well
     with (
-        loop_units(b, rows, unit_rows, columns, BLOCK_COLUMNS) as (first, end, column, width),
+        loop_units(b, rows, unit_rows, columns, ReductionTuning.block_columns) as (first, end, column, width),
         loop_rows(b, dims, first, end) as (_, offsets),
     ):
         x_row, y_row = (b.gep(base, o + column, element) for base, o in zip((x, y), offsets, strict=True))

@@ -18,7 +18,7 @@ from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.masked_lanes import reduce_lanes
-from sardonyx._src.compile.kernels.reductions.rows import ROW_UNROLL
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.dtypes import DataType
 
 ReduceOp = Literal[
@@ -129,10 +129,10 @@ REDUCERS: Mapping[str, Reducer] = {
 
 
 def new_accumulators(
-    b: KernelBuilder, vector_type: LLVMType, identity: float, count: int = ROW_UNROLL
+    b: KernelBuilder, vector_type: LLVMType, identity: float, count: int | None = None
 ) -> list[StackSlot]:
-    """Vector accumulators with the identity in every lane, one for each vector of an iteration."""
-    slots = [b.new_slot("part", vector_type) for _ in range(count)]
+    """Vector accumulators with the identity in every lane: `count`, or one for each vector of an iteration."""
+    slots = [b.new_slot("part", vector_type) for _ in range(count or ReductionTuning.row_unroll)]
     for slot in slots:
         b.store(slot, b.constant(identity, vector_type))
     return slots

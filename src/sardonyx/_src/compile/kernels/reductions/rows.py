@@ -1,18 +1,17 @@
 """Rows of contiguous elements: units of work, loops over the vectors of a row, loads and stores with a mask.
 
-The loop over a row runs over ROW_UNROLL vectors per iteration, then over single vectors, then over one masked vector:
+The loop over a row runs over `row_unroll` vectors per iteration, then over single vectors, then over one masked vector:
 
     for v, index, mask in loop_vectors(b, n, vector_type.lanes):
         x = load_vector(b, vector_type, row, index, mask)
         ...
 
 The body emits the code of one vector, number v of its iteration, and runs once for each vector of each of these loops:
-it must not be left by `break`.  A unit of work is a range of rows with about ROW_UNIT_ELEMENTS elements.
+it must not be left by `break`.  A unit of work is a range of rows with about `row_unit_elements` elements.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
@@ -25,16 +24,13 @@ from sardonyx._src.compile.kernels.data_movement.masked_lanes import (
     masked_store_at,
     prefix_mask,
 )
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
-
-ROW_UNROLL = 4  # vectors of an iteration
-ROW_UNIT_ELEMENTS = 4096  # of a unit of work
-BLOCK_COLUMNS = 256  # of a unit of work, in kernels that reduce along columns
 
 
 def rows_per_unit(n: Known) -> Known:
     """The number of rows of n elements in a unit of work."""
-    return dim_max(1, ROW_UNIT_ELEMENTS // dim_max(n, 1))
+    return dim_max(1, ReductionTuning.row_unit_elements // dim_max(n, 1))
 
 
 def num_units(rows: Known, n: Known) -> Known:
@@ -50,12 +46,6 @@ def row_arguments(rows: IterationSpace, n: Known) -> dict[str, Known | tuple[Kno
 def find_columns(space: IterationSpace) -> int | None:
     """The dim that is contiguous in all operands, so that its points share a vector; None if there is none."""
     return next((d for d in range(space.rank) if all(s[d] == 1 for s in space.strides)), None)
-
-
-def float32_bits(number: float) -> int:
-    """A float32 as a kernel argument, which the kernel loads by `KernelBuilder.float32`."""
-    bits: int = struct.unpack("<i", struct.pack("<f", number))[0]
-    return bits
 
 
 def full_vector_type(target: Target, element: Element = "float") -> LLVMType:
@@ -77,9 +67,9 @@ def loop_vectors(
 ) -> Iterator[tuple[int, LLVMValue, LLVMValue | None]]:
     """The body of a loop over the vectors of a row of n elements.
 
-    Yields the number of the vector in its iteration, below ROW_UNROLL; its first element; and None or its mask.
+    Yields the number of the vector in its iteration, below `row_unroll`; its first element; and None or its mask.
     """
-    for i, vectors, mask in loop_vector_blocks(b, n, lanes, ROW_UNROLL):
+    for i, vectors, mask in loop_vector_blocks(b, n, lanes, ReductionTuning.row_unroll):
         for v in range(vectors):
             yield v, i + v * lanes, mask
 
@@ -100,7 +90,7 @@ def loop_vector_blocks(
     Yields the first element of the block; its number of vectors; and None or the mask of its only vector.
     """
     i = b.constant(0, I64)
-    for vectors in sorted({unroll, min(unroll, ROW_UNROLL), 1}, reverse=True):
+    for vectors in sorted({unroll, min(unroll, ReductionTuning.row_unroll), 1}, reverse=True):
         with b.loop(i, n, vectors * lanes) as i:
             yield i, vectors, None
     if lanes > 1:

@@ -1,6 +1,6 @@
 """Softmax and LogSoftmax along an axis that is not innermost: each lane computes the softmax of one column.
 
-Loop nest: units of work (a row of BLOCK_COLUMNS columns) -> blocks of vectors of adjacent columns -> three passes over
+Loop nest: units of work (a row of `block_columns` columns) -> blocks of vectors of adjacent columns -> three passes over
 the n entries of the axis: the maximum; exp(x - max), stored to y, and its sum; the division by the sum.
 """
 
@@ -24,13 +24,12 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     new_accumulators,
 )
 from sardonyx._src.compile.kernels.reductions.rows import (
-    BLOCK_COLUMNS,
-    ROW_UNROLL,
     find_columns,
     load_vector,
     loop_vector_blocks,
     store_vector,
 )
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
@@ -62,7 +61,7 @@ def softmax_columns_step(
         y_step=space.stride(1, axis),
         dims=rows.to_arguments(),
     )
-    units = rows.size * ceil_div(columns, BLOCK_COLUMNS)
+    units = rows.size * ceil_div(columns, ReductionTuning.block_columns)
     count = space.size
     return Step(kernel, args, units, (x,), (y,), flops=count * 30, bytes_accessed=count * 8, nodes=nodes)
 
@@ -70,15 +69,15 @@ def softmax_columns_step(
 def softmax_columns_module(name: str, target: Target, *, log: bool, rank: int) -> str:
     """The kernel of a softmax of columns."""
     b, vector_type = KernelBuilder(target, PARAMETERS), LLVMType("float", target.lanes)
-    x, y = b.pointer("x"), b.pointer("y")
-    rows, n, columns, x_step, y_step = (b.integer(p) for p in ("rows", "n", "columns", "x_step", "y_step"))
+    x, y = b.pointers("x", "y")
+    rows, n, columns, x_step, y_step = b.integers("rows", "n", "columns", "x_step", "y_step")
     dims, unit_rows = load_dims(b, "dims", rank, 2), b.constant(1, I64)
     with (
-        loop_units(b, rows, unit_rows, columns, BLOCK_COLUMNS) as (first, end, column, count),
+        loop_units(b, rows, unit_rows, columns, ReductionTuning.block_columns) as (first, end, column, count),
         loop_rows(b, dims, first, end) as (_, (x_offset, y_offset)),
     ):
         x_row, y_row = b.gep(x, x_offset + column), b.gep(y, y_offset + column)
-        for i, vectors, mask in loop_vector_blocks(b, count, target.lanes, ROW_UNROLL):
+        for i, vectors, mask in loop_vector_blocks(b, count, target.lanes, ReductionTuning.row_unroll):
             block = SoftmaxBlock(b, vector_type, n, x_row, y_row, x_step, y_step, i, vectors, mask)
             compute_block(block, log=log)
     return b.build_module(name)

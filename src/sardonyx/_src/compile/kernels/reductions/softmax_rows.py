@@ -14,7 +14,7 @@ from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
@@ -30,7 +30,6 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     reduce_accumulators,
 )
 from sardonyx._src.compile.kernels.reductions.rows import (
-    float32_bits,
     load_vector,
     loop_vectors,
     num_units,
@@ -100,9 +99,9 @@ def softmax_rows_step(
 def softmax_rows_module(name: str, target: Target, variant: SoftmaxVariant, rank: int) -> str:
     """The kernel of a softmax of rows."""
     b, vector_type = KernelBuilder(target, variant.parameters), LLVMType("float", target.lanes)
-    bases = [b.pointer(tensor) for tensor in variant.tensors]
+    bases = b.pointers(*variant.tensors)
     scale = b.splat(b.float32("scale"), target.lanes) if variant.scaled else None
-    rows, unit_rows, n = (b.integer(p) for p in ("rows", "unit_rows", "n"))
+    rows, unit_rows, n = b.integers("rows", "unit_rows", "n")
     remainder = b.new_slot("rest", vector_type)
     dims = load_dims(b, "dims", rank, len(bases))
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (_, offsets):

@@ -80,9 +80,9 @@ def top_k_module(
 ) -> str:
     """The kernel of a TopK of rows.  scratch: the heap, k keys."""
     b = KernelBuilder(target, PARAMETERS)
-    x, values, indices = (b.pointer(p) for p in ("x", "values", "indices"))
-    rows, unit_rows, n, k = (b.integer(p) for p in ("rows", "unit_rows", "n", "k"))
-    x_step, values_step, indices_step = (b.integer(p) for p in ("x_step", "values_step", "indices_step"))
+    x, values, indices = b.pointers("x", "values", "indices")
+    rows, unit_rows, n, k = b.integers("rows", "unit_rows", "n", "k")
+    x_step, values_step, indices_step = b.integers("x_step", "values_step", "indices_step")
     vector_type, dims = full_vector_type(target, element), load_dims(b, "dims", rank, 3)
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (_, offsets):
         x_row, values_row = b.gep(x, offsets[0], element), b.gep(values, offsets[1], element)

@@ -3,7 +3,7 @@
 A tap is an input element and its weight in an output element.  The kernel fills the tables of one axis, indices int64
 [out, taps] and weights float32 [out, taps], from which `table_resize_step` resizes; the arithmetic is that of the reference
 implementation, so that both engines choose the same taps.  Supports nearest and linear interpolation: 1 tap, or 2.
-A unit of work is TABLE_UNIT_ELEMENTS output elements; the loop nest is one loop over them, in float64.
+A unit of work is `table_unit_elements` output elements; the loop nest is one loop over them, in float64.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div
@@ -31,7 +32,6 @@ DYNAMIC_COORDINATES: tuple[DynamicCoordinates, ...] = (
 )
 NEAREST_MODES = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 COORDINATE_TYPE = LLVMType("double")
-TABLE_UNIT_ELEMENTS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def tap_table_step(
     return Step(
         kernel=kernel,
         args=parameters.pack(**tables, size=axis.size, out=axis.out, scale=scale_bits),
-        units=ceil_div(axis.out, TABLE_UNIT_ELEMENTS),
+        units=ceil_div(axis.out, ResizeTuning.table_unit_elements),
         reads=(),
         writes=tuple(tables.values()),
         flops=axis.out * 30,
@@ -111,12 +111,13 @@ def tap_table_module(name: str, target: Target, variant: TapTableVariant) -> str
     b = KernelBuilder(target, tap_table_parameters(variant))
     indices = b.pointer("indices")
     weights = "" if variant.nearest_mode else b.pointer("weights")
-    size, out, scale_bits = (b.integer(parameter) for parameter in ("size", "out", "scale"))
+    size, out, scale_bits = b.integers("size", "out", "scale")
     axis = LoadedAxis(variant, size, out, scale_bits.convert("trunc", "i32").bitcast())
     interpolates = b.constant(0, I64) if variant.nearest_mode else emit_interpolates(b, axis)
+    unit_elements = ResizeTuning.table_unit_elements
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
-        first = unit * TABLE_UNIT_ELEMENTS
-        end = b.select(first + TABLE_UNIT_ELEMENTS < out, first + TABLE_UNIT_ELEMENTS, out)
+        first = unit * unit_elements
+        end = b.select(first + unit_elements < out, first + unit_elements, out)
         with b.loop(first, end, name="out") as i:
             position = input_position(b, axis, i)
             if variant.nearest_mode:

@@ -26,6 +26,7 @@ from sardonyx._src.compile.kernels.channels_last.images import (
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
 from sardonyx._src.compile.kernels.gemm.vectors import i64
+from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
@@ -39,7 +40,6 @@ from sardonyx._src.ops.image.resize.resampled_axis import (
 )
 from sardonyx._src.ops.image.sampling import cubic_weight
 
-MAX_PIXEL_TAPS = 16  # taps of an output pixel, which are unrolled: 4 x 4 for cubic interpolation
 RESIZE_SIZES = ("x_pixel_stride", "y_pixel_stride", "height", "width", "out_height", "out_width", "channels")
 INDEX_TABLES, WEIGHT_TABLES = ("row_indices", "column_indices"), ("row_weights", "column_weights")
 
@@ -57,7 +57,7 @@ def resize_step(
     """The resizing of x [N, H, W, C] to y [N, Ho, Wo, C] along two axes of known sizes.
 
     None if there is no kernel for it: the shapes of x and y are not those of the axes (they may be dynamic), positions are
-    outside the input, or a pixel has more than MAX_PIXEL_TAPS taps.
+    outside the input, or a pixel has more than `max_pixel_taps` taps.
     """
     if (*x.shape[1:3], *y.shape[1:3]) != (height.size, width.size, height.out, width.out):
         return None
@@ -65,7 +65,7 @@ def resize_step(
     if rows is None or columns is None:
         return None
     taps = (rows[0].shape[1], columns[0].shape[1])
-    if taps[0] * taps[1] > MAX_PIXEL_TAPS:
+    if taps[0] * taps[1] > ResizeTuning.max_pixel_taps:
         return None
     interpolates = resample_mode.mode != "nearest"
     tables = (rows[0], columns[0], rows[1], columns[1]) if interpolates else (rows[0], columns[0])
@@ -162,7 +162,7 @@ def resize_module(
 ) -> str:
     """Emits resizing by tap tables; taps: of a row and of a column.  Input rows and their weights are loaded once a row."""
     b = KernelBuilder(target, resize_parameters(epilogue, interpolates=interpolates))
-    x, y_address = b.pointer("x"), b.pointer("y")
+    x, y_address = b.pointers("x", "y")
     x_pixel_stride, y_pixel_stride, height, width, out_height, out_width, channels = map(
         b.integer, RESIZE_SIZES
     )
@@ -190,7 +190,7 @@ def resize_module(
 
 def load_tables(b: KernelBuilder, taps: tuple[int, int], *, interpolates: bool) -> list[AxisTables]:
     """The tables of rows and of columns."""
-    indices = [b.pointer(table) for table in INDEX_TABLES]
+    indices = b.pointers(*INDEX_TABLES)
     weights = [b.pointer(table) if interpolates else None for table in WEIGHT_TABLES]
     return [AxisTables(*axis) for axis in zip(taps, indices, weights, strict=True)]
 

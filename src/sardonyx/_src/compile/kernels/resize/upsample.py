@@ -67,7 +67,7 @@ def upsample_step(
 def upsample_module(name: str, target: Target, epilogue: Epilogue) -> str:
     """Emits upsampling; rows are numbered across images, since each image has Ho = H * factor_height of them."""
     b = KernelBuilder(target, UPSAMPLE_PARAMETERS + epilogue_parameters(epilogue))
-    x, y_address = b.pointer("x"), b.pointer("y")
+    x, y_address = b.pointers("x", "y")
     x_pixel_stride, y_pixel_stride, width, channels, factor_height, factor_width = map(
         b.integer, UPSAMPLE_SIZES
     )

@@ -24,6 +24,7 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.gemm.output import output_arguments
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.tuning import WinogradTuning
 from sardonyx._src.compile.kernels.winograd.kernel import fused_kernel, input_transform_kernel, product_kernel
 from sardonyx._src.compile.kernels.winograd.products import product_parameters
 from sardonyx._src.compile.kernels.winograd.tiles import (
@@ -37,11 +38,6 @@ from sardonyx._src.compile.program.step import KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div
-
-MAX_FUSED_CHANNELS = 160  # up to which the weights of a panel stay in the cache with everything else
-MIN_GROUPS = 8  # that keep a few threads busy
-MAX_TILES_IN_ODD_GROUPS = 12  # up to which an odd number of groups is not made even
-MAX_GROUP_TILES = 24, 64  # fused, separate
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +227,10 @@ def count_tiles(y: TensorView, weights: WinogradWeights) -> Known:
 
 def choose_grouping(tiles: Known, channels: int) -> TileGrouping:
     """Fused if there are many tiles, or so few channels that reading all weights for each group costs little."""
-    fused_tiles, separate_tiles = (tiles_per_group(tiles, max_tiles) for max_tiles in MAX_GROUP_TILES)
-    is_fused = channels <= MAX_FUSED_CHANNELS or (
-        isinstance(tiles, int) and tiles >= fused_tiles * MIN_GROUPS
+    fused_tiles = tiles_per_group(tiles, WinogradTuning.fused_group_tiles)
+    separate_tiles = tiles_per_group(tiles, WinogradTuning.separate_group_tiles)
+    is_fused = channels <= WinogradTuning.max_fused_channels or (
+        isinstance(tiles, int) and tiles >= fused_tiles * WinogradTuning.min_groups
     )
     return TileGrouping(fused_tiles if is_fused else separate_tiles, is_fused)
 
@@ -246,7 +243,7 @@ def tiles_per_group(tiles: Known, max_tiles: int) -> int:
     if not isinstance(tiles, int) or tiles == 0:
         return max_tiles
     groups = -(-tiles // max_tiles)
-    even_groups = groups + groups % 2 if tiles > MAX_TILES_IN_ODD_GROUPS else groups
+    even_groups = groups + groups % 2 if tiles > WinogradTuning.max_odd_group_tiles else groups
     return -(-tiles // even_groups)
 
 

@@ -9,17 +9,12 @@ from __future__ import annotations
 from itertools import product
 
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
+from sardonyx._src.compile.kernels.tuning import WinogradTuning
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.transforms import F2X3, F4X3, TAPS
 from sardonyx._src.ir.dims import Known
 
 TRANSFORMS = [TileTransforms(*pair) for pair in product((F4X3, F2X3), repeat=2)]
-MIN_CHANNELS = 8  # vectors along fewer channels are too short
-MIN_PRODUCT_ROWS = 4  # a product of fewer rows costs as much: it waits for the weights
-TRANSFORM_CYCLES = 4.2  # of the input and the output transform, for a vector of a point
-WEIGHT_BYTES_PER_CYCLE = 7.0  # read from memory
-OVERLAP = 0.5  # the share of the shorter of products and reads that the longer one hides
-DIRECT_OVERHEAD = 1.05  # of a direct convolution, relative to products at the peak
 
 
 def choose_transforms(
@@ -29,7 +24,7 @@ def choose_transforms(
 
     Images of symbolic size count as large, and a symbolic number of images as one.
     """
-    if channels < MIN_CHANNELS or features == 0:
+    if channels < WinogradTuning.min_channels or features == 0:
         return None
     if not isinstance(rows, int) or not isinstance(columns, int):
         return TRANSFORMS[0]
@@ -48,29 +43,24 @@ def winograd_cost(
     """Cycles of a Winograd convolution with an output of `pixels`, (images, rows, columns)."""
     images, rows, columns = pixels
     tiles = images * -(-rows // transforms.vertical.outputs) * -(-columns // transforms.horizontal.outputs)
-    transform_cycles = (
-        tiles
-        * transforms.num_points
-        * (count_vectors(channels) + count_vectors(features))
-        * TRANSFORM_CYCLES
-        / 2
-    )
-    return transform_cycles + product_cost(
-        max(tiles, MIN_PRODUCT_ROWS), transforms.num_points, channels, features
-    )
+    points, vectors = transforms.num_points, count_vectors(channels) + count_vectors(features)
+    transform_cycles = tiles * points * vectors * WinogradTuning.transform_cycles / 2
+    product_rows = max(tiles, WinogradTuning.min_product_rows)
+    return transform_cycles + product_cost(product_rows, points, channels, features)
 
 
 def direct_cost(pixels: tuple[int, int, int], channels: int, features: int) -> float:
     """Cycles of a direct convolution, which has a point for each tap."""
     images, rows, columns = pixels
-    return product_cost(images * rows * columns, TAPS * TAPS, channels, features) * DIRECT_OVERHEAD
+    products = product_cost(images * rows * columns, TAPS * TAPS, channels, features)
+    return products * WinogradTuning.direct_overhead
 
 
 def product_cost(rows: int, points: int, channels: int, features: int) -> float:
     """Cycles of the products [rows, channels] @ [channels, features] at each point, with the reads of the weights."""
     product_cycles = rows * points * channels * count_vectors(features) / 2
-    load_cycles = points * channels * features * 4 / WEIGHT_BYTES_PER_CYCLE
-    return max(product_cycles, load_cycles) + (1 - OVERLAP) * min(product_cycles, load_cycles)
+    load_cycles = points * channels * features * 4 / WinogradTuning.weight_bytes_per_cycle
+    return max(product_cycles, load_cycles) + (1 - WinogradTuning.overlap) * min(product_cycles, load_cycles)
 
 
 def count_vectors(floats: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.kernels.winograd.tiles import (
     TileOrigin,
     WinogradTiles,
@@ -17,8 +18,6 @@ from sardonyx._src.compile.kernels.winograd.tiles import (
     store_address,
     tile_origin,
 )
-
-PREFETCH_TILES = 2  # how far to the right pixels are prefetched
 
 
 def transform_tile(tiles: WinogradTiles, tile: LLVMValue, values: str) -> None:
@@ -56,14 +55,14 @@ def transform_vector(tiles: WinogradTiles, channel: LLVMValue, values: str) -> N
     )
     vector_type = LLVMType("float", tiles.variant.channel_lanes)
     overlap = horizontal.inputs - horizontal.outputs  # columns that the previous tile has read, too
+    prefetch_columns = tuning_for(b.target).winograd.prefetch_tiles * horizontal.outputs
     columns = []
     for j in range(horizontal.inputs):
         addresses = [load_address(b, i * horizontal.inputs + j) for i in range(vertical.inputs)]
         pixels = [b.load(StackSlot(b.gep(address, channel), vector_type)) for address in addresses]
         if j >= overlap:
             for address in addresses:
-                distance = size["pixel_stride"] * (PREFETCH_TILES * horizontal.outputs)
-                prefetch_l1(b, address, distance + channel)
+                prefetch_l1(b, address, size["pixel_stride"] * prefetch_columns + channel)
         columns.append(vertical.emit_input_transform(b, pixels))
     point = values
     for line in zip(*columns, strict=True):

@@ -100,7 +100,7 @@ class TileOrigin:
 
 def load_tiles(b: KernelBuilder, variant: WinogradVariant) -> WinogradTiles:
     """Loads the arguments that all kernels of a convolution have."""
-    x, zeros, transformed_input = map(b.pointer, ("x", "zeros", "transformed_input"))
+    x, zeros, transformed_input = b.pointers("x", "zeros", "transformed_input")
     size = {name: b.integer(name) for name in WINOGRAD_SIZES}
     return WinogradTiles(b, variant, x, zeros, transformed_input, size)
 

@@ -13,6 +13,7 @@ import numpy as np
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
+from sardonyx._src.compile.kernels.tuning import WinogradTuning
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms, WinogradVariant
 from sardonyx._src.compile.kernels.winograd.transforms import TAPS
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
@@ -21,7 +22,6 @@ from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir.tensors import Array
 
 MAX_LANES = 16  # of any target
-MAX_BLAS_COLUMNS = 800  # of a product at a time, so that NumPy's BLAS does not wake its threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def pack_winograd_weights(
     """Transforms and packs weights [features, channels, 3, 3] and bias [features]."""
     features, channels = weights.shape[:2]
     assert channels > 0, "a Winograd convolution must have channels; got 0"
-    tile = choose_tile(features, target.lanes, target.registers)
+    tile = choose_tile(features, target)
     channel_lanes = min(target.lanes, 1 << channels.bit_length() - 1)
     biases = np.zeros(features, np.float32) if bias is None else bias
     return WinogradWeights(
@@ -79,7 +79,7 @@ def transform_weights(weights: Array, transforms: TileTransforms, tile: Register
 def transform_panel(result: Array, weights: Array, kronecker: Array) -> None:
     """Transforms weights [features, channels, taps] into a panel [points, channels, width], padded with zeros."""
     points, channels, width = result.shape
-    block_channels = max(MAX_BLAS_COLUMNS // width, 1)  # channels
+    block_channels = max(WinogradTuning.max_blas_columns // width, 1)  # channels
     for first_channel in range(0, channels, block_channels):
         block = weights[:, first_channel : first_channel + block_channels].transpose(2, 1, 0)
         windows = np.zeros((*block.shape[:2], width))

@@ -115,7 +115,7 @@ def loop_module(name: str, target: Target, variant: tuple[bool, bool, bool]) -> 
     """Counts an iteration, checks the limits, and sets the flag of the jump; variant: see `loop_kernel`."""
     has_trip_tensor, has_condition, has_capacity = variant
     b = KernelBuilder(target, CONDITIONAL_LOOP if has_condition else LOOP)
-    status, counter, flag = b.pointer("status"), b.pointer("counter"), b.pointer("flag")
+    status, counter, flag = b.pointers("status", "counter", "flag")
     trip_count = load_at(b, b.pointer("trip_count"), 0) if has_trip_tensor else b.integer("trip_count")
     is_start, is_scan = b.integer("is_start").ne(0), b.integer("is_scan").ne(0)
     iteration = advance_counter(b, counter, is_start, trip_count)

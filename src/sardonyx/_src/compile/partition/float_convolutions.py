@@ -1,0 +1,72 @@
+"""Conv nodes with constant float32 weights and bias over one or two spatial dims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
+from sardonyx._src.compile.partition.region import Shape
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition.window_geometry import WindowGeometry2D, window_geometry
+from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.tensors import Array
+
+
+@dataclass(frozen=True, slots=True)
+class FloatConvolution:
+    """The operands of a Conv.  weights: [M, C / group, h, w].  bias: [M], or None.  shape: the dims of the result."""
+
+    x: Value
+    weights: Array
+    bias: Array | None
+    group: int
+    geometry: WindowGeometry2D
+    shape: Shape
+
+    @property
+    def sliding_window(self) -> SlidingWindow:
+        """The window as kernels of depthwise convolutions expect it."""
+        geometry = self.geometry
+        return SlidingWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads)
+
+    @property
+    def image_size(self) -> tuple[Known, Known]:
+        """The height and width of the result."""
+        height, width = (1, *self.shape[2:])[-2:]
+        return height, width
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel has one filter of its own."""
+        return self.group == len(self.weights) and self.weights.shape[1] == 1 and self.group > 1
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether each pixel of the result is computed from the same pixel of one group of channels."""
+        geometry = self.geometry
+        is_unit = geometry.kernel == geometry.strides == (1, 1) and not any(geometry.pads)
+        return is_unit and self.group == 1
+
+
+def match_float_convolution(op: BoundNode, scope: Scope) -> FloatConvolution | None:
+    """The operands of a Conv; None if it is not supported.  Its input may not be computed yet."""
+    x, weights, bias = op.input(0), scope.constant(op.input(1)), scope.constant(op.input(2))
+    if x is None or weights is None or (bias is None and op.input(2) is not None):
+        return None
+    shape, result, group = scope.shape(x), scope.shape(op.output), op.attribute("group", int)
+    is_float = scope.dtype_of(x) is DataType.FLOAT and weights.dtype == np.float32
+    if shape is None or result is None or not is_float:
+        return None
+    if shape[1] != weights.shape[1] * group or weights.shape[0] % group or weights.size == 0:
+        return None
+    geometry = window_geometry(op, shape[2:], weights.shape[2:])
+    if geometry is None:
+        return None
+    if weights.ndim == 3:
+        weights = weights[:, :, None, :]
+    return FloatConvolution(x, weights, bias, group, geometry, result)

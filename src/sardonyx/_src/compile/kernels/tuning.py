@@ -33,6 +33,7 @@ class GemmTuning:
         only one or two of them; 1 for numbers of vectors without an entry.
     dynamic_tile_vectors: vectors of a row of the tile for a symbolic number of columns.
     min_unrolled_fmas: multiply-adds in an iteration over k that hide the loop's own instructions.
+    min_unroll: iterations over k that are unrolled at least.
     prefetch_interval: iterations over k for each cache line of the next panel block that is prefetched: a line in each fills
         the line fill buffers of a core with AVX-512, and the loads of the panel wait.
     independent_sums: rows of a dot product accumulated at a time: independent chains hide the latency of a multiply-add.
@@ -54,6 +55,7 @@ class GemmTuning:
     narrow_tile_cost: Mapping[int, float] = field(default_factory=lambda: {1: 1.35, 2: 1.1})
     dynamic_tile_vectors: int = 4
     min_unrolled_fmas: int = 20
+    min_unroll: int = 1
     prefetch_interval: int = 1
     independent_sums: int = 4
     packing_prefetch_rows: int = 8
@@ -339,7 +341,7 @@ class Tuning:
 WIDE_TABLE = Tuning(  # 32 vector registers
     GemmTuning(tile_rows={1: 10, 2: 8, 3: 8, 4: 6}), AttentionTuning(tile_rows={4: 6, 3: 8, 2: 8, 1: 8})
 )
-AVX512_TABLE = replace(WIDE_TABLE, gemm=replace(WIDE_TABLE.gemm, min_unrolled_fmas=96, prefetch_interval=2))
+AVX512_TABLE = replace(WIDE_TABLE, gemm=replace(WIDE_TABLE.gemm, min_unroll=2, prefetch_interval=2))
 NARROW_TABLE = Tuning(  # 16 vector registers
     GemmTuning(tile_rows={1: 10, 2: 6, 3: 4}, dynamic_tile_vectors=2), AttentionTuning(tile_rows={2: 6, 1: 8})
 )

@@ -146,7 +146,8 @@ def accumulate(
     prefetch: an address from which on a cache line is prefetched in one of `prefetch_interval` iterations over k.
     """
     b = m.b
-    unroll = max(1, tuning_for(b.target).gemm.min_unrolled_fmas // (m.tile.vectors * len(rows)))
+    tuning = tuning_for(b.target).gemm
+    unroll = max(tuning.min_unroll, tuning.min_unrolled_fmas // (m.tile.vectors * len(rows)))
     unroll = 1 << unroll.bit_length() - 1  # a power of two
     first_left = b.constant(0, I64)
     if unroll > 1:

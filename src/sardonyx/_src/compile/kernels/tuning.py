@@ -34,8 +34,8 @@ class GemmTuning:
     dynamic_tile_vectors: vectors of a row of the tile for a symbolic number of columns.
     min_unrolled_fmas: multiply-adds in an iteration over k that hide the loop's own instructions.
     min_unroll: iterations over k that are unrolled at least.
-    prefetch_interval: iterations over k for each cache line of the next panel block that is prefetched: a line in each fills
-        the line fill buffers of a core with AVX-512, and the loads of the panel wait.
+    prefetch_interval: iterations over k for each cache line of the next panel block that is prefetched: more than 1 leaves
+        line fill buffers to the loads of the panel, but a product of few row blocks then prefetches a smaller share.
     independent_sums: rows of a dot product accumulated at a time: independent chains hide the latency of a multiply-add.
     packing_prefetch_rows: rows between the row of a constant that is packed and the one that is prefetched.
     max_inline_operations: operations of an epilogue up to which it is emitted for every vector of a tile.
@@ -341,7 +341,7 @@ class Tuning:
 WIDE_TABLE = Tuning(  # 32 vector registers
     GemmTuning(tile_rows={1: 10, 2: 8, 3: 8, 4: 6}), AttentionTuning(tile_rows={4: 6, 3: 8, 2: 8, 1: 8})
 )
-AVX512_TABLE = replace(WIDE_TABLE, gemm=replace(WIDE_TABLE.gemm, min_unroll=2, prefetch_interval=2))
+AVX512_TABLE = replace(WIDE_TABLE, gemm=replace(WIDE_TABLE.gemm, min_unroll=2))
 NARROW_TABLE = Tuning(  # 16 vector registers
     GemmTuning(tile_rows={1: 10, 2: 6, 3: 4}, dynamic_tile_vectors=2), AttentionTuning(tile_rows={2: 6, 1: 8})
 )

@@ -34,8 +34,6 @@ class GemmTuning:
     dynamic_tile_vectors: vectors of a row of the tile for a symbolic number of columns.
     min_unrolled_fmas: multiply-adds in an iteration over k that hide the loop's own instructions.
     min_unroll: iterations over k that are unrolled at least.
-    prefetch_interval: iterations over k for each cache line of the next panel block that is prefetched: more than 1 leaves
-        line fill buffers to the loads of the panel, but a product of few row blocks then prefetches a smaller share.
     independent_sums: rows of a dot product accumulated at a time: independent chains hide the latency of a multiply-add.
     packing_prefetch_rows: rows between the row of a constant that is packed and the one that is prefetched.
     max_inline_operations: operations of an epilogue up to which it is emitted for every vector of a tile.
@@ -56,7 +54,6 @@ class GemmTuning:
     dynamic_tile_vectors: int = 4
     min_unrolled_fmas: int = 20
     min_unroll: int = 1
-    prefetch_interval: int = 1
     independent_sums: int = 4
     packing_prefetch_rows: int = 8
     max_inline_operations: int = 8

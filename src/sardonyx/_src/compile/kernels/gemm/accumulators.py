@@ -138,12 +138,11 @@ def accumulate(
     k: LLVMValue,
     stride: LLVMValue | None = None,
     prefetch: str | None = None,
-    prefetch_interval: int = 1,
 ) -> None:
     """Adds A[r, :k] @ B[:k, :width] to the accumulators of each row r.
 
     rows: addresses of rows of A, whose elements are `stride` floats apart (1 if None).  panel: address of B [k, width].
-    prefetch: an address from which on a cache line is prefetched in one of `prefetch_interval` iterations over k.
+    prefetch: an address from which on k cache lines are prefetched meanwhile.
     """
     b = m.b
     tuning = tuning_for(b.target).gemm
@@ -153,14 +152,24 @@ def accumulate(
     if unroll > 1:
         with b.loop(first_left, k, unroll, "k") as i:
             for offset in range(unroll):
-                if prefetch is not None and offset % prefetch_interval == 0:
-                    prefetch_l2(b, prefetch, (i + offset) * (CACHE_LINE_FLOATS // prefetch_interval))
-                m.arithmetic.update(m, rows, panel, i + offset, stride)
+                rank1_update(m, rows, panel, i + offset, stride, prefetch)
         first_left = i
     with b.loop(first_left, k, 1, "k") as i:
-        if prefetch is not None:
-            prefetch_l2(b, prefetch, i * (CACHE_LINE_FLOATS // prefetch_interval))
-        m.arithmetic.update(m, rows, panel, i, stride)
+        rank1_update(m, rows, panel, i, stride, prefetch)
+
+
+def rank1_update(
+    m: Microkernel,
+    rows: Sequence[str],
+    panel: str,
+    k: LLVMValue,
+    stride: LLVMValue | None,
+    prefetch: str | None,
+) -> None:
+    """Adds the outer product of column k of A and row k of B, and prefetches a cache line."""
+    if prefetch is not None:
+        prefetch_l2(m.b, prefetch, k * CACHE_LINE_FLOATS)
+    m.arithmetic.update(m, rows, panel, k, stride)
 
 
 def prefetch_l2(b: KernelBuilder, address: str, floats: LLVMValue) -> None:

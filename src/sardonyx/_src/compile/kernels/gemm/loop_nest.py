@@ -41,7 +41,6 @@ from sardonyx._src.compile.kernels.gemm.output import (
 )
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
-from sardonyx._src.compile.kernels.tuning import tuning_for
 
 MATMUL_SIZES = (
     "rows", "columns", "k", "panels", "group_rows", "groups", "k_block", "inner", "a_row", "a_step",
@@ -149,8 +148,8 @@ def emit_tile(
     spill = b.gep(b.scratch, block.index * (tile.rows * tile.width))
     first = unit.first_row + block.first_row
     panel = panel_address(m, unit.panel, k * tile.width)
-    interval = tuning_for(b.target).gemm.prefetch_interval
-    prefetch = panel_address(m, panel, count * (prefetched_share(m, block) + tile.width))
+    line = prefetched_line(m, block)
+    prefetch = panel_address(m, panel, count * (line * cache_line_elements(m) + tile.width))
     is_first, is_last = k.eq(0), k + count >= size["k"]
     tile_store = TileStore(unit.output, first, unit.column, size["columns"], spill, is_last)
     for rows in dispatch_tile(m, block.num_rows, tile_store):
@@ -160,13 +159,12 @@ def emit_tile(
         starts = [(first + clamp_row(b, r, block.num_rows)) * size["a_row"] for r in range(rows)]
         offset = k if unit.a_step is None else k * unit.a_step
         addresses = [b.gep(unit.a, start + offset) for start in starts]
-        accumulate(m, addresses, panel, count, unit.a_step, None if rows == 1 else prefetch, interval)
+        accumulate(m, addresses, panel, count, unit.a_step, None if rows == 1 else prefetch)
 
 
-def prefetched_share(m: Microkernel, block: RowBlock) -> LLVMValue:
-    """The first element, of each row of the next panel block, of the share that this row block prefetches."""
-    share = cache_line_elements(m) // tuning_for(m.b.target).gemm.prefetch_interval
-    return m.b.min(block.index, -(-m.tile.width // share) - 1) * share
+def prefetched_line(m: Microkernel, block: RowBlock) -> LLVMValue:
+    """The cache line of each row of the next panel block that this row block prefetches."""
+    return m.b.min(block.index, -(-m.tile.width // cache_line_elements(m)) - 1)
 
 
 def batch_output(

@@ -13,7 +13,8 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.compile.partition.registry import MATCHERS, is_supported
+from sardonyx._src.compile.lower.registry import LOWERINGS, lowering_of
+from sardonyx._src.compile.partition.registry import MATCHERS, PATTERNS, is_supported
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.compile.program.tensor import Buffer
@@ -268,7 +269,7 @@ def test_a_registered_operator_changes_every_digest(registered: list[str]) -> No
     assert len({before, after, digest_model(model)}) == 3
 
 
-def test_replaced_kernels_and_lowerings_change_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replaced_kernels_and_matchers_change_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     model = product()
     neg, absolute = find("", "Neg"), find("", "Abs")
     assert neg is not None and absolute is not None and is_supported("", "MatMul", 13)
@@ -276,6 +277,20 @@ def test_replaced_kernels_and_lowerings_change_the_digest(monkeypatch: pytest.Mo
     monkeypatch.setitem(MATCHERS, ("", "MatMul", 13), lambda op, scope: None)
     digests.append(digest_model(model))
     monkeypatch.setitem(neg.kernels, 13, absolute.kernels[13])
+    digests.append(digest_model(model))
+    assert len(set(digests)) == 3
+
+
+def test_patterns_and_lowerings_of_the_caller_change_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = product()
+    assert is_supported("", "MatMul", 13)
+    digests = [digest_model(model)]
+    patterns = [lambda op, scope: None, *PATTERNS[("", "MatMul", 13)]]
+    monkeypatch.setitem(PATTERNS, ("", "MatMul", 13), patterns)
+    digests.append(digest_model(model))
+    lowering_of("MatMul")
+    assert digest_model(model) == digests[-1]
+    monkeypatch.setitem(LOWERINGS, "MatMul", lambda region, lowering: ())
     digests.append(digest_model(model))
     assert len(set(digests)) == 3
 

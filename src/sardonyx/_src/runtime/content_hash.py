@@ -12,7 +12,8 @@ from threading import Lock
 
 import numpy as np
 
-from sardonyx._src.compile.partition import registry as matchers
+from sardonyx._src.compile.lower.registry import user_lowerings
+from sardonyx._src.compile.partition.registry import user_matchers
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.lazy_constants import iter_bytes
 from sardonyx._src.compile.program.program import Program
@@ -104,7 +105,7 @@ def value_groups(graph: Graph) -> Iterator[Iterable[Value | None]]:
 
 
 class OperatorEpoch:
-    """Counts the changes of this process's registries of operators and matchers."""
+    """Counts the changes of this process's registries of operators, matchers and lowerings."""
 
     def __init__(self) -> None:
         self.known: tuple[object, ...] = ()
@@ -113,7 +114,7 @@ class OperatorEpoch:
 
     def current(self) -> int:
         """A number that stays the same while nothing is registered or replaced."""
-        known = (*registry.departures(), *matchers.user_matchers())
+        known = (*registry.departures(), *user_matchers(), *user_lowerings())
         with self.lock:
             if known != self.known:
                 self.known, self.count = known, self.count + 1

@@ -35,3 +35,12 @@ def lowering_of(kind: str) -> Lower[Any]:
     """The lowering of a kind of region."""
     OPERATOR_INDEX.import_for(kind)
     return LOWERINGS[kind]
+
+
+def user_lowerings() -> tuple[object, ...]:
+    """Lowerings that a caller registered or replaced, as parts of a cache key."""
+    ours = f"{OPERATOR_INDEX.package}."
+    changed = [
+        (kind, lower) for kind, lower in list(LOWERINGS.items()) if not lower.__module__.startswith(ours)
+    ]
+    return tuple(part for pair in changed for part in pair)

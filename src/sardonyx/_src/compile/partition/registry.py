@@ -71,10 +71,13 @@ def is_supported(domain: str, name: str, version: int) -> bool:
 
 
 def user_matchers() -> tuple[object, ...]:
-    """Matchers that a caller registered, replaced or removed, as parts of a cache key."""
+    """Matchers and patterns that a caller registered, replaced or removed, as parts of a cache key."""
     ours = f"{OPERATOR_INDEX.package}."
     changed: list[object] = []
     for key, matcher in list(MATCHERS.items()):
         if matcher is not SHIPPED.get(key, matcher if matcher.__module__.startswith(ours) else None):
             changed += [key, matcher]
+    for key, patterns in list(PATTERNS.items()):
+        foreign = [p for p in patterns if not p.__module__.startswith(f"{PATTERN_INDEX.package}.")]
+        changed += [key, *foreign] if foreign else []
     return *changed, *(key for key in SHIPPED if key not in MATCHERS)

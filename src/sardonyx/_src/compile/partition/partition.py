@@ -24,23 +24,20 @@ def partition(scope: Scope) -> RegionGraph:
     for node in scope.graph.nodes:
         if node in pending:
             region = pending.pop(node)
-            scope.claimed.update(region.nodes)
-            regions.append(region)
-        elif node not in scope.claimed:
-            if all(scope.size_elements(value) is not None for value in node.outputs):
-                scope.claimed.add(node)
-                continue
+        elif node in scope.claimed:
+            continue
+        elif all(scope.size_elements(value) is not None for value in node.outputs):
+            scope.claimed.add(node)
+            continue
+        else:
             region = match_region(scope, node)
             if region.last is not None:
                 pending[region.last] = region
                 scope.claimed.update(inner for inner in region.nodes if inner is not region.last)
                 continue
-            scope.claimed.update(region.nodes)
-            if not region.is_deferred:
-                regions.append(region)
-        else:
-            continue
         scope.record(region)
+        if not region.is_deferred:
+            regions.append(region)
     assert not pending, "a region must be executed in place of a node of the graph"
     return RegionGraph(scope, regions)
 

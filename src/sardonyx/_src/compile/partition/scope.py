@@ -38,7 +38,8 @@ class Scope(GraphInfo):
         self._dequantized = DequantizedConstants(self.model.opset_imports)
 
     def record(self, region: Region[object]) -> None:
-        """Records what a region computes, for later queries."""
+        """Claims the nodes of a region, and records what it computes, for later queries."""
+        self.claimed.update(region.nodes)
         results: tuple[Write | Alias, ...] = (*region.writes, *region.aliases)
         for result in results:
             self.writers[result.value] = (region, result)

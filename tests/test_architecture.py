@@ -13,6 +13,9 @@ ORDER = (
     "errors suggestions docpages dtypes ir schema proto io ops infer interp convert grad check rewrite tools "
     "compile runtime train view cli"
 ).split()
+COMPILER_ORDER = (
+    "codegen linker executor program llvm kernels prepare partition layouts lower printing".split()
+)  # docs/architecture.md lists them so
 INDEPENDENT = {"ir", "schema", "proto"}  # do not import one another
 SRC = Path(sardonyx._src.__path__[0])
 NOT_AT_RUN_TIME = {"onnx", "google", "torch", "onnxruntime"}
@@ -73,6 +76,18 @@ def test_rooms_import_only_leftwards() -> None:
             assert other == room or not {room, other} <= INDEPENDENT, (
                 f"{path}: {room} and {other} must not import one another"
             )
+
+
+def test_folders_of_the_compiler_import_only_leftwards() -> None:
+    folders = [path for path in (SRC / "compile").iterdir() if path.is_dir() and path.name != "__pycache__"]
+    assert {folder.name for folder in folders} == set(COMPILER_ORDER)
+    prefix = "sardonyx._src.compile."
+    for folder in folders:
+        earlier = {*COMPILER_ORDER[: COMPILER_ORDER.index(folder.name) + 1]}
+        for path in folder.rglob("*.py"):
+            names = [name for name in facts_of(path).imports if name.startswith(prefix)]
+            later = [name for name in names if name.removeprefix(prefix).split(".")[0] not in earlier]
+            assert later == [], f"{path} must import only folders before {folder.name}; got {later}"
 
 
 def test_no_other_implementation_is_imported() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sardonyx._src.compile.layouts.concat_elision import Concat, ConcatElision, slice_axis
+from sardonyx._src.compile.layouts.concat_elision import Concat, ConcatElision
 from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.layouts.laid_out import (
     LaidOutGraph,
@@ -41,6 +41,7 @@ from sardonyx._src.compile.program.tensor import (
     dense_temporary,
     row_major_strides,
 )
+from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.walk import captures

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sardonyx._src.compile.partition.region import Region
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.program.layout import CHANNELS_LAST
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Value
 
@@ -62,11 +63,3 @@ class ConcatElision:
                 break
             total = total + self.scope.known_shape(read.value)[1]
         return total
-
-
-def slice_axis(tensor: TensorView, axis: int, first: Known, size: Known, step: int = 1) -> TensorView:
-    """A view of the elements first, first + step, ... along an axis; size: their number."""
-    shape, strides = list(tensor.shape), list(tensor.strides)
-    offset = tensor.offset + first * strides[axis]
-    shape[axis], strides[axis] = size, strides[axis] * step
-    return replace(tensor, shape=tuple(shape), strides=tuple(strides), offset=offset)

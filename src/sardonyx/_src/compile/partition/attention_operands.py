@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.layouts.views import reshape_view
 from sardonyx._src.compile.partition.region import Read, Shape, Write
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.program.layout import DENSE, ROWS, Permuted, UnitStride
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.views import reshape_view
 from sardonyx._src.ir.dims import Known, dim_min, known_equal, known_ge
 from sardonyx._src.ir.graph import Value
 

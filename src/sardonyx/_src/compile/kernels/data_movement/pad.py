@@ -14,6 +14,7 @@ from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.fill import fill_step
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.ir.dims import Known, known_ge
 from sardonyx._src.ir.tensors import Array
 
@@ -55,14 +56,6 @@ def pad_sign(pad: Known) -> int | None:
     """1 for a pad >= 0, -1 for a negative one; None if that is unknown."""
     is_ge = known_ge(pad, 0)
     return None if is_ge is None else 1 if is_ge else -1
-
-
-def slice_axis(tensor: TensorView, axis: int, first: Known, size: Known, step: Known = 1) -> TensorView:
-    """`size` entries of an axis, from `first` on with a step."""
-    stride = tensor.strides[axis]
-    shape = (*tensor.shape[:axis], size, *tensor.shape[axis + 1 :])
-    strides = (*tensor.strides[:axis], stride * step, *tensor.strides[axis + 1 :])
-    return replace(tensor, shape=shape, strides=strides, offset=tensor.offset + first * stride)
 
 
 def constant_pad_steps(

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.attention.attention import MASK_TYPES, attention_steps
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.layouts.concat_elision import slice_axis
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
@@ -33,6 +32,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_min
 

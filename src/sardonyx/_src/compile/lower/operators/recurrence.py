@@ -16,7 +16,6 @@ from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import pack_constant
 from sardonyx._src.compile.kernels.recurrent.cells import GATE_COUNTS, CellKind
 from sardonyx._src.compile.kernels.recurrent.recurrence import RecurrentDirection, recurrence_step
-from sardonyx._src.compile.layouts.concat_elision import slice_axis
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
@@ -26,6 +25,7 @@ from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import known_equal
 from sardonyx._src.ir.graph import Value

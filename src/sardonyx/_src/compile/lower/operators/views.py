@@ -15,9 +15,7 @@ from typing import SupportsIndex
 import numpy as np
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.layouts.concat_elision import slice_axis
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.layouts.views import reshape_view
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.region import Alias, Read, Region, Shape, Write
@@ -28,6 +26,7 @@ from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
 from sardonyx._src.compile.program.layout import ANY
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.views import reshape_view, slice_axis
 from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, dim_product, known_ge
 from sardonyx._src.ops.inference import Known as Elements
 

@@ -1,4 +1,4 @@
-"""Reshapes as views: the strides of the same elements under other dims, where the old strides allow it."""
+"""Reshapes and slices as views: the strides of the same elements under other dims, where the old strides allow it."""
 
 from __future__ import annotations
 
@@ -65,3 +65,11 @@ def is_smaller(a: Known, b: Known) -> bool:
     if isinstance(a, int) and isinstance(b, int):
         return a < b
     return isinstance(a, int)
+
+
+def slice_axis(tensor: TensorView, axis: int, first: Known, size: Known, step: Known = 1) -> TensorView:
+    """A view of the elements first, first + step, ... along an axis; size: their number."""
+    shape, strides = list(tensor.shape), list(tensor.strides)
+    offset = tensor.offset + first * strides[axis]
+    shape[axis], strides[axis] = size, strides[axis] * step
+    return replace(tensor, shape=tuple(shape), strides=tuple(strides), offset=offset)

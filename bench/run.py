@@ -11,6 +11,7 @@ import checking
 import inference
 import latency
 import lengths
+import limits
 import loading
 import networks
 import optimizing
@@ -54,6 +55,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "Products on one core": (products, lambda: table(products.rows())),
     "Optimising models": (optimizing, optimizing.section),
     "The native engine beside other engines": (latency, latency.section),
+    "Limits of one core": (limits, limits.section),
     "Models that others have made": (shared_models, shared_models.section),
     "New lengths": (lengths, lengths.section),
     "Starts": (starts, starts.section),

@@ -79,3 +79,9 @@ def test_the_page_lists_the_choices_that_are_slower_than_the_best() -> None:
     page = tuning.page([slow, fast], [])
     assert "- gemm.k_block, 2x2: 2, 10.0%" in page and "- gemm.unit_rows" not in page
     assert "| gemm.unit_rows | 2x2 | 1 | 2 | 1e+03 ms | 1: 1.00, 2: 0.99 | 1.0% |" in page
+
+
+def test_limits_are_relative_to_our_time_and_to_the_faster_peer() -> None:
+    limits = import_benchmark("limits")
+    rows = limits.table([limits.Limits("m", operations=3e-3, reads=1e-3, ours=8e-3, peer=10e-3)]).splitlines()
+    assert rows[-1] == "| m | 4 | 25% | 8 | 50% | 10 | 1.25 | 2.50 |"

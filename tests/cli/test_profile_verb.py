@@ -53,7 +53,7 @@ def test_steps_of_one_kernel_are_summed_over_all_epilogues() -> None:
 
 
 def test_rates_are_per_second() -> None:
-    rates = TimeShare("matmul_f32", "a", 1, 2.0, 8, 4).as_json(MachinePeak(16.0, 8.0))
+    rates = TimeShare("matmul_f32", "a", 1, 2.0, 8, 4).as_json(MachinePeak(16.0, 8.0, 8.0))
     assert (rates["flops"], rates["flops_of_peak"]) == (4.0, 0.25)
     assert (rates["bytes"], rates["bytes_of_peak"]) == (2.0, 0.25)
     assert TimeShare("exp", "b", 1, 0.0, 8, 4).rate(8) == 0.0
@@ -62,7 +62,7 @@ def test_rates_are_per_second() -> None:
 def test_peaks_are_those_of_a_processor() -> None:
     peak = measure_peaks()
     assert 1e8 < peak.flops < 1e13  # from a slow core to one with wide registers
-    assert 1e7 < peak.traffic < 1e12
+    assert 1e7 < peak.traffic < 1e12 and 1e7 < peak.reads < 1e12
 
 
 def test_the_tables_name_kernels_and_nodes(path: str, capsys: Streams) -> None:

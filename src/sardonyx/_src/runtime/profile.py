@@ -44,10 +44,11 @@ class TimedAction:
 
 @dataclass(frozen=True, slots=True)
 class MachinePeak:
-    """Peak rates of one thread: floating-point operations, and bytes read and written, per second."""
+    """Peak rates of one thread, per second: floating-point operations, bytes read and written by a copy, bytes read."""
 
     flops: float
     traffic: float
+    reads: float
 
 
 class TimedContext(ExecutionContext):
@@ -131,7 +132,7 @@ def summarize_action(
 
 
 def measure_peaks() -> MachinePeak:
-    """Measures the peak rates of one thread: operations on registers, and copies larger than the caches."""
+    """Measures the peak rates of one thread: operations on registers, and copies and reads larger than its caches."""
     lanes = host_target().lanes
     sums = np.zeros(lanes, np.float32)
     seconds = time_kernel(peak.FMA_KERNEL, MULTIPLY_UNITS, sums.ctypes.data)
@@ -139,7 +140,8 @@ def measure_peaks() -> MachinePeak:
     source, destination = np.ones(COPY_BYTES // 4, np.float32), np.zeros(COPY_BYTES // 4, np.float32)
     units = COPY_BYTES // (4 * lanes * peak.VECTORS_PER_UNIT)
     seconds = time_kernel(peak.COPY_KERNEL, units, source.ctypes.data, destination.ctypes.data)
-    return MachinePeak(flops, 2 * COPY_BYTES / seconds)
+    reading = time_kernel(peak.READ_KERNEL, units, source.ctypes.data, sums.ctypes.data)
+    return MachinePeak(flops, 2 * COPY_BYTES / seconds, COPY_BYTES / reading)
 
 
 def time_kernel(kernel: Kernel, units: int, *args: int) -> float:

@@ -1,7 +1,7 @@
-"""Microbenchmark kernels that measure the peak of a CPU: multiply-adds in registers, and a memory copy.
+"""Microbenchmark kernels that measure the peak of a CPU: multiply-adds in registers, a memory copy, and memory reads.
 
-A profile relates the FLOP/s and the bytes/s of a step to these two: the roofline model (Williams, Waterman and Patterson).
-Loop nest of both: units of work -> unrolled vectors.
+A profile relates the FLOP/s and the bytes/s of a step to these: the roofline model (Williams, Waterman and Patterson).
+Loop nest of each: units of work -> unrolled vectors.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.program.step import Kernel
 
 NUM_ACCUMULATORS = 12  # independent sums: an addition takes several cycles
-VECTORS_PER_UNIT = 4  # vectors copied one after another
+VECTORS_PER_UNIT = 4  # vectors copied or read one after another
 FMA_PARAMETERS = Parameters("sum")
 COPY_PARAMETERS = Parameters("source", "destination")
+READ_PARAMETERS = Parameters("source", "sum")
 
 
 def fma_module(name: str, target: Target) -> str:
@@ -51,5 +52,23 @@ def copy_module(name: str, target: Target) -> str:
     return b.build_module(name)
 
 
+def read_module(name: str, target: Target) -> str:
+    """One unit of work reads VECTORS_PER_UNIT vectors; `sum` receives the sum of all, a vector."""
+    b, vector_type = KernelBuilder(target, READ_PARAMETERS), LLVMType("float", target.lanes)
+    source, width = b.pointer("source"), target.lanes * VECTORS_PER_UNIT
+    sums = [b.new_slot("sum", vector_type) for _ in range(VECTORS_PER_UNIT)]
+    for slot in sums:
+        b.store(slot, b.constant(0.0, vector_type))
+    with b.loop(b.first_unit * width, b.end_unit * width, width) as i:
+        for v, slot in enumerate(sums):
+            b.store(slot, b.load(slot) + b.load(StackSlot(b.gep(source, i + v * target.lanes), vector_type)))
+    total = b.load(sums[0])
+    for slot in sums[1:]:
+        total = total + b.load(slot)
+    b.store(StackSlot(b.pointer("sum"), vector_type), total)
+    return b.build_module(name)
+
+
 FMA_KERNEL = Kernel("peak_multiply", fma_module, FMA_PARAMETERS)
 COPY_KERNEL = Kernel("peak_copy", copy_module, COPY_PARAMETERS)
+READ_KERNEL = Kernel("peak_read", read_module, READ_PARAMETERS)

@@ -1,0 +1,132 @@
+"""How far from the limits of one core are networks, and by how much could they be faster than other engines?
+
+The limit of a step is the longer of two times (the roofline model of Williams, Waterman and Patterson): its
+floating-point operations at the peak rate of multiply-adds in registers, and its constants, which no cache of the core
+holds from one run to the next, at the rate of memory reads.  The limit of a network is the sum over its steps.  It
+belongs to the algorithms of these steps: Winograd convolutions have fewer operations than direct ones, and more weights.
+
+Networks, engines and peak rates are measured in turn; all are the best of the run, since the clock rate of a machine may
+change meanwhile.  "At the limit" is the time of the faster peer over the limit: the ratio that kernels without any
+loss would have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import sardonyx as sx
+from latency import header, line, ratio
+from peers import ENGINES, can_run
+from sardonyx._src.cli.benchmark.engines import OURS
+from sardonyx._src.cli.benchmark.timing import measure_engines
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.profile import MachinePeak, TimedAction, measure_peaks, profile_program
+from zoo.catalogue import ENTRIES
+
+ROUNDS = 9
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds of one network on one thread: the limit, split by what bounds its steps, ours, and the faster peer's."""
+
+    name: str
+    operations: float  # of steps that are bound by operations
+    reads: float  # of steps that are bound by reading constants
+    ours: float
+    peer: float
+
+    @property
+    def limit(self) -> float:
+        return self.operations + self.reads
+
+
+def measure(name: str, rounds: int = ROUNDS) -> Limits:
+    """Measures one network beside the peers that can run it."""
+    entry = ENTRIES[name]
+    peaks = [measure_peaks()]
+    engines = [engine for engine in ENGINES if can_run(name, engine, 1)]
+    timings = measure_engines(
+        str(entry.path()), engines, 1, entry.feeds(), rounds, lambda: peaks.append(measure_peaks())
+    )
+    best = {timing.engine: timing.best for timing in timings}
+    ours = best.pop(OURS)
+    operations, reads = step_limits(name, best_peak(peaks))
+    return Limits(name, operations, reads, ours, min(best.values(), default=math.nan))
+
+
+def best_peak(peaks: Sequence[MachinePeak]) -> MachinePeak:
+    return MachinePeak(
+        max(p.flops for p in peaks), max(p.traffic for p in peaks), max(p.reads for p in peaks)
+    )
+
+
+def step_limits(name: str, peak: MachinePeak) -> tuple[float, float]:
+    """The limits of all steps of a network: the sum over those bound by operations, and over the others."""
+    entry = ENTRIES[name]
+    native = NativeEngine(sx.load(entry.path()), threads=1).native
+    timed, _ = profile_program(native, entry.feeds())
+    operations = reads = 0.0
+    for step in timed:
+        computing, reading = step.flops / peak.flops, constant_bytes(step) / peak.reads
+        if computing >= reading:
+            operations += computing
+        else:
+            reads += reading
+    return operations, reads
+
+
+def constant_bytes(step: TimedAction) -> int:
+    """The bytes of the constants that a step reads, without those of symbolic size."""
+    if not isinstance(step.action, Step):
+        return 0
+    sizes = (view.nbytes for view in step.action.reads if view.buffer.role == "constant")
+    return sum(size for size in sizes if isinstance(size, int))
+
+
+def table(rows: Iterable[Limits]) -> str:
+    columns = (
+        "limit, ms",
+        "of it reads",
+        "ours, ms",
+        "of the limit",
+        "faster peer, ms",
+        "ratio",
+        "at the limit",
+    )
+    return "\n".join([header("model", *columns), *(line(row.name, *cells(row)) for row in rows)])
+
+
+def cells(row: Limits) -> list[str]:
+    times = [f"{seconds * 1e3:.3g}" for seconds in (row.limit, row.ours, row.peer)]
+    shares = [f"{row.reads / row.limit:.0%}", f"{row.limit / row.ours:.0%}"]
+    return [
+        times[0],
+        shares[0],
+        times[1],
+        shares[1],
+        times[2],
+        ratio(row.peer / row.ours),
+        ratio(row.peer / row.limit),
+    ]
+
+
+def section() -> str:
+    """The table for docs/generated/benchmarks.md."""
+    return table([measure(name) for name in ENTRIES])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("--only", default=",".join(ENTRIES), help="comma-separated names of networks")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="runs of each engine (%(default)s)")
+    args = parser.parse_args()
+    print(table([measure(name, args.rounds) for name in args.only.split(",")]))
+
+
+if __name__ == "__main__":
+    main()

@@ -53,18 +53,18 @@ from sardonyx._src.compile.kernels.attention.parameters import (
     AttentionKernel,
     aligned_size,
 )
-from sardonyx._src.compile.kernels.gemm.vectors import (
+from sardonyx._src.compile.kernels.lanes import reduce_to_all_lanes
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.vectors import (
     first_lanes,
     i64,
     load_vector,
     loop_blocks,
     loop_masked_vectors,
-    reduce_lanes,
     store_vector,
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 
 def emit_decode_unit(kernel: AttentionKernel, first_head: AttentionHead, indices: UnitIndices) -> None:
@@ -222,7 +222,7 @@ def load_total(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> Stack
     """A variable with the sum of a query's weights, in every lane."""
     b = kernel.b
     total = b.new_slot("total", vector_type(b))
-    b.store(total, reduce_lanes(b, "add", load_vector(b, scratch_row(kernel, head, "sum", i))))
+    b.store(total, reduce_to_all_lanes(b, "add", load_vector(b, scratch_row(kernel, head, "sum", i))))
     return total
 
 

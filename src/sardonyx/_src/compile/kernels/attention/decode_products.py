@@ -24,9 +24,10 @@ from sardonyx._src.compile.kernels.attention.decode_unit import (
 )
 from sardonyx._src.compile.kernels.attention.heads import row_pointer
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
-from sardonyx._src.compile.kernels.data_movement.masked_lanes import shuffle
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
-from sardonyx._src.compile.kernels.gemm.vectors import (
+from sardonyx._src.compile.kernels.lanes import shuffle, sum_each
+from sardonyx._src.compile.kernels.tuning import tuning_for
+from sardonyx._src.compile.kernels.vectors import (
     i64,
     load_splat,
     load_vector,
@@ -34,11 +35,9 @@ from sardonyx._src.compile.kernels.gemm.vectors import (
     loop_masked_vectors,
     loop_vectors,
     store_vector,
-    sum_each,
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning import tuning_for
 
 # --- scores = q * k' -------------------------------------------------------------------------
 
@@ -90,7 +89,7 @@ def emit_dot_products(
     sums = [b.new_slot("dot", vector_type(b)) for _ in range(b.target.lanes)]
     for slot in sums:
         b.store(slot, zeros(b))
-    for d, mask in loop_vectors(b, kernel.sizes["depth"]):
+    for d, mask in loop_vectors(b, 0, kernel.sizes["depth"]):
         head.unit.key_stream.prefetch(lines)
         rows = [load_vector(b, b.gep(key, d), mask) for key in keys]
         for j, elements in enumerate(queries):

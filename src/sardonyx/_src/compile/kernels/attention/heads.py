@@ -9,7 +9,7 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.kernels.attention.online_softmax import first_lane, negative_infinity
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
-from sardonyx._src.compile.kernels.gemm.vectors import i64, load_splat, load_vector
+from sardonyx._src.compile.kernels.vectors import i64, load_splat, load_vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def load_mask_vector(
     """A vector of a mask row as addends to scores: a bool becomes 0 or -inf.  lanes: those that are read, or all."""
     b = kernel.b
     element = kernel.variant.element("mask")
-    mask = load_vector(b, b.gep(row, column, element), lanes, element)
+    mask = load_vector(b, b.gep(row, column, element), lanes, element=element)
     return mask if kernel.variant.mask_type == "float" else b.select(mask.ne(0), 0.0, negative_infinity(b))
 
 

@@ -35,16 +35,16 @@ from sardonyx._src.compile.kernels.attention.query_panel import (
     query_row_pointer,
     scratch_cell,
 )
-from sardonyx._src.compile.kernels.gemm.vectors import (
+from sardonyx._src.compile.kernels.lanes import transpose
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.vectors import (
     i64,
     load_vector,
     loop_blocks,
     loop_masked_vectors,
     store_vector,
-    transpose,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 
 def emit_panel(kernel: AttentionKernel, panel: QueryPanel) -> None:

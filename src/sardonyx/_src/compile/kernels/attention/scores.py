@@ -36,11 +36,11 @@ from sardonyx._src.compile.kernels.attention.parameters import (
 )
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.kernels.gemm.dot_products import dot_rows
-from sardonyx._src.compile.kernels.gemm.vectors import (
+from sardonyx._src.compile.kernels.lanes import reduce_to_all_lanes
+from sardonyx._src.compile.kernels.vectors import (
     first_lanes,
     load_vector,
     loop_masked_vectors,
-    reduce_lanes,
     store_vector,
     vector_type,
     zeros,
@@ -120,7 +120,7 @@ def apply_softmax(kernel: AttentionKernel, y: str, base: LLVMValue) -> LLVMValue
         store_vector(b, weights, address, mask)
         addend = weights if mask is None else b.select(mask, weights, zeros(b))
         b.store(total, b.load(total) + addend)
-    row_total = reduce_lanes(b, "add", b.load(total))
+    row_total = reduce_to_all_lanes(b, "add", b.load(total))
     b.store(factor, 1.0 / row_total)
     for key, mask in loop_masked_vectors(b, kernel.sizes["max_length"]):
         address = b.gep(y, key)

@@ -17,17 +17,17 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.channels_last.images import (
-    image_arguments,
-    load_output,
-    load_vector,
-    loop_channels,
-    store_result,
-    store_vector,
-)
+from sardonyx._src.compile.kernels.channels_last.images import image_arguments, load_output, store_result
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
-from sardonyx._src.compile.kernels.gemm.vectors import i64, vector_type, zeros
 from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
+from sardonyx._src.compile.kernels.vectors import (
+    i64,
+    load_vector,
+    loop_vectors,
+    store_vector,
+    vector_type,
+    zeros,
+)
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
@@ -102,12 +102,12 @@ def lrn_module(name: str, target: Target, epilogue: Epilogue, lrn: LrnParameters
         end = b.min(first + unit_pixels, pixels)
         with b.loop(first, end, name="pixel") as pixel:
             squares = b.gep(b.scratch, (pixel - first) * padded_channels)
-            for channel, mask in loop_channels(b, i64(b, 0), channels):
+            for channel, mask in loop_vectors(b, 0, channels):
                 value = load_vector(b, b.gep(x, pixel * x_pixel_stride + channel), mask)
                 store_vector(b, value * value, b.gep(squares, channel + before), mask)
         with b.loop(first, end, name="pixel") as pixel:
             squares = b.gep(b.scratch, (pixel - first) * padded_channels)
-            for channel, mask in loop_channels(b, i64(b, 0), channels):
+            for channel, mask in loop_vectors(b, 0, channels):
                 b.store(total, zeros(b))
                 with b.loop(i64(b, 0), size, name="around") as neighbour:
                     square = load_vector(b, b.gep(squares, channel + neighbour), mask)

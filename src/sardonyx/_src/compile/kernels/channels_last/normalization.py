@@ -22,8 +22,6 @@ from sardonyx._src.compile.kernels.channels_last.images import (
     OutputImage,
     image_arguments,
     load_output,
-    load_vector,
-    loop_channels,
     store_result,
 )
 from sardonyx._src.compile.kernels.channels_last.pixel_reduction import (
@@ -37,7 +35,7 @@ from sardonyx._src.compile.kernels.channels_last.pixel_reduction import (
     sum_pixels,
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
-from sardonyx._src.compile.kernels.gemm.vectors import i64, vector_type, zeros
+from sardonyx._src.compile.kernels.vectors import i64, load_vector, loop_vectors, vector_type, zeros
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div
@@ -142,7 +140,7 @@ def normalise_channels(
     b: KernelBuilder, image: NormImage, first: LLVMValue, end: LLVMValue, epsilon: float
 ) -> None:
     """Instance normalisation of the channels [first, end): every lane has the statistics of its own channel."""
-    for channel, mask in loop_channels(b, first, end):
+    for channel, mask in loop_vectors(b, first, end):
         total = sum_pixels(b, image.slots, image_pixels(b, image, channel), mask)
         mean = total / splat_count(b, image.pixels)
         squares = sum_squared_deviations(b, image, channel, mask, mean)
@@ -162,15 +160,15 @@ def normalise_group(
     total = b.new_slot("sum", vector_type(b))
     count = splat_count(b, num_elements)
     b.store(total, zeros(b))
-    for channel, mask in loop_channels(b, first, end):
+    for channel, mask in loop_vectors(b, first, end):
         b.store(total, b.load(total) + sum_pixels(b, image.slots, image_pixels(b, image, channel), mask))
     mean = sum_lanes(b, b.load(total)) / count
     b.store(total, zeros(b))
-    for channel, mask in loop_channels(b, first, end):
+    for channel, mask in loop_vectors(b, first, end):
         b.store(total, b.load(total) + sum_squared_deviations(b, image, channel, mask, mean))
     variance = sum_lanes(b, b.load(total)) / count
     factor = inverse_deviation(b, variance, epsilon)
-    for channel, mask in loop_channels(b, first, end):
+    for channel, mask in loop_vectors(b, first, end):
         normalise_pixels(b, image, channel, mask, mean, factor)
 
 

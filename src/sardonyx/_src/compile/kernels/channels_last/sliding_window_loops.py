@@ -28,11 +28,10 @@ from typing import TypeAlias
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.channels_last.images import channel_mask, sdiv
 from sardonyx._src.compile.kernels.channels_last.sliding_window import WINDOW_SIZES, WindowTile
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
-from sardonyx._src.compile.kernels.gemm.vectors import i64
 from sardonyx._src.compile.kernels.tuning import tuning_for
+from sardonyx._src.compile.kernels.vectors import first_lanes, i64, sdiv
 
 LoadInput: TypeAlias = Callable[[str, "LLVMValue | None"], LLVMValue]  # of an address and a mask
 
@@ -220,7 +219,7 @@ def loop_tile_vectors(
         b.store(row.next_channel, channel)
     with b.loop(b.load(row.next_channel), row.end_channel + (lanes - 1), lanes, "channel") as channel:
         remaining = row.end_channel - channel
-        yield TileVector(row, column, left, channel, remaining, channel_mask(b, remaining), {})
+        yield TileVector(row, column, left, channel, remaining, first_lanes(b, remaining), {})
 
 
 def is_interior(b: KernelBuilder, window: WindowArguments, column: LLVMValue, left: LLVMValue) -> LLVMValue:
@@ -236,7 +235,7 @@ def is_interior(b: KernelBuilder, window: WindowArguments, column: LLVMValue, le
 def column_mask(b: KernelBuilder, window: WindowArguments, column: LLVMValue) -> LLVMValue:
     """All lanes if an input column is inside the image, else none."""
     is_inside = (column >= 0) & (column < window.width)
-    return channel_mask(b, b.select(is_inside, b.target.lanes, i64(b, 0)))
+    return first_lanes(b, b.select(is_inside, b.target.lanes, i64(b, 0)))
 
 
 # --- taps ------------------------------------------------------------------------------------
@@ -287,7 +286,7 @@ def load_column(
         return load(address, border_mask)
     column = vector.left + offset
     is_inside = (column >= 0) & (column < window.width)
-    return load(address, channel_mask(b, b.select(is_inside, vector.remaining, i64(b, 0))))
+    return load(address, first_lanes(b, b.select(is_inside, vector.remaining, i64(b, 0))))
 
 
 # --- results ---------------------------------------------------------------------------------
@@ -305,4 +304,4 @@ def result_mask(
     if vector.mask is None:
         return None
     exists = vector.column + pixel < window.out_width
-    return channel_mask(b, b.select(exists, vector.remaining, i64(b, 0)))
+    return first_lanes(b, b.select(exists, vector.remaining, i64(b, 0)))

@@ -29,15 +29,11 @@ from sardonyx._src.compile.kernels.conv.indirection import (
     new_indirection_buffer,
 )
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, emit_convolution
-from sardonyx._src.compile.kernels.conv.partial_vectors import (
-    load_first_lanes,
-    loop_vectors,
-    store_first_lanes,
-)
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
-from sardonyx._src.compile.kernels.data_movement.masked_lanes import shuffle
 from sardonyx._src.compile.kernels.gemm.accumulators import F32
+from sardonyx._src.compile.kernels.lanes import shuffle
+from sardonyx._src.compile.kernels.vectors import first_lanes, load_typed, loop_vectors, store_vector
 
 # pixel_channels counts the image's channels, `channel_stride` apart; a group of rows is `band_lines` output lines of an
 # image; the buffer is [band_height, band_width, pixel_channels]; dilation_x must be 1.
@@ -120,10 +116,10 @@ def clamp(b: KernelBuilder, value: LLVMValue, end: LLVMValue) -> LLVMValue:
 
 def clear_pixels(conv: Convolution, target: str, first: LLVMValue, end: LLVMValue) -> None:
     """Zeroes pixels [first, end) of a line of the buffer."""
-    m, channels = conv.m, conv.size["pixel_channels"]
-    zeros = conv.b.constant(0.0, m.vector_type)
-    for i, count in loop_vectors(m, first * channels, end * channels):
-        store_first_lanes(m, target, i, zeros, count)
+    b, m, channels = conv.b, conv.m, conv.size["pixel_channels"]
+    zeros = b.constant(0.0, m.vector_type)
+    for i, mask in loop_vectors(b, first * channels, end * channels, m.tile.lanes):
+        store_vector(b, zeros, b.gep(target, i), mask)
 
 
 # --- pixels of each layout -----------------------------------------------------------------------
@@ -144,9 +140,9 @@ def copy_strided_pixels(
 
 def copy_channels_last(conv: Convolution, source: str, target: str, first: LLVMValue, end: LLVMValue) -> None:
     """Copies pixels of a channels-last image (NHWC) with contiguous lines, by vectors."""
-    m, channels = conv.m, conv.size["pixel_channels"]
-    for i, count in loop_vectors(m, first * channels, end * channels):
-        store_first_lanes(m, target, i, load_first_lanes(m, source, i, count), count)
+    b, m, channels = conv.b, conv.m, conv.size["pixel_channels"]
+    for i, mask in loop_vectors(b, first * channels, end * channels, m.tile.lanes):
+        store_vector(b, load_typed(b, m.vector_type, b.gep(source, i), mask), b.gep(target, i), mask)
 
 
 def interleave_channels(
@@ -155,11 +151,11 @@ def interleave_channels(
     """Copies pixels of a channels-first image (NCHW) with contiguous lines, whose channels vector shuffles interleave."""
     b, m, lanes = conv.b, conv.m, conv.m.tile.lanes
     planes = [b.gep(source, conv.size["channel_stride"] * channel) for channel in range(channels)]
-    for i, count in loop_vectors(m, first, end):
-        vectors = [load_first_lanes(m, plane, i, count) for plane in planes]
+    for i, mask in loop_vectors(b, first, end, lanes):
+        vectors = [load_typed(b, m.vector_type, b.gep(plane, i), mask) for plane in planes]
         for v, pixels in enumerate(interleave(b, vectors)):
-            count_left = None if count is None else count * channels - v * lanes
-            store_first_lanes(m, target, i * channels + v * lanes, pixels, count_left)
+            pixel_mask = None if mask is None else first_lanes(b, (end - i) * channels - v * lanes, lanes)
+            store_vector(b, pixels, b.gep(target, i * channels + v * lanes), pixel_mask)
 
 
 def interleave(b: KernelBuilder, channels: list[LLVMValue]) -> list[LLVMValue]:

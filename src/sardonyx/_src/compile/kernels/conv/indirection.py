@@ -17,7 +17,6 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowSource, emit_convolution
-from sardonyx._src.compile.kernels.conv.partial_vectors import loop_vectors, store_first_lanes
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import (
     ORIGINS,
@@ -29,6 +28,7 @@ from sardonyx._src.compile.kernels.conv.window_origins import (
 )
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
 from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
+from sardonyx._src.compile.kernels.vectors import loop_vectors, store_vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,9 @@ def fill_padding(buffer: IndirectionBuffer, value: LLVMValue) -> None:
     """Fills the row that taps outside of the image point to with a vector."""
     conv = buffer.conv
     end = conv.size["groups"] * conv.group_channels
-    for i, count in loop_vectors(conv.m, conv.b.constant(0, I64), end):
-        store_first_lanes(conv.m, buffer.padding, i, value, count)
+    b = conv.b
+    for i, mask in loop_vectors(b, 0, end, conv.m.tile.lanes):
+        store_vector(b, value, b.gep(buffer.padding, i), mask)
 
 
 def prepare_windows(buffer: IndirectionBuffer, group: LLVMValue) -> None:

@@ -18,9 +18,9 @@ from sardonyx._src.compile.kernels.conv.indirection import emit_indirect
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, ReductionBlock, RowSource
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
-from sardonyx._src.compile.kernels.data_movement.masked_lanes import shuffle
 from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, vector_slot
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
+from sardonyx._src.compile.kernels.lanes import shuffle
 
 
 def narrow_groups(channels: int) -> ConvVariant:

@@ -20,15 +20,11 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
-from sardonyx._src.compile.kernels.data_movement.masked_lanes import (
-    masked_load_or,
-    masked_store_at,
-    prefix_mask,
-    shuffle,
-)
 from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, byte_pointer, byte_slot
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, loop_units
+from sardonyx._src.compile.kernels.lanes import shuffle
 from sardonyx._src.compile.kernels.tuning import DataMovementTuning
+from sardonyx._src.compile.kernels.vectors import first_lanes, load_typed, store_vector
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max
@@ -156,16 +152,16 @@ def copy_masked_block(b: KernelBuilder, block: TransposedBlock) -> None:
     """Copies a partial block by masked loads and stores."""
     zero, numbers = b.constant(0, block.line_type), [b.constant(i, I64) for i in range(block.side)]
     slots = [b.new_slot("line", block.line_type) for _ in numbers]
-    row_mask, column_mask = prefix_mask(b, block.rows, block.side), prefix_mask(b, block.columns, block.side)
+    row_mask, column_mask = first_lanes(b, block.rows, block.side), first_lanes(b, block.columns, block.side)
     for i, slot in zip(numbers, slots, strict=True):
         b.store(slot, zero)
         with b.if_then(i < block.columns):
             address = byte_pointer(b, block.x, i * block.x_stride)
-            b.store(slot, masked_load_or(b, address, row_mask, zero))
+            b.store(slot, load_typed(b, block.line_type, address, row_mask))
     lines = transpose(b, [b.load(slot) for slot in slots])
     for i, line in zip(numbers, lines, strict=True):
         with b.if_then(i < block.rows):
-            masked_store_at(b, line, byte_pointer(b, block.y, i * block.y_stride), column_mask)
+            store_vector(b, line, byte_pointer(b, block.y, i * block.y_stride), column_mask)
 
 
 def copy_elements(b: KernelBuilder, block: TransposedBlock) -> None:

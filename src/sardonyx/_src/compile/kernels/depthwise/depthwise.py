@@ -20,9 +20,7 @@ from sardonyx._src.compile.kernels.channels_last.images import (
     OutputImage,
     apply_epilogue,
     load_output,
-    load_vector,
     pixel_address,
-    store_vector,
 )
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
     WINDOW_PARAMETERS,
@@ -48,7 +46,7 @@ from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import (
     result_mask,
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
-from sardonyx._src.compile.kernels.gemm.vectors import vector_type
+from sardonyx._src.compile.kernels.vectors import load_vector, store_vector, vector_type
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.tensors import Array

@@ -16,7 +16,7 @@ from sardonyx._src.compile.codegen.builder import Element, FunctionBuilder, LLVM
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.channels_last.images import OutputImage, load_if, load_output
+from sardonyx._src.compile.kernels.channels_last.images import OutputImage, load_output
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
     SlidingWindow,
     WindowTile,
@@ -35,6 +35,7 @@ from sardonyx._src.compile.kernels.depthwise.depthwise import (
 from sardonyx._src.compile.kernels.epilogue import emit_epilogue, epilogue_arguments, operand_offset
 from sardonyx._src.compile.kernels.gemm.int8_dot import Int8DotEmitter
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, operand_type, result_type
+from sardonyx._src.compile.kernels.vectors import load_if
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType

@@ -8,15 +8,9 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.gemm.vectors import (
-    load_vector,
-    loop_vectors,
-    prefetch,
-    sum_each,
-    vector_type,
-    zeros,
-)
+from sardonyx._src.compile.kernels.lanes import sum_each
 from sardonyx._src.compile.kernels.tuning import tuning_for
+from sardonyx._src.compile.kernels.vectors import load_vector, loop_vectors, prefetch, vector_type, zeros
 
 
 def dot_rows(b: KernelBuilder, a: str, rows: list[str], count: LLVMValue) -> LLVMValue:
@@ -36,7 +30,7 @@ def accumulate_rows(
     sums = [b.new_slot("dot", vector_type(b)) for _ in rows]
     for slot in sums:
         b.store(slot, zeros(b))
-    for i, mask in loop_vectors(b, count):
+    for i, mask in loop_vectors(b, 0, count):
         for row in prefetched:
             prefetch(b, b.gep(row, i))
         factor = load_vector(b, b.gep(a, i), mask)

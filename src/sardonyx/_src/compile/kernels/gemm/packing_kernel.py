@@ -21,15 +21,9 @@ from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.gemm.vectors import (
-    load_vector,
-    loop_vectors,
-    prefetch,
-    store_vector,
-    transpose,
-    urem,
-)
+from sardonyx._src.compile.kernels.lanes import transpose
 from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
+from sardonyx._src.compile.kernels.vectors import load_vector, loop_vectors, prefetch, store_vector, urem
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program.step import Kernel
 from sardonyx._src.io.memory_release import release_pages
@@ -130,7 +124,7 @@ def copy_rows(b: KernelBuilder, copy: PanelCopy) -> None:
     with b.loop(b.constant(0, I64), copy.k, 1, "row") as i:
         source, target = b.gep(copy.source, i * copy.row_stride), b.gep(copy.target, i * copy.width)
         prefetch(b, b.gep(copy.source, (i + distance) * copy.row_stride))
-        for column, mask in loop_vectors(b, copy.num_columns):
+        for column, mask in loop_vectors(b, 0, copy.num_columns):
             value = load_vector(b, b.gep(source, column), mask)
             store_vector(b, value, b.gep(target, column), mask)
 

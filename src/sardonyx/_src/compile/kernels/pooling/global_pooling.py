@@ -17,7 +17,6 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import (
     image_arguments,
     load_output,
-    loop_channels,
     nan_propagating_max,
     store_result,
 )
@@ -30,6 +29,7 @@ from sardonyx._src.compile.kernels.channels_last.pixel_reduction import (
     sum_pixels,
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.vectors import loop_vectors
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
@@ -90,7 +90,7 @@ def global_pooling_module(name: str, target: Target, epilogue: Epilogue, kind: G
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         image, block = b.udivmod(unit, blocks)
         first = block * channel_block
-        for channel, mask in loop_channels(b, first, b.min(first + channel_block, channels)):
+        for channel, mask in loop_vectors(b, first, b.min(first + channel_block, channels)):
             address = b.gep(x, image * pixels * x_pixel_stride + channel)
             image_pixels = PixelRange(address, pixels, x_pixel_stride)
             if kind == "mean":

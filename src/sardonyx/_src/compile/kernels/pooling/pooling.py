@@ -20,10 +20,8 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import (
     apply_epilogue,
     load_output,
-    load_vector,
     nan_propagating_max,
     pixel_address,
-    store_vector,
 )
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
     WINDOW_PARAMETERS,
@@ -50,7 +48,7 @@ from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import (
     tap_range,
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
-from sardonyx._src.compile.kernels.gemm.vectors import i64, vector_type
+from sardonyx._src.compile.kernels.vectors import i64, load_vector, store_vector, vector_type
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 

@@ -14,13 +14,13 @@ from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.masked_lanes import masked_store_at, shuffle
 from sardonyx._src.compile.kernels.data_movement.strided_loops import (
     load_dims,
     loop_rows,
     loop_units,
     unit_row_range,
 )
+from sardonyx._src.compile.kernels.lanes import shuffle
 from sardonyx._src.compile.kernels.reductions.reducers import INTEGER_ELEMENTS, MIN_INTEGERS
 from sardonyx._src.compile.kernels.reductions.rows import (
     full_vector_type,
@@ -29,6 +29,7 @@ from sardonyx._src.compile.kernels.reductions.rows import (
     loop_single_vectors,
 )
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.vectors import store_vector
 
 # n, step: elements along the axis and their stride in x.  dims: of the rows (strides of x, of y).
 ARG_ROWS_PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "n", "step", "dims*")
@@ -98,7 +99,7 @@ def arg_reduce_columns_module(name: str, target: Target, variant: ArgVariant, ra
             if mask is None:
                 b.store(StackSlot(address, indices.type), indices)
             else:
-                masked_store_at(b, indices, address, mask)
+                store_vector(b, indices, address, mask)
     return b.build_module(name)
 
 

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.data_movement.masked_lanes import reduce_lanes
+from sardonyx._src.compile.kernels.lanes import reduce_to_scalar
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.dtypes import DataType
 
@@ -153,4 +153,4 @@ def reduce_accumulators(b: KernelBuilder, combine: Combine, accumulators: Sequen
     values = [b.load(slot) for slot in accumulators]
     while len(values) > 1:
         values = [combine(b, x, y) for x, y in zip(values[::2], values[1::2], strict=True)]
-    return reduce_lanes(b, partial(combine, b), values[0])
+    return reduce_to_scalar(b, partial(combine, b), values[0])

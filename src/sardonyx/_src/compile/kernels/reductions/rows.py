@@ -18,12 +18,8 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels import vectors
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
-from sardonyx._src.compile.kernels.data_movement.masked_lanes import (
-    masked_load_or,
-    masked_store_at,
-    prefix_mask,
-)
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
@@ -69,8 +65,8 @@ def loop_vectors(
 
     Yields the number of the vector in its iteration, below `row_unroll`; its first element; and None or its mask.
     """
-    for i, vectors, mask in loop_vector_blocks(b, n, lanes, ReductionTuning.row_unroll):
-        for v in range(vectors):
+    for i, count, mask in loop_vector_blocks(b, n, lanes, ReductionTuning.row_unroll):
+        for v in range(count):
             yield v, i + v * lanes, mask
 
 
@@ -90,12 +86,12 @@ def loop_vector_blocks(
     Yields the first element of the block; its number of vectors; and None or the mask of its only vector.
     """
     i = b.constant(0, I64)
-    for vectors in sorted({unroll, min(unroll, ReductionTuning.row_unroll), 1}, reverse=True):
-        with b.loop(i, n, vectors * lanes) as i:
-            yield i, vectors, None
+    for count in sorted({unroll, min(unroll, ReductionTuning.row_unroll), 1}, reverse=True):
+        with b.loop(i, n, count * lanes) as i:
+            yield i, count, None
     if lanes > 1:
         with b.if_then(i < n):
-            yield i, 1, prefix_mask(b, n - i, lanes)
+            yield i, 1, vectors.first_lanes(b, n - i, lanes)
 
 
 # --- memory ----------------------------------------------------------------------------------
@@ -110,21 +106,14 @@ def load_vector(
     otherwise: float = 0,
 ) -> LLVMValue:
     """Loads the vector at base[index]; lanes outside of the mask have the value `otherwise`."""
-    address = b.gep(base, index, vector_type.element)
-    if mask is None:
-        return b.load(StackSlot(address, vector_type))
-    return masked_load_or(b, address, mask, b.constant(otherwise, vector_type))
+    return vectors.load_typed(b, vector_type, b.gep(base, index, vector_type.element), mask, otherwise)
 
 
 def store_vector(
     b: KernelBuilder, value: LLVMValue, base: str, index: LLVMValue, mask: LLVMValue | None
 ) -> None:
     """Stores a vector at base[index], only the lanes in the mask if there is one."""
-    address = b.gep(base, index, value.type.element)
-    if mask is None:
-        b.store(StackSlot(address, value.type), value)
-    else:
-        masked_store_at(b, value, address, mask)
+    vectors.store_vector(b, value, b.gep(base, index, value.type.element), mask)
 
 
 def load_element(b: KernelBuilder, element: Element, base: str, index: LLVMValue) -> LLVMValue:

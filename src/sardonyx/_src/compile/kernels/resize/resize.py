@@ -17,16 +17,10 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.channels_last.images import (
-    image_arguments,
-    load_output,
-    load_vector,
-    loop_channels,
-    store_result,
-)
+from sardonyx._src.compile.kernels.channels_last.images import image_arguments, load_output, store_result
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
-from sardonyx._src.compile.kernels.gemm.vectors import i64
 from sardonyx._src.compile.kernels.tuning import ResizeTuning
+from sardonyx._src.compile.kernels.vectors import i64, load_vector, loop_vectors
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
@@ -181,7 +175,7 @@ def resize_module(
             addresses = [b.gep(input_row, offset) for input_row in input_rows for offset in offsets]
             weights = [b.splat(v * w, target.lanes) for v in row_weights for w in column_weights]
             pixel = unit * out_width + column
-            for channel, mask in loop_channels(b, i64(b, 0), channels):
+            for channel, mask in loop_vectors(b, i64(b, 0), channels):
                 elements = [load_vector(b, b.gep(address, channel), mask) for address in addresses]
                 value = weighted_sum(b, elements, weights) if interpolates else elements[0]
                 store_result(b, y, value, pixel, channel, mask)

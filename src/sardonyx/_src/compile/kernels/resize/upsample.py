@@ -11,16 +11,9 @@ from functools import partial
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.channels_last.images import (
-    image_arguments,
-    load_output,
-    load_vector,
-    loop_channels,
-    sdiv,
-    store_result,
-)
+from sardonyx._src.compile.kernels.channels_last.images import image_arguments, load_output, store_result
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
-from sardonyx._src.compile.kernels.gemm.vectors import i64
+from sardonyx._src.compile.kernels.vectors import i64, load_vector, loop_vectors, sdiv
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 
@@ -79,7 +72,7 @@ def upsample_module(name: str, target: Target, epilogue: Epilogue) -> str:
             # the copies of a pixel in an output row are a group
             group, pixel = out_row * width + column, row_pixel + column
             first = group * factor_width
-            for channel, mask in loop_channels(b, zero, channels):
+            for channel, mask in loop_vectors(b, zero, channels):
                 value = load_vector(b, b.gep(x, pixel * x_pixel_stride + channel), mask)
                 with b.loop(zero, factor_width, name="again") as copy:
                     store_result(b, y, value, first + copy, channel, mask)

@@ -1,0 +1,79 @@
+"""Operations across the lanes of vectors: shuffles, transpositions and horizontal reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+
+
+def shuffle(b: KernelBuilder, low: LLVMValue, high: LLVMValue, lanes: Sequence[int]) -> LLVMValue:
+    """The given lanes of the concatenation of two vectors; a scalar if only one lane is given."""
+    result_type = LLVMType(low.type.element, len(lanes))
+    if result_type.lanes == 1:
+        return b.emit(result_type, f"extractelement {low}, i64 {lanes[0]}")
+    indices = ", ".join(f"i32 {lane}" for lane in lanes)
+    return b.emit(result_type, f"shufflevector {low}, {high}, <{result_type.lanes} x i32> <{indices}>")
+
+
+def exchange_lanes(
+    b: KernelBuilder, even: LLVMValue, odd: LLVMValue, distance: int
+) -> tuple[LLVMValue, LLVMValue]:
+    """Swaps the odd runs of `distance` lanes of one vector with the even runs of another.
+
+    One butterfly of a transposition.
+    """
+    lanes = b.target.lanes
+    low = [lanes + j - distance if j & distance else j for j in range(lanes)]
+    high = [lanes + j if j & distance else j + distance for j in range(lanes)]
+    return shuffle(b, even, odd, low), shuffle(b, even, odd, high)
+
+
+def swap_lanes(b: KernelBuilder, value: LLVMValue, distance: int) -> LLVMValue:
+    """Swaps each lane with the one whose number differs in the bit `distance`."""
+    return shuffle(b, value, value, [i ^ distance for i in range(b.target.lanes)])
+
+
+def transpose(b: KernelBuilder, rows: list[LLVMValue]) -> list[LLVMValue]:
+    """Transposes a square of `lanes` vectors, in log2(lanes) rounds of butterflies."""
+    rows, distance = list(rows), 1
+    while distance < b.target.lanes:
+        for i in range(b.target.lanes):
+            if i & distance == 0:
+                rows[i], rows[i + distance] = exchange_lanes(b, rows[i], rows[i + distance], distance)
+        distance *= 2
+    return rows
+
+
+def sum_each(b: KernelBuilder, rows: list[LLVMValue]) -> LLVMValue:
+    """The sum of each of `lanes` vectors, in one vector: lane i is the sum of row i."""
+    distance = 1
+    while len(rows) > 1:
+        pairs = [exchange_lanes(b, *pair, distance) for pair in zip(rows[::2], rows[1::2], strict=True)]
+        rows = [low + high for low, high in pairs]
+        distance *= 2
+    return rows[0]
+
+
+def reduce_to_all_lanes(b: KernelBuilder, op: str, value: LLVMValue) -> LLVMValue:
+    """Reduces the lanes of a vector by an operation, in log2(lanes) steps; the result is in every lane."""
+    distance = b.target.lanes // 2
+    while distance:
+        value = b.emit_operation(op, value, swap_lanes(b, value, distance))
+        distance //= 2
+    return value
+
+
+def reduce_to_scalar(
+    b: KernelBuilder, combine: Callable[[LLVMValue, LLVMValue], LLVMValue], value: LLVMValue
+) -> LLVMValue:
+    """Reduces a vector to a scalar by halving: lane i is combined with lane i + lanes / 2.
+
+    The order of the operations is fixed, so that floating-point results are reproducible.
+    """
+    while value.type.lanes > 1:
+        half = value.type.lanes // 2
+        low, high = range(half), range(half, 2 * half)
+        value = combine(shuffle(b, value, value, low), shuffle(b, value, value, high))
+    return value

@@ -17,7 +17,16 @@ from sardonyx._src.convert.ir_version import set_ir_version
 from sardonyx._src.convert.known_elements import resolve_elements, training_states_as_inputs
 from sardonyx._src.convert.outline import OUTLINE_DOMAIN, outline_node
 from sardonyx._src.convert.signature_check import check_own
-from sardonyx._src.convert.steps import VersionStep, facet_of, has_body_below, previous
+from sardonyx._src.convert.steps import (
+    VersionStep,
+    changes_at,
+    facet_of,
+    has_body_below,
+    has_no_signature,
+    is_version,
+    previous,
+    reason_for_no_facet,
+)
 from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError, InputError
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.walk import model_walk, run_walk
@@ -28,13 +37,13 @@ from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.inline import inline
 from sardonyx._src.ir.model import FunctionKey, Model
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.walk import nodes, roots
+from sardonyx._src.ir.walk import location, nodes, roots
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.version_adapter import Adapter, Attributes
-from sardonyx._src.schema import OpSchema, domains, latest, versions
+from sardonyx._src.schema import OpSchema, domains, last_version, latest
 
 # The errors by which facets, inference and bodies reject a node.
 CONVERSION_ERRORS = (ConversionError, InferenceError, EvaluationError)
@@ -162,8 +171,21 @@ class Converter:
     def run(self, target: int) -> None:
         """Convert all nodes of the scope to a version."""
         own_nodes = [n for root in self.scope.roots for n in nodes(root) if self.is_of_domain(n)]
-        self.carry(own_nodes, self.scope.imports[self.domain], target)
+        current = self.scope.imports[self.domain]
+        self.carry(self.replace_withdrawn(own_nodes, current), current, target)
         self.scope.imports[self.domain] = target
+
+    def replace_withdrawn(self, own_nodes: list[Node], current: int) -> list[Node]:
+        """Replace the operators that the imported version has no longer; returns the nodes to convert."""
+        result: list[Node] = []
+        for node in own_nodes:
+            last = last_version(node.domain, node.op_type)
+            if last is None or last >= current:
+                result.append(node)
+            elif node not in self.removed:
+                self.shared = {}
+                result += self.carry(self.convert(node, last, last + 1), last + 1, current)
+        return result
 
     @property
     def functions(self) -> Collection[FunctionKey]:
@@ -182,7 +204,7 @@ class Converter:
             for node in pending:
                 if node in self.removed:
                     continue
-                if changing in versions(node.domain, node.op_type):
+                if changes_at(node, changing):
                     converted += self.convert(node, current, following)
                 else:
                     converted.append(node)
@@ -191,6 +213,8 @@ class Converter:
 
     def convert(self, node: Node, current: int, following: int) -> list[Node]:
         """Convert a node by one opset version."""
+        if has_no_signature(node):
+            return self.refuse_withdrawn(node, current)
         schema = schema_of(node, {node.domain: current})
         if schema.since_version > current:
             return [node]  # the imported opset predates the operator: the node means its first version
@@ -198,7 +222,7 @@ class Converter:
             node.domain,
             node.op_type,
             schema.since_version,
-            following if following > current else previous(schema),
+            following if following > current and is_version(node, following) else previous(schema),
         )
         adapter = self.adapter_of(node, schema, following)
         old_inputs = node.inputs
@@ -218,6 +242,22 @@ class Converter:
             self.errors.append(refused)
             self.outline_node(node, current)
             return []
+
+    def refuse_withdrawn(self, node: Node, current: int) -> list[Node]:
+        """Refuse an operator that was withdrawn, and of which no signature is known."""
+        refused = ConversionError(
+            "it was withdrawn, and no standard operator replaces it",
+            domain=node.domain,
+            op_type=node.op_type,
+            version=1,
+            target=current + 1,
+            location=location(self.origins.get(node, node)),
+        )
+        if self.errors is None:
+            raise refused
+        self.errors.append(refused)
+        self.outline_node(node, current)
+        return []
 
     def outline_node(self, node: Node, version: int) -> None:
         """Keep a node, subgraphs included, in its version, outlined into a function."""
@@ -240,9 +280,7 @@ class Converter:
                     raise
                 undo(adapter)
         if not has_body:
-            adapter.refuse(
-                "it has no equivalent there" if step.new else "it was introduced in a later version"
-            )
+            adapter.refuse(reason_for_no_facet(step))
         return self.expand_body(adapter, op)
 
     def expand_body(self, adapter: Adapter, op: Operator) -> list[Node]:

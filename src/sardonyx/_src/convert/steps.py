@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx._src.convert.signature_check import derivable
+from sardonyx._src.ir.graph import Node
 from sardonyx._src.ops.api import ConvertFacet, Operator
 from sardonyx._src.ops.registry import find, operators
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
-from sardonyx._src.schema import OpSchema, exact, versions
+from sardonyx._src.schema import OpSchema, exact, last_version, versions, withdrawn
 
 How = Literal["facet", "derived", "body", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class VersionStep:
-    """A step from one version of an operator to the next or previous one; `new` is 0 before its introduction."""
+    """A step from one version of an operator to the next or previous one.
+
+    `new` is 0 before the introduction of the operator, and after its withdrawal.
+    """
 
     domain: str
     name: str
@@ -26,7 +30,12 @@ class VersionStep:
 
     @property
     def is_up(self) -> bool:
-        return self.new > self.old
+        return self.new > self.old or self.is_withdrawal
+
+    @property
+    def is_withdrawal(self) -> bool:
+        """Whether the later operator set has no operator of this name."""
+        return self.new == 0 and last_version(self.domain, self.name) is not None
 
     def __str__(self) -> str:
         return f"{self.domain + '.' if self.domain else ''}{self.name} {self.old} to {self.new or 'none'}"
@@ -69,7 +78,7 @@ def has_body_below(op: Operator, version: int) -> bool:
 
 
 def steps() -> Iterator[VersionStep]:
-    """Every step up and down of every operator in the specification."""
+    """Every step up and down of every operator in the specification, and the withdrawals."""
     for op in operators():
         known = versions(op.domain, op.name)
         for i, version in enumerate(known):
@@ -79,9 +88,35 @@ def steps() -> Iterator[VersionStep]:
                 yield VersionStep(op.domain, op.name, version, known[i - 1])
             elif version > 1:
                 yield VersionStep(op.domain, op.name, version, 0)
+    for schema in withdrawn():
+        if last_version(schema.domain, schema.name) is not None:
+            yield VersionStep(schema.domain, schema.name, schema.since_version, 0)
 
 
 def previous(schema: OpSchema) -> int:
     """The preceding version; 0 if there is none."""
     earlier = [v for v in versions(schema.domain, schema.name) if v < schema.since_version]
     return earlier[-1] if earlier else 0
+
+
+def changes_at(node: Node, version: int) -> bool:
+    """Whether an operator changes from the preceding version of its set to this one."""
+    last = last_version(node.domain, node.op_type)
+    return is_version(node, version) or (last is not None and version == last + 1)
+
+
+def is_version(node: Node, version: int) -> bool:
+    """Whether the operator has a version that came with this version of its set."""
+    return version in versions(node.domain, node.op_type)
+
+
+def has_no_signature(node: Node) -> bool:
+    """Whether the node uses a withdrawn operator of which the catalogue has no signature."""
+    return last_version(node.domain, node.op_type) is not None and exact(node.domain, node.op_type, 1) is None
+
+
+def reason_for_no_facet(step: VersionStep) -> str:
+    """Why a step that no facet performs is impossible."""
+    if step.is_withdrawal:
+        return "it was withdrawn, and no standard operator replaces it"
+    return "it has no equivalent there" if step.new else "it was introduced in a later version"

@@ -11,6 +11,7 @@ from sardonyx._src.schema.signature import (
     Parameter,
     Status,
 )
+from sardonyx._src.schema.withdrawals import last_version
 
 __all__ = [
     "AttributeSchema",
@@ -24,6 +25,7 @@ __all__ = [
     "canonical",
     "domains",
     "exact",
+    "last_version",
     "latest",
     "lookup",
     "operators",

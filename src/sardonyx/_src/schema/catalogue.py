@@ -14,8 +14,8 @@ def lookup(domain: str, op_type: str, version: int) -> OpSchema | None:
     """The version of an operator in opset `version` of `domain`: the newest that is not newer than the opset.
 
     None when the domain or operator is unknown, the operator is younger than `version`, or `version` is not
-    a known opset version.  Deprecated versions are included, and so are withdrawn experiments: which opset
-    removed them was never recorded, so they are valid until the operator's next version.
+    a known opset version.  Deprecated versions are included, and so are withdrawn experiments, even above the
+    last opset that had them (`last_version`), since their meaning there is clear.
     """
     domain = canonical(domain)
     if domain not in domains() or version > latest(domain):

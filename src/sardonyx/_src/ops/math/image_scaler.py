@@ -10,11 +10,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.math.elementwise import round_to_input_type
+from sardonyx._src.ops.support.body_text import float_attribute, promoted_type
+from sardonyx._src.ops.support.promotion import compute_promoted
 from sardonyx._src.ops.support.shapes import same_tensor
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator("ImageScaler", tolerance="rounding")
 
@@ -40,3 +44,24 @@ def evaluate(input: Array, *, bias: Sequence[float] | None = None, scale: float)
             f"bias must have {input.shape[1]} elements, one for each channel; got {len(bias)}"
         )
     return scale * input + np.asarray(bias, input.dtype).reshape(-1, 1, 1)
+
+
+@op.convert((1, 0))
+def replace(adapter: Adapter) -> AdaptedNode:
+    """Mul by the scale and, with a bias, Add of it as [C, 1, 1]."""
+    shape, bias = adapter.inference.shape(0), adapter.inference.attributes.get("bias")
+    if shape is not None and len(shape) != 4:
+        adapter.refuse(f"the input must have rank 4 ([N, C, H, W]); got rank {len(shape)}")
+    channels = None if shape is None else shape[1]
+    if isinstance(bias, tuple) and isinstance(channels, int) and len(bias) != channels:
+        adapter.refuse(f"bias must have {channels} elements, one for each channel; got {len(bias)}")
+    wide = promoted_type(adapter.dtype(0))
+    scale = adapter.constant(np.float64(float_attribute(adapter.inference, "scale")), wide)
+
+    def compute(x: Value) -> Value:
+        scaled = adapter.Mul(x, scale)
+        if bias is None:
+            return scaled
+        return adapter.Add(scaled, adapter.constant(np.array(bias, np.float64).reshape(-1, 1, 1), wide))
+
+    return compute_promoted(adapter, compute)

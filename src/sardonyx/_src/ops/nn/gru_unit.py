@@ -8,11 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
+from sardonyx._src.ops.support.body_text import promoted_type
+from sardonyx._src.ops.support.promotion import cast, compute_promoted
 from sardonyx._src.ops.support.shapes import same_tensor
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator("GRUUnit", tolerance="rounding")
 
@@ -48,3 +52,23 @@ def evaluate(
     is_active = (t.reshape(()) < seq_lengths)[:, None]
     final = np.zeros_like(before) if drop_states else before
     return round_to_type(np.where(is_active, after, final), hidden_prev.dtype)
+
+
+@op.convert((1, 0))
+def replace(adapter: Adapter) -> AdaptedNode:
+    """The formula of the kernel, node by node."""
+    wide = promoted_type(adapter.dtype(0))
+    gates = cast(adapter, adapter.input(1), wide)
+    _, update, output = adapter.ops("Split", gates, outputs=3, axis=adapter.rank(1) - 1)
+    step = adapter.Reshape(adapter.input(3), adapter.integers([1]))
+    is_active = adapter.Unsqueeze(adapter.Less(step, adapter.input(2)), axes=[1])
+
+    def compute(before: Value) -> Value:
+        z = adapter.Sigmoid(update)
+        rest = adapter.Sub(adapter.constant(1.0, wide), z)
+        after = adapter.Add(adapter.Mul(z, before), adapter.Mul(rest, adapter.Tanh(output)))
+        is_dropped = bool(adapter.inference.attributes.get("drop_states"))
+        final = adapter.constant(0.0, wide) if is_dropped else before
+        return adapter.Where(is_active, after, final)
+
+    return compute_promoted(adapter, compute)

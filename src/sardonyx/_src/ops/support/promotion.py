@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.api import ConvertFacet
+from sardonyx._src.ops.support.body_text import promoted_type
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 from sardonyx._src.schema import exact, lookup
 
@@ -87,3 +88,12 @@ def compute_in(
 def cast(adapter: Adapter, value: Value, dtype: DataType) -> Value:
     """The value as another element type; Cast names it up to operator set 5, and numbers it later."""
     return adapter.Cast(value, to=int(dtype) if adapter.imports.get("", 0) >= 6 else dtype.name)
+
+
+def compute_promoted(adapter: Adapter, compute: Callable[[Value], Value], i: int = 0) -> Value:
+    """A result computed from input i in the type that narrow floats are promoted to, and rounded once to their own."""
+    dtype = adapter.dtype(i)
+    wide = promoted_type(dtype)
+    if wide is dtype:
+        return compute(adapter.input(i))
+    return cast(adapter, compute(cast(adapter, adapter.input(i), wide)), dtype)

@@ -13,6 +13,8 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.support.body_text import SLICE_END
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator("Crop")
 
@@ -49,3 +51,21 @@ def evaluate(
             f"border and scale must fit an image of {list(input.shape[2:])}; got {border} and {scale}"
         )
     return input[:, :, top : top + height, left : left + width]
+
+
+@op.convert((1, 0))
+def replace(adapter: Adapter) -> AdaptedNode:
+    """Slice along the height and the width."""
+    border, scale = adapter.inference.integers("border"), adapter.inference.integers("scale")
+    rank = adapter.inference.rank(0)
+    if rank not in (None, 4) or (border is None and scale is None):
+        adapter.refuse("the input must be [N, C, H, W] with border or scale given")
+    if len(border or (0,) * 4) != 4 or len(scale or (0,) * 2) != 2:
+        adapter.refuse(f"border must have 4 and scale 2 numbers; got {border} and {scale}")
+    left, top, right, bottom = border or (0,) * 4
+    if scale is not None:
+        ends = [top + scale[0], left + scale[1]]
+    else:
+        ends = [-last if last else SLICE_END for last in (bottom, right)]
+    axes = adapter.integers([2, 3])
+    return adapter.Slice(adapter.input(0), adapter.integers([top, left]), adapter.integers(ends), axes)

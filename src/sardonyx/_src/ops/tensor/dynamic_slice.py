@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.tensor.slice import evaluate, infer, value
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator("DynamicSlice")
 op.eval(1)(evaluate)
 op.infer(1)(infer)
 op.value(1)(value)
+
+
+@op.convert((1, 0))
+def replace(adapter: Adapter) -> AdaptedNode:
+    return adapter.same(op_type="Slice")

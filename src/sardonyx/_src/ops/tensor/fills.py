@@ -14,10 +14,14 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.support.body_text import float_attribute
+from sardonyx._src.ops.support.promotion import cast
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 constant_fill = Operator(
     "ConstantFill", about="a tensor of one value, by the shape of a tensor, its elements or an attribute."
@@ -98,3 +102,43 @@ def fill_dims(inference: Inference) -> Shape | None:
         return inference.integers("shape")
     dims = inference.dims(0) if inference.attributes.get("input_as_shape") else inference.shape(0)
     return None if dims is None else (*dims, *(inference.integers("extra_shape") or ()))
+
+
+# --- conversion ------------------------------------------------------------------------------
+
+
+@constant_fill.convert((1, 0))
+def replace_constant_fill(adapter: Adapter) -> AdaptedNode:
+    inference = adapter.inference
+    dtype = DataType.from_number(inference.integer("dtype"))
+    if dtype not in CONSTANT_FILL_TYPES:
+        names = ", ".join(t.name for t in CONSTANT_FILL_TYPES)
+        adapter.refuse(f"dtype must be one of {names}; got {dtype.name}")
+    value = np.array([float_attribute(inference, "value")]).astype(dtype.numpy)
+    return adapter.ConstantOfShape(shape_value(adapter), value=Tensor.of(value))
+
+
+@given_tensor_fill.convert((1, 0))
+def replace_given_tensor_fill(adapter: Adapter) -> AdaptedNode:
+    values = adapter.inference.attributes.get("values")
+    dtype = DataType.FLOAT if adapter.optional(0) is None else adapter.dtype(0)
+    elements = adapter.constant(np.array(values if isinstance(values, tuple) else (), np.float64), dtype)
+    return adapter.Reshape(elements, shape_value(adapter))
+
+
+def shape_value(adapter: Adapter) -> Value:
+    """The shape of the result as a value of int64."""
+    inference, data = adapter.inference, adapter.optional(0)
+    sizes, extra = inference.integers("shape"), inference.integers("extra_shape")
+    is_shape = bool(inference.attributes.get("input_as_shape"))
+    if (data is None) == (sizes is None) or (data is None and (extra or is_shape)):
+        adapter.refuse(
+            "exactly one of attribute shape and the input must be given; extra_shape and input_as_shape require the input"
+        )
+    if data is None:
+        return adapter.integers(sizes)
+    if is_shape:
+        first = adapter.Reshape(cast(adapter, data, DataType.INT64), adapter.integers([-1]))
+    else:
+        first = adapter.Shape(data)
+    return adapter.Concat(first, adapter.integers(extra), axis=0) if extra else first

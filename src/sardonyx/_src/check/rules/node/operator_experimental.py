@@ -14,12 +14,16 @@ from collections.abc import Iterator
 from sardonyx._src.check.engine.api import Finding, rule
 from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import NodeProto
+from sardonyx._src.schema import canonical, last_version
 
 
-@rule("SX217", "info", visits=NodeProto, by_fingerprint=True)
+@rule("SX217", "info", visits=NodeProto, by_fingerprint=True, suppressed_by="SX225")
 def check_operator_experimental(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
-    schema = context.schema
+    schema, last = context.schema, last_version(canonical(node.domain), node.op_type)
     if schema is not None and schema.status != "common":
-        yield Finding(
-            "", f"{node.op_type}-{schema.since_version} is {schema.status}", "use stable operators instead"
-        )
+        message = f"{node.op_type}-{schema.since_version} is {schema.status}"
+    elif schema is None and last is not None and context.callee is None:
+        message = f"{node.op_type} is withdrawn, and no signature of it is known"
+    else:
+        return
+    yield Finding("", message, "use stable operators instead")

@@ -16,7 +16,7 @@ from sardonyx._src.check.engine.body import is_known_version
 from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.proto.record import brief
-from sardonyx._src.schema import canonical, domains, operators, versions
+from sardonyx._src.schema import canonical, domains, last_version, operators, versions
 
 
 @rule("SX201", visits=NodeProto, by_fingerprint=True, suppressed_by="SX002")
@@ -29,6 +29,8 @@ def check_operator_unknown(node: NodeProto, context: RuleContext) -> Iterator[Fi
         return
     if (domain, node.op_type) in context.document.overloads:
         return  # SX412 reports the overload
+    if last_version(domain, node.op_type) is not None:
+        return  # SX217 and SX225 report withdrawn operators
     known = versions(domain, node.op_type)
     hint = f"; it requires version {known[0]}" if known else context.near(node.op_type, operators(domain))
     message = f"version {version} of {domain or 'ai.onnx'} has no operator {brief(node.op_type)}{hint}"

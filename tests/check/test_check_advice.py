@@ -165,3 +165,30 @@ def test_text_with_angles_is_no_markup(text: str) -> None:
         advice(f'<doc_string: "{text}"> g (float[2] x) => (float[2] y) {{ y = Abs(x) }}', select=["SX922"])
         == []
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<section>Cats</section>",
+        "<!DOCTYPE html>",
+        "<script>alert(1)</script>",
+        r"\textbf{Cats}",
+        ".. note:: cats",
+        ":math:`x`",
+        "[b]Cats[/b]",
+    ],
+)
+def test_other_markup_than_markdown_is_reported(text: str) -> None:
+    record = model('g @{doc_string: "d"} (float[2] x) => (float[2] y) { y = Abs(x) }')
+    record.doc_string = text
+    assert [d.rule for d in check(record, select=["style"]).diagnostics] == ["SX922"]
+
+
+@pytest.mark.parametrize(
+    "text", ["**Cats** `x`", "a < b > c", "vector<int>", "<http://a.b>", "$x^2$", "[a](b)"]
+)
+def test_markdown_is_not_reported(text: str) -> None:
+    record = model('g @{doc_string: "d"} (float[2] x) => (float[2] y) { y = Abs(x) }')
+    record.doc_string = text
+    assert list(check(record, select=["style"]).diagnostics) == []

@@ -16,14 +16,21 @@ from sardonyx._src.check.engine.api import Finding, rule
 from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.record import Record, brief
 
-TAGS = (
-    "a b big blockquote body br center code dd div dl dt em font h[1-6] head hr html i img li ol p pre s small "
-    "span strike strong sub sup table tbody td th thead title tr tt u ul"
+HTML_TAGS = (
+    "a abbr address article aside audio b big blockquote body br button canvas caption center cite code col colgroup "
+    "dd del details dfn dialog div dl dt em embed fieldset figcaption figure font footer form h[1-6] head header hr html i "
+    "iframe img input ins kbd label legend li link main map mark math menu meta nav noscript object ol optgroup option p "
+    "picture pre q s samp script section select small source span strike strong style sub summary sup svg table tbody td "
+    "template textarea tfoot th thead time title tr track tt u ul var video wbr"
 )
-MARKUP = re.compile(
-    rf"</?(?:{'|'.join(TAGS.split())})(?:\s[^<>]*)?/?>|<!--|<\?xml|\A\s*\{{\\rtf|\\(?:begin|documentclass)\{{",
-    re.IGNORECASE,
+MARKUPS = (
+    rf"</?(?:{'|'.join(HTML_TAGS.split())})(?:\s[^<>]*)?/?>|<!--|<!doctype\b|<\?xml",
+    r"\A\s*\{\\rtf",
+    r"\\(?:begin|documentclass|section|subsection|textbf|textit|emph|href|item|cite|ref)\b[{\s]",  # LaTeX
+    r"^\s*\.\. [\w-]+::|:[\w-]+:`[^`]+`",  # reStructuredText
+    r"\[/(?:b|i|u|url|img|code|quote|list)\]",  # BBCode
 )
+MARKUP = re.compile("|".join(MARKUPS), re.IGNORECASE | re.MULTILINE)
 
 
 @rule("SX922", "info", visits=Record, needs="doc_string", opt_in=True)

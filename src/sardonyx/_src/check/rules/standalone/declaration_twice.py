@@ -1,8 +1,10 @@
 """SX606 declaration-twice: an operator-set document declares an operator or function twice.
 
-Clause: IR.md, "Operators"; onnx-operators.proto, OperatorSetProto
+Clause: IR.md, "Operators"; onnx-operators.proto, OperatorSetProto.operator and functions
 Catalogue: OPD-07
-Why:    name and version, and the overload of a function, identify one definition.
+Why:    name and version identify one operator or function, and the overload one of several functions.  A function
+        has the version of its set.  An operator of an earlier version beside a function of its name is a warning:
+        in this version of the set the name has two definitions.
 Bad:    operator-set {magic: "ONNXOPSET", ir_version: 10, domain: "com.example", opset_version: 1,
                       operator: [{op_type: "F", since_version: 1}, {op_type: "F", since_version: 1}]}
 Good:   operator-set {magic: "ONNXOPSET", ir_version: 10, domain: "com.example", opset_version: 1,
@@ -29,3 +31,20 @@ def check_declaration_twice(document: OperatorSetProto, context: RuleContext) ->
         other = first.setdefault((path.partition("[")[0], *identity), path)
         if other != path:
             yield Finding(path, f"{other} is also {brief(identity[0])}", "keep one of the two")
+    yield from functions_beside_operators(document)
+
+
+def functions_beside_operators(document: OperatorSetProto) -> Iterator[Finding]:
+    """Functions that have the name of an operator of the document; its newest version counts."""
+    operators: dict[str, tuple[int, int]] = {}  # name -> newest version, index
+    for i, operator in enumerate(document.operator):
+        entry = (operator.since_version, i)
+        operators[operator.op_type] = max(entry, operators.get(operator.op_type, entry))
+    for i, function in enumerate(document.functions):
+        if not function.name or function.name not in operators:
+            continue
+        version, index = operators[function.name]
+        is_same = version >= document.opset_version
+        message = f"operator[{index}] is also {brief(function.name)}, of version {version}"
+        remedy = "keep the function, or the operator"
+        yield Finding(f"functions[{i}]", message, remedy, None if is_same else "warning")

@@ -34,7 +34,13 @@ def signature(domain: str, op_type: str, version: int) -> OpSchema | None:
     schema = lookup(domain, op_type, version)
     if schema is not None:
         return schema
-    op = find(domain, op_type)
+    find(domain, op_type)
+    return registered_signature(domain, op_type, version)
+
+
+def registered_signature(domain: str, op_type: str, version: int) -> OpSchema | None:
+    """The signature that a registered operator brings for version `version` of its operator set; imports nothing."""
+    op = OPERATORS.get((domain, op_type))
     fitting = [s for s in op.schema if s.since_version <= version] if op is not None else []
     return fitting[-1] if fitting else None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from sardonyx._src.check.records.attribute_fields import attribute_type_of
+from sardonyx._src.ops.registry import registered_signature
 from sardonyx._src.proto import messages as m
 from sardonyx._src.schema import OpSchema, canonical, domains, latest, lookup
 
@@ -145,10 +146,17 @@ class BodyScope:
             return None
         key = (node.domain, node.op_type)
         if key not in self.schemas:
-            domain = canonical(node.domain)
-            version = self.imports.get(domain, 0)
-            self.schemas[key] = lookup(domain, node.op_type, version) if version > 0 else None
+            self.schemas[key] = schema_under(node, self.imports)
         return self.schemas[key]
+
+
+def schema_under(node: m.NodeProto, imports: Mapping[str, int]) -> OpSchema | None:
+    """The schema that a node binds to under these imports: the specification's, or that of a registered operator."""
+    domain = canonical(node.domain)
+    version = imports.get(domain, 0)
+    if version < 1:
+        return None
+    return lookup(domain, node.op_type, version) or registered_signature(domain, node.op_type, version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +210,8 @@ def references_in(function: m.FunctionProto) -> Iterator[tuple[m.NodeProto, m.At
 
 
 def is_required(node: m.NodeProto, attribute: str, imports: Mapping[str, int]) -> bool:
-    """Whether the standard operator that a node refers to requires the attribute."""
-    version = imports.get(canonical(node.domain), 0)
-    schema = lookup(node.domain, node.op_type, version) if version > 0 else None
+    """Whether the operator that a node refers to requires the attribute."""
+    schema = schema_under(node, imports)
     formal = schema.attributes.get(attribute) if schema is not None else None
     return formal is not None and formal.required
 

@@ -49,7 +49,7 @@ class RuleContext:
 
     @property
     def schema(self) -> OpSchema | None:
-        """The schema of the standard operator that the visited node refers to."""
+        """The schema of the operator, standard or registered by a caller, that the visited node refers to."""
         node = self.record_path.record
         return self.body.schema(node) if isinstance(node, m.NodeProto) and self.body is not None else None
 

@@ -17,6 +17,7 @@ from sardonyx._src.errors import MissingPackage, OutputError, SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.load import ModelSource, load
+from sardonyx._src.io.loading.operator_set_path import environment_folders
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
@@ -101,7 +102,7 @@ class Session:
         self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets)
         self._runner: Interpreter | NativeEngine | ClosedSession
         self._source_model: Model | LazyModel
-        stamp = None if saved or sets else stamp_file(source)
+        stamp = None if saved or sets or environment_folders() else stamp_file(source)
         compiled = self._open_compiled(source, saved, stamp)
         if compiled is not None:
             self._runner, self._source_model, interface = compiled, compiled.source, compiled.interface

@@ -18,8 +18,12 @@ from sardonyx._src.check.type_rules.runner import find_type_violations
 from sardonyx._src.errors import DecodeError, JsonError, LimitError, SardonyxError, TextError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.load import PathSource, pause_gc
+from sardonyx._src.io.loading.operator_set_path import SetKey, find_operator_sets, split_sources
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource, load_operator_set
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.record import Record
 from sardonyx._src.proto.wire import Limits
+from sardonyx._src.schema import canonical, domains
 from sardonyx._src.suggestions import did_you_mean
 
 STYLE = "style"  # selects the opt-in rules
@@ -41,7 +45,7 @@ def check(
     kind: the kind of document, if neither a magic nor the file name determines it.
     select, ignore: rule codes, code prefixes ("SX2"), rule names, or "style" for the opt-in style rules, which run
         only if that word, their codes or their names are selected.
-    operator_sets: documents that declare operators of other domains.
+    operator_sets: documents that declare operators of other domains, and folders to search for them, as for `load`.
     policy, base: as for `load`.
 
     A document that does not decode yields one diagnostic.  Raises OSError for files that cannot be read, ValueError
@@ -55,7 +59,7 @@ def check(
     except (DecodeError, TextError, JsonError, LimitError) as error:
         return Report((diagnose_decoding(error),))
     location_base = path if base is None else Path(base) / "model"
-    document = Document(record, location_base, Policy(policy), declared_operators(operator_sets))
+    document = Document(record, location_base, Policy(policy), declared_operators(record, operator_sets))
     with pause_gc():
         enabled = [rule for rule in rules().values() if rule.code in selected or not rule.opt_in]
         walk = Walk(document, group_by_class(enabled, document.ir_version))
@@ -70,14 +74,33 @@ def check(
     return Report(tuple(reported))
 
 
-def declared_operators(operator_sets: Iterable[OperatorSetSource]) -> frozenset[tuple[str, str]]:
-    """Domain and name of the operators and functions in operator-set documents."""
+def declared_operators(
+    record: Record, operator_sets: Iterable[OperatorSetSource]
+) -> frozenset[tuple[str, str]]:
+    """Domain and name of the operators and functions in operator-set documents.
+
+    Folders, and those of the environment, are searched for the sets that a model or one of its functions imports.
+    """
+    documents, folders = split_sources(operator_sets)
+    sets = [load_operator_set(source) for source in documents]
+    requested = imported_sets(record) if folders else set()
+    if requested:
+        sets += find_operator_sets(requested, folders).values()
     result: set[tuple[str, str]] = set()
-    for source in operator_sets:
-        operator_set = load_operator_set(source)
+    for operator_set in sets:
         result |= {(operator_set.domain, o.op_type) for o in operator_set.operators}
         result |= {(f.domain, f.name) for f in operator_set.functions}
     return frozenset(result)
+
+
+def imported_sets(record: Record) -> set[SetKey]:
+    """Domain and version of the imports of a model and its functions that are not ONNX's own."""
+    if not isinstance(record, m.ModelProto):
+        return set()
+    imports = (record.opset_import, *(function.opset_import for function in record.functions))
+    return {
+        (o.domain, o.version) for opsets in imports for o in opsets if canonical(o.domain) not in domains()
+    }
 
 
 def diagnostic(located: LocatedFinding) -> Diagnostic:

@@ -51,7 +51,7 @@ def fix(
         record, path = read(source, kind, limits)
         record = copy_record(record)
         location_base = path if base is None else Path(base) / "model"
-        declared = declared_operators(operator_sets)
+        declared = declared_operators(record, operator_sets)
         applied: list[AppliedFix] = []
         for _ in range(MAX_FIX_PASSES):
             fixed = run_pass(Document(record, location_base, Policy(policy), declared), selected)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from sardonyx._src.cli.output.streams import standard_input
+from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.load import load
+from sardonyx._src.io.loading.operator_set_path import VARIABLE
 from sardonyx._src.ir.model import Model
 
 
@@ -18,16 +21,40 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         default=Policy.HUB.value,
         help="which links to external data files are followed (%(default)s)",
     )
+    add_operator_sets(parser)
+
+
+def add_operator_sets(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that name operator-set documents."""
     parser.add_argument(
         "--operator-set",
         action="append",
         default=[],
         metavar="FILE",
-        help="load functions from this operator-set document; may be repeated",
+        help="use this operator-set document: its functions and declarations; may be repeated",
     )
+    parser.add_argument(
+        "--operator-set-path",
+        action="append",
+        default=[],
+        metavar="FOLDERS",
+        help=f"search these folders, separated by {os.pathsep!r}, for operator-set documents by domain and version; may be "
+        f"repeated; those of the environment variable {VARIABLE} are searched last",
+    )
+
+
+def operator_sets(args: argparse.Namespace) -> list[str]:
+    """The documents and folders that the options name; raises InputError for a folder that does not exist."""
+    folders = [folder for word in args.operator_set_path for folder in word.split(os.pathsep) if folder]
+    for folder in folders:
+        if not os.path.isdir(folder):
+            raise InputError(
+                f"--operator-set-path must be existing folders; got {folder}", name="--operator-set-path"
+            )
+    return [*args.operator_set, *folders]
 
 
 def load_model(args: argparse.Namespace) -> Model:
     """The model that the command line names."""
     source = standard_input() if args.model == "-" else args.model
-    return load(source, policy=args.policy, operator_sets=args.operator_set)
+    return load(source, policy=args.policy, operator_sets=operator_sets(args))

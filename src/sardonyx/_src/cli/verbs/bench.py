@@ -26,7 +26,7 @@ from sardonyx._src.cli.benchmark.engines import OURS, require_engine
 from sardonyx._src.cli.benchmark.timing import EngineTiming, measure_engines
 from sardonyx._src.cli.inputs.arguments import parse_dims, parse_positive
 from sardonyx._src.cli.inputs.feeds import read_feeds
-from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.inputs.models import add_model, load_model, operator_sets
 from sardonyx._src.cli.inputs.random_feeds import random_feeds
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
@@ -34,6 +34,7 @@ from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import Policy
+from sardonyx._src.io.loading.operator_set_path import environment_folders
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import shape_text
@@ -120,7 +121,8 @@ def clamp_integers(value: object) -> object:
 @contextmanager
 def file_of(model: Model, args: argparse.Namespace) -> Iterator[str]:
     """A binary model file: the given one, or a temporary copy if it has another format or loading options apply."""
-    if args.model.endswith(".onnx") and args.policy == Policy.HUB.value and not args.operator_set:
+    sets = (*operator_sets(args), *environment_folders())
+    if args.model.endswith(".onnx") and args.policy == Policy.HUB.value and not sets:
         yield args.model
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -25,6 +25,7 @@ from sardonyx._src.check.driver.report import to_json, to_sarif
 from sardonyx._src.check.driver.sources import RECORD_CLASSES
 from sardonyx._src.check.engine.registry import rules
 from sardonyx._src.check.fixing.writing import write_document
+from sardonyx._src.cli.inputs.models import add_operator_sets, operator_sets
 from sardonyx._src.cli.output import streams
 from sardonyx._src.cli.output.diagnostics import (
     SEVERITIES,
@@ -96,13 +97,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=Policy.HUB.value,
         help="which links to external data files are followed (%(default)s)",
     )
-    parser.add_argument(
-        "--operator-set",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="operator-set document with further operators; may be repeated",
-    )
+    add_operator_sets(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -173,7 +168,7 @@ def check_file(name: str, args: argparse.Namespace) -> Report:
         kind=args.kind,
         select=split_rules(args.select),
         ignore=split_rules(args.ignore),
-        operator_sets=args.operator_set,
+        operator_sets=operator_sets(args),
         policy=args.policy,
     )
 
@@ -184,7 +179,7 @@ def fix_file(name: str, args: argparse.Namespace) -> CheckedFile:
     if name == STANDARD_STREAM:
         source = streams.standard_input().read()
     select, ignore = split_rules(args.select), split_rules(args.ignore)
-    sets, policy = args.operator_set, args.policy
+    sets, policy = operator_sets(args), args.policy
     path: Path | None = None if name == STANDARD_STREAM else Path(name)
     base = path.parent if path is not None else None
     try:

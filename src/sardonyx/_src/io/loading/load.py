@@ -14,7 +14,8 @@ from typing import BinaryIO, Protocol, TypeAlias, runtime_checkable
 
 from sardonyx._src.errors import DecodeError, InvalidModel
 from sardonyx._src.io.external import ExternalFiles, Policy
-from sardonyx._src.io.loading.operator_sets import OperatorSetSource, with_operator_sets
+from sardonyx._src.io.loading.operator_set_path import VARIABLE
+from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.io.loading.text_files import read_text
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.model import Model, Note
@@ -52,8 +53,9 @@ def load(
     Paths that end in `.json` are read as protobuf's JSON mapping, those in `.onnxtxt` or `.txt` as ONNX text.
     Weights are views of the memory-mapped file.  `policy` determines which links to external data files are followed;
     `base` is the directory of external data if it is not that of the model; `copy` reads external data into memory
-    instead of mapping it.  `operator_sets` are operator-set documents; their functions are added to models that
-    import their domains.  Repairs made while loading are listed in `Model.notes`.
+    instead of mapping it.  `operator_sets` are operator-set documents, whose functions are added to models that import
+    their domains, and folders that are searched for documents by domain and version; the folders of the environment
+    variable SARDONYX_OPERATOR_SETS are searched last.  Repairs made while loading are listed in `Model.notes`.
 
     Raises DecodeError, TextError or JsonError for data in a wrong format, InvalidModel for records that are not a
     valid model, LimitError for data that exceed `limits`, OSError for files that cannot be read, and TypeError for
@@ -64,7 +66,11 @@ def load(
     else:
         with pause_gc():
             model = model_from(source, Policy(policy), base, limits, copy)
-    return with_operator_sets(model, operator_sets) if operator_sets else model
+    if not operator_sets and not os.environ.get(VARIABLE):
+        return model
+    from sardonyx._src.io.loading.attached_sets import with_operator_sets  # few models need it
+
+    return with_operator_sets(model, operator_sets)
 
 
 def model_from(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -12,7 +11,7 @@ from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.loading.text_files import read_text
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.graphs import domain_of
-from sardonyx._src.ir.model import Model, Note
+from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.operator_set import OperatorDeclaration, OperatorSet, OperatorStatus
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.proto.messages import OperatorProto, OperatorSetProto
@@ -22,9 +21,9 @@ OperatorSetSource: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO | Oper
 
 
 def load_operator_set(source: OperatorSetSource) -> OperatorSet:
-    """The operator set of a document: a path (`.onnxtxt` and `.txt` are text), bytes or a binary file.
+    """The operator set of a document: a path (`.onnxtxt` and `.txt` are text, `.json` is JSON), bytes or a binary file.
 
-    Raises DecodeError or TextError for other data, InvalidModel for a document without magic or version.
+    Raises DecodeError, TextError or JsonError for other data, InvalidModel for a document without magic or version.
     """
     if isinstance(source, OperatorSet):
         return source
@@ -34,6 +33,10 @@ def load_operator_set(source: OperatorSetSource) -> OperatorSet:
             from sardonyx._src.proto.text import from_text
 
             return operator_set_from(from_text(read_text(path), OperatorSetProto, source=str(path)))
+        if path.suffix == ".json":
+            from sardonyx._src.proto.json import from_json
+
+            return operator_set_from(from_json(read_text(path), OperatorSetProto))
         return operator_set_from(decode(path.read_bytes(), OperatorSetProto, source=str(path)))
     data = source if isinstance(source, bytes) else source.read()
     return operator_set_from(decode(data, OperatorSetProto))
@@ -70,29 +73,3 @@ def declaration_from(record: OperatorProto, index: int) -> OperatorDeclaration:
         )
     status = OperatorStatus(record.status)
     return OperatorDeclaration(record.op_type, record.since_version, status, record.doc_string)
-
-
-def with_operator_sets(model: Model, sources: Iterable[OperatorSetSource]) -> Model:
-    """The model, with the functions of those sets whose domains it or one of its functions imports.
-
-    Functions of the model take precedence.  Raises InvalidModel if the model imports another version of a set.
-    """
-    waiting = [load_operator_set(source) for source in sources]
-    while ready := [operator_set for operator_set in waiting if is_imported(operator_set, model)]:
-        for operator_set in ready:
-            waiting.remove(operator_set)
-            for function in operator_set.functions:
-                model.functions.setdefault(function.key, function)
-    from_proto.refuse_recursion(model)
-    return model
-
-
-def is_imported(operator_set: OperatorSet, model: Model) -> bool:
-    """Whether the model or one of its functions imports the set; raises InvalidModel for another version of it."""
-    importers = (model.opset_imports, *(f.opset_imports for f in model.functions.values()))
-    imported = {imports[operator_set.domain] for imports in importers if operator_set.domain in imports}
-    if others := imported - {operator_set.version}:
-        what = f"the operator set {operator_set.domain!r} must be of the imported version {min(others)}"
-        what += f"; got {operator_set.version}"
-        raise InvalidModel(what, location="operator_sets")
-    return bool(imported)

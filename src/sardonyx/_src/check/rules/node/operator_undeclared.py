@@ -37,5 +37,5 @@ def check_operator_undeclared(graph: GraphProto | FunctionProto, context: RuleCo
         message = (
             f"nothing declares {', '.join(sorted(names)[:8])}{' ...' * (len(names) > 8)} of {brief(domain)}"
         )
-        help_ = "add functions for them, or pass their operator-set document to --operator-set"
+        help_ = "add functions for them, or pass their operator-set document to --operator-set or --operator-set-path"
         yield Finding(f"node[{first[domain]}]", message, help_, dedup_key=domain)

@@ -96,3 +96,31 @@ def test_what_training_writes_to_is_no_constant() -> None:
         convert(sx.load(record), 11)
     record.training_info = []
     assert convert(sx.load(record), 11).opset_imports == {"": 11}
+
+
+@pytest.mark.parametrize(
+    ("node", "opset", "target"),
+    [
+        ("Selu<alpha: float = @p>(x)", 1, 6),  # 1.6732 becomes 1.6732632
+        ("Celu<alpha: float = @p>(x)", 12, 11),  # its body has a default for alpha
+        ("Hardmax<axis: int = @p>(x)", 11, 13),
+    ],
+)
+def test_a_parameter_that_calls_may_omit_is_refused_where_defaults_differ(
+    node: str, opset: int, target: int
+) -> None:
+    text = f"""g (float[2,3] x) => (float[2,3] y) {{ y = my.f(x) }}
+    <opset_import: ["": {opset}], domain: "my"> f <p> (x) => (y) {{ y = {node} }}"""
+    with pytest.raises(ConversionError, match="is a parameter of the function; inline the function first"):
+        convert(parse_model(text, opset=opset, more='"my": 1'), target)
+
+
+def test_an_outlined_node_forwards_a_parameter_that_calls_may_omit() -> None:
+    text = """g (float[2] x) => (float[2] y) { y = my.f(x) }
+    <opset_import: ["": 12], domain: "my"> f <p> (x) => (y) { y = Celu<alpha: float = @p>(x) }"""
+    model = parse_model(text, opset=12, more='"my": 1')
+    errors: list[ConversionError] = []
+    converted = convert(model, 11, errors=errors)
+    assert [error.op_type for error in errors] == ["Celu"]
+    (y,) = Interpreter(converted).run({"x": np.array([-1, 2], np.float32)}).values()
+    np.testing.assert_allclose(np.asarray(y), [np.expm1(-1), 2], rtol=1e-6)  # alpha is 1

@@ -88,7 +88,7 @@ def test_an_operator_of_another_version_is_refused() -> None:
     with pytest.raises(
         sx.InvalidModel, match=r"imports ai\.onnx 12, its caller 21, where Softmax is another"
     ):
-        inline(nested_model(12, "Softmax"))
+        inline(nested_model(12, "Softmax"), ["my.inner"])
 
 
 def test_imports_of_a_function_become_the_callers() -> None:
@@ -97,6 +97,14 @@ def test_imports_of_a_function_become_the_callers() -> None:
     flat = inline(parse_model(text, more='"my": 1'))
     assert flat.opset_imports["ai.onnx.ml"] == 3
     assert only_result(flat, {"x": np.array([1, 3], np.float32)}) == [0, 4]
+
+
+def test_the_domain_of_a_call_that_stays_is_imported() -> None:
+    text = """g (float[2] x) => (float[2] y) { y = my.f(x) }
+    <opset_import: ["other": 1], domain: "my"> f (p) => (q) { q = other.g(p) }
+    <opset_import: ["": 21], domain: "other"> g (p) => (q) { q = Neg(p) }"""
+    flat = inline(parse_model(text, more='"my": 1'), ["my.f"])
+    assert flat.opset_imports["other"] == 1
 
 
 def test_functions_that_multiply_are_refused_before_anything_is_made() -> None:

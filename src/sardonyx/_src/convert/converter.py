@@ -37,6 +37,7 @@ from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.inline import inline
 from sardonyx._src.ir.model import FunctionKey, Model
 from sardonyx._src.ir.names import FreshNames
+from sardonyx._src.ir.parameters import filled_parameters, undecided_defaults
 from sardonyx._src.ir.walk import location, nodes, roots
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.bind import schema_of
@@ -144,8 +145,7 @@ def bodies_of(model: Model, domain: str) -> list[ImportScope]:
     training = [g for step in model.training for g in (step.initialization, step.algorithm) if g is not None]
     scopes = [ImportScope([model.graph, *training], model.opset_imports)]
     for function in model.functions.values():
-        filled = {name for name, default in function.attributes.items() if default is not None}
-        scopes.append(ImportScope([function.body], function.opset_imports, filled))
+        scopes.append(ImportScope([function.body], function.opset_imports, filled_parameters(function)))
     return [scope for scope in scopes if domain in scope.imports]
 
 
@@ -288,6 +288,8 @@ class Converter:
         check_node_types(op, adapter)
         function = body_of(op, adapter.inference)
         assert function is not None, f"{op.name}-{adapter.inference.version} must have a body"
+        for name in undecided_defaults(adapter.node, function, self.scope.filled):
+            adapter.refuse_parameter(name)
         for node in nodes(function.body):
             refuse_shadowed(adapter, node.domain, node.op_type, self.functions)
         inlined = inline(adapter.node, function, self.names)

@@ -33,7 +33,7 @@ def adapt_attributes(
                 f"attribute {name!r} must be of type {declared.type} there; got {attribute.type.name}"
             )
     if result_op.op_type == old.name:
-        write_changed_defaults(result, old, new)
+        write_changed_defaults(adapter, result, old, new)
     missing = [a.name for a in new.attributes.values() if a.required and a.name not in result]
     if missing:
         adapter.refuse(f"attribute {missing[0]!r} is required there")
@@ -121,14 +121,20 @@ def is_redundant(adapter: Adapter, attribute: Attribute, old: OpSchema) -> bool:
     return plain(attribute.value) == default_of(declared)
 
 
-def write_changed_defaults(attributes: dict[str, Attribute], old: OpSchema, new: OpSchema) -> None:
-    """Add omitted attributes whose defaults differ between the two versions."""
+def write_changed_defaults(
+    adapter: Adapter, attributes: dict[str, Attribute], old: OpSchema, new: OpSchema
+) -> None:
+    """Add omitted attributes whose defaults differ between the two versions; refuse those that calls of the enclosing
+    function may omit."""
     for name, declared in old.attributes.items():
         other = new.attributes.get(name)
-        if name in attributes or other is None or declared.default is None:
+        if other is None or declared.default is None or other.default == declared.default:
             continue
-        if other.default != declared.default:
+        attribute = attributes.get(name)
+        if attribute is None:
             attributes[name] = Attribute(name, AttributeType[declared.type], declared.default)
+        elif attribute.ref and attribute.ref not in adapter.bound_parameters:
+            adapter.refuse_parameter(name)
 
 
 def derivable(op: Operator, old: OpSchema, new: OpSchema) -> bool:

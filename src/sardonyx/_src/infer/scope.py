@@ -18,13 +18,14 @@ from sardonyx._src.infer.merge import formal_type, join_types, merge_types
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function
+from sardonyx._src.ir.parameters import Bindings, bind_parameters, bound_attributes
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.api import OPERAND_ERRORS
-from sardonyx._src.ops.bind import Bindings, bound_attributes, literal_of, schema_of
+from sardonyx._src.ops.bind import literal_of, schema_of
 from sardonyx._src.ops.inference import Iteration, Known
 from sardonyx._src.ops.registry import find
 
@@ -280,7 +281,7 @@ class InferenceScope:
         if not state.may_enter(body):
             return ()
         arguments = bound_attributes(node, self.bindings)
-        bindings: dict[str, Attribute | None] = {**function.attributes, **arguments}
+        bindings = bind_parameters(function, arguments)
         subgraphs = [graph for attribute in arguments.values() for graph in attribute.graphs]
         scopes = {graph: self.scopes.get(graph, self) for graph in subgraphs}
         inner = InferenceScope(state, function.opset_imports, bindings, scopes)

@@ -14,9 +14,10 @@ from sardonyx._src.interp.signature import check_counts, takes_containers
 from sardonyx._src.interp.steps import NodeStep, as_value
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
+from sardonyx._src.ir.parameters import Bindings, bind_parameters, bound_attributes
 from sardonyx._src.ir.walk import captures, location, nodes
 from sardonyx._src.ops.api import Evaluated, ReferenceKernel, RunLimits, RuntimeValue
-from sardonyx._src.ops.bind import Bindings, attributes_of, bound_attributes, kernel_of, schema_of
+from sardonyx._src.ops.bind import attributes_of, kernel_of, schema_of
 
 
 @dataclass(slots=True)
@@ -155,7 +156,7 @@ def bind_function(step: NodeStep, function: Function, program: InterpreterProgra
         raise InvalidModel(what, location=location(step.node))
     subgraphs = [graph for attribute in arguments.values() for graph in attribute.graphs]
     scopes = {graph: program.scopes.get(graph, program) for graph in subgraphs}
-    bindings = {**function.attributes, **arguments}
+    bindings = bind_parameters(function, arguments)
     formals = len(function.body.inputs)
     bodies: list[InterpreterProgram] = []
 

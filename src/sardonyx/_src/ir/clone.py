@@ -17,6 +17,7 @@ from sardonyx._src.ir.graph import (
     WithMetadata,
 )
 from sardonyx._src.ir.model import Function, Model, TrainingInfo
+from sardonyx._src.ir.parameters import Bindings, resolve_reference
 
 
 def clone(model: Model) -> Model:
@@ -62,7 +63,7 @@ class Copier:
     def __init__(
         self,
         values: Mapping[Value, Value | None] | None = None,
-        bindings: Mapping[str, Attribute | None] | None = None,
+        bindings: Bindings | None = None,
     ) -> None:
         self.values: dict[Value, Value | None] = dict(values or {})
         self.bindings = bindings
@@ -123,7 +124,7 @@ class Copier:
         """The attribute, or the one that it refers to, under the attribute's own name."""
         if not attribute.ref or self.bindings is None:
             return attribute
-        actual = self.bindings.get(attribute.ref)
+        actual = resolve_reference(attribute, self.bindings)
         if actual is None:
             return None
         return Attribute(attribute.name, actual.type, actual.value, ref=actual.ref, doc=attribute.doc)

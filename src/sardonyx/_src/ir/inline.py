@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sardonyx._src.ir.clone import Copier
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function
 from sardonyx._src.ir.names import FreshNames
+from sardonyx._src.ir.parameters import bind_parameters
 from sardonyx._src.ir.walk import graphs, nodes
 
 
@@ -17,11 +18,11 @@ def inline(call: Node, function: Function, names: FreshNames) -> list[Node]:
     The outputs of the call become results of the body and keep names, types and readers.  References in the
     body are replaced by attributes of the call, or else by defaults; a reference to an attribute that has
     neither is left out. New values and nodes get names that are free in `names`.  The caller makes sure that
-    both use the same operators.
+    both use the same operators, and that no default of the function is undecided (`undecided_defaults`).
     """
     graph = call.graph
     assert graph is not None, f"{call!r} is in no graph"
-    copier = Copier(actual_inputs(call, function), actual_attributes(call, function))
+    copier = Copier(actual_inputs(call, function), bind_parameters(function, call.attributes))
     new_nodes = []
     for value in function.body.initializers.values():
         copy = copier.value(value)
@@ -40,11 +41,6 @@ def inline(call: Node, function: Function, names: FreshNames) -> list[Node]:
 def actual_inputs(call: Node, function: Function) -> Mapping[Value, Value | None]:
     inputs = [*call.inputs, *[None] * len(function.body.inputs)]
     return dict(zip(function.body.inputs, inputs, strict=False))
-
-
-def actual_attributes(call: Node, function: Function) -> Mapping[str, Attribute | None]:
-    """The function's attributes with the values of the call; None for parameters without value or default."""
-    return {name: call.attributes.get(name, default) for name, default in function.attributes.items()}
 
 
 def rename_definitions(copy: Node, call: Node, names: FreshNames) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from sardonyx._src.errors import InvalidModel, UnsupportedOperator
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute, AttributeValue, Node
+from sardonyx._src.ir.parameters import Bindings, bound_attributes
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import ReferenceKernel
@@ -18,7 +19,6 @@ from sardonyx._src.ops.registry import find, signature
 from sardonyx._src.schema import AttributeSchema, OpSchema, domains, latest, lookup, versions
 
 AS_THEY_ARE = frozenset(AttributeType[name] for name in ("FLOAT", "INT", "FLOATS", "INTS", "GRAPH"))
-Bindings = Mapping[str, Attribute | None]  # a function's attribute parameters as one call fills them
 
 
 def version_of(node: Node, imports: Mapping[str, int]) -> int:
@@ -74,16 +74,6 @@ def literal_of(node: Node) -> Tensor | None:
     attribute = attributes.get("value")
     value = attribute.value if attribute is not None else None
     return value if isinstance(value, Tensor) else None
-
-
-def bound_attributes(node: Node, bindings: Bindings) -> dict[str, Attribute]:
-    """The node's attributes with references replaced; one that refers to an unfilled parameter is left out."""
-    result: dict[str, Attribute] = {}
-    for name, attribute in node.attributes.items():
-        actual = bindings.get(attribute.ref) if attribute.ref else attribute
-        if actual is not None:
-            result[name] = actual
-    return result
 
 
 class AttributePlan:

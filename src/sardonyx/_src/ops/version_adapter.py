@@ -272,9 +272,7 @@ class Adapter:
         kind = self.kind_of(attribute)
         form = f"value_{kind.name.lower()}"
         if attribute.ref not in self.bound_parameters or self.imports.get("", 0) < 12:
-            self.refuse(
-                f"attribute {attribute.name!r} is a parameter of the function; inline the function first"
-            )
+            self.refuse_parameter(attribute.name)
         return self.add("Constant", (), {form: Attribute(form, kind, None, ref=attribute.ref)}, 1)[0]
 
     def kind_of(self, attribute: Attribute) -> AttributeType:
@@ -315,6 +313,10 @@ class Adapter:
                 )
             return Attribute(name, kind, flat[0])
         return Attribute(name, kind, tuple(flat))
+
+    def refuse_parameter(self, name: str) -> NoReturn:
+        """Refuses an attribute that is a parameter of the enclosing function, whose value calls decide."""
+        self.refuse(f"attribute {name!r} is a parameter of the function; inline the function first")
 
     def refuse(self, why: str) -> NoReturn:
         """Raises ConversionError at this node."""

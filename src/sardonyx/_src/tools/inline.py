@@ -10,6 +10,7 @@ from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.inline import inline as put_body
 from sardonyx._src.ir.model import Function, FunctionKey, Model, Note
 from sardonyx._src.ir.names import FreshNames
+from sardonyx._src.ir.parameters import filled_parameters, undecided_defaults
 from sardonyx._src.ir.walk import location, nodes
 from sardonyx._src.ops.registry import find
 from sardonyx._src.schema import lookup, releases
@@ -34,7 +35,8 @@ def inline(
     `functions` names functions as `domain.name` or `domain.name:overload`; without an overload, all of that name; by
     default all functions are inlined, nested calls included.  `lacking` is called with domain and name, and returns
     whether to inline: an engine that implements a function keeps its calls (`is_unregistered` for the reference
-    engine).  Imports that only a function has are added to the model.
+    engine).  Imports that only a function has are added to the model.  A call in a function that is not inlined
+    stays, with a note, if it forwards an attribute that its own callers may omit, and its function has a default for it.
 
     Raises InputError for an unknown function; InvalidModel if an operator of a body has another version under the
     caller's imports, and for a call that does not match its function; LimitError, before any change, for a result of
@@ -47,9 +49,10 @@ def inline(
     order = reachable_functions(result)
     refuse_growth(result, order, selected, limit)
     refuse_nesting(result, order, selected, nesting)
-    for function in order:
-        replace_calls(result, [function.body], function.opset_imports, selected)
-    replace_calls(result, main_graphs(result), result.opset_imports, selected)
+    kept = replace_calls(result, None, main_graphs(result), selected)
+    for function in reversed(order):
+        if function.key not in selected or function.key in kept:
+            kept |= replace_calls(result, function, [function.body], selected)
     remove_uncalled(result)
     remove_unused_imports(result, {function.domain for function in order})
     return result
@@ -119,13 +122,28 @@ def refuse_nesting(
 
 
 def replace_calls(
-    model: Model, graphs: list[Graph], imports: dict[str, int], selected: Collection[FunctionKey]
-) -> None:
-    """Replace the selected calls in graphs of one scope; the callees' bodies contain no selected calls."""
+    model: Model, caller: Function | None, graphs: list[Graph], selected: Collection[FunctionKey]
+) -> set[FunctionKey]:
+    """Replace the selected calls in a function, or in the main graphs (`caller`: None), and in the bodies that replace
+    them; returns the functions of which calls stay.
+
+    Callers come before callees, so that a call is replaced when the references among its attributes are resolved.
+    """
+    imports = model.opset_imports if caller is None else caller.opset_imports
+    filled = set() if caller is None else filled_parameters(caller)
     names: FreshNames | None = None
-    for node in [node for graph in graphs for node in nodes(graph)]:
+    kept: set[FunctionKey] = set()
+    pending = [node for graph in graphs for node in nodes(graph)][::-1]
+    while pending:
+        node = pending.pop()
         function = callee(node, model)
         if function is None or function.key not in selected:
+            continue
+        if caller is not None and (undecided := next(undecided_defaults(node, function, filled), None)):
+            what = f"the call of {function.label} stays: attribute {undecided!r} is a parameter of {caller.label}, which"
+            what += f" its calls may omit, and then the default of {function.label} holds"
+            model.notes.append(Note(location(node), what))
+            kept.add(function.key)
             continue
         refuse_misfit(node, function)
         take_imports(model, function, imports, node)
@@ -136,6 +154,9 @@ def replace_calls(
         inlined = put_body(node, function, names)
         if any(new_node.op_type == "Identity" and not new_node.domain for new_node in inlined):
             imports.setdefault("", newest_opset(model.ir_version))
+        inside = [inner for new_node in inlined for graph in new_node.subgraphs for inner in nodes(graph)]
+        pending += [*inlined, *inside][::-1]
+    return kept
 
 
 def refuse_misfit(call: Node, function: Function) -> None:
@@ -160,9 +181,11 @@ def refuse_misfit(call: Node, function: Function) -> None:
 def take_imports(model: Model, function: Function, imports: dict[str, int], call: Node) -> None:
     """Extend the caller's imports for a function body; raises InvalidModel if they resolve to another operator."""
     for node in nodes(function.body):
-        if callee(node, model) is not None:
-            continue
         domain, own = node.domain, function.opset_imports.get(node.domain)
+        if callee(node, model) is not None:
+            if own is not None:
+                imports.setdefault(domain, own)
+            continue
         if own is None:
             what = f"uses {node.op_type} of domain {domain or 'ai.onnx'!r}, which it does not import"
             raise InvalidModel(what, location=location(node))

@@ -28,6 +28,7 @@ FUZZ = (
     "rewrite/test_hostile_rewriting",
     "rewrite/test_random",
     "runtime/test_hostile_models",
+    "runtime/test_program_round_trips",
 )
 SLOW = (
     "check/test_check_fixes",
@@ -48,6 +49,7 @@ SLOW = (
     "runtime/test_native_subgraphs",
     "runtime/test_interrupts",
     "runtime/test_cached_programs",
+    "runtime/test_program_round_trips",
     "runtime/test_thread_pool",
     "test_readme",
 )

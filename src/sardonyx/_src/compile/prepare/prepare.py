@@ -14,9 +14,9 @@ from sardonyx._src.errors import ConversionError, InferenceError, LimitError
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.dims import Expr, Known, symbol
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs, nodes, roots
 from sardonyx._src.rewrite.optimize import optimize
@@ -65,9 +65,10 @@ def infer_types(model: Model) -> IncrementalInference:
 
 
 def strip_training_and_types(model: Model) -> Model:
-    """A copy without training graphs, whose initializers are constants.
+    """A copy without training graphs, whose initializers are constants, sparse ones as dense tensors.
 
-    Declared types are dropped, except those of the inputs and initializers.
+    Declared types are dropped, except those of the inputs and initializers.  Raises LimitError for a sparse initializer
+    that is too large to be dense.
     """
     copy = clone(model)
     copy.training.clear()
@@ -75,11 +76,22 @@ def strip_training_and_types(model: Model) -> Model:
     for value in graph.inputs:
         if value.initializer is not None:
             graph.remove_input(value)
+    for root in roots(copy):
+        for inner in graphs(root):
+            densify_initializers(inner)
     for value in graph.initializers.values():
         if isinstance(value.initializer, Tensor):
             value.type = TensorType(value.initializer.dtype, value.initializer.shape)
     forget_types(copy)
     return copy
+
+
+def densify_initializers(graph: Graph) -> None:
+    """Replaces the sparse initializers of a graph by dense tensors, which is what operators receive."""
+    for value in graph.initializers.values():
+        if isinstance(sparse := value.initializer, SparseTensor):
+            value.initializer = Tensor.of(sparse.numpy(), sparse.dtype, value.name)
+            value.type = TensorType(sparse.dtype, sparse.shape)
 
 
 def forget_types(model: Model) -> None:

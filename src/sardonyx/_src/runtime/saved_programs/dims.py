@@ -1,6 +1,6 @@
 """Dims as JSON: a number, or a list of terms, each a coefficient and its atoms.
 
-An atom is the name of a symbol, or an operation on two dims: `["//", a, b]`.
+An atom is the name of a symbol, or an operation on dims: `["//", a, b]`, `["max", a, b, c]`.
 """
 
 from __future__ import annotations
@@ -47,11 +47,15 @@ def decode_dim(value: Json) -> Known:
 def decode_atom(value: Json) -> Known:
     if isinstance(value, str):
         return symbol(value)
-    op, a, b = expect_list(value, 3)
-    require(expect_string(op) in DIM_OPERATIONS, f"unknown operation {op} of dims")
-    divisor = decode_dim(b)
-    require(op in ("max", "min") or divisor != 0, "a dim is divided by zero")
-    return DIM_OPERATIONS[expect_string(op)](decode_dim(a), divisor)
+    op, *args = expect_list(value)
+    name, dims = expect_string(op), [decode_dim(arg) for arg in args]
+    require(name in DIM_OPERATIONS, f"unknown operation {name} of dims")
+    if name in ("max", "min"):
+        require(len(dims) >= 2, f"{name} expects at least 2 dims; got {len(dims)}")
+    else:
+        require(len(dims) == 2, f"{name} expects 2 dims; got {len(dims)}")
+        require(dims[1] != 0, "a dim is divided by zero")
+    return DIM_OPERATIONS[name](*dims)
 
 
 def encode_dims(dims: tuple[Known, ...]) -> Json:

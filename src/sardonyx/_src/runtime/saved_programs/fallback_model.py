@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.program.program import FallbackOp, Program
+from collections.abc import Iterator
+
+from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.io.serde.tensors import sparse_to, tensor_to
 from sardonyx._src.ir.graph import Node, Value
@@ -14,13 +16,14 @@ from sardonyx._src.proto import messages as m
 def extract_fallback_model(program: Program) -> tuple[m.ModelProto, dict[Node, int]]:
     """The model of the fallback ops' nodes, and the index of each node in it.
 
-    Its inputs are those of the program, then the results of kernel steps that these nodes or the outputs read.  It has
-    only the initializers that they read.
+    Its inputs are those of the program, then the results of kernel steps that actions or the outputs name.  It has only
+    the initializers that these nodes and the outputs read.
     """
     graph = program.model.graph
     called = {action.node for action in program.actions if isinstance(action, FallbackOp)}
     nodes = [node for node in graph.nodes if node in called]
     read = dict.fromkeys([*(v for node in nodes for v in values_read_by(node)), *graph.outputs])
+    read.update(dict.fromkeys(v for action in program.actions for v in values_named_by(action)))
     computed = {v for node in nodes for v in node.outputs}
     native = [v for v in read if v.initializer is None and v not in computed and v not in graph.inputs]
     record = m.ModelProto(ir_version=program.model.ir_version)
@@ -35,6 +38,17 @@ def extract_fallback_model(program: Program) -> tuple[m.ModelProto, dict[Node, i
     )
     add_initializers(record.graph, [v for v in read if v.initializer is not None])
     return record, {node: i for i, node in enumerate(nodes)}
+
+
+def values_named_by(action: Action) -> Iterator[Value]:
+    """The values that the document of a program names for an action."""
+    match action:
+        case FallbackOp():
+            yield from action.native_inputs
+        case CopyIn():
+            yield action.value
+        case CollectScanOutputs():
+            yield from action.buffers
 
 
 def values_read_by(node: Node) -> list[Value]:

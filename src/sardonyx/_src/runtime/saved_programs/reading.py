@@ -256,8 +256,8 @@ class ImageReader:
         data = self.sections[CONSTANTS]
         constants = []
         for entry in expect_list(self.document[CONSTANTS]):
-            start, size = (expect_integer(number, len(data)) for number in expect_list(entry, 2))
-            require(start + size <= len(data), "a constant ends after the file")
+            start, size = (expect_integer(number, 1 << 62) for number in expect_list(entry, 2))
+            require(size == 0 or start + size <= len(data), "a constant ends after the file")
             constants.append(np.frombuffer(data[start : start + size], np.uint8))
         return constants
 

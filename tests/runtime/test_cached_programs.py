@@ -17,6 +17,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.io import file_stamps
 from sardonyx._src.io.memory_release import mapped_file_of
 from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime import engine, shared_programs
@@ -63,7 +64,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for module in (disk_cache, engine):
         monkeypatch.setattr(module, "compile_releasing_weights", record_compilation)
     monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(shared_programs, "RACY_WINDOW", -(1 << 62))
+    monkeypatch.setattr(file_stamps, "RACY_WINDOW", -(1 << 62))
     return tmp_path / "cache" / "programs"
 
 
@@ -115,7 +116,7 @@ def test_a_changed_file_is_recompiled(tmp_path: Path) -> None:
 def test_a_racily_clean_file_is_not_cached(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_programs, "RACY_WINDOW", 1 << 62)
+    monkeypatch.setattr(file_stamps, "RACY_WINDOW", 1 << 62)
     start_session(save_product(tmp_path))
     assert not folder.exists()
 

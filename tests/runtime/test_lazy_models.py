@@ -12,6 +12,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.linker import features
+from sardonyx._src.io import file_stamps
 from sardonyx._src.runtime import shared_programs
 from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.saved_programs import disk_cache
@@ -29,7 +30,7 @@ DEFAULT = "g (float[2] x, float[2] b) => (float[2] y) <float[2] b = {1, 2}> { y 
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache folder for the test, for which no file is racily clean."""
     monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(shared_programs, "RACY_WINDOW", -(1 << 62))
+    monkeypatch.setattr(file_stamps, "RACY_WINDOW", -(1 << 62))
 
 
 def save_cached_model(path: Path, text: str) -> Path:

@@ -140,7 +140,7 @@ def test_a_closed_session_keeps_its_statistics() -> None:
 @pytest.mark.skipif(features.saved_program_machine() is None, reason="programs are not saved here")
 def test_cached_and_saved_programs_name_their_guards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("sardonyx._src.runtime.shared_programs.RACY_WINDOW", -(1 << 62))
+    monkeypatch.setattr("sardonyx._src.io.file_stamps.RACY_WINDOW", -(1 << 62))
     sx.save(parse_model(CLAMPED), tmp_path / "m.onnx")
     assert main(["compile", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "m.sdx")]) == 0
     guards = []

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
+from sardonyx._src.ir.tensors import SparseTensor, Tensor
 
 
 def nodes(graph: Graph) -> Iterator[Node]:
@@ -78,3 +79,25 @@ def calls(function: Function, model: Model) -> Iterator[Function]:
         callee = model.functions.get((node.domain, node.op_type, node.overload))
         if callee is not None:
             yield callee
+
+
+def model_tensors(model: Model) -> Iterator[Tensor]:
+    """The initializers of a model and the tensors in attributes of its nodes; of sparse ones both parts."""
+    for graph in (graph for root in roots(model) for graph in graphs(root)):
+        for value in graph.initializers.values():
+            yield from dense_tensors(value.initializer)
+        for node in graph.nodes:
+            for attribute in node.attributes.values():
+                yield from dense_tensors(attribute.value)
+
+
+def dense_tensors(value: object) -> Iterator[Tensor]:
+    """The tensors in an initializer or an attribute."""
+    match value:
+        case Tensor():
+            yield value
+        case SparseTensor():
+            yield from (value.values, value.indices)
+        case [Tensor() | SparseTensor(), *_]:
+            for element in value:
+                yield from dense_tensors(element)

@@ -20,19 +20,18 @@ from sardonyx._src.compile.program.program import Program
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external.files import ExternalStorage
+from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, ArrayStorage, RawStorage, Tensor
-from sardonyx._src.ir.walk import graphs, roots
+from sardonyx._src.ir.walk import graphs, model_tensors, roots
 from sardonyx._src.ops import registry
 from sardonyx._src.proto.binary import encode
 from sardonyx._src.runtime.shared_programs import (
     SHARED_PROGRAMS,
-    FileStamp,
     ModelDigest,
     SharedProgram,
-    model_tensors,
 )
 
 MAX_INLINE_BYTES = 1 << 10  # of a tensor that is encoded in the record

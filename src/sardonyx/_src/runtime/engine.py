@@ -12,6 +12,7 @@ from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource
+from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.memory_release import release_file_pages
 from sardonyx._src.io.nesting import limit_nesting
@@ -24,7 +25,7 @@ from sardonyx._src.runtime.fallback_ops import values_read
 from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.run_limits import OVERRIDDEN_INITIALIZER, Bailout
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, FileStamp
+from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
 
 if TYPE_CHECKING:

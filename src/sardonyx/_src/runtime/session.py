@@ -16,12 +16,15 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import MissingPackage, OutputError, SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.external import Policy
+from sardonyx._src.io.external import verify_checksums as verify_external_data
+from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.loading.operator_set_path import environment_folders
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import Shape, TensorType, Type
+from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.declared_dims import DeclaredDims
 from sardonyx._src.runtime.engine import NativeEngine
@@ -29,7 +32,7 @@ from sardonyx._src.runtime.feeds import check_feeds
 from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.result_types import describe_value, matches_type
 from sardonyx._src.runtime.saved_programs.disk_cache import make_native_engine, open_cached_engine
-from sardonyx._src.runtime.shared_programs import FileStamp, has_external_data, stamp_file
+from sardonyx._src.runtime.shared_programs import has_external_data, stamp_file
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
 from sardonyx._src.suggestions import suggest
 
@@ -66,7 +69,8 @@ class Session:
     `engine`: "native" compiles the model; "reference" runs every operator as the specification words it, in NumPy;
     "auto" uses the native engine for every model that can be compiled, and the attribute `engine` has the choice.
     `threads`: of the native engine (NumPy decides for the reference engine).  `seed` makes random operators that have no
-    seed attribute repeatable.  `limits` bound what a run may use.  Models are loaded as by `sx.load`; a path that ends in
+    seed attribute repeatable.  `limits` bound what a run may use.  Models are loaded as by `sx.load`, with `policy`,
+    `operator_sets` and `verify_checksums`; stated checksums are verified when the session opens.  A path that ends in
     `.sdx` is a program written by `sardonyx compile`, which the native engine runs, and its `model` has only inputs and
     outputs.
 
@@ -90,6 +94,7 @@ class Session:
         limits: RunLimits | None = None,
         policy: Policy | str = Policy.HUB,
         operator_sets: Iterable[OperatorSetSource] = (),
+        verify_checksums: bool = True,
     ) -> None:
         if engine not in ENGINES:
             raise SardonyxError(f"engine must be one of {', '.join(map(repr, ENGINES))}; got {engine!r}")
@@ -99,7 +104,7 @@ class Session:
         self._counters = RunCounters(tolerates_faults=engine == "auto")
         self.engine: Engine = "native" if saved or engine == "auto" else engine
         sets, policy = tuple(operator_sets), Policy(policy)
-        self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets)
+        self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets, verify_checksums)
         self._runner: Interpreter | NativeEngine | ClosedSession
         self._source_model: Model | LazyModel
         stamp = None if saved or sets or environment_folders() else stamp_file(source)
@@ -107,7 +112,10 @@ class Session:
         if compiled is not None:
             self._runner, self._source_model, interface = compiled, compiled.source, compiled.interface
         else:
-            self._source_model = interface = load(source, policy=policy, operator_sets=sets)
+            self._source_model = interface = load(
+                source, policy=policy, operator_sets=sets, verify_checksums=verify_checksums
+            )
+            verify_external_data(model_tensors(interface))
             is_unchanged = stamp == stamp_file(source) and not has_external_data(interface)
             self._runner = self._make_engine(interface, stamp if is_unchanged else None, engine)
         self._try_run = self._runner.try_run if isinstance(self._runner, NativeEngine) else None
@@ -283,6 +291,7 @@ class SessionOrigin:
     limits: RunLimits | None
     policy: Policy | str
     operator_sets: tuple[OperatorSetSource, ...]
+    verify_checksums: bool
 
     @classmethod
     def of(
@@ -293,9 +302,10 @@ class SessionOrigin:
         limits: RunLimits | None,
         policy: Policy | str,
         operator_sets: tuple[OperatorSetSource, ...],
+        verify_checksums: bool,
     ) -> SessionOrigin:
         path = os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
-        return cls(path, threads, seed, limits, policy, operator_sets)
+        return cls(path, threads, seed, limits, policy, operator_sets, verify_checksums)
 
     def stored(self, model: Model) -> SessionOrigin:
         """The same with the model's bytes as source, and operator sets merged in."""
@@ -317,6 +327,7 @@ def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
         limits=origin.limits,
         policy=origin.policy,
         operator_sets=origin.operator_sets,
+        verify_checksums=origin.verify_checksums,
     )
 
 

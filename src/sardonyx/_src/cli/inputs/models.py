@@ -21,6 +21,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         default=Policy.HUB.value,
         help="which links to external data files are followed (%(default)s)",
     )
+    parser.add_argument(
+        "--no-verify-checksums",
+        dest="verify_checksums",
+        action="store_false",
+        help="use external data even if its file does not have the checksum that the model states",
+    )
     add_operator_sets(parser)
 
 
@@ -57,4 +63,9 @@ def operator_sets(args: argparse.Namespace) -> list[str]:
 def load_model(args: argparse.Namespace) -> Model:
     """The model that the command line names."""
     source = standard_input() if args.model == "-" else args.model
-    return load(source, policy=args.policy, operator_sets=operator_sets(args))
+    return load(
+        source,
+        policy=args.policy,
+        operator_sets=operator_sets(args),
+        verify_checksums=args.verify_checksums,
+    )

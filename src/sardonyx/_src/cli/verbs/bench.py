@@ -122,7 +122,8 @@ def clamp_integers(value: object) -> object:
 def file_of(model: Model, args: argparse.Namespace) -> Iterator[str]:
     """A binary model file: the given one, or a temporary copy if it has another format or loading options apply."""
     sets = (*operator_sets(args), *environment_folders())
-    if args.model.endswith(".onnx") and args.policy == Policy.HUB.value and not sets:
+    is_default = args.policy == Policy.HUB.value and not sets and args.verify_checksums
+    if args.model.endswith(".onnx") and is_default:
         yield args.model
         return
     with tempfile.TemporaryDirectory() as folder:

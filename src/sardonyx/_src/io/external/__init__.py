@@ -16,5 +16,14 @@ Spec: IR.md, "External Tensor Data"; onnx.proto, TensorProto.external_data.
 from sardonyx._src.io.external.entries import Reference, components, read_entries
 from sardonyx._src.io.external.files import ExternalFiles, ExternalStorage
 from sardonyx._src.io.external.opening import Policy
+from sardonyx._src.io.external.verification import verify_checksums
 
-__all__ = ["ExternalFiles", "ExternalStorage", "Policy", "Reference", "components", "read_entries"]
+__all__ = [
+    "ExternalFiles",
+    "ExternalStorage",
+    "Policy",
+    "Reference",
+    "components",
+    "read_entries",
+    "verify_checksums",
+]

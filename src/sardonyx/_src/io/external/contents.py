@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import io
-import mmap
-import sys
 import threading
 import weakref
+from collections.abc import Callable, Iterator
 from typing import Protocol
+
+import numpy as np
+
+from sardonyx._src.io.external.digests import BLOCK_BYTES, FILE_DIGESTS, Blocks, read_and_close, sha1_of
+from sardonyx._src.io.file_stamps import FileStamp
+from sardonyx._src.io.mapped_files import MappedFile, truncated_error
+from sardonyx._src.io.memory_release import release_pages
 
 # Before Python 3.13 a map holds a descriptor, and some models have one short file for each of thousands of tensors,
 # so short files are read instead of mapped.
 COPY_UP_TO_BYTES = 1 << 16  # bytes
-HASH_BLOCK_BYTES = 1 << 20  # bytes hashed at a time
 
 
-def open_contents(file: io.FileIO, size: int, *, copy: bool) -> Contents:
+def open_contents(file: io.FileIO, size: int, path: str, *, copy: bool) -> Contents:
     """The first `size` bytes of the file: read immediately, mapped, or read on demand.  Takes ownership of `file`.
 
-    Raises OSError if the file cannot be mapped or was truncated.
+    path: of the file, absolute.  Raises OSError if the file cannot be mapped or was truncated.
     """
     if copy and size > COPY_UP_TO_BYTES:
-        return OnDemandContents(file, size)
+        return OnDemandContents(file, size, path)
     with file:
         if size > COPY_UP_TO_BYTES:
-            return InMemoryContents(map_file(file, size))
+            return MappedContents(MappedFile.from_descriptor(file.fileno(), size, path))
         data = read(file, 0, size)
     if len(data) < size:
         raise truncated_error()
@@ -42,11 +45,17 @@ class Contents(Protocol):
         """Read-only bytes from `offset`; fewer than `size` if the file was truncated."""
         ...
 
-    def sha1(self) -> str: ...
+    def stamp(self) -> FileStamp | None:
+        """The stamp of the file now; None for contents that cannot change."""
+        ...
+
+    def sha1(self) -> str:
+        """The SHA-1 of the whole file, in hexadecimal; computed once while the stamp stays the same."""
+        ...
 
 
 class InMemoryContents:
-    """Contents that were read or mapped."""
+    """Contents that were read."""
 
     def __init__(self, view: memoryview) -> None:
         self.size = len(view)
@@ -56,33 +65,85 @@ class InMemoryContents:
     def part(self, offset: int, size: int) -> memoryview:
         return self._view[offset : offset + size]
 
+    def stamp(self) -> None:
+        return None
+
     def sha1(self) -> str:
         if not self._sha1:
-            self._sha1 = hashlib.sha1(self._view, usedforsecurity=False).hexdigest()
+            self._sha1 = sha1_of([self._view])
         return self._sha1
+
+
+class MappedContents:
+    """Contents of a mapped file: views show what others write to the file."""
+
+    def __init__(self, owner: MappedFile) -> None:
+        self.size = len(owner)
+        self._owner = owner
+        self._view = memoryview(owner)
+        self._digest = StampedDigest()
+
+    def part(self, offset: int, size: int) -> memoryview:
+        return self._view[offset : offset + size]
+
+    def stamp(self) -> FileStamp:
+        return self._owner.current_stamp()
+
+    def sha1(self) -> str:
+        return self._digest.update(self.stamp(), self.blocks)
+
+    def blocks(self) -> Blocks:
+        """The whole file; its pages in the map are not touched, or released again."""
+        fd = self._owner.reopen()
+        return map_blocks(self._view) if fd is None else read_and_close(fd)
 
 
 class OnDemandContents:
     """Contents that are read from the file on demand."""
 
-    def __init__(self, file: io.FileIO, size: int) -> None:
+    def __init__(self, file: io.FileIO, size: int, path: str) -> None:
         self.size = size
         self._file = file
+        self._path = path
         self._lock = threading.Lock()  # guards the file position
-        self._sha1 = ""
+        self._digest = StampedDigest()
         weakref.finalize(self, file.close)
 
     def part(self, offset: int, size: int) -> memoryview:
         with self._lock:
             return read(self._file, offset, size)
 
+    def stamp(self) -> FileStamp:
+        return FileStamp.from_descriptor(self._path, self._file.fileno())
+
     def sha1(self) -> str:
-        if not self._sha1:
-            digest = hashlib.sha1(usedforsecurity=False)
-            for offset in range(0, self.size, HASH_BLOCK_BYTES):
-                digest.update(self.part(offset, min(HASH_BLOCK_BYTES, self.size - offset)))
-            self._sha1 = digest.hexdigest()
-        return self._sha1
+        return self._digest.update(self.stamp(), self.blocks)
+
+    def blocks(self) -> Iterator[memoryview]:
+        offset = 0
+        while block := self.part(offset, BLOCK_BYTES):
+            offset += len(block)
+            yield block
+
+
+class StampedDigest:
+    """The digest of a file and the stamp to which it belongs.
+
+    It holds also while the file is racily clean: every tensor of a model would have the file hashed otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._stamp: FileStamp | None = None
+        self._sha1 = ""
+        self._lock = threading.Lock()
+
+    def update(self, stamp: FileStamp, blocks: Callable[[], Blocks]) -> str:
+        """The SHA-1 of the file, whose stamp is now `stamp`."""
+        with self._lock:
+            if stamp != self._stamp:
+                self._sha1 = FILE_DIGESTS.sha1(stamp, blocks)
+                self._stamp = stamp
+            return self._sha1
 
 
 def read(file: io.FileIO, offset: int, size: int) -> memoryview:
@@ -94,15 +155,9 @@ def read(file: io.FileIO, offset: int, size: int) -> memoryview:
     return data[:filled].toreadonly()
 
 
-def map_file(file: io.FileIO, size: int) -> memoryview:
-    """A read-only view of the mapped file; the view outlives the file object."""
-    try:
-        if sys.version_info >= (3, 13):
-            return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, trackfd=False))
-        return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))
-    except ValueError:  # raised by mmap if the file is shorter than `size`
-        raise truncated_error() from None
-
-
-def truncated_error() -> OSError:
-    return OSError(errno.EIO, "the file was truncated while it was opened")
+def map_blocks(view: memoryview) -> Iterator[memoryview]:
+    """Blocks of a mapped file; the pages of each are released after it was used."""
+    for offset in range(0, len(view), BLOCK_BYTES):
+        block = view[offset : offset + BLOCK_BYTES]
+        yield block
+        release_pages(np.frombuffer(block, np.uint8))

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import threading
 from collections.abc import Sequence
 
 from sardonyx._src import dtypes
 from sardonyx._src.dtypes import Array, DataType
 from sardonyx._src.errors import ExternalDataError
-from sardonyx._src.io.external.contents import Contents, open_contents
+from sardonyx._src.io.external.contents import Contents, MappedContents, open_contents
 from sardonyx._src.io.external.entries import Reference, brief, read_entries
 from sardonyx._src.io.external.opening import Policy, canonical_location, open_data, open_error_message
+from sardonyx._src.io.file_stamps import FileStamp
+
+SHA1_PATTERN = re.compile("[0-9a-f]{40}")
+LEAVE_CHECKSUM = "pass verify_checksums=False (--no-verify-checksums) to use the data as they are"
 
 
 class ExternalFiles:
@@ -21,6 +26,8 @@ class ExternalFiles:
     `copy=False` maps files: bytes are read when they are first used.  A mapped file must not be truncated while the
     model is in use, because accessing the missing bytes terminates the process (SIGBUS).  `copy=True` reads each
     tensor into memory when it is first used.  Files of up to 64 KiB are always read.
+
+    `verify_checksums`: whether the checksum that a tensor states is verified before its data are used.
 
     `notes` lists what was ignored.  Thread-safe.
     """
@@ -31,6 +38,7 @@ class ExternalFiles:
         policy: Policy | str = Policy.HUB,
         *,
         copy: bool = False,
+        verify_checksums: bool = True,
     ) -> None:
         """`model_path`: the model file, whose directory contains the data; None for a model not loaded from a file."""
         # Absolute, so that it does not depend on the later working directory; not normalised, because `link/..`
@@ -38,6 +46,7 @@ class ExternalFiles:
         self.model = None if model_path is None else os.path.join(os.getcwd(), os.fspath(model_path))
         self.policy = Policy(policy)
         self.copy = copy
+        self.verify_checksums = verify_checksums
         self.notes: list[str] = []
         self._open: dict[str, Contents] = {}
         self._lock = threading.Lock()
@@ -88,7 +97,8 @@ class ExternalFiles:
             )
         fd, size = open_data(self.model, name, self.policy, where)
         try:
-            return open_contents(io.FileIO(fd), size, copy=self.copy)
+            path = os.path.join(os.path.dirname(self.model), name)
+            return open_contents(io.FileIO(fd), size, path, copy=self.copy)
         except OSError as error:
             raise ExternalDataError(open_error_message(error, self.model, name), location=where) from error
 
@@ -133,39 +143,76 @@ class ExternalStorage:
     def view(self) -> memoryview:
         """The packed bytes, read-only; a view of the mapped file unless files are copied.
 
-        Raises ExternalDataError if the file is missing, rejected by the policy, or too short.
+        Every way to the elements leads through here.  A stated checksum is verified first, once per version of the
+        file.  Raises ExternalDataError if the file is missing, rejected by the policy, too short, or has another
+        checksum.
         """
-        if self._data is None:
-            contents = self.files.contents(self._name, self._where)
-            end = self.offset + self._nbytes
-            if end > contents.size:
-                what = f"{brief(self.location)} must have at least {end} bytes for a tensor at offset {self.offset}"
-                what += f"; got {contents.size}"
-                raise ExternalDataError(
-                    f"{what}; the file is truncated or does not belong to the model", location=self._where
-                )
-            self._data = contents.part(self.offset, self._nbytes)
-            if len(self._data) < self._nbytes:
-                what = f"{brief(self.location)} was truncated after it was opened"
-                raise ExternalDataError(f"{what}; load the model again", location=self._where)
+        contents = self.files.contents(self._name, self._where)
+        if self._data is None or isinstance(contents, MappedContents):
+            stamp = contents.stamp()
+            self.refuse_short(contents)
+            if self.files.verify_checksums:
+                self.verify()
+            if self._data is None:
+                self._data = self.read_part(contents, stamp)
         return self._data
+
+    def refuse_short(self, contents: Contents) -> None:
+        end = self.offset + self._nbytes
+        if end > contents.size:
+            what = (
+                f"{brief(self.location)} must have at least {end} bytes for a tensor at offset {self.offset}"
+            )
+            what += f"; got {contents.size}"
+            raise ExternalDataError(
+                f"{what}; the file is truncated or does not belong to the model", location=self._where
+            )
+
+    def read_part(self, contents: Contents, stamp: FileStamp | None) -> memoryview:
+        """The tensor's bytes; stamp: of the file before its checksum was verified."""
+        data = contents.part(self.offset, self._nbytes)
+        if len(data) < self._nbytes:
+            what = f"{brief(self.location)} was truncated after it was opened"
+            raise ExternalDataError(f"{what}; load the model again", location=self._where)
+        if self.checksum and self.files.verify_checksums and contents.stamp() != stamp:
+            what = f"{brief(self.location)} was changed while it was read"
+            raise ExternalDataError(f"{what}; load the model again", location=self._where)
+        return data
 
     def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
         return dtypes.unpack(self.view(), dtype, shape)
 
+    @property
+    def file(self) -> tuple[int, str, str]:
+        """Identifies the file and the checksum that it must have, among the storages of this process."""
+        return id(self.files), self._name, self.checksum
+
     def verify(self) -> bool:
         """Verifies the checksum of the whole file; False if the entries state none.
 
-        The file is hashed once for all its tensors.  Raises ExternalDataError if the SHA-1 differs or the file
-        cannot be read.
+        The file is hashed once for all its tensors, and again only if it was changed.  Raises ExternalDataError if
+        the checksum is not a SHA-1, the SHA-1 differs, or the file cannot be read.
         """
         if not self.checksum:
             return False
-        actual = self.files.contents(self._name, self._where).sha1()
-        if actual != self.checksum.strip().lower():
-            what = f"the SHA-1 of {brief(self.location)} must be {brief(self.checksum)}; got {actual}"
-            raise ExternalDataError(f"{what}; use the file that belongs to the model", location=self._where)
+        stated = self.checksum.strip().lower()
+        if not SHA1_PATTERN.fullmatch(stated):
+            what = f"the checksum of external_data must be a SHA-1, 40 hexadecimal digits; got {brief(self.checksum)}"
+            raise ExternalDataError(f"{what}; correct it, or {LEAVE_CHECKSUM}", location=self._where)
+        actual = self.sha1()
+        if actual != stated:
+            what = f"the SHA-1 of {brief(self.location)} must be {stated}; got {actual}"
+            cure = f"use the file that belongs to the model, or {LEAVE_CHECKSUM}"
+            raise ExternalDataError(f"{what}; {cure}", location=self._where)
         return True
+
+    def sha1(self) -> str:
+        """The SHA-1 of the whole file, in hexadecimal."""
+        try:
+            return self.files.contents(self._name, self._where).sha1()
+        except OSError as error:
+            what = f"{brief(self.location)} cannot be read: {error.strerror or error}"
+            raise ExternalDataError(what, location=self._where) from error
 
     def __repr__(self) -> str:
         return f"ExternalStorage({self.location!r}, offset={self.offset}, {self._nbytes} bytes)"

@@ -9,15 +9,14 @@ import stat
 from collections.abc import Sequence
 from typing import Self
 
+from sardonyx._src.io.open_flags import BINARY_FLAG, READ_FLAGS
+
 HAS_DIR_FD = (
     hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 )
 NOFOLLOW_FLAG = getattr(os, "O_NOFOLLOW", 0)
-BINARY_FLAG = getattr(os, "O_BINARY", 0)
 # O_PATH opens a directory with search permission alone.
 DIRECTORY_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
-# O_NONBLOCK: opening a FIFO that replaced the file must not block.
-READ_FLAGS = os.O_RDONLY | BINARY_FLAG | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY_FLAG | NOFOLLOW_FLAG
 JUNCTION_TAG = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT
 

@@ -9,7 +9,8 @@ import stat
 
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external.entries import brief, components
-from sardonyx._src.io.external.folders import READ_FLAGS, Folder, is_link
+from sardonyx._src.io.external.folders import Folder, is_link
+from sardonyx._src.io.open_flags import READ_FLAGS
 
 
 class Policy(enum.StrEnum):

@@ -10,13 +10,14 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeAlias, runtime_checkable
+from typing import BinaryIO, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sardonyx._src.errors import DecodeError, InvalidModel
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.loading.operator_set_path import VARIABLE
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.io.loading.text_files import read_text
+from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.model import Model, Note
 from sardonyx._src.proto.binary import decode
@@ -46,6 +47,7 @@ def load(
     operator_sets: Iterable[OperatorSetSource] = (),
     limits: Limits | None = None,
     copy: bool = False,
+    verify_checksums: bool = True,
 ) -> Model:
     """The model in `source`: a path, bytes, a binary file object, a record, or an object with `SerializeToString`;
     a Model is returned unchanged.
@@ -53,9 +55,11 @@ def load(
     Paths that end in `.json` are read as protobuf's JSON mapping, those in `.onnxtxt` or `.txt` as ONNX text.
     Weights are views of the memory-mapped file.  `policy` determines which links to external data files are followed;
     `base` is the directory of external data if it is not that of the model; `copy` reads external data into memory
-    instead of mapping it.  `operator_sets` are operator-set documents, whose functions are added to models that import
-    their domains, and folders that are searched for documents by domain and version; the folders of the environment
-    variable SARDONYX_OPERATOR_SETS are searched last.  Repairs made while loading are listed in `Model.notes`.
+    instead of mapping it.  Before data are used, the checksum that a tensor states is verified: the SHA-1 of its whole
+    data file, computed once per version of the file; `verify_checksums=False` omits this.  `operator_sets` are
+    operator-set documents, whose functions are added to models that import their domains, and folders that are searched
+    for documents by domain and version; the folders of the environment variable SARDONYX_OPERATOR_SETS are searched last.
+    Repairs made while loading are listed in `Model.notes`.
 
     Raises DecodeError, TextError or JsonError for data in a wrong format, InvalidModel for records that are not a
     valid model, LimitError for data that exceed `limits`, OSError for files that cannot be read, and TypeError for
@@ -65,7 +69,8 @@ def load(
         model = source
     else:
         with pause_gc():
-            model = model_from(source, Policy(policy), base, limits, copy)
+            options = DataOptions(Policy(policy), copy, verify_checksums)
+            model = model_from(source, base, limits, options)
     if not operator_sets and not os.environ.get(VARIABLE):
         return model
     from sardonyx._src.io.loading.attached_sets import with_operator_sets  # few models need it
@@ -73,13 +78,23 @@ def load(
     return with_operator_sets(model, operator_sets)
 
 
+class DataOptions(NamedTuple):
+    """The options of `load` about external data."""
+
+    policy: Policy
+    copy: bool
+    verify_checksums: bool
+
+
 def model_from(
-    source: ModelSource, policy: Policy, base: PathSource | None, limits: Limits | None, copy: bool
+    source: ModelSource, base: PathSource | None, limits: Limits | None, options: DataOptions
 ) -> Model:
     """The model; a separate function, so that its records are freed on return."""
     record, path = read(source, limits)
     folder = path if base is None else Path(base) / "model"
-    files = ExternalFiles(folder, policy, copy=copy)
+    files = ExternalFiles(
+        folder, options.policy, copy=options.copy, verify_checksums=options.verify_checksums
+    )
     model = from_proto.model(record, files)
     model.notes += [Note("external_data", text) for text in files.notes]
     return model
@@ -164,7 +179,7 @@ def map_or_read(path: Path) -> mmap.mmap | bytes:
                 raise InvalidModel(f"{path} must contain a model; got an empty file")
             return data
         try:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return MappedFile.from_descriptor(file.fileno(), status.st_size, os.path.join(os.getcwd(), path))
         except (OSError, io.UnsupportedOperation):
             return file.read()
 

@@ -29,6 +29,7 @@ from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import DecodeError
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
@@ -40,7 +41,7 @@ from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.saved_programs import reading
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, FileStamp, stamp_file
+from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, stamp_file
 from sardonyx._src.runtime.source_digest import package_stamps
 from sardonyx._src.runtime.stats import RunCounters
 

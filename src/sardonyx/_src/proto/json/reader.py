@@ -7,9 +7,12 @@ import json
 import math
 import re
 import struct
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from sardonyx._src.errors import JsonError, LimitError
 from sardonyx._src.proto.record import RANGES, Field, Record
@@ -18,6 +21,9 @@ from sardonyx._src.proto.wire import Limits
 RecordT = TypeVar("RecordT", bound=Record)
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 MAX_INTEGER_CHARACTERS = 24  # longer integers fit no integer field and are parsed as floats, which is faster
+LONG_INTEGER = 10 ** (MAX_INTEGER_CHARACTERS - 1)
+MAX_PARSED_DIGITS = 4300  # Python's default; the time to parse an integer is quadratic in its digits
+INTEGER_STRINGS = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:,-?(?:0|[1-9][0-9]*+))*+")
 NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 URL_SAFE = str.maketrans("-_", "+/")
 
@@ -37,8 +43,7 @@ def from_json(text: str, message: type[RecordT], limits: Limits | None = None) -
         )
     reader = JsonReader(limits)
     try:
-        tree = json.loads(text, parse_int=integer_or_float, object_pairs_hook=reader.members)
-        return reader.message(tree, message, "")
+        return reader.message(parse(text, reader), message, "")
     except json.JSONDecodeError as error:
         raise JsonError(f"line {error.lineno}, column {error.colno}: {error.msg}", path="") from None
     except RecursionError:
@@ -46,8 +51,27 @@ def from_json(text: str, message: type[RecordT], limits: Limits | None = None) -
         raise LimitError(what, limit="sys.setrecursionlimit") from None
 
 
+def parse(text: str, reader: JsonReader) -> object:
+    """The text as dicts, lists, strings and numbers."""
+    if 0 < sys.get_int_max_str_digits() <= MAX_PARSED_DIGITS:
+        try:
+            return json.loads(text, object_pairs_hook=reader.members)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:  # an integer of too many digits
+            reader.records = reader.limits.records
+    return json.loads(text, parse_int=integer_or_float, object_pairs_hook=reader.members)
+
+
 def integer_or_float(digits: str) -> int | float:
     return int(digits) if len(digits) <= MAX_INTEGER_CHARACTERS else float(digits)
+
+
+def without_long_integers(value: object) -> object:
+    """The value; a float if it is an integer that fits no integer field."""
+    if type(value) is int and not -LONG_INTEGER < value < LONG_INTEGER:
+        return integer_or_float(str(value))
+    return value
 
 
 class JsonValueError(Exception):  # never leaves this module
@@ -154,6 +178,30 @@ def spellings(message: type[Record]) -> dict[str, Field]:
     return SPELLINGS[message]
 
 
+def read_integers(field: Field, values: list[Any]) -> list[Any] | None:
+    """The integers of a list of numbers or of strings; None if each must be read by itself."""
+    kinds = set(map(type, values))
+    if kinds == {str} and max(map(len, values)) <= MAX_INTEGER_CHARACTERS:
+        values = list(map(int, values)) if INTEGER_STRINGS.fullmatch(",".join(values)) else []
+    elif kinds != {int}:
+        return None
+    allowed = RANGES[field.kind]
+    return values if values and min(values) in allowed and max(values) in allowed else None
+
+
+def read_floats(field: Field, values: list[Any]) -> list[Any] | None:
+    """The floats of a list of finite numbers; None if each must be read by itself."""
+    if not set(map(type, values)) <= {int, float}:
+        return None
+    try:
+        doubles = np.array(values, np.float64)
+    except OverflowError:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = doubles.astype(np.float32 if field.kind == "float" else np.float64)
+    return cast("list[Any]", result.tolist()) if bool(np.isfinite(result).all()) else None
+
+
 def array(value: object, path: str) -> list[object]:
     if not isinstance(value, list):
         raise JsonError(f"the value must be an array; got {describe(value)}", path=path)
@@ -161,12 +209,17 @@ def array(value: object, path: str) -> list[object]:
 
 
 def values_of(field: Field, value: object, path: str) -> list[object]:
-    return [value_of(field, item, f"{path}[{i}]") for i, item in enumerate(array(value, path))]
+    items = array(value, path)
+    read_all = LIST_READERS.get(field.kind)
+    values = read_all(field, items) if read_all is not None else None
+    if values is not None:
+        return values
+    return [value_of(field, item, f"{path}[{i}]") for i, item in enumerate(items)]
 
 
 def value_of(field: Field, value: object, path: str) -> object:
     try:
-        return VALUE_READERS[field.kind](field, value)
+        return VALUE_READERS[field.kind](field, without_long_integers(value))
     except JsonValueError as error:
         raise JsonError(str(error), path=path) from None
 
@@ -260,6 +313,13 @@ def read_enum(field: Field, value: object) -> int:
     return int(members[value])
 
 
+LIST_READERS: dict[str, Callable[[Field, list[Any]], list[Any] | None]] = {
+    "int32": read_integers,
+    "int64": read_integers,
+    "uint64": read_integers,
+    "float": read_floats,
+    "double": read_floats,
+}
 VALUE_READERS: dict[str, Callable[[Field, object], object]] = {
     "string": read_string,
     "bytes": read_bytes,

@@ -8,21 +8,19 @@ dropped.  Enum numbers without a name, which `json_format` rejects, are written 
 
 from __future__ import annotations
 
-import base64
-import json
-import math
-from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
 from sardonyx._src.errors import JsonError, LimitError
-from sardonyx._src.proto.json.reader import from_json, is_unicode, json_name
-from sardonyx._src.proto.record import Field, Record, brief, value_error
+from sardonyx._src.proto.json.reader import json_name
+from sardonyx._src.proto.json.scalars import Scalars, UnrepresentableValue, list_text, scalar_text
+from sardonyx._src.proto.record import Field, Record, Shape, brief, fields_in_order, value_error
 
-__all__ = ["from_json", "to_json"]
-
-MAX_FLOAT32 = float(np.finfo(np.float32).max)
+Breaks: TypeAlias = tuple[
+    str, str, str
+]  # text after an opening bracket, between items, before the closing bracket
 
 
 def to_json(record: Record, *, indent: int | None = None, drop_unknown: bool = False) -> str:
@@ -31,97 +29,93 @@ def to_json(record: Record, *, indent: int | None = None, drop_unknown: bool = F
     Raises JsonError, with the field's path, for unknown fields (unless `drop_unknown` omits them), for strings
     that are not UTF-8 and for values that do not fit their fields.
     """
+    writer = JsonWriter(indent, drop_unknown)
     try:
-        return json.dumps(tree(record, "", drop_unknown), indent=indent)
+        writer.write(record, 0)
+    except UnrepresentableValue as error:
+        raise JsonError(error.why, path=error.path) from None
     except RecursionError:
         what = "messages are nested deeper than Python's recursion limit allows"
         raise LimitError(what, limit="sys.setrecursionlimit") from None
+    return "".join(writer.out)
 
 
-def tree(record: Record, path: str, drop_unknown: bool) -> dict[str, object]:
-    """The record as dicts, lists, strings and numbers; one stack frame per message, as in the binary codec."""
-    if record.unknown and not drop_unknown:
-        count = len(record.unknown)
-        why = f"a record must have no unknown fields to be written as JSON; got {count}; pass drop_unknown=True to omit them"
-        raise JsonError(why, path=path)
-    result: dict[str, object] = {}
-    for field, value in fields(record, path):
-        field_path = f"{path}.{field.name}" if path else field.name
-        if field.message is None:
-            result[json_name(field.name)] = numbers_and_text(field, value, field_path)
-        elif not field.repeated:
-            result[json_name(field.name)] = tree(
-                check_value(field, value, field_path), field_path, drop_unknown
+@lru_cache(maxsize=4096)
+def keys_in_order(shape: Shape) -> tuple[tuple[Field, str], ...]:
+    """The fields that are set, in field-number order, each with the text of its key."""
+    return tuple((field, f'"{json_name(field.name)}": ') for field in fields_in_order(shape))
+
+
+class JsonWriter:
+    """Appends the text of records to `out`, piece by piece."""
+
+    def __init__(self, indent: int | None, drop_unknown: bool) -> None:
+        self.indent = indent
+        self.drop_unknown = drop_unknown
+        self.out: list[str] = []
+        self.breaks_by_depth: dict[int, Breaks] = {}
+
+    def write(self, record: Record, depth: int) -> None:
+        """Appends a record inside `depth` brackets; one stack frame per message, as in the binary codec."""
+        self.check_unknown(record)
+        out, values = self.out, record.__dict__
+        before, between, after = self.breaks(depth)
+        is_first = True
+        for field, key in keys_of(record):
+            value = values[field.name]
+            if value is None or (field.repeated and is_empty_list(field, value)):
+                continue
+            out.append(f"{{{before}{key}" if is_first else between + key)
+            is_first = False
+            if field.message is None:
+                out.append(self.array(field, value, depth) if field.repeated else scalar_text(field, value))
+                continue
+            parts = value if field.repeated else (value,)
+            inner, next_part, end = self.breaks(depth + 1) if field.repeated else ("", "", "")
+            for i, part in enumerate(parts):
+                if field.repeated:
+                    out.append(next_part if i else f"[{inner}")
+                try:
+                    if type(part) is not field.message:
+                        raise UnrepresentableValue(value_error(field, part))
+                    self.write(part, depth + 1 + field.repeated)
+                except UnrepresentableValue as error:
+                    raise error.inside(f"{field.name}[{i}]" if field.repeated else field.name) from None
+            if field.repeated:
+                out.append(f"{end}]")
+        out.append("{}" if is_first else f"{after}}}")
+
+    def check_unknown(self, record: Record) -> None:
+        if record.unknown and not self.drop_unknown:
+            expected = "a record must have no unknown fields to be written as JSON"
+            raise UnrepresentableValue(
+                f"{expected}; got {len(record.unknown)}; pass drop_unknown=True to omit them"
             )
-        else:
-            result[json_name(field.name)] = parts = []
-            for i, part in enumerate(value):
-                item_path = f"{field_path}[{i}]"
-                parts.append(tree(check_value(field, part, item_path), item_path, drop_unknown))
-    return result
+
+    def array(self, field: Field, values: Scalars, depth: int) -> str:
+        """The text of a repeated field of scalars."""
+        before, between, after = self.breaks(depth + 1)
+        return f"[{before}{list_text(field, values, between)}{after}]"
+
+    def breaks(self, depth: int) -> Breaks:
+        """The line breaks and indentation of an object or array inside `depth` brackets."""
+        if self.indent is None:
+            return "", ", ", ""
+        if depth not in self.breaks_by_depth:
+            line, end = (f"\n{' ' * self.indent * level}" for level in (depth + 1, depth))
+            self.breaks_by_depth[depth] = line, f",{line}", end
+        return self.breaks_by_depth[depth]
 
 
-def fields(record: Record, path: str) -> list[tuple[Field, Any]]:
-    """The fields that are set, in field-number order.
-
-    Raises JsonError for an attribute that is not a field and for a repeated field that is not a list.
-    """
+def keys_of(record: Record) -> tuple[tuple[Field, str], ...]:
     try:
-        present = list(record.present())
-    except AttributeError as error:
-        raise JsonError(str(error), path=path) from None
-    for field, value in present:
-        if field.repeated and not isinstance(value, list | tuple | np.ndarray):
-            raise JsonError(
-                f"the value must be a list; got {brief(value)}", path=f"{path}.{field.name}".lstrip(".")
-            )
-    return present
+        return keys_in_order((type(record), tuple(record.__dict__)))
+    except AttributeError as error:  # an attribute that is not a field
+        raise UnrepresentableValue(str(error)) from None
 
 
-def numbers_and_text(field: Field, value: Any, path: str) -> object:
-    """The JSON value of a field of scalars."""
-    write = VALUE_WRITERS[field.kind]
-    if not field.repeated:
-        return write(field, check_value(field, value, path))
-    values = value.tolist() if isinstance(value, np.ndarray) else value
-    return [write(field, check_value(field, item, f"{path}[{i}]")) for i, item in enumerate(values)]
-
-
-def check_value(field: Field, value: Any, path: str) -> Any:
-    if why := value_error(field, value):
-        raise JsonError(why, path=path)
-    if field.kind == "string" and not is_unicode(value):
-        raise JsonError(f"a string must be UTF-8 to be written as JSON; got {brief(value)}", path=path)
-    return value
-
-
-def enum_form(field: Field, value: int) -> str | int:
-    assert field.enum, "a field of kind enum has an enum class"
-    try:
-        return field.enum(value).name
-    except ValueError:
-        return int(value)
-
-
-def float_form(field: Field, value: float) -> str | float:
-    """The shortest decimal that parses back to the same float or double."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if field.kind == "double":
-        return float(value)
-    single = np.float32(value)
-    shortest = float(str(single))
-    # Readers parse a double: the shortest decimal of the largest float is above the range of float.
-    return shortest if abs(shortest) <= MAX_FLOAT32 else float(single)
-
-
-VALUE_WRITERS: dict[str, Callable[[Field, Any], object]] = {
-    "string": lambda field, value: value,
-    "bytes": lambda field, value: base64.b64encode(value).decode(),
-    "int32": lambda field, value: int(value),
-    "int64": lambda field, value: str(int(value)),
-    "uint64": lambda field, value: str(int(value)),
-    "enum": enum_form,
-    "float": float_form,
-    "double": float_form,
-}
+def is_empty_list(field: Field, values: object) -> bool:
+    """Whether a repeated field has no values; raises UnrepresentableValue if it is no list."""
+    if not isinstance(values, list | tuple | np.ndarray):
+        raise UnrepresentableValue(f"the value must be a list; got {brief(values)}").inside(field.name)
+    return len(values) == 0

@@ -1,4 +1,4 @@
-"""Models that are known to be good have no errors, except for genuine ones."""
+"""Models that are known to be good have no errors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,6 @@ import pytest
 from proto.judge import SHARED
 from proto.official_models import node_models, stored_models
 from sardonyx._src.check import check
-
-# Genuine errors of these models.
-KNOWN = {
-    # Branches of functions declare outputs with an empty TypeProto, as an exporter of that time wrote for "unknown".
-    "ort_gh18338_functions": Counter({"SX365": 14}),
-}
 
 
 def errors(source: object) -> Counter[str]:
@@ -28,6 +22,6 @@ def test_the_models_of_the_official_suite_have_no_errors() -> None:
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the shared models are not available")
-def test_the_real_models_have_only_these_errors() -> None:
+def test_the_real_models_have_no_errors() -> None:
     errors_by_model = {path.parent.name: errors(path) for path in sorted(SHARED.glob("*/model.onnx"))}
-    assert {name: codes for name, codes in errors_by_model.items() if codes} == KNOWN
+    assert {name: codes for name, codes in errors_by_model.items() if codes} == {}

@@ -1,4 +1,4 @@
-"""Options and output of verbs that write a model: `-o`, `--json`, and the second model of verbs that take two."""
+"""Options and output of verbs that write a model: `-o`, `--model-version`, `--json`, and the second model of verbs that take two."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.model_version import parse_model_version
 
 
 def add_out(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,35 @@ def add_out(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the model to FILE, or to standard output if FILE is -",
     )
+    add_model_version(parser)
     parser.add_argument("--json", action="store_true", help="print a summary of the result as JSON")
+
+
+def add_model_version(parser: argparse.ArgumentParser) -> None:
+    """Adds `--model-version`, whose value is a number as `model_version` stores it."""
+    parser.add_argument(
+        "--model-version",
+        type=model_version,
+        metavar="VERSION",
+        help="write this model_version: major.minor.patch, as 1.2.3, or a number",
+    )
+
+
+def model_version(text: str) -> int:
+    """The value of `--model-version`, for argparse."""
+    try:
+        return parse_model_version(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def set_model_version(model: Model, args: argparse.Namespace) -> Model:
+    """The model, with the version that `--model-version` gives; raises InputError if no model is written."""
+    if args.model_version is not None:
+        if args.out is None:
+            raise InputError("--model-version requires -o; got none", name="--model-version")
+        model.model_version = args.model_version
+    return model
 
 
 def load_second(args: argparse.Namespace, path: str) -> Model:
@@ -40,6 +69,7 @@ def finish(model: Model, args: argparse.Namespace, facts: Mapping[str, Json], no
 
     The first `notes` notes of the model are those of its source and are not reported.
     """
+    set_model_version(model, args)
     if args.out == "-":
         if args.json:
             raise InputError(

@@ -10,6 +10,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.external import ExternalStorage
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Function, Model
+from sardonyx._src.ir.model_version import format_model_version
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.walk import graphs, nodes, roots
 
@@ -25,6 +26,9 @@ def summary(model: Model) -> dict[str, Json]:
         "producer": " ".join(filter(None, (model.producer_name, model.producer_version))),
         "domain": model.domain,
         "model_version": model.model_version,
+        "model_version_text": None
+        if model.model_version is None
+        else format_model_version(model.model_version),
         "doc": model.doc,
         "metadata": dict(model.metadata),
         "graph": model.graph.name,

@@ -35,10 +35,12 @@ from sardonyx._src.cli.output.diagnostics import (
     pluralize,
     use_colour,
 )
+from sardonyx._src.cli.output.models import add_model_version
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.errors import DecodeError, InputError, JsonError, LimitError, TextError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.saving.save import encode_as, write_blocks
+from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.suggestions import did_you_mean
 
 HELP = "check a model against the specification, and fix what can be fixed"
@@ -88,6 +90,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="with --fix: write to FILE instead of replacing the input; - for standard output",
     )
+    add_model_version(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="with --fix: report the fixes but write nothing"
     )
@@ -132,7 +135,11 @@ def refuse_wrong_use(args: argparse.Namespace) -> None:
         raise InputError(
             "the command must name at least one file; got none; see `sardonyx check --help`", name="model"
         )
-    for option, is_given in (("--out", args.out is not None), ("--dry-run", args.dry_run)):
+    for option, is_given in (
+        ("--out", args.out is not None),
+        ("--dry-run", args.dry_run),
+        ("--model-version", args.model_version is not None),
+    ):
         if is_given and not args.fix:
             raise InputError(f"{option} requires --fix; add --fix or remove {option}", name=option)
     if args.out == STANDARD_STREAM and (args.json or args.sarif):
@@ -191,8 +198,11 @@ def fix_file(name: str, args: argparse.Namespace) -> CheckedFile:
             source, kind=args.kind, select=select, ignore=ignore, operator_sets=sets, policy=policy
         )
         return CheckedFile(name, report)
+    is_versioned = isinstance(record, ModelProto) and args.model_version is not None
+    if isinstance(record, ModelProto) and args.model_version is not None:
+        record.model_version = args.model_version
     report = check(record, select=select, ignore=ignore, operator_sets=sets, policy=policy, base=base)
-    target = args.out or (name if applied_fixes else None)
+    target = args.out or (name if applied_fixes or is_versioned else None)
     if target is None or args.dry_run:
         return CheckedFile(name, report, applied_fixes)
     if target == STANDARD_STREAM:

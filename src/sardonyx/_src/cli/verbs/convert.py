@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.models import add_model_version, set_model_version
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import ConversionError, InputError
@@ -45,6 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--partial", action="store_true", help="convert what can be converted, and list the nodes that cannot"
     )
     parser.add_argument("-o", "--out", type=Path, help="write the converted model to OUT")
+    add_model_version(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         )
     model = load_model(args)
     refused: list[ConversionError] = []
-    result = convert(model, sets=sets, ir_version=ir_version, errors=refused)
+    result = set_model_version(convert(model, sets=sets, ir_version=ir_version, errors=refused), args)
     if args.out is not None and (args.partial or not refused):
         save(result, args.out)
     if args.json:

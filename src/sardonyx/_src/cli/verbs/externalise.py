@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.models import add_model_version, set_model_version
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.summary import locations, quantity, weights
 from sardonyx._src.errors import InputError
@@ -25,6 +26,7 @@ HELP = "move weights into external data files"
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("-o", "--out", required=True, type=Path, help="write the model to OUT")
+    add_model_version(parser)
     parser.add_argument(
         "--location",
         metavar="NAME",
@@ -61,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(what, name="--threshold")
     with progress(1):
         externalise(
-            load_model(args),
+            set_model_version(load_model(args), args),
             args.out,
             location=args.location,
             threshold=args.threshold,

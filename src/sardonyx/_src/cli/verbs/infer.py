@@ -14,6 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.models import add_model_version, set_model_version
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer
@@ -28,11 +29,12 @@ HELP = "infer types and symbolic shapes"
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("-o", "--out", type=Path, help="write the model with the inferred types to OUT")
+    add_model_version(parser)
     parser.add_argument("--json", action="store_true", help="print the types as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    model = load_model(args)
+    model = set_model_version(load_model(args), args)
     errors: list[InferenceError] = []
     infer(model, errors=errors)
     if args.out is not None and not errors:

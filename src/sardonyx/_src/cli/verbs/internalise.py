@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.models import add_model_version, set_model_version
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.summary import locations, quantity, weights
 from sardonyx._src.tools.externalise import PROTOBUF_LIMIT, internalise
@@ -22,6 +23,7 @@ HELP = "move weights from external data files into the model"
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("-o", "--out", required=True, type=Path, help="write the model to OUT")
+    add_model_version(parser)
     parser.add_argument(
         "--limit",
         type=int,
@@ -33,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    model = load_model(args)
+    model = set_model_version(load_model(args), args)
     counts = Counter(locations(weights(model)))
     with progress(1):
         internalise(model, args.out, limit=args.limit)

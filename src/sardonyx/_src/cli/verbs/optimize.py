@@ -17,6 +17,7 @@ from pathlib import Path
 
 from sardonyx._src.cli.inputs.arguments import parse_dims
 from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.models import add_model_version, set_model_version
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.io.saving.save import save
@@ -31,6 +32,7 @@ HELP = "optimise a model"
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("-o", "--out", type=Path, help="write the optimised model to OUT")
+    add_model_version(parser)
     parser.add_argument(
         "--no-verify", action="store_true", help="do not verify the result by running both models"
     )
@@ -82,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
             dims=parse_dims(args.dim),
             report=report,
         )
+    set_model_version(result, args)
     if args.out is not None:
         save(result, args.out)
     if args.json:

@@ -72,9 +72,14 @@ class Truncator:
 def rows(facts: dict[str, Json], truncator: Truncator) -> Iterator[tuple[str, str]]:
     """Label and text of every non-empty row."""
     yield "graph", str(facts["graph"])
-    for label in ("producer", "domain", "model_version", "doc"):
-        if facts[label] not in ("", None):
-            yield from truncator.text(label.replace("_", " "), str(facts[label]))
+    for label, key in (
+        ("producer",) * 2,
+        ("domain",) * 2,
+        ("model version", "model_version_text"),
+        ("doc",) * 2,
+    ):
+        if facts[key] not in ("", None):
+            yield from truncator.text(label, str(facts[key]))
     yield "IR version", str(facts["ir_version"])
     yield "opsets", flat(cast("dict[str, int]", facts["opset_imports"]))
     for key, value in cast("dict[str, str]", facts["metadata"]).items():

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from sardonyx._src.io.serde.devices import configuration_to
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Function, Model, TrainingInfo
+from sardonyx._src.ir.model_version import format_model_version
 from sardonyx._src.tools.diff.difference import Difference
 from sardonyx._src.tools.diff.graphs import Comparison, maps
 
@@ -29,7 +30,7 @@ def diff(
 def differences(a: Model, b: Model, comparison: Comparison) -> Iterator[Difference]:
     for name in MODEL_FIELDS:
         if getattr(a, name) != getattr(b, name):
-            yield Difference("model", "changed", name, str(getattr(a, name)), str(getattr(b, name)))
+            yield Difference("model", "changed", name, field_text(a, name), field_text(b, name))
     if a.doc != b.doc:
         yield Difference("doc", "changed", "model", a.doc, b.doc)
     yield from maps("metadata", a.metadata, b.metadata, "model")
@@ -44,6 +45,12 @@ def differences(a: Model, b: Model, comparison: Comparison) -> Iterator[Differen
     yield from functions(a, b, comparison)
     for i, (one_step, other_step) in enumerate(zip_longest(a.training, b.training)):
         yield from training(one_step, other_step, f"training_info[{i}]", comparison)
+
+
+def field_text(model: Model, name: str) -> str:
+    value = getattr(model, name)
+    is_version = name == "model_version" and isinstance(value, int)
+    return format_model_version(value) if is_version else str(value)
 
 
 def fields(unknown: Sequence[bytes | memoryview] | None) -> list[bytes]:

@@ -41,6 +41,9 @@ CASES = [
     Case("STFT", 17, [X, i64(9), None, i64(1)], [f32([[[[1, 0]]]])], label="frames of one element"),
     Case("STFT", 17, [TWICE, STEP, None, FOUR], [np.concatenate([HALF, 2 * HALF])], label="two signals"),
     Case("STFT", 17, [TWICE[:0], STEP, None, FOUR], [HALF[:0]], label="no signals"),
+    Case("STFT", 17, [X[..., 0], STEP, None, FOUR], [HALF], label="signals without an axis of parts"),
+    Case("STFT", 17, [TWICE[..., 0], STEP, None, FOUR], [np.concatenate([WHOLE, 2 * WHOLE])], {"onesided": 0}, "two signals of rank 2"),
+    Case("STFT", 17, [f32([[1, 2]]), i64(1)], [f32([[[[3, 0], [-1, 0]]]])], label="two elements of rank 2"),
     Case("STFT", 17, [COMPLEX, STEP, None, FOUR], [TURNED], {"onesided": 0}, "complex"),
     *(Case("STFT", 17, [X.astype(d), STEP, WINDOW.astype(d)], [WINDOWED.astype(d)], label=np.dtype(d).name) for d in (np.float16, ml_dtypes.bfloat16, np.float64)),
 ]  # fmt: skip
@@ -53,7 +56,8 @@ def test_case(case: Case) -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     assert_refused(
-        Case("STFT", 17, [X[0], STEP], [X]), r"the signal must be \[batch, n, 1 or 2\]; got rank 2"
+        Case("STFT", 17, [X[0, :, 0], STEP], [X]),
+        r"the signal must be \[batch, n\] or \[batch, n, 1 or 2\]; got rank 1",
     )
     assert_refused(
         Case("STFT", 17, [np.concatenate([X, X, X], -1), STEP], [X]),
@@ -98,6 +102,8 @@ def test_symbols_stay_in_the_shape() -> None:
         2,
     )
     assert infer_shape(make_inference("STFT", 17, [floats(N, 64, 1), ints()], step)) == (N, 1, 33, 2)
+    assert infer_shape(make_inference("STFT", 17, [floats(N, 64), ints()], step)) == (N, 1, 33, 2)
+    assert infer_shape(make_inference("STFT", 17, [floats(N, 2), ints()], step)) == (N, 1, 2, 2)
     assert infer_shape(make_inference("STFT", 17, [x, ints(), floats(16)])) == (N, None, 9, 2)
     assert infer_shape(make_inference("STFT", 17, [x, ints(), None, ints()], step)) == (N, None, None, 2)
     assert infer_shape(make_inference("STFT", 17, [TensorType(FLOAT), ints(), floats(16)], step)) == (
@@ -109,7 +115,7 @@ def test_symbols_stay_in_the_shape() -> None:
 
 
 def test_what_contradicts_the_shape_is_found() -> None:
-    assert_contradiction(make_inference("STFT", 17, [floats(N, M), ints()]), "rank 2")
+    assert_contradiction(make_inference("STFT", 17, [floats(N), ints()]), "rank 1")
     assert_contradiction(
         make_inference("STFT", 17, [floats(N, M, 3), ints()]),
         "the last axis of the signal must have size 1 or 2; got 3",

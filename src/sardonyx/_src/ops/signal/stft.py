@@ -33,14 +33,14 @@ def evaluate(
     onesided: int,
     context: RunContext,
 ) -> Array:
-    """signal: [batch, n, 1] real or [batch, n, 2] complex; window: [length] of the same type; frame_step,
+    """signal: [batch, n] or [batch, n, 1] real, or [batch, n, 2] complex; window: [length] of the same type; frame_step,
     frame_length: one integer each; result: [batch, frames, length or its onesided half, 2]."""
-    if signal.ndim != 3:
-        raise EvaluationError(f"the signal must be [batch, n, 1 or 2]; got rank {signal.ndim}")
-    z = as_complex(signal)
+    if signal.ndim not in (2, 3):
+        raise EvaluationError(f"the signal must be [batch, n] or [batch, n, 1 or 2]; got rank {signal.ndim}")
+    z = as_complex(signal if signal.ndim == 3 else signal[..., None])
     step = read_integer(frame_step, "frame_step", minimum=1)
     length = length_of(z.shape[1], window, frame_length)
-    if onesided and signal.shape[-1] == 2:
+    if onesided and signal.ndim == 3 and signal.shape[2] == 2:
         raise EvaluationError("onesided must be 0 for a complex signal")
     check_result_bytes(
         context, [z.shape[0], (z.shape[1] - length) // step + 1, length], np.complex128, "STFT result"
@@ -88,8 +88,11 @@ def infer(inference: Inference) -> Result:
 
 
 def signal_dims(inference: Inference, shape: tuple[Dim, ...]) -> tuple[Dim, Dim, Dim]:
+    """Batch, length and parts of a number."""
+    if len(shape) == 2:
+        return shape[0], shape[1], 1
     if len(shape) != 3:
-        inference.fail(f"the signal must be [batch, n, 1 or 2]; got rank {len(shape)}")
+        inference.fail(f"the signal must be [batch, n] or [batch, n, 1 or 2]; got rank {len(shape)}")
     if isinstance(shape[2], int) and shape[2] not in (1, 2):
         inference.fail(f"the last axis of the signal must have size 1 or 2; got {shape[2]}")
     return shape[0], shape[1], shape[2]

@@ -29,6 +29,17 @@ def raise_version_case(old: int, new: int, rest: str) -> tuple[str, str]:
 
 
 CASES: list[tuple[str, str, str]] = [
+    # --- values ----------------------------------------------------------------------------------
+    (
+        "SX110",
+        """g (float[2] x) => (float[2] y) {
+          a = Constant <value_float = 1.0> ()  b = Constant <value_float = 5.0> ()  t = Add(x, a)
+          a = Constant <value_float = 2.0> ()  a = Constant <value_float = 3.0> ()
+          u = Add(t, a)  b = Constant <value_float = 6.0> ()  y = Mul(u, b) }""",
+        """g (float[2] x) => (float[2] y) {
+          a = Constant <value_float = 3.0> ()  b = Constant <value_float = 6.0> ()  t = Add(x, a)
+          u = Add(t, a)  y = Mul(u, b) }""",
+    ),
     # --- the model -------------------------------------------------------------------------------
     (
         "SX010",

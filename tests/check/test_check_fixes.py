@@ -91,6 +91,14 @@ def left(text: str) -> list[str]:
         ("SX232", 'g (float[2] x) => (float[2] y) { y = Softmax <{name: "axis", f: 1.0, type: INT}> (x) }'),
         ("SX211", "g (float[2] x) => (float[2] y) { y = Softmax <axes = 0> (x) }"),
         ("SX110", "g (float[2] x) => (float[2] y) { y = Abs(x) y = Neg(x) }"),
+        (
+            "SX110",
+            "g (float[2] x) => (float[2] y) { a = Abs(x) a = Constant <value_float = 1.0> () y = Add(x, a) }",
+        ),
+        (
+            "SX110",
+            "g (float[2] x) => (float[2] y) { a = Constant <value_float = 1.0> () a = Abs(x) y = Add(x, a) }",
+        ),
         ("SX112", "g (float[2] x) => (float[2] y) { a = Abs(y) y = Neg(a) }"),
         ("SX102", "g (float[2] x) => (float[2] y, float[2] y) { y = Abs(x) }"),
         ("SX347", '<> g () => (float[2] y) <float[2] y = ["location": "w.bin", "lenght": "8"]> {}'),

@@ -154,7 +154,18 @@ def test_a_value_of_a_branch_is_not_visible_outside() -> None:
 def test_a_second_definition_is_refused() -> None:
     assert_rejected(
         parse_record("g (float[2] x) => (float[2] y) { y = Abs(x)  y = Neg(x) }"),
-        r"node\[1\] \(Neg\): names of values must be unique in a graph; got 'y' twice",
+        r"node\[1\] \(Neg\): names of values must be unique in a graph; got 'y' twice, here and from node\[0\] \(Abs\)",
+    )
+    assert_rejected(
+        parse_record(
+            """g (float[2] x) => (float[2] y) { y = Add(x, c)  [one] c = Constant <value_float = 1.0> ()
+               [two] c = Constant <value_float = 2.0> () }"""
+        ),
+        r"node\[1\] 'one' \(Constant\): .* got 'c' twice, here and from node\[2\] 'two' \(Constant\)",
+    )
+    assert_rejected(
+        parse_record("g (float[2] x) => (float[2] y) { y, y = Split <num_outputs = 2> (x) }"),
+        r"node\[0\] \(Split\): names of values must be unique in a graph; got 'y' twice$",
     )
     assert_rejected(
         parse_record("g (float[2] x) => (float[2] x) { x = Abs(x) }"),

@@ -228,7 +228,7 @@ class GraphReader:
             output = Value(name)
             if name:
                 if name in names:
-                    raise self.redefinition_error(record, name, f"{where}[{index}]")
+                    raise self.redefinition_error(record, names[name], graph, where, index)
                 names[name] = output
                 if types and (info := types.get(name)) is not None:
                     self.describe(output, info, f"{where}[{index}]")
@@ -311,11 +311,21 @@ class GraphReader:
             what, location=f"{where}{' ' + repr(record.name) if record.name else ''} ({record.op_type})"
         )
 
-    def redefinition_error(self, record: m.NodeProto, name: str, where: str) -> InvalidModel:
-        what = f"names of values must be unique in a graph; got {name!r} twice"
-        return InvalidModel(
-            what, location=f"{where}{' ' + repr(record.name) if record.name else ''} ({record.op_type})"
-        )
+    def redefinition_error(
+        self, record: m.NodeProto, first: Value, graph: Graph, where: str, index: int
+    ) -> InvalidModel:
+        """The error for a node that defines the name of another value again; it names both."""
+        what = f"names of values must be unique in a graph; got {first.name!r} twice"
+        if (producer := first.producer) is not None:
+            order, position = self.orders.get(where.removesuffix(".node")), graph.position(producer)
+            place = f"node[{position if order is None else order[position]}]"
+            what += f", here and from {place}{quoted(producer.name)} ({producer.op_type})"
+        return InvalidModel(what, location=f"{where}[{index}]{quoted(record.name)} ({record.op_type})")
+
+
+def quoted(name: str) -> str:
+    """The name of a node as a part of its location."""
+    return f" {name!r}" if name else ""
 
 
 def domain_of(record: m.NodeProto | m.OperatorSetIdProto | m.FunctionProto | m.OperatorSetProto) -> str:

@@ -241,3 +241,56 @@ def test_operator_sets_serve_a_model(tmp_path: Path, capsys: Streams) -> None:
         assert call("run", tmp_path / "m.onnx", "x=[3]", "--operator-set", tmp_path / name, "--json") == 0
         assert json.loads(capsys.readouterr().out) == {"y": [9.0]}
     assert call("run", tmp_path / "m.onnx", "x=[3]", "--operator-set", tmp_path / "none") == 2
+
+
+# --- messages of values that are no tensors ----------------------------------------------------
+
+VALUES = {
+    "optional(float[2])": ("[1, 2]", m.OptionalProto, m.SequenceProtoDataType.TENSOR, [1, 2]),
+    "optional(seq(float[2]))": ("[[1, 2]]", m.OptionalProto, m.SequenceProtoDataType.SEQUENCE, [[1, 2]]),
+    "optional(int64)": ("null", m.OptionalProto, None, None),
+    "seq(float[2])": ("[[1, 2], [3, 4]]", m.SequenceProto, m.SequenceProtoDataType.TENSOR, [[1, 2], [3, 4]]),
+    "seq(seq(float[2]))": ("[]", m.SequenceProto, m.SequenceProtoDataType.SEQUENCE, []),
+    "seq(map(int64, float))": ("[]", m.SequenceProto, m.SequenceProtoDataType.MAP, []),
+}
+
+
+@pytest.mark.parametrize("type", VALUES)
+def test_a_file_has_the_message_of_the_declared_type(type: str, tmp_path: Path, capsys: Streams) -> None:
+    literal, message, kind, value = VALUES[type]
+    path = tmp_path / "m.onnx"
+    path.write_bytes(encode(parse_record(f"g ({type} x) => ({type} y) {{ y = Identity(x) }}")))
+    assert call("run", path, f"x={literal}", "-o", tmp_path / "y.pb") == 0
+    record = decode((tmp_path / "y.pb").read_bytes(), message)
+    assert record.elem_type == (kind or 0) and record.name == "y"
+    assert call("run", path, f"x={tmp_path / 'y.pb'}", "--json") == 0  # read by the same type
+    assert json.loads(capsys.readouterr().out) == {"y": value}
+    (tmp_path / "y.pb").rename(tmp_path / "input_0.pb")
+    assert call("run", path, tmp_path, "-o", tmp_path / "out") == 0
+    assert (tmp_path / "out/output_0.pb").read_bytes() == (tmp_path / "input_0.pb").read_bytes()
+
+
+def test_an_optional_is_read_by_the_wheel(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    from onnx import numpy_helper
+
+    path = tmp_path / "m.onnx"
+    path.write_bytes(
+        encode(parse_record("g (optional(float[2]) x) => (optional(float[2]) y) { y = Identity(x) }"))
+    )
+    for literal, expected in (("[1, 2]", [1, 2]), ("null", None)):
+        assert call("run", path, f"x={literal}", "-o", tmp_path / "y.pb") == 0
+        record = onnx.OptionalProto.FromString((tmp_path / "y.pb").read_bytes())
+        value = numpy_helper.to_optional(record)
+        assert (None if value is None else value.tolist()) == expected
+
+
+def test_a_map_keeps_the_type_of_its_keys(tmp_path: Path, capsys: Streams) -> None:
+    text = """g (float[1,2] x) => (seq(map(int64, float)) y)
+      { y = ai.onnx.ml.ZipMap <classlabels_int64s = [3, 5]> (x) }"""
+    path = tmp_path / "m.onnx"
+    path.write_bytes(encode(parse_record(text, more='"ai.onnx.ml": 1')))
+    assert call("run", path, "x=[[0.25, 0.75]]", "-o", tmp_path / "y.pb") == 0
+    (record,) = decode((tmp_path / "y.pb").read_bytes(), m.SequenceProto).map_values
+    assert (record.key_type, list(record.keys)) == (7, [3, 5])
+    assert record.values is not None and len(record.values.tensor_values) == 2

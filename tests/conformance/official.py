@@ -17,7 +17,7 @@ from cases import assert_fits, type_of
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.serde import from_proto
-from sardonyx._src.io.serde.data import datum_from
+from sardonyx._src.io.serde.data import datum_from, record_type
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, SparseTensor, Storage
 from sardonyx._src.ir.types import TensorType
@@ -102,11 +102,8 @@ def load_stored(folder: Path, prefix: str, model: Model) -> list[object]:
     result: list[object] = []
     count = len(list(folder.glob(f"{prefix}_*.pb")))
     for i in range(count):
-        kind = {"SequenceType": m.SequenceProto, "OptionalType": m.OptionalProto, "MapType": m.MapProto}.get(
-            type(values[i].type).__name__, m.TensorProto
-        )
-        record = decode((folder / f"{prefix}_{i}.pb").read_bytes(), kind)
-        result.append(datum_from(record, NoFiles()))  # type: ignore[arg-type]
+        record = decode((folder / f"{prefix}_{i}.pb").read_bytes(), record_type(values[i].type))
+        result.append(datum_from(record, NoFiles()))
     return result
 
 

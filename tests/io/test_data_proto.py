@@ -11,6 +11,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.data import DataRecord, Datum, datum_from, datum_to
 from sardonyx._src.ir.tensors import RawStorage, SparseTensor, Tensor
+from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, TensorType
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 
@@ -131,3 +132,15 @@ def test_a_sparse_message_is_not_made_dense_to_be_read() -> None:
     tensor = again(huge)
     assert isinstance(tensor, SparseTensor)
     assert tensor.shape == (1 << 40,)
+
+
+def test_the_declared_type_describes_what_is_empty() -> None:
+    floats = TensorType(DataType.FLOAT, (1,))
+    empty = datum_to({}, "v", MapType(DataType.STRING, SequenceType(floats)))
+    assert isinstance(empty, m.MapProto) and empty.values is not None
+    assert (empty.key_type, empty.values.elem_type) == (DataType.STRING, m.SequenceProtoDataType.SEQUENCE)
+    narrow = datum_to({1: A}, "v", MapType(DataType.INT32, floats))
+    assert isinstance(narrow, m.MapProto) and narrow.key_type == DataType.INT32
+    nested = datum_to([None, A], "v", SequenceType(OptionalType(floats)))
+    assert isinstance(nested, m.SequenceProto)
+    assert [o.elem_type for o in nested.optional_values] == [0, m.SequenceProtoDataType.TENSOR]

@@ -260,8 +260,22 @@ def test_sequences_are_lists() -> None:
 def test_optionals_are_a_value_or_none() -> None:
     session = make_session("g (optional(float[2]) x) => (optional(float[2]) y) { y = Identity(x) }")
     assert session.run({"x": None})["y"] is None
-    assert session.run({})["y"] is None
     assert np.array_equal(session.run({"x": zeros(2)})["y"], zeros(2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize("type", ["optional(float[2])", "optional(seq(float[2]))"])
+def test_an_optional_that_is_not_fed_is_an_error(type: str, engine: str) -> None:
+    model = parse_model(
+        f"g ({type} x, float[2] v) => (bool y, float[2] w) {{ y = OptionalHasElement(x)  w = Neg(v) }}"
+    )
+    session = sx.Session(model, engine=engine)
+    for _ in range(3):
+        assert session.run({"x": None, "v": zeros(2)})["y"] == False  # noqa: E712  (an array)
+        with pytest.raises(
+            InputError, match=r"no value for input 'x' of type optional.*; feed None for an empty optional"
+        ):
+            session.run({"v": zeros(2)})
 
 
 # --- running ---------------------------------------------------------------------------------

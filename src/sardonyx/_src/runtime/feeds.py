@@ -42,20 +42,18 @@ def check_feeds(
         if name not in known:
             hint = suggest(name, known, "inputs")
             raise InputError(f"the model has no input {name!r}{hint}", name=name)
-    missing = [v.name for v in inputs if v.name not in feeds and v.initializer is None and not is_optional(v)]
+    missing = [v.name for v in inputs if v.name not in feeds and v.initializer is None]
     if missing:
+        first = known[missing[0]]
+        cure = "; feed None for an empty optional" if isinstance(first.type, OptionalType) else ""
         raise InputError(
-            f"no value for input {describe_input(known[missing[0]])}{list_others(missing)}", name=missing[0]
+            f"no value for input {describe_input(first)}{list_others(missing)}{cure}", name=first.name
         )
     result = {name: convert_feed(value, known[name].type, name) for name, value in feeds.items()}
     for name, value in result.items():
         dims.check(value, known[name].type, f"input {name!r}")
     dims.check_pending()
     return result
-
-
-def is_optional(value: Value) -> bool:
-    return isinstance(value.type, OptionalType)
 
 
 def describe_input(value: Value) -> str:

@@ -11,21 +11,13 @@ import numpy as np
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import ExternalFiles, Policy
-from sardonyx._src.io.serde.data import DataRecord, datum_from
+from sardonyx._src.io.serde.data import datum_from, record_type
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType
-from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.runtime.session import SessionValue
 
 NOT_NUMPY = (ValueError, EOFError, zipfile.BadZipFile)  # raised by NumPy for files in another format
 NOT_JSON = (ValueError, RecursionError)
-RECORDS: dict[type, type[DataRecord]] = {
-    SequenceType: m.SequenceProto,
-    OptionalType: m.OptionalProto,
-    MapType: m.MapProto,
-    SparseTensorType: m.SparseTensorProto,
-}
 
 
 def read_feeds(words: Sequence[str], ports: Sequence[SessionValue]) -> dict[str, object]:
@@ -107,8 +99,7 @@ def read_value(text: str, port: SessionValue | None, name: str) -> object:
     if path.suffix == ".npy":
         return read_numpy(path)
     if path.suffix == ".pb":
-        kind = RECORDS.get(type(port.type) if port else object, m.TensorProto)
-        record = decode(path.read_bytes(), kind, source=text)
+        record = decode(path.read_bytes(), record_type(port.type if port else None), source=text)
         return datum_from(record, ExternalFiles(path, Policy.STRICT), name)
     if path.suffix == ".json":
         return numbers(read_json(path), port)

@@ -15,7 +15,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.serde.data import datum_to
 from sardonyx._src.ir.tensors import Array, SparseTensor
-from sardonyx._src.ir.types import shape_text
+from sardonyx._src.ir.types import Type, shape_text
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.proto.binary import encode
 
@@ -70,8 +70,14 @@ def json_text(results: Mapping[str, RuntimeValue]) -> str:
     return json.dumps({name: as_json(v) for name, v in results.items()}) + "\n"
 
 
-def save(results: Mapping[str, RuntimeValue], path: Path) -> None:
-    """Writes all outputs to a `.npz` or `.json` file or a directory of `output_0.pb`, …, or one output to `.npy` or `.pb`."""
+def save(
+    results: Mapping[str, RuntimeValue], path: Path, types: Mapping[str, Type | None] | None = None
+) -> None:
+    """Writes all outputs to a `.npz` or `.json` file or a directory of `output_0.pb`, …, or one output to `.npy` or `.pb`.
+
+    types: the declared types by name, which decide the messages of `.pb` files.
+    """
+    types = types or {}
     if path.suffix in (".npy", ".pb") and len(results) != 1:
         what = (
             f"a {path.suffix} file must have one output; got {len(results)}; use .npz, .json or a directory"
@@ -85,11 +91,11 @@ def save(results: Mapping[str, RuntimeValue], path: Path) -> None:
         path.write_text(json_text(results), "utf-8")
     elif path.suffix == ".pb":
         ((name, value),) = results.items()
-        path.write_bytes(encode(datum_to(value, name)))
+        path.write_bytes(encode(datum_to(value, name, types.get(name))))
     else:
         path.mkdir(parents=True, exist_ok=True)
         for i, (name, value) in enumerate(results.items()):
-            (path / f"output_{i}.pb").write_bytes(encode(datum_to(value, name)))
+            (path / f"output_{i}.pb").write_bytes(encode(datum_to(value, name, types.get(name))))
 
 
 def arrays(results: Mapping[str, RuntimeValue], path: Path) -> dict[str, Array]:

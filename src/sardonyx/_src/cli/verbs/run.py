@@ -25,6 +25,7 @@ from sardonyx._src.cli.output import results
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir.types import Type
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session import ENGINES, Session
 from sardonyx._src.suggestions import suggest
@@ -104,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         feeds.update(random_feeds(session.inputs, feeds, args.random, parse_dims(args.dim)))
     with progress(args.repeat) as advance:
         outputs, seconds = run_repeatedly(session, feeds, args.output, args.repeat, advance)
-    report(outputs, seconds, args)
+    report(outputs, seconds, args, {port.name: port.type for port in session.outputs})
     report_bailouts(session)
     return 0
 
@@ -140,9 +141,14 @@ def run_repeatedly(
     return outputs, seconds
 
 
-def report(outputs: Mapping[str, RuntimeValue], seconds: Sequence[float], args: argparse.Namespace) -> None:
+def report(
+    outputs: Mapping[str, RuntimeValue],
+    seconds: Sequence[float],
+    args: argparse.Namespace,
+    types: Mapping[str, Type | None],
+) -> None:
     if args.out is not None:
-        results.save(outputs, args.out)
+        results.save(outputs, args.out, types)
     if args.json:
         sys.stdout.write(results.json_text(outputs))
     elif args.out is None:

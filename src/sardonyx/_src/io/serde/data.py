@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from sardonyx._src.io.serde.tensors import ExternalData, set_data, sparse_from, 
 from sardonyx._src.io.serde.types import data_type
 from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
+from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, Type
 from sardonyx._src.proto import messages as m
 
 Datum: TypeAlias = "Array | SparseTensor | list[Datum] | dict[int, Datum] | dict[str, Datum] | None"
@@ -25,6 +26,19 @@ SEQUENCE_FIELDS = {
     m.SequenceProtoDataType.MAP: "map_values",
     m.SequenceProtoDataType.OPTIONAL: "optional_values",
 }
+OPTIONAL_FIELDS = {
+    m.SequenceProtoDataType.TENSOR: "tensor_value",
+    m.SequenceProtoDataType.SPARSE_TENSOR: "sparse_tensor_value",
+    m.SequenceProtoDataType.SEQUENCE: "sequence_value",
+    m.SequenceProtoDataType.MAP: "map_value",
+    m.SequenceProtoDataType.OPTIONAL: "optional_value",
+}  # the kinds have the same numbers as in sequences
+RECORD_TYPES: dict[type, type[DataRecord]] = {
+    SparseTensorType: m.SparseTensorProto,
+    SequenceType: m.SequenceProto,
+    MapType: m.MapProto,
+    OptionalType: m.OptionalProto,
+}  # of types other than tensors
 ELEMENT_KINDS: dict[type, m.SequenceProtoDataType] = {
     m.TensorProto: m.SequenceProtoDataType.TENSOR,
     m.SparseTensorProto: m.SequenceProtoDataType.SPARSE_TENSOR,
@@ -81,16 +95,27 @@ def map_from(record: m.MapProto, external: ExternalData, where: str) -> Datum:
 
 
 def optional_from(record: m.OptionalProto, external: ExternalData, where: str) -> Datum:
-    fields = ("tensor_value", "sparse_tensor_value", "sequence_value", "map_value", "optional_value")
-    for name in fields:
+    for name in OPTIONAL_FIELDS.values():
         value = getattr(record, name)
         if value is not None:
             return datum_from(value, external, f"{where}.{name}")
     return None
 
 
-def datum_to(value: Datum, name: str = "") -> DataRecord:
-    """The record that stores a value; an empty sequence is stored as a sequence of tensors."""
+def record_type(declared: Type | None) -> type[DataRecord]:
+    """The class of the records that store values of a type; that of tensors if the type is not known."""
+    return RECORD_TYPES.get(type(declared), m.TensorProto)
+
+
+def datum_to(value: Datum, name: str = "", declared: Type | None = None) -> DataRecord:
+    """The record that stores a value.
+
+    declared: the type, where it is known: a value of an optional type is stored as an optional, and an empty
+    sequence or map as one of its elements' kind.  Without it, None is an empty optional, and an empty sequence is one of
+    tensors.
+    """
+    if value is None or isinstance(declared, OptionalType):
+        return optional_to(value, name, declared.elem if isinstance(declared, OptionalType) else None)
     if isinstance(value, np.ndarray):
         tensor = Tensor.of(value, name=name)
         record = m.TensorProto(dims=list(tensor.shape), data_type=int(tensor.dtype))
@@ -100,25 +125,42 @@ def datum_to(value: Datum, name: str = "") -> DataRecord:
         return record
     if isinstance(value, SparseTensor):
         return sparse_to(value, lambda tensor: None)
-    if value is None:
-        return m.OptionalProto(name=name) if name else m.OptionalProto()
     if isinstance(value, list):
-        return sequence_to(value, name)
-    result = m.MapProto(values=sequence_to(list(value.values())))
+        return sequence_to(value, name, declared.elem if isinstance(declared, SequenceType) else None)
+    return map_to(value, name, declared if isinstance(declared, MapType) else None)
+
+
+def optional_to(value: Datum, name: str, elem: Type | None) -> m.OptionalProto:
+    """An optional; an empty one names no kind of element, as `onnx.numpy_helper` reads it."""
+    result = m.OptionalProto(name=name) if name else m.OptionalProto()
+    if value is not None:
+        record = datum_to(value, declared=elem)
+        kind = ELEMENT_KINDS[type(record)]
+        result.elem_type = int(kind)
+        result.set(OPTIONAL_FIELDS[kind], record)
+    return result
+
+
+def map_to(
+    value: Mapping[str, Datum] | Mapping[int, Datum], name: str, declared: MapType | None
+) -> m.MapProto:
+    values = sequence_to([*value.values()], elem=None if declared is None else declared.value)
+    result = m.MapProto(values=values)
     if name:
         result.name = name
-    if any(isinstance(key, str) for key in value):
-        result.key_type = int(DataType.STRING)
+    kind = DataType.STRING if any(isinstance(key, str) for key in value) else DataType.INT64
+    kind = kind if declared is None else declared.key
+    result.key_type = int(kind)
+    if kind is DataType.STRING:
         result.string_keys = [str(key).encode("utf-8", "surrogateescape") for key in value]
     else:
-        result.key_type = int(DataType.INT64)
         result.keys = [int(key) for key in value]
     return result
 
 
-def sequence_to(values: Sequence[Datum], name: str = "") -> m.SequenceProto:
-    records = [datum_to(v) for v in values]
-    kind = ELEMENT_KINDS[type(records[0])] if records else m.SequenceProtoDataType.TENSOR
+def sequence_to(values: Sequence[Datum], name: str = "", elem: Type | None = None) -> m.SequenceProto:
+    records = [datum_to(value, declared=elem) for value in values]
+    kind = ELEMENT_KINDS[type(records[0]) if records else record_type(elem)]
     record = m.SequenceProto(elem_type=int(kind))
     if name:
         record.name = name

@@ -15,8 +15,8 @@ import pytest
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.external import ExternalFiles
+from sardonyx._src.io.saving.file_writer import write_all
 from sardonyx._src.io.saving.save import Format, save
-from sardonyx._src.io.saving.staging import write_all
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model

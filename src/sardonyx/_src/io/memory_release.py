@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -32,6 +32,14 @@ def release_file_pages(tensors: Iterable[Tensor]) -> None:
     for owner in files.values():
         if isinstance(owner, mmap.mmap) and is_releasable(owner):
             owner.madvise(mmap.MADV_DONTNEED)
+
+
+def iter_releasing(view: memoryview, block_bytes: int) -> Iterator[memoryview]:
+    """Blocks of a view of bytes; if it views a mapped file, the pages of each block are released after it was used."""
+    for offset in range(0, len(view), block_bytes):
+        block = view[offset : offset + block_bytes]
+        yield block
+        release_pages(np.frombuffer(block, np.uint8))
 
 
 def mapped_file_of(array: Array) -> mmap.mmap | None:

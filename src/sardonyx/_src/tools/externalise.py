@@ -21,7 +21,7 @@ def externalise(
     threshold: int = 1024,
     one_file_per_tensor: bool = False,
     align: int = 4096,
-    checksum: bool = False,
+    checksum: bool | None = None,
 ) -> None:
     """Write the model to `target`, with its weights of at least `threshold` bytes in an external data file.
 

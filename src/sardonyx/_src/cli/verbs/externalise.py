@@ -52,7 +52,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="align tensors of at least this size to multiples of it (%(default)s)",
     )
     parser.add_argument(
-        "--checksum", action="store_true", help="record the SHA-1 of each data file in the model"
+        "--checksum",
+        action="store_true",
+        default=None,
+        help="record the SHA-1 of each data file in the model (default: of those whose data come from a file with one)",
     )
     parser.add_argument("--json", action="store_true", help="print the data files as JSON")
 

@@ -8,12 +8,10 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-import numpy as np
-
 from sardonyx._src.io.external.digests import BLOCK_BYTES, FILE_DIGESTS, Blocks, read_and_close, sha1_of
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.mapped_files import MappedFile, truncated_error
-from sardonyx._src.io.memory_release import release_pages
+from sardonyx._src.io.memory_release import iter_releasing
 
 # Before Python 3.13 a map holds a descriptor, and some models have one short file for each of thousands of tensors,
 # so short files are read instead of mapped.
@@ -95,7 +93,7 @@ class MappedContents:
     def blocks(self) -> Blocks:
         """The whole file; its pages in the map are not touched, or released again."""
         fd = self._owner.reopen()
-        return map_blocks(self._view) if fd is None else read_and_close(fd)
+        return iter_releasing(self._view, BLOCK_BYTES) if fd is None else read_and_close(fd)
 
 
 class OnDemandContents:
@@ -153,11 +151,3 @@ def read(file: io.FileIO, offset: int, size: int) -> memoryview:
     while filled < size and (count := file.readinto(data[filled:])):
         filled += count
     return data[:filled].toreadonly()
-
-
-def map_blocks(view: memoryview) -> Iterator[memoryview]:
-    """Blocks of a mapped file; the pages of each are released after it was used."""
-    for offset in range(0, len(view), BLOCK_BYTES):
-        block = view[offset : offset + BLOCK_BYTES]
-        yield block
-        release_pages(np.frombuffer(block, np.uint8))

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from sardonyx._src import dtypes
 from sardonyx._src.dtypes import Array, DataType
 from sardonyx._src.errors import ExternalDataError
-from sardonyx._src.io.external.contents import Contents, MappedContents, open_contents
+from sardonyx._src.io.external.contents import Contents, open_contents
 from sardonyx._src.io.external.entries import Reference, brief, read_entries
 from sardonyx._src.io.external.opening import Policy, canonical_location, open_data, open_error_message
 from sardonyx._src.io.file_stamps import FileStamp
+from sardonyx._src.io.mapped_files import mapped_file_behind
 
 SHA1_PATTERN = re.compile("[0-9a-f]{40}")
 LEAVE_CHECKSUM = "pass verify_checksums=False (--no-verify-checksums) to use the data as they are"
@@ -147,14 +148,15 @@ class ExternalStorage:
         file.  Raises ExternalDataError if the file is missing, rejected by the policy, too short, or has another
         checksum.
         """
-        contents = self.files.contents(self._name, self._where)
-        if self._data is None or isinstance(contents, MappedContents):
+        if self._data is None:
+            contents = self.files.contents(self._name, self._where)
             stamp = contents.stamp()
             self.refuse_short(contents)
-            if self.files.verify_checksums:
+            if self.needs_verification:
                 self.verify()
-            if self._data is None:
-                self._data = self.read_part(contents, stamp)
+            self._data = self.read_part(contents, stamp)
+        elif self.needs_verification:
+            self.verify()
         return self._data
 
     def refuse_short(self, contents: Contents) -> None:
@@ -174,7 +176,7 @@ class ExternalStorage:
         if len(data) < self._nbytes:
             what = f"{brief(self.location)} was truncated after it was opened"
             raise ExternalDataError(f"{what}; load the model again", location=self._where)
-        if self.checksum and self.files.verify_checksums and contents.stamp() != stamp:
+        if self.needs_verification and contents.stamp() != stamp:
             what = f"{brief(self.location)} was changed while it was read"
             raise ExternalDataError(f"{what}; load the model again", location=self._where)
         return data
@@ -186,6 +188,12 @@ class ExternalStorage:
     def file(self) -> tuple[int, str, str]:
         """Identifies the file and the checksum that it must have, among the storages of this process."""
         return id(self.files), self._name, self.checksum
+
+    @property
+    def needs_verification(self) -> bool:
+        """Whether a checksum is stated, and the next use of the data depends on what the file then contains."""
+        is_copied = self._data is not None and mapped_file_behind(self._data) is None
+        return bool(self.checksum) and self.files.verify_checksums and not is_copied
 
     def verify(self) -> bool:
         """Verifies the checksum of the whole file; False if the entries state none.

@@ -17,7 +17,7 @@ def verify_checksums(tensors: Iterable[Tensor]) -> None:
     Raises ExternalDataError, for the first tensor of a file that differs, is missing or cannot be read.
     """
     stored = (tensor.storage for tensor in tensors if isinstance(tensor.storage, ExternalStorage))
-    stated = {s.file: s for s in stored if s.checksum and s.files.verify_checksums}
+    stated = {s.file: s for s in stored if s.needs_verification}
     storages = list(stated.values())
     if len(storages) == 1:  # most models have one file
         storages[0].verify()

@@ -26,6 +26,7 @@ class DataFileLayout:
     pieces: list[tuple[int, Tensor]] = field(default_factory=list)
     size: int = 0
     checksum: str = ""  # SHA-1 in hexadecimal, "" until it is known
+    had_checksum: bool = False  # whether the data of a tensor come from a file with a stated checksum
 
 
 class ExternalDataLayout:
@@ -62,6 +63,8 @@ class ExternalDataLayout:
         if source not in self._places:
             self._places[source] = self.assign(tensor)
         number, offset = self._places[source]
+        if isinstance(tensor.storage, ExternalStorage) and tensor.storage.checksum:
+            self.files[number].had_checksum = True
         entries = [
             ("location", self.names()[number]),
             ("offset", str(offset)),

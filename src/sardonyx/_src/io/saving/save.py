@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias, get_args
 
 from sardonyx._src.errors import ExternalDataError
-from sardonyx._src.io.external import ExternalStorage, components
+from sardonyx._src.io.external import ExternalStorage, components, verify_checksums
+from sardonyx._src.io.memory_release import iter_releasing
+from sardonyx._src.io.saving.file_writer import BinaryWriter, write_all
 from sardonyx._src.io.saving.layout import DataFileLayout, ExternalDataLayout, pack_tensor
-from sardonyx._src.io.saving.staging import BinaryWriter, StagedFile, Staging, write_all
+from sardonyx._src.io.saving.staging import StagedFile, Staging
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.proto import binary
 from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.record import Payload, Record
@@ -23,6 +26,7 @@ Format: TypeAlias = Literal["binary", "text", "json"]
 SUFFIXES: dict[str, Format] = {".onnxtxt": "text", ".txt": "text", ".json": "json"}  # as for `load`
 PROTOBUF_TEXT = (".textproto", ".prototxt", ".pbtxt")
 WRITE_BLOCK_BYTES = 1 << 16  # shorter pieces are concatenated before they are written
+HASH_BLOCK_BYTES = 1 << 20
 
 
 def save(
@@ -34,7 +38,7 @@ def save(
     threshold: int = 1024,
     align: int = 4096,
     format: Format | None = None,
-    checksum: bool = False,
+    checksum: bool | None = None,
 ) -> None:
     """Writes a model to a file, with its data inline or in external data files; or to a binary file object, all inline.
 
@@ -47,7 +51,10 @@ def save(
     `align`: tensors of at least that many bytes start at a multiple of it, smaller ones at a multiple of 64; 1 means
     no gaps.  Windows maps at multiples of 65536, other systems at 4096 or 16384.
     `format`: by default .onnxtxt and .txt are text, .json is JSON, all others binary.
-    `checksum`: whether external tensors record the SHA-1 of their file.
+    `checksum`: whether external tensors record the SHA-1 of their new file; None means those of files that hold data
+    from a file with a stated checksum.
+
+    Weights that are mapped from files are copied by the system where it can, and take no memory.
 
     A record is written unchanged: data options are not allowed, and data files are not written.
 
@@ -57,7 +64,8 @@ def save(
     the umask.  Old data files with other names are not removed.  `external_data` keys that ONNX does not define are
     dropped, since they may refer to the old file.
 
-    Raises ExternalDataError for a location that is not allowed and for data that cannot be read, OSError for system
+    Raises ExternalDataError for a location that is not allowed and for data that cannot be read or do not have their
+    stated checksum, OSError for system
     errors, ValueError for contradictory options.
     """
     if not isinstance(model, Model | ModelProto):
@@ -66,7 +74,7 @@ def save(
         raise ValueError(
             f"align and shard_size must be >= 1, threshold >= 0; got {align}, {shard_size} and {threshold}"
         )
-    has_data_options = external not in (None, False) or shard_size is not None or checksum
+    has_data_options = external not in (None, False) or shard_size is not None or bool(checksum)
     if not isinstance(model, Model) and (has_data_options or external is False):
         raise ValueError(
             "data options require a Model; got a record; convert it with sx.load to move its data"
@@ -91,21 +99,32 @@ def save(
 
 
 def save_to_path(
-    model: Model | ModelProto, path: str, layout: ExternalDataLayout, format: Format, *, checksum: bool
+    model: Model | ModelProto,
+    path: str,
+    layout: ExternalDataLayout,
+    format: Format,
+    *,
+    checksum: bool | None,
 ) -> None:
     folder, name = os.path.split(path)
     if not name:
         raise IsADirectoryError(errno.EISDIR, "the target must be a file; got a directory", path)
+    if isinstance(model, Model):
+        verify_checksums(model_tensors(model))
     with Staging(folder or os.curdir) as staging:
         record = model
         if isinstance(model, Model):
             record = to_proto.model(model, layout.place)
             write_data(staging, layout, name, checksum=checksum)
-            if len(layout.files) > 1 or checksum:  # final names and checksums are known only now
+            if len(layout.files) > 1 or any(
+                file.checksum for file in layout.files
+            ):  # final names and checksums are known only now
                 record = to_proto.model(model, layout.place)
         assert isinstance(record, ModelProto), "to_proto must return a ModelProto"
         with staging.create([name]) as file:
             write_blocks(file, encode_as(record, format))
+        if isinstance(model, Model):
+            verify_checksums(model_tensors(model))  # hashes only files that were changed meanwhile
         staging.commit()
 
 
@@ -140,10 +159,12 @@ def data_file_components(location: str, model_name: str) -> tuple[str, ...]:
     return names
 
 
-def write_data(staging: Staging, layout: ExternalDataLayout, model_name: str, *, checksum: bool) -> None:
+def write_data(
+    staging: Staging, layout: ExternalDataLayout, model_name: str, *, checksum: bool | None
+) -> None:
     for file, location in zip(layout.files, layout.names(), strict=True):
         with staging.create(data_file_components(location, model_name)) as staged:
-            write_pieces(staged, file, checksum=checksum)
+            write_pieces(staged, file, checksum=file.had_checksum if checksum is None else checksum)
 
 
 def write_pieces(staged: StagedFile, file: DataFileLayout, *, checksum: bool) -> None:
@@ -157,7 +178,8 @@ def write_pieces(staged: StagedFile, file: DataFileLayout, *, checksum: bool) ->
         staged.write(data)
         if checksum:
             digest.update(bytes(offset - end))
-            digest.update(data)
+            for block in iter_releasing(data, HASH_BLOCK_BYTES):
+                digest.update(block)
         end = offset + len(data)
     if checksum:
         file.checksum = digest.hexdigest()

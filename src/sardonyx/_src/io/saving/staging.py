@@ -13,16 +13,11 @@ import io
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from typing import Protocol, Self
+from typing import Self
 
 from sardonyx._src.io.external.folders import Folder, is_link
+from sardonyx._src.io.saving.file_writer import FileWriter
 from sardonyx._src.proto.record import Payload
-
-
-class BinaryWriter(Protocol):
-    """A binary file object, buffered or not."""
-
-    def write(self, data: Payload, /) -> int | None: ...
 
 
 class StagedFile:
@@ -35,11 +30,12 @@ class StagedFile:
         self.path = os.path.join(folder.path, name)
         with name_in_errors(self.path):
             self._file = io.FileIO(folder.create(self.temporary), "w")
+        self._writer = FileWriter(self._file)
 
     def write(self, data: Payload, /) -> int:
         """Writes all bytes."""
         with name_in_errors(self.path):
-            write_all(self._file, data)
+            self._writer.write(data)
         return len(data)
 
     def skip_to(self, offset: int) -> None:
@@ -51,6 +47,7 @@ class StagedFile:
             self.folder.rename(self.temporary, self.name)
 
     def remove(self) -> None:
+        self._writer.close()
         self._file.close()
         with contextlib.suppress(FileNotFoundError):
             self.folder.remove(self.temporary)
@@ -60,6 +57,7 @@ class StagedFile:
 
     def __exit__(self, kind: object, *_: object) -> None:
         with name_in_errors(self.path), self._file:
+            self._writer.close()
             if kind is None:
                 os.fsync(self._file.fileno())
 
@@ -118,19 +116,6 @@ def refuse_special(folder: Folder, name: str) -> None:
     if not stat.S_ISREG(status.st_mode) and not is_link(status):
         what = "the target must be a regular file; to write to a device or pipe, open it and pass the file object"
         raise FileExistsError(errno.EEXIST, what, os.path.join(folder.path, name))
-
-
-def write_all(file: BinaryWriter, data: Payload) -> None:
-    """Writes every byte; repeats partial writes."""
-    rest = memoryview(data).cast("B")
-    while rest:
-        count = file.write(rest)
-        if count is None:
-            raise BlockingIOError(
-                errno.EAGAIN,
-                "the file object must be blocking; got no byte count from write; pass a blocking one",
-            )
-        rest = rest[count:]
 
 
 @contextlib.contextmanager

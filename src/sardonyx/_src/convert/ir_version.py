@@ -7,15 +7,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sardonyx._src.errors import ConversionError, InputError
 from sardonyx._src.io.serde.from_proto import LATEST_IR_VERSION
+from sardonyx._src.io.serde.types import FIRST_IR_WITHOUT_STARS
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import MapType, OpaqueType, OptionalType, SequenceType, SparseTensorType, Type
+from sardonyx._src.ir.types import (
+    MapType,
+    OpaqueType,
+    OptionalType,
+    SequenceType,
+    SparseTensorType,
+    TensorType,
+    Type,
+)
 from sardonyx._src.ir.walk import graphs, location, roots, values
 
 IrNeed = tuple[int, str, str]  # the IR version, the feature that requires it, its location
@@ -51,7 +61,27 @@ def set_ir_version(model: Model, requested: int | str | None, errors: list[Conve
     target = max(target, minimum)
     if target < 4:
         add_initializer_inputs(model)
+    elif model.ir_version < FIRST_IR_WITHOUT_STARS:
+        leave_out_stars(model)
     model.ir_version = target
+
+
+def leave_out_stars(model: Model) -> None:
+    """Makes shapes with a "*", which stands for any number of dims up to IR version 3, shapes of unknown rank."""
+    for graph in (graph for root in roots(model) for graph in graphs(root)):
+        for value in values(graph):
+            value.type = leave_out_star(value.type)
+
+
+def leave_out_star(type: Type | None) -> Type | None:
+    match type:
+        case TensorType() | SparseTensorType() if type.shape is None:
+            return replace(type, dim_placeholders=())
+        case SequenceType() | OptionalType():
+            return replace(type, elem=leave_out_star(type.elem))
+        case MapType():
+            return replace(type, value=leave_out_star(type.value))
+    return type
 
 
 def add_initializer_inputs(model: Model) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.dims import Dim, from_param
+from sardonyx._src.ir.dims import Dim, from_param, is_placeholder
 from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
@@ -35,10 +35,13 @@ class Builder:
 
     @staticmethod
     def tensor(dtype: DataType, shape: Sequence[Dim | str] | None = None) -> TensorType:
-        """A tensor type; a dim given as text is a variable, or an expression over variables."""
+        """A tensor type; a dim given as text is a variable, or an expression over variables.
+
+        Texts that mean an unknown size in files, as "?", mean it here too.
+        """
         if shape is None:
             return TensorType(dtype)
-        return TensorType(dtype, tuple(from_param(d) if isinstance(d, str) else d for d in shape))
+        return TensorType(dtype, tuple(dim_of(d) if isinstance(d, str) else d for d in shape))
 
     def input(self, name: str, dtype: DataType, shape: Sequence[Dim | str] | None = None) -> Value:
         """A tensor input; its dims as `tensor` takes them."""
@@ -128,6 +131,11 @@ def attribute(name: str, value: object) -> Attribute:
         return Attribute(name, AttributeType[kind.name + "S"], tuple(v for v, _ in parts))
     converted, kind = scalar(name, value)
     return Attribute(name, kind, converted)
+
+
+def dim_of(text: str) -> Dim:
+    """The dim that a text means in a file."""
+    return None if is_placeholder(text) else from_param(text)
 
 
 def scalar(name: str, value: object) -> tuple[AttributeScalar, AttributeType]:

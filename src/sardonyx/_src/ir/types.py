@@ -9,6 +9,9 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Dim
 
 Shape: TypeAlias = tuple[Dim, ...]
+# What a file writes for unknown dims, in order, and None for the others; or nothing at all.  A shape with a "*" of IR
+# version 3, whose rank is unknown, has all of its dims here.
+DimPlaceholders: TypeAlias = "tuple[str | int | None, ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class TensorType:
     shape: Shape | None = None
     denotation: str = ""
     dim_denotations: tuple[str, ...] = ()  # one for each dim, or none at all
+    dim_placeholders: DimPlaceholders = ()
     _hash: int = field(default=0, init=False, repr=False, compare=False)  # 0 until computed
 
     def __str__(self) -> str:
@@ -28,7 +32,10 @@ class TensorType:
         """The hash of the fields, cached: inference looks up the same types many times."""
         value = self._hash
         if not value:
-            value = hash((self.dtype, self.shape, self.denotation, self.dim_denotations)) or 1
+            value = (
+                hash((self.dtype, self.shape, self.denotation, self.dim_denotations, self.dim_placeholders))
+                or 1
+            )
             object.__setattr__(self, "_hash", value)
         return value
 
@@ -38,6 +45,7 @@ class TensorType:
             self.shape,
             self.denotation,
             self.dim_denotations,
+            self.dim_placeholders,
         )  # another process, other hashes
 
 
@@ -49,6 +57,7 @@ class SparseTensorType:
     shape: Shape | None = None
     denotation: str = ""
     dim_denotations: tuple[str, ...] = ()
+    dim_placeholders: DimPlaceholders = ()
 
     def __str__(self) -> str:
         return f"sparse_tensor({self.dtype.text}{shape_text(self.shape)})"

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from sardonyx._src.check.engine.findings import LocatedFinding
 from sardonyx._src.check.type_rules.node_paths import NodePaths
-from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import OptionalType, SequenceType, SparseTensorType, TensorType, Type
 from sardonyx._src.ir.walk import graphs, nodes, roots, values
@@ -50,26 +49,21 @@ def erase_operators(model: Model, paths: NodePaths, broken: frozenset[str]) -> N
                 node.domain, node.op_type = "", ""
 
 
-STAR = symbol("*")  # any number of dimensions, up to IR version 3
-
-
 def densify(model: Model) -> None:
-    """Replaces sparse types by dense ones and, up to IR version 3, shapes with a "*" by unknown ones."""
-    has_stars = model.ir_version <= 3
+    """Replaces sparse types by dense ones."""
     for root in roots(model):
         for graph in graphs(root):
             for value in values(graph):
-                if value.type is not None and (has_stars or type(value.type) is not TensorType):
-                    value.type = dense(value.type, has_stars=has_stars)
+                if value.type is not None and type(value.type) is not TensorType:
+                    value.type = dense(value.type)
 
 
-def dense(type_: Type, *, has_stars: bool) -> Type:
+def dense(type_: Type) -> Type:
     match type_:
-        case TensorType() | SparseTensorType():
-            if has_stars and type_.shape is not None and STAR in type_.shape:
-                return TensorType(type_.dtype, None, type_.denotation)
-            if isinstance(type_, SparseTensorType):
-                return TensorType(type_.dtype, type_.shape, type_.denotation, type_.dim_denotations)
+        case SparseTensorType():
+            return TensorType(
+                type_.dtype, type_.shape, type_.denotation, type_.dim_denotations, type_.dim_placeholders
+            )
         case SequenceType() | OptionalType() if type_.elem is not None:
-            return replace(type_, elem=dense(type_.elem, has_stars=has_stars))
+            return replace(type_, elem=dense(type_.elem))
     return type_

@@ -30,9 +30,10 @@ def model(record: m.ModelProto, external: ExternalData) -> Model:
     notes: list[Note] = []
     if record.graph is None:
         raise InvalidModel("a model must have a graph; got none", location="graph")
-    reader = GraphReader(external, notes)
+    version = ir_version(record, notes)
+    reader = GraphReader(external, notes, ir_version=version)
     graph = reader.read_root(record.graph, None, "graph")
-    result = Model(graph, ir_version=ir_version(record, notes), opset_imports=imports_of(record, notes))
+    result = Model(graph, ir_version=version, opset_imports=imports_of(record, notes))
     result.notes = notes
     for name in ("producer_name", "producer_version", "domain"):
         if record.has(name):

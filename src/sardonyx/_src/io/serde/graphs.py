@@ -12,7 +12,7 @@ from sardonyx._src.io.serde.devices import annotation_from, node_configuration_f
 from sardonyx._src.io.serde.metadata import metadata_from
 from sardonyx._src.io.serde.tensors import ExternalData, sparse_from, tensor_from
 from sardonyx._src.io.serde.topological_order import topological_order
-from sardonyx._src.io.serde.types import type_from
+from sardonyx._src.io.serde.types import FIRST_IR_WITHOUT_STARS, type_from
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
@@ -67,7 +67,16 @@ class UseBeforeDefinition(Exception):
 class GraphReader:
     """Reads graph records; one instance for the main graph and one for each function."""
 
-    def __init__(self, external: ExternalData, notes: list[Note], *, in_function: bool = False) -> None:
+    def __init__(
+        self,
+        external: ExternalData,
+        notes: list[Note],
+        *,
+        in_function: bool = False,
+        ir_version: int = FIRST_IR_WITHOUT_STARS,
+    ) -> None:
+        """ir_version: of the model, which determines the meaning of the dim "*"."""
+        self.ir_version = ir_version
         self.external = external
         self.notes = notes
         self.in_function = in_function
@@ -292,7 +301,7 @@ class GraphReader:
 
     def describe(self, value: Value, info: m.ValueInfoProto, where: str) -> None:
         """Applies a ValueInfoProto to a value."""
-        stated: Type | None = type_from(info.type, f"{where} {info.name!r}")
+        stated: Type | None = type_from(info.type, f"{where} {info.name!r}", self.ir_version)
         if stated is not None:
             value.type = stated
         if info.has("doc_string"):

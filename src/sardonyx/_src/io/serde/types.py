@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
-from sardonyx._src.ir.dims import Dim, Expr, from_param
+from sardonyx._src.ir.dims import Dim, Expr, from_param, is_placeholder
 from sardonyx._src.ir.types import (
+    DimPlaceholders,
     MapType,
     OpaqueType,
     OptionalType,
@@ -18,6 +19,8 @@ from sardonyx._src.ir.types import (
     Type,
 )
 from sardonyx._src.proto import messages as m
+
+FIRST_IR_WITHOUT_STARS = 4  # the dim "*" no longer stands for several dims
 
 
 def data_type(number: int, where: str) -> DataType:
@@ -31,8 +34,13 @@ def data_type(number: int, where: str) -> DataType:
     return dtype
 
 
-def type_from(record: m.TypeProto | None, where: str) -> Type | None:
-    """The type of a record; None if the record specifies none."""
+def type_from(
+    record: m.TypeProto | None, where: str, ir_version: int = FIRST_IR_WITHOUT_STARS
+) -> Type | None:
+    """The type of a record; None if the record specifies none.
+
+    ir_version: of its model; up to 3, the dim "*" stands for any number of dims, so that the rank is unknown.
+    """
     if record is None:
         return None
     kind = record.which("value")
@@ -44,29 +52,52 @@ def type_from(record: m.TypeProto | None, where: str) -> Type | None:
         make = TensorType if isinstance(body, m.TypeProtoTensor) else SparseTensorType
         if not body.elem_type:
             return None  # some exporters write this for an unknown type
-        dims = denotations(body.shape)
-        return make(data_type(body.elem_type, where), shape_from(body.shape, where), note, dims)
+        dtype = data_type(body.elem_type, where)
+        if ir_version < FIRST_IR_WITHOUT_STARS and has_star(body.shape):
+            return make(dtype, None, note, (), written_dims(body.shape))
+        return make(dtype, shape_from(body.shape), note, denotations(body.shape), placeholders(body.shape))
     if isinstance(body, m.TypeProtoSequence):
-        return SequenceType(type_from(body.elem_type, where), note)
+        return SequenceType(type_from(body.elem_type, where, ir_version), note)
     if isinstance(body, m.TypeProtoOptional):
-        return OptionalType(type_from(body.elem_type, where), note)
+        return OptionalType(type_from(body.elem_type, where, ir_version), note)
     if isinstance(body, m.TypeProtoMap):
-        return MapType(data_type(body.key_type, where), type_from(body.value_type, where), note)
+        return MapType(data_type(body.key_type, where), type_from(body.value_type, where, ir_version), note)
     assert isinstance(body, m.TypeProtoOpaque), f"{kind} is not a known kind of type"
     return OpaqueType(body.domain, body.name, note)
 
 
-def shape_from(record: m.TensorShapeProto | None, where: str) -> Shape | None:
-    return None if record is None else tuple(dim_from(dim, where) for dim in record.dim)
+def shape_from(record: m.TensorShapeProto | None) -> Shape | None:
+    return None if record is None else tuple(map(dim_from, record.dim))
 
 
-def dim_from(record: m.TensorShapeProtoDimension, where: str) -> Dim:
-    """A size, a variable or expression, or None if unknown; '' and '*' in old files mean unknown."""
+def dim_from(record: m.TensorShapeProtoDimension) -> Dim:
+    """A size, a variable or expression, or None if unknown; names that exporters write for unknown sizes are none."""
     if record.has("dim_value"):
-        if record.dim_value < 0:
-            return None  # some exporters write -1 for unknown
+        return record.dim_value if record.dim_value >= 0 else None
+    return None if is_placeholder(record.dim_param) else from_param(record.dim_param)
+
+
+def placeholders(record: m.TensorShapeProto | None) -> DimPlaceholders:
+    """What a shape has for unknown dims: negative sizes, "?" and the like; nothing if all of them are just absent."""
+    dims = (
+        () if record is None else tuple(written_dim(d) if dim_from(d) is None else None for d in record.dim)
+    )
+    return dims if any(dim is not None for dim in dims) else ()
+
+
+def written_dims(record: m.TensorShapeProto | None) -> DimPlaceholders:
+    return () if record is None else tuple(map(written_dim, record.dim))
+
+
+def written_dim(record: m.TensorShapeProtoDimension) -> str | int | None:
+    if record.has("dim_value"):
         return record.dim_value
-    return from_param(record.dim_param) if record.dim_param else None
+    return record.dim_param if record.has("dim_param") else None
+
+
+def has_star(record: m.TensorShapeProto | None) -> bool:
+    """Whether a shape has the dim "*"."""
+    return record is not None and any(dim.dim_param == "*" for dim in record.dim)
 
 
 def denotations(record: m.TensorShapeProto | None) -> tuple[str, ...]:
@@ -104,17 +135,32 @@ def type_to(type: Type | None) -> m.TypeProto:
 def set_shape(
     record: m.TypeProtoTensor | m.TypeProtoSparseTensor, type: TensorType | SparseTensorType
 ) -> None:
-    if type.shape is not None:
-        names = type.dim_denotations or ("",) * len(type.shape)
-        record.shape = m.TensorShapeProto(dim=[dim_to(d, n) for d, n in zip(type.shape, names, strict=True)])
+    if type.shape is None and not type.dim_placeholders:
+        return
+    written = type.dim_placeholders
+    shape = (None,) * len(written) if type.shape is None else type.shape
+    record.shape = m.TensorShapeProto(
+        dim=[
+            dim_to(
+                dim,
+                type.dim_denotations[i] if i < len(type.dim_denotations) else "",
+                written[i] if len(written) == len(shape) else None,
+            )
+            for i, dim in enumerate(shape)
+        ]
+    )
 
 
-def dim_to(dim: Dim, denotation: str = "") -> m.TensorShapeProtoDimension:
+def dim_to(
+    dim: Dim, denotation: str = "", placeholder: str | int | None = None
+) -> m.TensorShapeProtoDimension:
+    """The record of a dim; placeholder: what an unknown one is written as."""
     record = m.TensorShapeProtoDimension()
-    if isinstance(dim, Expr):
-        record.dim_param = str(dim)
-    elif dim is not None:
-        record.dim_value = dim
+    written = placeholder if dim is None else str(dim) if isinstance(dim, Expr) else dim
+    if isinstance(written, str):
+        record.dim_param = written
+    elif written is not None:
+        record.dim_value = written
     if denotation:
         record.denotation = denotation
     return record

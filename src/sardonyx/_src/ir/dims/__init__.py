@@ -17,7 +17,7 @@ is then not known.
 from sardonyx._src.ir.dims.arithmetic import dim_add, dim_floordiv, dim_mod, dim_mul, dim_product, dim_sub
 from sardonyx._src.ir.dims.bounds import bounds, known_equal, known_ge
 from sardonyx._src.ir.dims.division import ceil_div, exact_div
-from sardonyx._src.ir.dims.expr import Dim, Expr, Known, from_param, parse, symbol
+from sardonyx._src.ir.dims.expr import Dim, Expr, Known, from_param, is_placeholder, parse, symbol
 from sardonyx._src.ir.dims.extrema import dim_max, dim_min
 from sardonyx._src.ir.dims.values import evaluate
 
@@ -38,6 +38,7 @@ __all__ = [
     "evaluate",
     "exact_div",
     "from_param",
+    "is_placeholder",
     "known_equal",
     "known_ge",
     "parse",

@@ -3,6 +3,7 @@ form."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal, NoReturn, TypeAlias
 
@@ -12,6 +13,8 @@ from sardonyx._src.ir.dims.parsing import DimParser
 from sardonyx._src.ir.dims.polynomials import combine, measure, multiply, scale
 from sardonyx._src.ir.dims.printing import IDENTIFIER, inner_text
 from sardonyx._src.ir.dims.substitution import substitute
+
+PLACEHOLDER = re.compile(r"|\?|\*|None|-1|unk__\d+", re.ASCII)
 
 
 class Expr:
@@ -182,6 +185,14 @@ def from_param(text: str) -> Expr:
     except ValueError:
         return symbol(text)
     return dim if isinstance(dim, Expr) and str(dim) == text else symbol(text)
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a `dim_param` is what exporters write for an unknown size: it names nothing, however often it occurs.
+
+    "*" is one from IR version 4 on; before, it stands for any number of dims.
+    """
+    return PLACEHOLDER.fullmatch(text) is not None
 
 
 def outer_text(expr: Expr) -> str:

@@ -39,6 +39,7 @@ _HOMES = {
     "SardonyxError": "sardonyx._src.errors",
     "Session": "sardonyx._src.runtime.session",
     "SessionStats": "sardonyx._src.runtime.stats",
+    "ShapeWarning": "sardonyx._src.errors",
     "SparseTensor": "sardonyx._src.ir.tensors",
     "Tensor": "sardonyx._src.ir.tensors",
     "TextError": "sardonyx._src.errors",

@@ -1,4 +1,4 @@
-"""The errors that Sardonyx raises for a user's mistake; `SardonyxError` is the root of all of them."""
+"""The errors that Sardonyx raises for a user's mistake, with `SardonyxError` as their root; and `ShapeWarning`."""
 
 from sardonyx._src.errors import ConversionError as ConversionError
 from sardonyx._src.errors import DecodeError as DecodeError
@@ -14,6 +14,7 @@ from sardonyx._src.errors import MissingPackage as MissingPackage
 from sardonyx._src.errors import OptimizationError as OptimizationError
 from sardonyx._src.errors import OutputError as OutputError
 from sardonyx._src.errors import SardonyxError as SardonyxError
+from sardonyx._src.errors import ShapeWarning as ShapeWarning
 from sardonyx._src.errors import TextError as TextError
 from sardonyx._src.errors import UnsupportedOperator as UnsupportedOperator
 from sardonyx._src.errors import UnsupportedProcessor as UnsupportedProcessor
@@ -33,6 +34,7 @@ __all__ = [
     "OptimizationError",
     "OutputError",
     "SardonyxError",
+    "ShapeWarning",
     "TextError",
     "UnsupportedOperator",
     "UnsupportedProcessor",

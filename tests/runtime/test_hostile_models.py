@@ -140,6 +140,7 @@ def run(model: sx.Model) -> None:
     session.run(random_feeds(session.inputs, {}, 0, {}))
 
 
+@pytest.mark.filterwarnings("ignore::sardonyx.errors.ShapeWarning")
 @pytest.mark.parametrize("seed", seed_range(0, 8))
 @pytest.mark.parametrize("mutated", [mutated_bytes, mutated_records])
 def test_a_mutated_model_ends_in_a_typed_error(

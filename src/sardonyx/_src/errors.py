@@ -17,6 +17,7 @@
     ├── ConversionError      the target version cannot express a construct: .domain .op_type .version .target .location
     └── OptimizationError    an optimized model whose results differ: .edit .name .place
 
+`ShapeWarning` is a warning of Python's, not an error: sizes that a file declares are often stale.
 Bugs in Sardonyx itself are AssertionErrors, not errors of this tree.
 """
 
@@ -95,6 +96,10 @@ class OutputError(SardonyxError):
     def __init__(self, why: str, *, name: str) -> None:
         self.why, self.name = why, name
         super().__init__(why)
+
+
+class ShapeWarning(UserWarning):
+    """A size that contradicts the model's declaration, in a run that goes on; see the argument `shapes` of `Session`."""
 
 
 class UnsupportedOperator(Located):

@@ -48,14 +48,15 @@ class RejectionRecorder:
 class IncrementalInference:
     """Types and known elements of a model's values; new nodes are typed one by one.
 
-    Where declared and inferred types contradict each other the inferred ones are used, and nothing is raised.
+    Where declared and inferred types contradict each other the inferred ones are used, and nothing is raised.  Sizes that
+    formal parameters of subgraphs declare are ignored, since nothing holds a run to them.
     """
 
     def __init__(self, model: Model) -> None:
         """Nothing is typed before `walk`."""
         self.errors: list[InferenceError] = []
         self.rejections = RejectionRecorder()
-        self.state = InferenceState(model, self.errors, observer=self.rejections)
+        self.state = InferenceState(model, self.errors, observer=self.rejections, trusts_formals=False)
 
     def walk(self) -> None:
         """Types all values, as `infer` does."""

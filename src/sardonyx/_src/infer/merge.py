@@ -92,6 +92,30 @@ def formal_type(declared: Type | None, actual: Type | None) -> Type | None:
     return result if shape == result.shape else replace(result, shape=shape)
 
 
+def open_elements(type: Type | None) -> Type | None:
+    """The type of an input without the sizes of elements of sequences and maps, to which no run is held."""
+    match type:
+        case OptionalType():
+            return replace(type, elem=open_elements(type.elem))
+        case SequenceType():
+            return replace(type, elem=open_sizes(type.elem))
+        case MapType():
+            return replace(type, value=open_sizes(type.value))
+    return type
+
+
+def open_sizes(type: Type | None) -> Type | None:
+    """The type with its ranks, and without sizes."""
+    match type:
+        case TensorType() | SparseTensorType() if type.shape is not None:
+            return replace(type, shape=(None,) * len(type.shape))
+        case SequenceType() | OptionalType():
+            return replace(type, elem=open_sizes(type.elem))
+        case MapType():
+            return replace(type, value=open_sizes(type.value))
+    return type
+
+
 def join_types(a: Type | None, b: Type | None) -> Type | None:
     """What holds of a value that is of either type (their join); None if the two have nothing in common."""
     if a is None or b is None or a == b:

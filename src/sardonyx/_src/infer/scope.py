@@ -26,6 +26,7 @@ from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.api import OPERAND_ERRORS
 from sardonyx._src.ops.bind import literal_of, schema_of
+from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.inference import Iteration, Known
 from sardonyx._src.ops.registry import find
 
@@ -272,7 +273,8 @@ class InferenceScope:
 
     def bind_formal(self, value: Value, actual: Type | None, known: Known | None) -> None:
         """Types a formal parameter of a subgraph or function, and stores its elements."""
-        value.type = formal_type(self.note_declared_type(value), actual)
+        declared = self.note_declared_type(value)
+        value.type = formal_type(declared if self.state.trusts_formals else drop_shape(declared), actual)
         self.state.elements.put(value, known)
 
     def call(self, node: Node, function: Function) -> NodeWalk:

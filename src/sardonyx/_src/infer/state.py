@@ -29,6 +29,7 @@ class InferenceState:
     model: Model
     errors: list[InferenceError] | None
     observer: InferenceObserver | None = None
+    trusts_formals: bool = True  # whether the sizes that formal parameters of subgraphs declare hold
     elements: Elements = field(init=False)
     declared: dict[Value, Type] = field(default_factory=dict)  # types from before the inference
     untyped: list[Value] = field(default_factory=list)  # values that had no type before the inference

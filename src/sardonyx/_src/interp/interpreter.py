@@ -9,7 +9,7 @@ import numpy as np
 from sardonyx._src.interp.program import InterpreterProgram, check_kernels
 from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
@@ -42,14 +42,16 @@ class Interpreter:
         self,
         feeds: Mapping[str, RuntimeValue],
         observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None,
+        observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None,
     ) -> dict[str, RuntimeValue]:
         """The outputs by name; inputs that are not fed take their defaults.
 
-        `observe` is called with each node and its results as soon as it has run.
+        `observe` is called with each node and its results as soon as it has run, and
+        `observe_inputs` with each graph (the model's, those of nodes, bodies of functions) and its arguments.
         """
         graph = self.model.graph
         inputs = [feeds.get(v.name, self.program.constants.get(v)) for v in graph.inputs]
-        run = RunState(self.limits, self.random_source, observe)
+        run = RunState(self.limits, self.random_source, observe, observe_inputs=observe_inputs)
         with np.errstate(all="ignore"), limit_nesting():
             results = self.program.run(inputs, run)
         return {value.name: result for value, result in zip(graph.outputs, results, strict=True)}

@@ -87,6 +87,8 @@ class InterpreterProgram:
 
     def run_in(self, frame: Frame, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         frame.values.update(zip(self.graph.inputs, inputs, strict=False))
+        if frame.run.observe_inputs is not None:
+            frame.run.observe_inputs(self.graph, inputs)
         for step in self.steps:
             step.execute(frame)
         return [frame[value] for value in self.graph.outputs]

@@ -35,13 +35,15 @@ class RandomSource:
 class RunState:
     """What all frames of one run share.
 
-    rng: the generator of random operators, or a function that returns it at first use.
+    rng: the generator of random operators, or a function that returns it at first use.  observe: called with each node
+    and its results; observe_inputs: with each graph and its arguments before its nodes run.
     """
 
     limits: RunLimits
     rng: Random
     observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None
     nodes: int = 0
+    observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None
 
     def generator(self) -> np.random.Generator:
         return self.rng if isinstance(self.rng, np.random.Generator) else self.rng()

@@ -28,6 +28,7 @@ from sardonyx._src.ir.tensors import Array, ArrayStorage, RawStorage, Tensor
 from sardonyx._src.ir.walk import graphs, model_tensors, roots
 from sardonyx._src.ops import registry
 from sardonyx._src.proto.binary import encode
+from sardonyx._src.runtime.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.shared_programs import (
     SHARED_PROGRAMS,
     ModelDigest,
@@ -138,9 +139,11 @@ def find_shared_program(key: FileStamp | ModelDigest | None) -> SharedProgram | 
     return shared
 
 
-def share_program(executable: Executable, key: FileStamp | ModelDigest | None) -> SharedProgram:
+def share_program(
+    executable: Executable, declarations: StaticDeclarations, key: FileStamp | ModelDigest | None
+) -> SharedProgram:
     """An executable to share; its borrowed constants are compared later unless the key is the stamp of a file."""
     if not isinstance(key, ModelDigest):
-        return SharedProgram(executable)
+        return SharedProgram(executable, declarations)
     borrowed = borrowed_constants(executable.program)
-    return SharedProgram(executable, borrowed, digest_tensors(borrowed))
+    return SharedProgram(executable, declarations, borrowed, digest_tensors(borrowed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,12 +16,12 @@ from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.memory_release import release_file_pages
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.fallback_ops import values_read
+from sardonyx._src.runtime.inner_declarations import DeclarationObserver, StaticDeclarations
 from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.run_limits import OVERRIDDEN_INITIALIZER, Bailout
@@ -30,8 +30,6 @@ from sardonyx._src.runtime.stats import RunCounters, SessionStats
 
 if TYPE_CHECKING:
     from sardonyx._src.runtime.memory_report import MemoryReport
-
-Observer = Callable[[Node, Sequence[RuntimeValue]], None]
 
 
 class NativeEngine:
@@ -42,6 +40,7 @@ class NativeEngine:
     """
 
     loaded_reference: Interpreter | None = None  # the reference engine, once it was needed
+    declarations: StaticDeclarations  # of the model's inner values
 
     def __init__(
         self,
@@ -61,14 +60,16 @@ class NativeEngine:
         """
         self.initialize(model, limits, seed, counters)
         self.loaded_reference = self.make_reference()
-        # Lazy import: cached programs run without it.
+        # Lazy imports: cached programs run without them.
         from sardonyx._src.runtime.content_hash import digest_model, find_shared_program, share_program
+        from sardonyx._src.runtime.declaration_analysis import analyze_declarations
 
         with async_compilation(), limit_nesting(), pause_gc():
             key = stamp or digest_model(model)
             self.shared_program = find_shared_program(key) or share_program(
-                executable or compile_releasing_weights(model), key
+                executable or compile_releasing_weights(model), analyze_declarations(model), key
             )
+            self.declarations = self.shared_program.declarations
             self.native = NativeProgram(self.shared_program.executable, threads, self.counters)
         if key is not None:  # only now: weights are packed, so that callers' writes cannot change them
             SHARED_PROGRAMS[key] = self.shared_program
@@ -109,12 +110,19 @@ class NativeEngine:
         if native is not None:
             native.release_contexts()
 
-    def run(
-        self, feeds: Mapping[str, RuntimeValue], observe: Observer | None = None
+    def run_reference(
+        self, feeds: Mapping[str, RuntimeValue], guard: str, observer: DeclarationObserver | None
     ) -> dict[str, RuntimeValue]:
+        """The outputs, computed by the reference engine.
+
+        guard: what the compiled program cannot be run for, which counts as a bailout; "" for a run to be observed.
+        """
+        if guard:
+            self.counters.record_bailout(guard, "the reference engine runs the model")
+        return run_observed(self.reference, feeds, observer)
+
+    def run(self, feeds: Mapping[str, RuntimeValue]) -> dict[str, RuntimeValue]:
         """The outputs by name; inputs that are not fed take their defaults."""
-        if observe is not None:
-            return self.reference.run(feeds, observe)
         if not self.defaults.isdisjoint(feeds):
             self.counters.record_bailout(OVERRIDDEN_INITIALIZER)
             return self.reference.run(feeds)
@@ -139,6 +147,15 @@ class NativeEngine:
         return self.counters.stats(
             fast_path_runs=self.native.fast_path_runs, fallback_nodes=self.native.fallback_nodes
         )
+
+
+def run_observed(
+    reference: Interpreter, feeds: Mapping[str, RuntimeValue], observer: DeclarationObserver | None
+) -> dict[str, RuntimeValue]:
+    """A run of the reference engine that an observer watches."""
+    if observer is None:
+        return reference.run(feeds)
+    return reference.run(feeds, observer.observe_node, observer.observe_inputs)
 
 
 def compile_releasing_weights(model: Model) -> Executable:

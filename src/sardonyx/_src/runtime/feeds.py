@@ -30,8 +30,8 @@ def check_feeds(
 ) -> dict[str, RuntimeValue]:
     """The feeds as run-time values by name.
 
-    Raises InputError for a name that is unknown or missing and for a value whose type, rank or sizes are not those
-    that the model declares; `dims` binds the dimension variables.
+    Raises InputError for a name that is unknown or missing and for a value whose type or rank is not the one that the
+    model declares; `dims` binds the dimension variables, and its policy decides about sizes.
     """
     if not isinstance(feeds, Mapping):
         raise InputError(
@@ -50,9 +50,7 @@ def check_feeds(
             f"no value for input {describe_input(first)}{list_others(missing)}{cure}", name=first.name
         )
     result = {name: convert_feed(value, known[name].type, name) for name, value in feeds.items()}
-    for name, value in result.items():
-        dims.check(value, known[name].type, f"input {name!r}")
-    dims.check_pending()
+    dims.check_inputs([(name, value, known[name].type) for name, value in result.items()])
     return result
 
 

@@ -21,6 +21,8 @@ MEMORY_LIMIT = "memory limit"
 FALLBACK_SHAPE = "shape of a fallback result"
 EMPTY_SCAN_OUTPUT = "scan output of a loop without iterations"
 OVERRIDDEN_INITIALIZER = "overridden initializer"
+INPUT_SIZES = "sizes of inputs other than declared"
+INNER_SIZES = 'declared sizes of inner values, to be compared (shapes="strict")'
 
 
 class Bailout(Exception):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -27,11 +28,18 @@ from sardonyx._src.ir.types import Shape, TensorType, Type
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.declared_dims import DeclaredDims
-from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.engine import NativeEngine, run_observed
 from sardonyx._src.runtime.feeds import check_feeds
+from sardonyx._src.runtime.inner_declarations import (
+    DeclarationObserver,
+    InnerDeclarations,
+    find_declarations,
+)
 from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.result_types import describe_value, matches_type
+from sardonyx._src.runtime.run_limits import INNER_SIZES, INPUT_SIZES
 from sardonyx._src.runtime.saved_programs.disk_cache import make_native_engine, open_cached_engine
+from sardonyx._src.runtime.shape_policy import SHAPE_POLICIES, ShapePolicy
 from sardonyx._src.runtime.shared_programs import has_external_data, stamp_file
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
 from sardonyx._src.suggestions import suggest
@@ -95,16 +103,23 @@ class Session:
         policy: Policy | str = Policy.HUB,
         operator_sets: Iterable[OperatorSetSource] = (),
         verify_checksums: bool = True,
+        shapes: ShapePolicy = "inputs",
     ) -> None:
         if engine not in ENGINES:
             raise SardonyxError(f"engine must be one of {', '.join(map(repr, ENGINES))}; got {engine!r}")
+        if shapes not in SHAPE_POLICIES:
+            raise SardonyxError(
+                f"shapes must be one of {', '.join(map(repr, SHAPE_POLICIES))}; got {shapes!r}"
+            )
         if threads is not None and threads < 1:
             raise SardonyxError(f"threads must be at least 1, or None for all cores; got {threads}")
         saved = saved_program_path(source, engine)
         self._counters = RunCounters(tolerates_faults=engine == "auto")
         self.engine: Engine = "native" if saved or engine == "auto" else engine
         sets, policy = tuple(operator_sets), Policy(policy)
-        self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets, verify_checksums)
+        self._origin = SessionOrigin.of(
+            source, threads, seed, limits, policy, sets, verify_checksums, shapes
+        )
         self._runner: Interpreter | NativeEngine | ClosedSession
         self._source_model: Model | LazyModel
         stamp = None if saved or sets or environment_folders() else stamp_file(source)
@@ -119,7 +134,8 @@ class Session:
             is_unchanged = stamp == stamp_file(source) and not has_external_data(interface)
             self._runner = self._make_engine(interface, stamp if is_unchanged else None, engine)
         self._try_run = self._runner.try_run if isinstance(self._runner, NativeEngine) else None
-        self._ir_version = interface.ir_version
+        self._ir_version, self._shapes = interface.ir_version, shapes
+        self._observes = self._must_observe(saved)
         self._inputs = interface.graph.inputs
         self._outputs = tuple(interface.graph.outputs)
 
@@ -181,6 +197,27 @@ class Session:
             level = logging.WARNING if isinstance(error, MissingPackage) else logging.INFO
             log.log(level, "the reference engine runs the model: %s", error)
 
+    def _must_observe(self, saved: Path | None) -> bool:
+        """Whether runs compare inner values with their declarations; compiled programs do not keep these values.
+
+        Raises SardonyxError for a saved program, which cannot do that.
+        """
+        if self._shapes == "off":
+            return False
+        if isinstance(self._runner, Interpreter):
+            return bool(self._declarations)
+        assert isinstance(self._runner, NativeEngine), "a new session is open"
+        is_required = self._shapes == "strict" and not self._runner.declarations.hold
+        if is_required and saved:
+            what = f"{saved} is a saved program, which cannot compare its inner values with the model's declarations"
+            raise SardonyxError(f'{what}: run the model itself for shapes="strict"')
+        return is_required
+
+    @cached_property
+    def _declarations(self) -> InnerDeclarations:
+        """The sizes that the model declares of inner values."""
+        return find_declarations(self.model)
+
     @property
     def model(self) -> Model:
         """The model; that of a cached program is decoded when this is first read."""
@@ -233,23 +270,64 @@ class Session:
         """
         if outputs is None and self._try_run is not None and (results := self._try_run(feeds)) is not None:
             return results
-        dims = DeclaredDims(self._ir_version)
-        values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
-        names = self._output_names(outputs)
-        self._counters.count_run()
-        results = self._runner.run(values)
-        self._check_outputs(results, dims)
-        if isinstance(self._runner, NativeEngine):
+        dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
+        try:
+            values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
+            names = self._output_names(outputs)
+            self._counters.count_run()
+            results = self._execute(values, dims)
+            self._check_outputs(results, dims)
+        finally:
+            self._counters.shape_reports.warn(dims.findings, stacklevel=2)
+        if isinstance(self._runner, NativeEngine) and not (self._observes or dims.input_contradicted):
             self._runner.record_validated(values)
         return {name: copy_if_read_only(results[name]) for name in names}
 
     def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RuntimeValue]]]:
         """Every node that the reference engine runs, with its results, in order; those of subgraphs and functions too."""
         trace: list[tuple[Node, list[RuntimeValue]]] = []
-        dims = DeclaredDims(self._ir_version)
-        values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
-        self._runner.run(values, lambda node, results: trace.append((node, list(results))))
+        dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
+        try:
+            values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
+            self._observe(values, dims, lambda node, results: trace.append((node, list(results))))
+        finally:
+            self._counters.shape_reports.warn(dims.findings, stacklevel=2)
         return trace
+
+    def _execute(self, feeds: Mapping[str, RuntimeValue], dims: DeclaredDims) -> dict[str, RuntimeValue]:
+        """The outputs by name, of the reference engine where sizes contradict those that the program was compiled for."""
+        runner = self._runner
+        if not isinstance(runner, NativeEngine):
+            observer = DeclarationObserver(self._declarations, dims) if self._observes else None
+            return (
+                run_observed(runner, feeds, observer)
+                if isinstance(runner, Interpreter)
+                else runner.run(feeds)
+            )
+        if self._observes or dims.input_contradicted:
+            observer = DeclarationObserver(self._declarations, dims) if self._observes else None
+            return runner.run_reference(feeds, INNER_SIZES if self._observes else INPUT_SIZES, observer)
+        if self._shapes != "off":
+            dims.findings += runner.declarations.contradictions
+        return runner.run(feeds)
+
+    def _observe(
+        self,
+        feeds: Mapping[str, RuntimeValue],
+        dims: DeclaredDims,
+        observe: Callable[[Node, Sequence[RuntimeValue]], None],
+    ) -> None:
+        """A run of the reference engine that reports every node."""
+        runner = self._runner
+        if isinstance(runner, ClosedSession):
+            runner.run(feeds)
+            return
+        declarations = {} if self._shapes == "off" else self._declarations
+        observer = DeclarationObserver(declarations, dims, observe)
+        if isinstance(runner, NativeEngine):
+            runner.run_reference(feeds, "", observer)
+        else:
+            run_observed(runner, feeds, observer)
 
     def plan(self, lengths: Mapping[str, int] | None = None) -> MemoryReport:
         """The memory of a run, given the lengths of the inputs' dimension variables.
@@ -270,15 +348,13 @@ class Session:
         return names if outputs is None else list(outputs)
 
     def _check_outputs(self, results: Mapping[str, RuntimeValue], dims: DeclaredDims) -> None:
-        """Raises OutputError unless the results match their declarations and the dims of the feeds."""
-        dims.error, dims.learns = OutputError, False
+        """Raises OutputError for a result of another kind or element type than declared, and checks its sizes."""
         for value in self._outputs:
             result = results[value.name]
             if not matches_type(result, value.type):
                 what = f"output {value.name!r} must be {value.type}; got {describe_value(result)}"
                 raise OutputError(what, name=value.name)
-            dims.check(result, value.type, f"output {value.name!r}")
-        dims.check_pending()
+            dims.check_output(value.name, result, value.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +368,7 @@ class SessionOrigin:
     policy: Policy | str
     operator_sets: tuple[OperatorSetSource, ...]
     verify_checksums: bool
+    shapes: ShapePolicy
 
     @classmethod
     def of(
@@ -303,9 +380,10 @@ class SessionOrigin:
         policy: Policy | str,
         operator_sets: tuple[OperatorSetSource, ...],
         verify_checksums: bool,
+        shapes: ShapePolicy,
     ) -> SessionOrigin:
         path = os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
-        return cls(path, threads, seed, limits, policy, operator_sets, verify_checksums)
+        return cls(path, threads, seed, limits, policy, operator_sets, verify_checksums, shapes)
 
     def stored(self, model: Model) -> SessionOrigin:
         """The same with the model's bytes as source, and operator sets merged in."""
@@ -328,6 +406,7 @@ def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
         policy=origin.policy,
         operator_sets=origin.operator_sets,
         verify_checksums=origin.verify_checksums,
+        shapes=origin.shapes,
     )
 
 
@@ -337,7 +416,7 @@ class ClosedSession:
     def __init__(self, stats: SessionStats) -> None:
         self.stats = stats
 
-    def run(self, feeds: Mapping[str, RuntimeValue], observe: object = None) -> dict[str, RuntimeValue]:
+    def run(self, feeds: Mapping[str, RuntimeValue]) -> dict[str, RuntimeValue]:
         raise SardonyxError("the session was closed; open a new one to run the model")
 
 

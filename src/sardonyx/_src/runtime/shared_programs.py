@@ -16,6 +16,7 @@ from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.walk import model_tensors
+from sardonyx._src.runtime.inner_declarations import StaticDeclarations
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,12 @@ class ModelDigest:
 class SharedProgram:
     """An executable that engines hold.
 
-    borrowed: its constants that are still the model's own, which callers may write to.  digest: of their elements when
+    declarations: what is known of the sizes that the model declares of inner values.  borrowed: its constants that are still the model's own, which callers may write to.  digest: of their elements when
     the program was compiled.
     """
 
     executable: Executable
+    declarations: StaticDeclarations
     borrowed: tuple[Array | Tensor, ...] = ()
     digest: str = ""
 

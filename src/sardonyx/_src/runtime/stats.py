@@ -11,6 +11,8 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sardonyx._src.runtime.shape_policy import ShapeReports
+
 log = logging.getLogger(__name__)
 STATS_LOCK = threading.Lock()
 
@@ -23,7 +25,8 @@ class SessionStats:
     run's shapes in native code alone.  bailouts: how often each guard of a compiled program failed, so that the reference
     engine repeated the run (or interpreted the subgraph, where the name says so).  fallback_nodes: nodes of the program
     that run as reference kernels; 0 for the reference engine, which has no program.  compiler_faults: failed assertions of
-    the compiler.  programs: compiled programs, specializations of subgraphs included.
+    the compiler.  programs: compiled programs, specializations of subgraphs included.  shape_warnings: places of which a
+    ShapeWarning has said that a size contradicts the model's declaration.
     """
 
     runs: int
@@ -32,6 +35,7 @@ class SessionStats:
     fallback_nodes: int
     compiler_faults: int
     programs: int
+    shape_warnings: int = 0
 
 
 class RunCounters:
@@ -44,6 +48,7 @@ class RunCounters:
         self.tolerates_faults = tolerates_faults
         self.runs = self.programs = self.compiler_faults = 0
         self.bailouts: dict[str, int] = {}
+        self.shape_reports = ShapeReports()
 
     def count_run(self) -> None:
         with STATS_LOCK:
@@ -82,6 +87,7 @@ class RunCounters:
                 fallback_nodes=fallback_nodes,
                 compiler_faults=self.compiler_faults,
                 programs=self.programs,
+                shape_warnings=len(self.shape_reports.places),
             )
 
 

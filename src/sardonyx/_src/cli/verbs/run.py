@@ -4,6 +4,7 @@ sardonyx run m.onnx x=input.npy y='[1, 2]'
 sardonyx run m.onnx inputs.npz -o outputs.npz
 sardonyx run m.onnx test_data_set_0
 sardonyx run m.onnx --random 0 --dim N=4
+sardonyx run m.onnx x=input.npy --shapes strict
 sardonyx run m.onnx --show steps
 sardonyx run m.sdx x=input.npy
 """
@@ -14,7 +15,9 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from sardonyx._src.cli.inputs.arguments import parse_dims
@@ -24,10 +27,11 @@ from sardonyx._src.cli.inputs.random_feeds import random_feeds
 from sardonyx._src.cli.output import results
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
-from sardonyx._src.errors import InputError
+from sardonyx._src.errors import InputError, ShapeWarning
 from sardonyx._src.ir.types import Type
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session import ENGINES, Session
+from sardonyx._src.runtime.shape_policy import SHAPE_POLICIES
 from sardonyx._src.suggestions import suggest
 
 HELP = "run a model"
@@ -73,6 +77,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--engine", default="auto", choices=ENGINES, help="the engine to use (%(default)s)")
     parser.add_argument(
+        "--shapes",
+        default="inputs",
+        choices=SHAPE_POLICIES,
+        help="where sizes are others than the model declares: hold inputs to them and warn of other values, hold all values, "
+        "warn also of inputs that disagree about a dimension variable, or compare types and ranks only (%(default)s)",
+    )
+    parser.add_argument(
         "--show",
         choices=SHOW_STAGES,
         help="do not run, but print a stage of native compilation: the regions (what is fused), their layouts with the "
@@ -98,16 +109,28 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--repeat must be >= 1; got {args.repeat}", name="--repeat")
     source = args.model if args.model.endswith(".sdx") else load_model(args)
     with progress(1, "compiling", kernels=True):
-        session = Session(source, engine=args.engine, seed=args.seed)
+        session = Session(source, engine=args.engine, seed=args.seed, shapes=args.shapes)
     refuse_unknown(args.output or (), [port.name for port in session.outputs])
     feeds = read_feeds(args.inputs, session.inputs)
     if args.random is not None:
         feeds.update(random_feeds(session.inputs, feeds, args.random, parse_dims(args.dim)))
-    with progress(args.repeat) as advance:
+    with progress(args.repeat) as advance, shape_warnings_printed():
         outputs, seconds = run_repeatedly(session, feeds, args.output, args.repeat, advance)
     report(outputs, seconds, args, {port.name: port.type for port in session.outputs})
     report_bailouts(session)
     return 0
+
+
+@contextmanager
+def shape_warnings_printed() -> Iterator[None]:
+    """Prints each ShapeWarning, at the end, as a line on standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ShapeWarning)
+        try:
+            yield
+        finally:
+            for entry in caught:
+                sys.stderr.write(printable(f"warning: {entry.message}") + "\n")
 
 
 def report_bailouts(session: Session) -> None:

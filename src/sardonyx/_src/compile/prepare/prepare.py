@@ -12,6 +12,7 @@ from sardonyx._src.compile.prepare.promote_half import promote_half_precision
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import ConversionError, InferenceError, LimitError
 from sardonyx._src.infer.incremental import IncrementalInference
+from sardonyx._src.infer.merge import open_elements
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.dims import Expr, Known, symbol
 from sardonyx._src.ir.graph import Graph, Value
@@ -122,27 +123,22 @@ def name_sizes(model: Model) -> dict[str, tuple[str, int]]:
     sizes: dict[str, tuple[str, int]] = {}
     for value in model.graph.inputs:
         if isinstance(value.type, TensorType) and value.type.shape is not None:
-            scope = (
-                "" if model.ir_version >= 4 else f"{value.name}."
-            )  # up to IR version 3 a name is local to one declaration
-            shape = tuple(
-                bind_symbol(dim, value, axis, scope, sizes) for axis, dim in enumerate(value.type.shape)
-            )
+            shape = tuple(bind_symbol(dim, value, axis, sizes) for axis, dim in enumerate(value.type.shape))
             value.type = TensorType(value.type.dtype, shape)
+        else:
+            value.type = open_elements(value.type)
     return sizes
 
 
-def bind_symbol(
-    dim: Known | None, value: Value, axis: int, scope: str, sizes: dict[str, tuple[str, int]]
-) -> Known:
+def bind_symbol(dim: Known | None, value: Value, axis: int, sizes: dict[str, tuple[str, int]]) -> Known:
     """The dim as a number or one symbol; a dim that is an expression gets a symbol of its own."""
     if isinstance(dim, int):
         return dim
     if isinstance(dim, Expr):
         name = next(iter(dim.symbols()), "")
         if dim == symbol(name):
-            sizes.setdefault(scope + name, (value.name, axis))
-            return symbol(scope + name)
+            sizes.setdefault(name, (value.name, axis))
+            return symbol(name)
     name = f"{value.name}.{axis}"
     sizes[name] = (value.name, axis)
     return symbol(name)

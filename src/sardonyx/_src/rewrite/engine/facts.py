@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sardonyx._src.infer.incremental import IncrementalInference
+from sardonyx._src.infer.merge import open_elements
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
@@ -48,12 +49,13 @@ class Facts:
                 self.infer_body(function)
 
     def clear_inner_types(self) -> None:
-        outputs = set(self.model.graph.outputs)
+        for value in self.model.graph.inputs:
+            value.type = open_elements(value.type)
         for root in roots(self.model):
             for node in nodes(root):
                 if self.has_inference(node):
                     for value in node.outputs:
-                        value.type = value.type if value in outputs else None
+                        value.type = None
 
     def has_inference(self, node: Node) -> bool:
         """Whether the node's output types can be inferred: it calls a function, or its operator has an inference rule."""

@@ -79,7 +79,7 @@ class CachedEngine(NativeEngine):
         counters: RunCounters | None = None,
     ) -> None:
         self.initialize(model, limits, seed, counters)
-        self.cached_program = cached
+        self.cached_program, self.declarations = cached, cached.image.declarations
         with limit_nesting(), pause_gc():
             self.native = SavedProgram(cached.image, threads, self.counters)
         self.try_run = self.native.try_run

@@ -31,6 +31,7 @@ from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
+from sardonyx._src.runtime.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.saved_programs.container import (
     CONSTANTS,
     Container,
@@ -54,7 +55,8 @@ POINTER_BYTES = 8  # bytes
 class ProgramImage:
     """A decoded program.
 
-    interface: a model with only the inputs and outputs that callers see.  has_defaults: whether the model has further
+    interface: a model with only the inputs and outputs that callers see.  declarations: of the model's inner values.
+    has_defaults: whether the model has further
     inputs, with defaults.  code: linked code; functions: offsets in it; slots: offsets for addresses of C library
     functions.  words, base_of, varying: the slots of the program, as in `NativeProgram`.  others: for each base of slots
     after the common ones, a buffer or the offset of a kernel.  size: bytes of the arena and of a thread's scratch, and
@@ -62,6 +64,7 @@ class ProgramImage:
     """
 
     interface: Model
+    declarations: StaticDeclarations
     has_defaults: bool
     program: Program
     plan: MemoryPlan
@@ -143,6 +146,7 @@ class ImageReader:
         require(len(varying) == 0 or not isinstance(size, list), "nothing computes the varying slots")
         return ProgramImage(
             interface=self.interface(),
+            declarations=decode_declarations(document["declarations"]),
             has_defaults=expect_object(document["interface"])["has_defaults"] is True,
             program=self.program(actions),
             plan=self.plan(),
@@ -169,9 +173,10 @@ class ImageReader:
 
     def interface(self) -> Model:
         ports = expect_object(self.document["interface"])
-        graph = Graph("saved", [decode_port(entry) for entry in expect_list(ports["inputs"])])
-        graph.outputs = [decode_port(entry) for entry in expect_list(ports["outputs"])]
-        return Model(graph, ir_version=expect_integer(ports["ir_version"]), opset_imports={})
+        version = expect_integer(ports["ir_version"])
+        graph = Graph("saved", [decode_port(entry, version) for entry in expect_list(ports["inputs"])])
+        graph.outputs = [decode_port(entry, version) for entry in expect_list(ports["outputs"])]
+        return Model(graph, ir_version=version, opset_imports={})
 
     def value(self, name: Json) -> Value:
         value = self.values.get(expect_string(name))
@@ -298,10 +303,19 @@ def no_source(name: str, target: Target) -> str:
     raise AssertionError("kernels of saved programs have no source")
 
 
-def decode_port(entry: Json) -> Value:
+def decode_port(entry: Json, ir_version: int) -> Value:
     name, type = expect_list(entry, 2)
     record = None if type is None else decode(bytes.fromhex(expect_string(type)), m.TypeProto)
-    return Value(expect_string(name), type_from(record, expect_string(name)))
+    return Value(expect_string(name), type_from(record, expect_string(name), ir_version))
+
+
+def decode_declarations(entry: Json) -> StaticDeclarations:
+    """Whether all declarations hold, and pairs of a place and a message."""
+    hold, contradictions = expect_list(entry, 2)
+    pairs = [expect_list(pair, 2) for pair in expect_list(contradictions)]
+    return StaticDeclarations(
+        hold is True, tuple((expect_string(where), expect_string(why)) for where, why in pairs)
+    )
 
 
 def decode_static_sizes(entry: list[Json]) -> tuple[int, int, int]:

@@ -15,9 +15,10 @@ from sardonyx._src.errors import DecodeError, EvaluationError, SardonyxError, Un
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime import arrays, thread_pool
-from sardonyx._src.runtime.engine import NativeEngine, Observer
+from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fast_path import has_fast_path
+from sardonyx._src.runtime.inner_declarations import DeclarationObserver
 from sardonyx._src.runtime.native_program import NativeProgram
 from sardonyx._src.runtime.relocations import SizeFunction, bind_size_function, find_relocations
 from sardonyx._src.runtime.run_limits import Bailout
@@ -44,18 +45,26 @@ class SavedEngine(NativeEngine):
         """Raises DecodeError for a file that is damaged, UnsupportedProcessor for one for another machine."""
         image = open_image(path)
         self.initialize(image.interface, limits, seed, counters)
+        self.declarations = image.declarations
         with limit_nesting():
             self.native = SavedProgram(image, threads, self.counters)
         self.try_run = self.native.try_run
 
-    def run(
-        self, feeds: Mapping[str, RuntimeValue], observe: Observer | None = None
+    def run_reference(
+        self, feeds: Mapping[str, RuntimeValue], guard: str, observer: DeclarationObserver | None
     ) -> dict[str, RuntimeValue]:
-        """The outputs by name; raises EvaluationError if a guard fails."""
-        if observe is not None:
-            raise SardonyxError(
-                "a saved program has no nodes to trace; trace the model that it was compiled from"
+        """Raises: there is no model to run."""
+        if guard:
+            self.counters.record_bailout(guard, "a saved program has no reference engine")
+            raise EvaluationError(
+                f"the compiled program must not fail a guard; got: {guard}; run the model that it was compiled from"
             )
+        raise SardonyxError(
+            "a saved program has no nodes to trace; trace the model that it was compiled from"
+        )
+
+    def run(self, feeds: Mapping[str, RuntimeValue]) -> dict[str, RuntimeValue]:
+        """The outputs by name; raises EvaluationError if a guard fails."""
         try:
             with np.errstate(all="ignore"), limit_nesting():
                 return self.native.run(feeds, self.limits, self.random_source)

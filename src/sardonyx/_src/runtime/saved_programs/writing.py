@@ -23,6 +23,7 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.proto.binary import encode
+from sardonyx._src.runtime.declaration_analysis import analyze_declarations
 from sardonyx._src.runtime.saved_programs import container
 from sardonyx._src.runtime.saved_programs.container import ConstantBytes, Json
 from sardonyx._src.runtime.saved_programs.dims import encode_dim, encode_dims
@@ -56,11 +57,12 @@ def encode_parts(
     """The document of a program and its sections, without the code; and its constants."""
     program, plan, encoding = executable.program, executable.plan, executable.encoding
     fallback_model, node_numbers = extract_fallback_model(program)
-    encoder = TensorEncoder(plan)
+    encoder, declarations = TensorEncoder(plan), analyze_declarations(model)
     document: dict[str, Json] = {
         "machine": saved_program_machine(),
         "protocol": protocol_digest(),
         "interface": encode_interface(model),
+        "declarations": [declarations.hold, [[*pair] for pair in declarations.contradictions]],
         "lengths": [[name, *source] for name, source in program.sizes.items()],
         "guards": [[encode_dim(guard.left), encode_dim(guard.right)] for guard in program.guards],
         "others": [encoder.base(base) for base in encoding.extra_bases],

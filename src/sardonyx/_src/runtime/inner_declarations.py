@@ -1,0 +1,108 @@
+"""Sizes that a model declares of values inside it: of results of nodes, and of formal parameters of subgraphs.
+
+Many files have stale ones.  Nothing computes with them; a session compares them with the truth.  The reference
+engine observes every value.  Compiled programs do not keep most of these values, so that for the native engine type
+inference decides beforehand which declarations hold in every run, and which in none (`declaration_analysis`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
+from sardonyx._src.ir.walk import graph_path, graphs, location, values
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.declared_dims import DeclaredDims
+
+InnerDeclarations = Mapping[Value, "InnerDeclaration"]
+
+
+@dataclass(slots=True)
+class InnerDeclaration:
+    """A declared type with sizes.  is_local: names of its dims belong to one call of a function."""
+
+    value: Value
+    type: Type
+    graph: Graph
+    is_local: bool
+    text: str = ""
+
+    @property
+    def where(self) -> str:
+        """The value with its node, for messages."""
+        if not self.text:
+            producer = self.value.producer
+            place = f"{graph_path(self.graph)}input" if producer is None else location(producer)
+            self.text = f"value {self.value.name!r} ({place})"
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class StaticDeclarations:
+    """What type inference knows about the declarations of a model's inner values.
+
+    hold: whether all of them hold in every run whose inputs are as declared.  contradictions: those that hold in no run
+    that computes the value, each with the key of its place and a message.
+    """
+
+    hold: bool = True
+    contradictions: tuple[tuple[str, str], ...] = ()
+
+
+def find_declarations(model: Model) -> InnerDeclarations:
+    """The declarations of inner values that have sizes."""
+    border = {*model.graph.inputs, *model.graph.outputs}
+    result: dict[Value, InnerDeclaration] = {}
+    for root in (model.graph, *(function.body for function in model.functions.values())):
+        for graph in graphs(root):
+            for value in values(graph):
+                type = value.type
+                if type is None or value.initializer is not None or value in border:
+                    continue
+                if has_sizes(type):
+                    result[value] = InnerDeclaration(value, type, graph, root is not model.graph)
+    return result
+
+
+def has_sizes(type: Type | None) -> bool:
+    """Whether a type says anything about ranks or sizes."""
+    match type:
+        case TensorType() | SparseTensorType():
+            return type.shape is not None
+        case SequenceType() | OptionalType():
+            return has_sizes(type.elem)
+        case MapType():
+            return has_sizes(type.value)
+    return False
+
+
+# --- observed runs ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DeclarationObserver:
+    """Compares values of a run of the reference engine with their declarations; the run calls its methods."""
+
+    declarations: InnerDeclarations
+    dims: DeclaredDims
+    following: Callable[[Node, Sequence[RuntimeValue]], None] | None = None  # called with each node, too
+
+    def observe_node(self, node: Node, results: Sequence[RuntimeValue]) -> None:
+        if self.following is not None:
+            self.following(node, results)
+        self.observe_values(node.outputs, results)
+
+    def observe_inputs(self, graph: Graph, arguments: Sequence[RuntimeValue]) -> None:
+        """Called with the arguments of a subgraph or function before its nodes run."""
+        self.observe_values(graph.inputs, arguments)
+
+    def observe_values(self, formals: Sequence[Value], actuals: Sequence[RuntimeValue]) -> None:
+        for value, actual in zip(formals, actuals, strict=False):
+            declared = self.declarations.get(value)
+            if declared is not None:
+                self.dims.check_inner(
+                    value.name, declared.where, actual, declared.type, is_local=declared.is_local
+                )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,7 @@ from sardonyx._src.runtime.shape_policy import Kind, ShapePolicy, ShapeReports, 
 FIRST_IR_WITH_GLOBAL_NAMES = 4  # before, a name of an inner value is its own
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A value that is checked.  name: of the input or output; text: what messages call it; key: the same without indices."""
 
     name: str
@@ -31,16 +31,17 @@ class Place:
         subject: Subject = "element" if self.subject == "input" else self.subject
         return Place(self.name, f"{self.text}[{index}]", f"{self.key}[]", subject)
 
-    def axis(self, axis: int) -> Place:
-        return Place(self.name, f"{self.text} axis {axis}", f"{self.key} axis {axis}", self.subject)
 
+class Binding(NamedTuple):
+    """What a name means in a run: the length of an axis of a value."""
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A declared tensor type with the shape of a value of it."""
+    length: int
+    place: Place
+    axis: int
 
-    type: TensorType | SparseTensorType
-    shape: tuple[int, ...]
+    @property
+    def text(self) -> str:
+        return f"{self.place.text} axis {self.axis}"
 
 
 @dataclass(slots=True)
@@ -58,8 +59,8 @@ class DeclaredDims:
     ir_version: int
     policy: ShapePolicy = "inputs"
     reports: ShapeReports = field(default_factory=ShapeReports)
-    bound: dict[str, tuple[int, str]] = field(default_factory=dict)  # length, and where it was bound
-    pending: list[tuple[Expr, int, Place]] = field(default_factory=list)
+    bound: dict[str, Binding] = field(default_factory=dict)
+    pending: list[tuple[Expr, Binding]] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)
     input_contradicted: bool = False
 
@@ -70,15 +71,24 @@ class DeclaredDims:
 
         Elements of sequences come last, so that they cannot determine what a name means.
         """
-        for name, value, declared in sorted(inputs, key=lambda entry: is_sequence(entry[2])):
-            place = Place(name, f"input {name!r}", f"input {name!r}", "input")
+        sequences = []
+        for name, value, declared in inputs:
+            where = f"input {name!r}"
+            if type(value) is list:
+                sequences.append((value, declared, Place(name, where, where, "input")))
+            else:
+                self.check(value, declared, Place(name, where, where, "input"))
+        for value, declared, place in sequences:
             self.check(value, declared, place)
-        self.check_pending()
+        if self.pending:
+            self.check_pending()
 
     def check_output(self, name: str, value: RuntimeValue, declared: Type | None) -> None:
         """Checks the shapes of a result; raises OutputError under the policy "strict"."""
-        self.check(value, declared, Place(name, f"output {name!r}", f"output {name!r}", "result"))
-        self.check_pending()
+        where = f"output {name!r}"
+        self.check(value, declared, Place(name, where, where, "result"))
+        if self.pending:
+            self.check_pending()
 
     def check_inner(
         self, name: str, where: str, value: RuntimeValue, declared: Type, *, is_local: bool
@@ -91,13 +101,14 @@ class DeclaredDims:
         if is_local or self.ir_version < FIRST_IR_WITH_GLOBAL_NAMES:
             dims = DeclaredDims(self.ir_version, self.policy, self.reports, findings=self.findings)
         dims.check(value, declared, Place(name, where, where, "result"))
-        dims.check_pending()
+        if dims.pending:
+            dims.check_pending()
 
     def check(self, value: RuntimeValue, declared: Type | None, place: Place) -> None:
         match declared:
             case TensorType() | SparseTensorType():
                 if declared.shape is not None and isinstance(value, np.ndarray | SparseTensor):
-                    self.check_shape(Declared(declared, tuple(map(int, value.shape))), declared.shape, place)
+                    self.check_shape(value.shape, declared.shape, declared, place)
             case SequenceType() if isinstance(value, list):
                 for i, element in enumerate(value):
                     self.check(element, declared.elem, place.element(i))
@@ -106,71 +117,63 @@ class DeclaredDims:
 
     # --- shapes ------------------------------------------------------------------------------
 
-    def check_shape(self, actual: Declared, dims: tuple[Dim, ...], place: Place) -> None:
-        if len(actual.shape) != len(dims):
-            self.report(
-                "rank",
-                place,
-                f"{place.text} must be {actual.type}, of rank {len(dims)}; got shape {list(actual.shape)}",
-            )
+    def check_shape(
+        self, shape: tuple[int, ...], dims: tuple[Dim, ...], declared: Type, place: Place
+    ) -> None:
+        if len(shape) != len(dims):
+            what = f"must be {declared}, of rank {len(dims)}; got shape {list(shape)}"
+            self.report("rank", place, None, f"{place.text} {what}")
             return
-        for axis, (length, dim) in enumerate(zip(actual.shape, dims, strict=True)):
+        for axis, (length, dim) in enumerate(zip(shape, dims, strict=True)):
+            if dim is None or dim == length:
+                continue
             if isinstance(dim, int):
-                if dim != length:
-                    what = f"must have length {dim} ({actual.type}); got {length}"
-                    self.report("size", place.axis(axis), f"{place.text} axis {axis} {what}")
-            elif dim is not None:
-                self.check_symbolic(dim, length, place.axis(axis))
+                what = f"must have length {dim} ({declared}); got {length}"
+                self.report("size", place, axis, f"{place.text} axis {axis} {what}")
+                continue
+            atom = lone_atom(dim)
+            if isinstance(atom, Symbol):
+                self.bind(atom.name, Binding(int(length), place, axis))
+            else:
+                self.pending.append((dim, Binding(int(length), place, axis)))
 
-    def check_symbolic(self, dim: Expr, length: int, place: Place) -> None:
-        atom = lone_atom(dim)
-        if isinstance(atom, Symbol):
-            self.bind(atom.name, length, place)
-        else:
-            self.pending.append((dim, length, place))
-
-    def bind(self, name: str, length: int, place: Place) -> None:
-        learns = place.subject != "result" or self.policy == "strict"
-        if not learns and name not in self.bound:
-            return
-        known, where = self.bound.setdefault(name, (length, place.text))
-        if known != length:
-            what = f"dimension {name!r} must have one length; got {known} in {where}"
-            self.report("variable", place, f"{what} and {length} in {place.text}")
+    def bind(self, name: str, actual: Binding) -> None:
+        """Compares a length with what a name means; if it means nothing yet, an input determines it."""
+        known = self.bound.get(name)
+        if known is None:
+            if actual.place.subject != "result" or self.policy == "strict":
+                self.bound[name] = actual
+        elif known.length != actual.length:
+            what = f"dimension {name!r} must have one length; got {known.length} in {known.text}"
+            self.report("variable", actual.place, actual.axis, f"{what} and {actual.length} in {actual.text}")
 
     def check_pending(self) -> None:
         """Checks the dims that were declared as expressions, now that the variables are bound.
 
         An expression over names that no dim binds is a name itself: `batch-size` is one in many files.
         """
-        if not self.pending:
-            return
-        values = {name: length for name, (length, _) in self.bound.items()}
-        for dim, length, place in self.pending:
+        values = {name: known.length for name, known in self.bound.items()}
+        for dim, actual in self.pending:
             if not dim.symbols() <= values.keys():
-                self.bind(str(dim), length, place)
+                self.bind(str(dim), actual)
                 continue
             expected = evaluate(dim, values)
-            if expected is not None and expected != length:
-                names = ", ".join(f"{n} = {values[n]} in {self.bound[n][1]}" for n in sorted(dim.symbols()))
-                what = f"{place.text} must be {dim}, which is {expected} for {names}; got {length}"
-                self.report("variable", place, what)
+            if expected is not None and expected != actual.length:
+                names = ", ".join(f"{n} = {values[n]} in {self.bound[n].text}" for n in sorted(dim.symbols()))
+                what = f"{actual.text} must be {dim}, which is {expected} for {names}; got {actual.length}"
+                self.report("variable", actual.place, actual.axis, what)
         self.pending.clear()
 
     # --- mismatches --------------------------------------------------------------------------
 
-    def report(self, kind: Kind, place: Place, why: str) -> None:
-        """Raises an error or adds a finding, as the policy says."""
+    def report(self, kind: Kind, place: Place, axis: int | None, why: str) -> None:
+        """Raises an error or adds a finding, as the policy says.  axis: None for a rank."""
         if place.subject == "input":
             self.input_contradicted = True
         what = response(self.policy, place.subject, kind)
         if what == "error":
             error = OutputError if place.subject == "result" else InputError
             raise error(why, name=place.name)
-        if what == "warning" and place.key not in self.reports.places:
-            self.findings.append((place.key, why))
-
-
-def is_sequence(type: Type | None) -> bool:
-    """Whether values of a type are lists."""
-    return isinstance(type.elem if isinstance(type, OptionalType) else type, SequenceType)
+        key = place.key if axis is None else f"{place.key} axis {axis}"
+        if what == "warning" and key not in self.reports.places:
+            self.findings.append((key, why))

@@ -28,6 +28,14 @@ def decoder() -> Path:
     return path
 
 
+def decoder_external(*, checksum: bool = False) -> Path:
+    """The same decoder with its weights in a data file, whose checksum the model states on demand."""
+    path = BUILD / ("decoder_checksum.onnx" if checksum else "decoder_external.onnx")
+    if not path.exists():
+        sx.save(sx.load(decoder()), path, external=True, checksum=checksum)
+    return path
+
+
 def decoder_model() -> Model:
     rng = np.random.default_rng(0)
     b = sx.Builder(opset=21, name="decoder")

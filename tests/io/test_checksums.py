@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import threading
 from collections.abc import Callable
@@ -79,6 +80,7 @@ USES: dict[str, Callable[[Model, Path], object]] = {
     "save external": lambda model, folder: sx.save(model, folder / "n.onnx", external="v"),
     "save as it was": lambda model, folder: sx.save(model, folder / "n.onnx"),
     "save json": lambda model, folder: sx.save(model, folder / "n.json", external=False),
+    "save to a file object": lambda model, folder: sx.save(model, io.BytesIO()),
     "to_json": lambda model, folder: sx.to_json(model),
     "to_text": lambda model, folder: sx.to_text(model),
     "externalise": lambda model, folder: externalise(model, folder / "n.onnx"),

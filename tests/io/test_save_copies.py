@@ -254,6 +254,9 @@ def test_saving_leaves_no_pages_of_weights_in_memory(tmp_path: Path) -> None:
     before = resident()
     sx.save(model, tmp_path / "n.onnx", external=True, checksum=True)
     sx.save(model, tmp_path / "inline.onnx")
+    with (tmp_path / "object.onnx").open("wb") as file:
+        sx.save(model, file)
+    assert (tmp_path / "object.onnx").read_bytes() == (tmp_path / "inline.onnx").read_bytes()
     assert resident() - before < 1 << 22  # half of the weights
 
 

@@ -30,6 +30,7 @@ SUFFIXES: dict[str, Format] = {".onnxtxt": "text", ".txt": "text", ".json": "jso
 PROTOBUF_TEXT = (".textproto", ".prototxt", ".pbtxt")
 WRITE_BLOCK_BYTES = 1 << 16  # shorter pieces are concatenated before they are written
 HASH_BLOCK_BYTES = 1 << 20
+RELEASE_BLOCK_BYTES = 4 << 20  # written to file objects between two releases of pages
 
 
 def save(
@@ -68,8 +69,7 @@ def save(
     dropped, since they may refer to the old file.
 
     Raises ExternalDataError for a location that is not allowed and for data that cannot be read or do not have their
-    stated checksum, OSError for system
-    errors, ValueError for contradictory options.
+    stated checksum, OSError for system errors, ValueError for contradictory options.
     """
     if not isinstance(model, Model | ModelProto):
         raise TypeError(f"the model must be a Model or a ModelProto record; got {type(model).__name__}")
@@ -97,6 +97,8 @@ def save(
             "external, shard_size and checksum require a path; got a file object; save to a path or omit them"
         )
     else:
+        if isinstance(model, Model):
+            verify_checksums(model_tensors(model))
         record = to_proto.model(model) if isinstance(model, Model) else model
         write_blocks(target, encode_as(record, format_of("", format)))
 
@@ -119,9 +121,8 @@ def save_to_path(
         if isinstance(model, Model):
             record = to_proto.model(model, layout.place)
             write_data(staging, layout, name, checksum=checksum)
-            if len(layout.files) > 1 or any(
-                file.checksum for file in layout.files
-            ):  # final names and checksums are known only now
+            # Final names and checksums are known only now.
+            if len(layout.files) > 1 or any(file.checksum for file in layout.files):
                 record = to_proto.model(model, layout.place)
         assert isinstance(record, ModelProto), "to_proto must return a ModelProto"
         with staging.create([name]) as file:
@@ -233,5 +234,14 @@ def write_blocks(file: BinaryWriter, pieces: Iterable[Payload]) -> None:
             write_all(file, b"".join(short))
             short, size = [], 0
         if len(piece) >= WRITE_BLOCK_BYTES:
-            write_all(file, piece)
+            write_long(file, piece)
     write_all(file, b"".join(short))
+
+
+def write_long(file: BinaryWriter | StagedFile, piece: Payload) -> None:
+    """Writes a long piece, of which no pages stay in memory if it is mapped."""
+    if isinstance(file, StagedFile):
+        file.write(piece)
+        return
+    for block in iter_releasing(memoryview(piece).cast("B"), RELEASE_BLOCK_BYTES):
+        write_all(file, block)

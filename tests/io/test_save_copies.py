@@ -8,6 +8,7 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -326,3 +327,34 @@ def test_only_files_with_data_that_had_a_checksum_get_one(tmp_path: Path) -> Non
     assert checksums(tmp_path / "m.onnx") == {"a": sha1(tmp_path / "w-00001-of-00002"), "b": ""}
     sx.save(model, tmp_path / "m.onnx", external="w")
     assert checksums(tmp_path / "m.onnx") == dict.fromkeys("ab", sha1(tmp_path / "w"))
+
+
+def test_a_copy_of_a_data_file_is_not_hashed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_stamps, "RACY_WINDOW", -(1 << 62))
+    sx.save(weights_model(), tmp_path / "m.onnx", external="w", checksum=True)
+    calls = Mock(wraps=hashlib.sha1)
+    monkeypatch.setattr(hashlib, "sha1", calls)
+    sx.save(sx.load(tmp_path / "m.onnx"), tmp_path / "n.onnx", external="v")
+    assert calls.call_count == 1
+    assert (tmp_path / "v").read_bytes() == (tmp_path / "w").read_bytes()
+    assert set(checksums(tmp_path / "n.onnx").values()) - {""} == {sha1(tmp_path / "v")}
+
+
+@pytest.mark.parametrize("change", ["gap", "tail", "order", "alignment"])
+def test_a_data_file_that_differs_in_gaps_or_order_has_its_own_checksum(tmp_path: Path, change: str) -> None:
+    sx.save(weights_model(), tmp_path / "m.onnx", external="w", checksum=True)
+    old = sha1(tmp_path / "w")
+    with (tmp_path / "w").open("r+b") as file:
+        file.seek(
+            WEIGHTS["w0"].nbytes if change == "gap" else 0, os.SEEK_SET if change == "gap" else os.SEEK_END
+        )
+        file.write(b"gap" if change in ("gap", "tail") else b"")
+    text = (tmp_path / "m.onnx").read_bytes().replace(old.encode(), sha1(tmp_path / "w").encode())
+    (tmp_path / "m.onnx").write_bytes(text)
+    model = sx.load(tmp_path / "m.onnx")
+    if change == "order":
+        values = list(model.graph.initializers.values())
+        model = Model(Graph("g", (), values[::-1]), ir_version=10, opset_imports={"": 21})
+    sx.save(model, tmp_path / "n.onnx", external="v", align=64 if change == "alignment" else 4096)
+    assert sha1(tmp_path / "v") != sha1(tmp_path / "w")
+    assert set(checksums(tmp_path / "n.onnx").values()) - {""} == {sha1(tmp_path / "v")}

@@ -149,7 +149,7 @@ class ExternalStorage:
         checksum.
         """
         if self._data is None:
-            contents = self.files.contents(self._name, self._where)
+            contents = self.contents()
             stamp = contents.stamp()
             self.refuse_short(contents)
             if self.needs_verification:
@@ -158,6 +158,10 @@ class ExternalStorage:
         elif self.needs_verification:
             self.verify()
         return self._data
+
+    def contents(self) -> Contents:
+        """The whole file; raises ExternalDataError if it is missing or rejected by the policy."""
+        return self.files.contents(self._name, self._where)
 
     def refuse_short(self, contents: Contents) -> None:
         end = self.offset + self._nbytes
@@ -217,7 +221,7 @@ class ExternalStorage:
     def sha1(self) -> str:
         """The SHA-1 of the whole file, in hexadecimal."""
         try:
-            return self.files.contents(self._name, self._where).sha1()
+            return self.contents().sha1()
         except OSError as error:
             what = f"{brief(self.location)} cannot be read: {error.strerror or error}"
             raise ExternalDataError(what, location=self._where) from error

@@ -173,7 +173,8 @@ def write_data(
 
 def write_pieces(staged: StagedFile, file: DataFileLayout, *, checksum: bool) -> None:
     """Writes the tensors of a data file at their offsets; with `checksum`, also computes its hash."""
-    if not checksum:
+    file.checksum = checksum_of_copy(file) if checksum else ""
+    if file.checksum or not checksum:
         for _ in write_each(staged, file):
             pass
         return
@@ -189,6 +190,25 @@ def write_pieces(staged: StagedFile, file: DataFileLayout, *, checksum: bool) ->
             end = offset + len(data)
         hashed.result()
     file.checksum = digest.hexdigest()
+
+
+def checksum_of_copy(file: DataFileLayout) -> str:
+    """The verified checksum of an existing data file with the same bytes; "" if the file is not a copy of one."""
+    source = file.pieces[0][1].storage
+    if not isinstance(source, ExternalStorage) or not source.needs_verification:
+        return ""
+    contents, end = source.contents(), 0
+    for offset, tensor in file.pieces:
+        storage = tensor.storage
+        if not isinstance(storage, ExternalStorage) or (storage.file, storage.offset) != (
+            source.file,
+            offset,
+        ):
+            return ""
+        if any(contents.part(end, offset - end)):  # gaps are zeros in the new file
+            return ""
+        end = offset + tensor.nbytes
+    return source.checksum.strip().lower() if contents.size == end else ""
 
 
 def write_each(staged: StagedFile, file: DataFileLayout) -> Iterator[tuple[int, memoryview]]:

@@ -97,11 +97,15 @@ def test_a_change_inside_a_branch_has_a_location() -> None:
 
 def test_inputs_and_outputs_are_reported() -> None:
     text = "g (float[N] x, float u) => (float[N] y, float v) { y = Neg(x)  v = Abs(u) }"
-    assert diff_after_replacement("float[N] x", "float[4] x", text) == ["~ input 'x': float[N] -> float[4]"]
-    assert diff_after_replacement("(float[N] y, float v)", "(float v, float[N] y)", text) == [
-        "~ output order: y, v -> v, y"
+    assert diff_after_replacement("float[N] x", "float[4] x", text) == [
+        "~ input 'x': float[N] -> float[4] (breaks callers)"
     ]
-    assert diff_after_replacement("float u)", "float u, int64 w)", text) == ["+ input 'w': int64[]"]
+    assert diff_after_replacement("(float[N] y, float v)", "(float v, float[N] y)", text) == [
+        "~ output order: y, v -> v, y (breaks callers)"
+    ]
+    assert diff_after_replacement("float u)", "float u, int64 w)", text) == [
+        "+ input 'w': int64[] (breaks callers)"
+    ]
 
 
 def test_imports_functions_metadata_and_texts_are_reported() -> None:

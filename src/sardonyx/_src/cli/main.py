@@ -1,6 +1,7 @@
 """The command line, `sardonyx VERB model …`: dispatch to the modules in `verbs`, one per verb.
 
-Exit codes: 0 success, 1 the model or its data are invalid, 2 usage error, 130 interrupted.
+Exit codes: 0 success, 1 the model or its data are invalid, 2 usage error, 3 differences that break callers
+(`diff`), 130 interrupted.
 """
 
 from __future__ import annotations

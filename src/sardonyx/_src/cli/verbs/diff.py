@@ -3,7 +3,11 @@
 sardonyx diff a.onnx b.onnx
 sardonyx diff a.onnx b.onnx --weights-tolerance 1e-6 --ignore name --ignore doc
 
-Exit codes: 0 the models are equal, 1 they differ, 2 usage error.
+Differences of the interface that break callers are marked: inputs or outputs that are removed, renamed or reordered,
+required inputs that are added, inputs that accept less than before or lose their default, and outputs that may be of
+another type or size.
+
+Exit codes: 0 the models are equal, 1 they differ, 2 usage error, 3 they differ and callers break.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.tools.diff import DIFFERENCE_KINDS, Difference, diff
 
 HELP = "compare two models"
+EXIT_BREAKS = 3
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,12 +59,17 @@ def run(args: argparse.Namespace) -> int:
         changes = diff(a, b, weights_tolerance=args.weights_tolerance, advance=advance)
     changes = [change for change in changes if change.kind not in args.ignore]
     report(changes, as_json=args.json)
+    if any(change.breaks for change in changes):
+        return EXIT_BREAKS
     return 1 if changes else 0
 
 
 def report(changes: Iterable[Difference], *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps({"changes": [change.json() for change in changes]}, indent=1) + "\n")
+        listed = list(changes)
+        breaks = any(change.breaks for change in listed)
+        facts = {"breaks": breaks, "changes": [change.json() for change in listed]}
+        sys.stdout.write(json.dumps(facts, indent=1) + "\n")
         return
     for change in changes:
         sys.stdout.write(printable(str(change)) + "\n")

@@ -13,6 +13,7 @@ DifferenceKind = Literal[
 ]  # fmt: skip
 DIFFERENCE_KINDS: tuple[DifferenceKind, ...] = get_args(DifferenceKind)
 CHANGE_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+BREAKS = " (breaks callers)"
 MOST_TEXT = 200  # characters of each side in a line
 
 
@@ -39,7 +40,10 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something added, removed or changed: its place, and its text before and after."""
+    """Something added, removed or changed: its place, and its text before and after.
+
+    breaks: whether callers of the model break, since they feed an input or use an output that it concerns.
+    """
 
     kind: DifferenceKind
     what: Literal["added", "removed", "changed"]
@@ -47,8 +51,13 @@ class Difference:
     before: str = ""
     after: str = ""
     distance: Distance | None = field(default=None)
+    breaks: bool = False
 
     def __str__(self) -> str:
+        return self.text() + (BREAKS if self.breaks else "")
+
+    def text(self) -> str:
+        """The difference in one line, without its effect on callers."""
         head = f"{CHANGE_SIGNS[self.what]} {self.kind} {self.place}".rstrip()
         if self.distance is not None:
             return f"{head}: {self.distance}"
@@ -60,7 +69,7 @@ class Difference:
     def json(self) -> dict[str, object]:
         """The difference as a JSON object; infinite numbers become strings."""
         fields: dict[str, object] = {"kind": self.kind, "what": self.what, "at": self.place}
-        fields |= {"before": self.before, "after": self.after}
+        fields |= {"before": self.before, "after": self.after, "breaks": self.breaks}
         if self.distance is not None:
             distance = asdict(self.distance)
             distance["at"] = distance.pop("index")

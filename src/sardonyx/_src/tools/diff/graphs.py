@@ -10,6 +10,7 @@ from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Node, Quan
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.walk import values
 from sardonyx._src.tools.diff.difference import Difference, DifferenceKind
+from sardonyx._src.tools.diff.interface import is_moved, is_widened_output, narrowed_inputs
 from sardonyx._src.tools.diff.matching import match, operator
 from sardonyx._src.tools.diff.weights import distance, type_text
 
@@ -74,29 +75,61 @@ class Comparison:
     def ports(
         self, kind: DifferenceKind, a: Sequence[Value], b: Sequence[Value], place: str
     ) -> Iterator[Difference]:
-        """Differences of inputs or outputs: added, removed, reordered, renamed or retyped."""
-        counterparts = [self.twin.get(v) for v in a]
+        """Differences of inputs or outputs: added, removed, reordered, renamed or retyped.
+
+        Those of the main graph, whose `place` is empty, may break callers.
+        """
+        counterparts = [self.twin.get(v) for v in a] if kind == "input" else self.paired_outputs(a, b)
+        pairs = [(v, w) for v, w in zip(a, counterparts, strict=True) if w is not None and w in b]
+        common = [other for _, other in pairs]
+        is_main = not place
+        narrowed = narrowed_inputs(pairs) if is_main and kind == "input" else set()
         for left, other in zip(a, counterparts, strict=True):
-            if other is None or other not in b:
-                yield Difference(kind, "removed", f"{place}{left.name!r}", before=str(left.type or "?"))
-            else:
-                yield from self.value(left, other, f"{place}{left.name!r}", kind)
+            if other is None or other not in common:
+                before = str(left.type or "?")
+                yield Difference(kind, "removed", f"{place}{left.name!r}", before=before, breaks=is_main)
+                continue
+            breaks = left in narrowed or (kind == "output" and is_widened_output(left, other))
+            yield from self.value(left, other, f"{place}{left.name!r}", kind, breaks and is_main, is_main)
+            if self.twin.get(left) is not other:
+                yield Difference(
+                    "edge", "changed", f"{place}output {left.name!r}", origin(left), origin(other)
+                )
         for value in b:
-            if value not in counterparts:
-                yield Difference(kind, "added", f"{place}{value.name!r}", after=str(value.type or "?"))
-        common = [v for v in counterparts if v is not None and v in b]
+            if value not in common:
+                breaks = is_main and (is_moved(value, b, common) or (kind == "input" and is_required(value)))
+                after = str(value.type or "?")
+                yield Difference(kind, "added", f"{place}{value.name!r}", after=after, breaks=breaks)
         order = [v for v in b if v in common]
         if common != order:
-            yield Difference(kind, "changed", f"{place}order", names(common), names(order))
+            yield Difference(kind, "changed", f"{place}order", names(common), names(order), breaks=is_main)
+
+    def paired_outputs(self, a: Sequence[Value], b: Sequence[Value]) -> list[Value | None]:
+        """The counterpart of each output of `a`: the output of its name, or the value that corresponds to it."""
+        by_name = {value.name: value for value in b}
+        names = {value.name for value in a}
+        result = [by_name.get(value.name) or self.twin.get(value) for value in a]
+        # An output of a name that both graphs have is the counterpart of no other one.
+        return [
+            None if r is not None and r.name in names and r.name != v.name else r
+            for v, r in zip(a, result, strict=True)
+        ]
 
     def value(
-        self, left: Value, right: Value, place: str, kind: DifferenceKind = "type"
+        self,
+        left: Value,
+        right: Value,
+        place: str,
+        kind: DifferenceKind = "type",
+        type_breaks: bool = False,
+        name_breaks: bool = False,
     ) -> Iterator[Difference]:
-        """Differences of paired values: name, type and texts."""
+        """Differences of paired values: name, type and texts, and whether those of name and type break callers."""
         if left.name != right.name:
-            yield Difference("name", "changed", place, left.name, right.name)
+            yield Difference("name", "changed", place, left.name, right.name, breaks=name_breaks)
         if left.type != right.type:
-            yield Difference(kind, "changed", place, str(left.type or "?"), str(right.type or "?"))
+            before, after = str(left.type or "?"), str(right.type or "?")
+            yield Difference(kind, "changed", place, before, after, breaks=type_breaks)
         yield from texts(left, right, place)
 
     def weights(self, a: Graph, b: Graph, place: str) -> Iterator[Difference]:
@@ -106,14 +139,16 @@ class Comparison:
             label = f"{place}{value.name!r}"
             assert value.initializer is not None, f"{value!r} is listed as an initializer"
             if other is None or other.initializer is None:
-                yield Difference("weight", "removed", label, before=type_text(value.initializer))
+                breaks = not place and other is not None and value in a.inputs and other in b.inputs
+                before = type_text(value.initializer)
+                yield Difference("weight", "removed", label, before=before, breaks=breaks)
                 continue
             if value not in a.inputs and value.name != other.name:
                 yield Difference("name", "changed", label, value.name, other.name)
             yield from self.tensors(value.initializer, other.initializer, "weight", label)
-        before = {self.twin[v] for v in a.initializers.values() if v in self.twin}
+        matched = {self.twin[v] for v in a.initializers.values() if v in self.twin}
         for value in b.initializers.values():
-            if value not in before:
+            if value not in matched:
                 assert value.initializer is not None, f"{value!r} is listed as an initializer"
                 yield Difference(
                     "weight", "added", f"{place}{value.name!r}", after=type_text(value.initializer)
@@ -205,6 +240,16 @@ class Comparison:
             other = self.twin.get(value)
             if other is not None and value not in ports:
                 yield from self.value(value, other, f"{place}{value.name!r}")
+
+
+def origin(value: Value) -> str:
+    """What computes a graph output, for a text."""
+    return label(value.producer) if value.producer is not None else repr(value.name)
+
+
+def is_required(value: Value) -> bool:
+    """Whether callers must feed an input, as it has no default."""
+    return value.initializer is None
 
 
 def texts(left: Graph | Node | Value, right: Graph | Node | Value, place: str) -> Iterator[Difference]:

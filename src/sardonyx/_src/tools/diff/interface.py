@@ -1,0 +1,82 @@
+"""Which changes of a model's inputs and outputs break its callers.
+
+A caller feeds inputs by name or position, and relies on the declared types of outputs.  An input may become more
+general, an output more specific.  Names of dimension variables do not matter, but a variable that two inputs share
+makes them agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sardonyx._src.ir.dims import Dim, Expr
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.types import (
+    MapType,
+    OptionalType,
+    SequenceType,
+    Shape,
+    SparseTensorType,
+    TensorType,
+    Type,
+)
+
+
+def narrowed_inputs(pairs: Iterable[tuple[Value, Value]]) -> set[Value]:
+    """The old ones of paired inputs, of which the new one refuses values that the old one takes."""
+    bindings: dict[Expr, Dim] = {}
+    return {old for old, new in pairs if not is_assignable(old.type, new.type, bindings)}
+
+
+def is_widened_output(old: Value, new: Value) -> bool:
+    """Whether the new output may have values that the declaration of the old one excludes."""
+    return not is_assignable(new.type, old.type, None)
+
+
+def is_assignable(source: Type | None, target: Type | None, bindings: dict[Expr, Dim] | None) -> bool:
+    """Whether every value of one type has the other.
+
+    bindings: the dims of sources for the dimension variables of targets, which are open where it is None.
+    """
+    if target is None:
+        return True
+    if isinstance(source, TensorType | SparseTensorType) and isinstance(
+        target, TensorType | SparseTensorType
+    ):
+        is_alike = type(source) is type(target) and source.dtype is target.dtype
+        return is_alike and is_shape_assignable(source.shape, target.shape, bindings)
+    if isinstance(source, SequenceType | OptionalType) and isinstance(target, SequenceType | OptionalType):
+        return type(source) is type(target) and is_assignable(source.elem, target.elem, bindings)
+    if isinstance(source, MapType) and isinstance(target, MapType):
+        return source.key is target.key and is_assignable(source.value, target.value, bindings)
+    return source == target
+
+
+def is_shape_assignable(source: Shape | None, target: Shape | None, bindings: dict[Expr, Dim] | None) -> bool:
+    if target is None or source is None:
+        return target is None
+    if len(source) != len(target):
+        return False
+    # Every dim is bound, so that later inputs are compared with all of them.
+    fits = [is_dim_assignable(a, b, bindings) for a, b in zip(source, target, strict=True)]
+    return all(fits)
+
+
+def is_dim_assignable(source: Dim, target: Dim, bindings: dict[Expr, Dim] | None) -> bool:
+    if target is None:
+        return True
+    if isinstance(target, int):
+        return source == target
+    if bindings is None:
+        return True
+    if target in bindings:
+        return source is not None and bindings[target] == source
+    bindings[target] = source
+    return True
+
+
+def is_moved(value: Value, values: Sequence[Value], others: Sequence[Value]) -> bool:
+    """Whether a value that only one list has stands before one that both have, and so moves that one."""
+    index = values.index(value)
+    common = set(others)
+    return any(v in common for v in values[index + 1 :])

@@ -71,6 +71,7 @@ place, without `chunk` counting or copying them.
 from __future__ import annotations
 
 from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.node_runs import decode_nodes
 from sardonyx._src.proto.record import Numbers, Record, concat, extend_list, merge
 from sardonyx._src.proto.wire import Buffer, DecodeContext, Decoder, WireError, chunk, f32, f64, long_tag, payload
 from sardonyx._src.proto.wire import skip, to_int32, too_long, unpack_f32, unpack_f64, unpack_varints, varint
@@ -147,7 +148,10 @@ def write_decoder(message: MessageDecl, nests: bool) -> str:
 
 def branches(f: FieldDecl) -> Iterator[tuple[int, str]]:
     """Pairs of a tag and the indented code that decodes it; a packable field has two."""
-    if f.message:
+    if f.message == "NodeProto" and f.repeated:
+        tag = f.number << 3 | 2
+        yield tag, node_run(f, tag) + indent(LENGTH + f"            {f.name}_.append({decode_call(f)})\n") + "            p = q\n"
+    elif f.message:
         yield f.number << 3 | 2, LENGTH + message_body(f) + clear_siblings(f) + "            p = q\n"
     elif f.type in ("string", "bytes"):
         read = (
@@ -173,9 +177,27 @@ def branches(f: FieldDecl) -> Iterator[tuple[int, str]]:
             )
 
 
-def message_body(f: FieldDecl) -> str:
+def node_run(f: FieldDecl, tag: int) -> str:
+    """Code that decodes as many nodes as possible at once; a node that is left is decoded by the code that follows."""
+    decoders = "decode_node_proto, decode_attribute_proto"
+    return (
+        f"            if {f.name}_ is None:\n                r.{f.name} = {f.name}_ = []\n"
+        f"            q = decode_nodes(b, start, e, context, {tag}, {f.name}_, {decoders})\n"
+        f"            if q == start:\n"
+    )
+
+
+def indent(code: str) -> str:
+    return "".join(f"    {line}" for line in code.splitlines(keepends=True))
+
+
+def decode_call(f: FieldDecl) -> str:
     decode = decoder_name(f.message)
-    call = f"{decode}(b, p, q, context) if direct else chunk({decode}, b, p, q, context)"
+    return f"{decode}(b, p, q, context) if direct else chunk({decode}, b, p, q, context)"
+
+
+def message_body(f: FieldDecl) -> str:
+    call = decode_call(f)
     if f.repeated:
         return store(f, call)
     return (

@@ -10,6 +10,7 @@ place, without `chunk` counting or copying them.
 from __future__ import annotations
 
 from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.node_runs import decode_nodes
 from sardonyx._src.proto.record import Numbers, Record, concat, extend_list, merge
 from sardonyx._src.proto.wire import Buffer, DecodeContext, Decoder, WireError, chunk, f32, f64, long_tag, payload
 from sardonyx._src.proto.wire import skip, to_int32, too_long, unpack_f32, unpack_f64, unpack_varints, varint
@@ -1087,16 +1088,17 @@ def decode_graph_proto(b: Buffer, p: int, e: int, context: DecodeContext) -> m.G
         if t > 127:
             t, p = long_tag(b, p - 1)
         if t == 10:
-            n = b[p]
-            p += 1
-            if n > 127:
-                n, p = varint(b, p - 1)
-            q = p + n
-            if q > e:
-                raise too_long(start, p, q, e)
             if node_ is None:
-                r.node = node_ = [decode_node_proto(b, p, q, context) if direct else chunk(decode_node_proto, b, p, q, context)]
-            else:
+                r.node = node_ = []
+            q = decode_nodes(b, start, e, context, 10, node_, decode_node_proto, decode_attribute_proto)
+            if q == start:
+                n = b[p]
+                p += 1
+                if n > 127:
+                    n, p = varint(b, p - 1)
+                q = p + n
+                if q > e:
+                    raise too_long(start, p, q, e)
                 node_.append(decode_node_proto(b, p, q, context) if direct else chunk(decode_node_proto, b, p, q, context))
             p = q
         elif t == 18:
@@ -2050,16 +2052,17 @@ def decode_function_proto(b: Buffer, p: int, e: int, context: DecodeContext) -> 
                 attribute_.append(b[p:q].decode('utf-8', 'surrogateescape'))
             p = q
         elif t == 58:
-            n = b[p]
-            p += 1
-            if n > 127:
-                n, p = varint(b, p - 1)
-            q = p + n
-            if q > e:
-                raise too_long(start, p, q, e)
             if node_ is None:
-                r.node = node_ = [decode_node_proto(b, p, q, context) if direct else chunk(decode_node_proto, b, p, q, context)]
-            else:
+                r.node = node_ = []
+            q = decode_nodes(b, start, e, context, 58, node_, decode_node_proto, decode_attribute_proto)
+            if q == start:
+                n = b[p]
+                p += 1
+                if n > 127:
+                    n, p = varint(b, p - 1)
+                q = p + n
+                if q > e:
+                    raise too_long(start, p, q, e)
                 node_.append(decode_node_proto(b, p, q, context) if direct else chunk(decode_node_proto, b, p, q, context))
             p = q
         elif t == 66:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import mmap
 import struct
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from sardonyx._src.errors import LimitError
 from sardonyx._src.proto.record import Numbers, Payload, Record
 
 Buffer = bytes | mmap.mmap
+AttributeTemplate: TypeAlias = (
+    "tuple[dict[str, Any], tuple[str, ...]]"  # fields of an attribute; those that are lists
+)
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 VIEW_FROM = 1024  # bytes; a payload at least this long stays a view of the data it was read from
 COPY_UP_TO = 1 << 16  # bytes; a mapped message at most this long is read from a copy, which indexes faster
@@ -51,7 +54,7 @@ class Limits:
 class DecodeContext:
     """State of one decode: the data, the offset of the current buffer, and the remaining limits."""
 
-    __slots__ = ("base", "depth", "limits", "records", "uncounted", "view")
+    __slots__ = ("attributes", "base", "depth", "limits", "records", "uncounted", "view")
 
     def __init__(self, data: Buffer, limits: Limits) -> None:
         self.view = memoryview(data)
@@ -60,6 +63,7 @@ class DecodeContext:
         self.depth = limits.nesting
         self.records = limits.records
         self.uncounted = len(data) < 2 * limits.records  # a message takes two bytes at least
+        self.attributes: dict[bytes, AttributeTemplate] = {}  # attributes that occur again, by their bytes
 
     def enter(self, position: int) -> None:
         """Counts one more level of nesting; raises LimitError past the limit."""

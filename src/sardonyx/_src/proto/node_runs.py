@@ -1,0 +1,149 @@
+"""Decoding of consecutive nodes: a large graph is mostly short nodes with the fields that exporters write.
+
+A node is plain if it begins with inputs, outputs, a name, an operator and attributes, in this order, in ASCII and with
+lengths of one byte.  Plain nodes are decoded in one loop without a dispatch on tags; all others, and everything
+malformed, by the general decoder.  Attributes with equal bytes are decoded once and then copied.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.wire import AttributeTemplate, Buffer, DecodeContext, Decoder, varint
+
+BLOCK = 1 << 16  # bytes that are read at once; longer nodes are left to the general decoder
+MAX_TEMPLATES = 1 << 12
+MAX_TEMPLATE_BYTES = 128
+IMMUTABLE_TYPES = frozenset((str, int, float, bytes))  # of values that copies of an attribute share
+
+new = object.__new__
+
+
+def decode_nodes(
+    b: Buffer,
+    p: int,
+    e: int,
+    context: DecodeContext,
+    tag: int,
+    nodes: list[m.NodeProto],
+    decode_node: Decoder[m.NodeProto],
+    decode_attribute: Decoder[m.AttributeProto],
+) -> int:
+    """Appends the nodes of the fields with this tag from p on, and returns the end of the last of them.
+
+    Leaves a field that is longer than a block or runs past e to the caller, and all fields if records are counted.
+    """
+    if not context.uncounted:
+        return p
+    depth = context.depth
+    while p < e and b[p] == tag:
+        block = b[p : min(e, p + BLOCK)]
+        context.base += p
+        size = decode_block(block, context, tag, nodes, decode_node, decode_attribute)
+        context.base -= p
+        context.depth = depth  # a node that is left to the caller may have changed it
+        if not size:
+            break
+        p += size
+    return p
+
+
+def decode_block(
+    b: bytes,
+    context: DecodeContext,
+    tag: int,
+    nodes: list[m.NodeProto],
+    decode_node: Decoder[m.NodeProto],
+    decode_attribute: Decoder[m.AttributeProto],
+) -> int:
+    """Appends the nodes at the beginning of a block, and returns the end of the last complete field.
+
+    k: start of a field of the node; s: start of its value; q: its end.
+    """
+    p, size = 0, len(b)
+    text = b.decode("latin-1")
+    is_ascii = text.isascii()
+    templates = context.attributes
+    node_class, attribute_class = m.NodeProto, m.AttributeProto
+    try:
+        while p < size and b[p] == tag:
+            n, k = b[p + 1], p + 2
+            if n > 127:
+                n, k = varint(b, p + 1)
+            begin, end = k, k + n
+            if end > size:
+                break
+            r = new(node_class)
+            if k < end and b[k] == 10:
+                inputs: list[str] = []
+                while k < end and b[k] == 10:
+                    s = k + 2
+                    k = s + b[k + 1]
+                    inputs.append(text[s:k])
+                r.input = inputs
+            if k < end and b[k] == 18:
+                outputs: list[str] = []
+                while k < end and b[k] == 18:
+                    s = k + 2
+                    k = s + b[k + 1]
+                    outputs.append(text[s:k])
+                r.output = outputs
+            if k < end and b[k] == 26:
+                s = k + 2
+                k = s + b[k + 1]
+                r.name = text[s:k]
+            if k < end and b[k] == 34:
+                s = k + 2
+                k = s + b[k + 1]
+                r.op_type = text[s:k]
+            # A length of more than one byte begins with one that is not ASCII either.
+            if k > end or not (is_ascii or text[begin:k].isascii()):
+                nodes.append(decode_node(b, begin, end, context))
+                p = end
+                continue
+            if k < end and b[k] == 42:
+                attributes: list[m.AttributeProto] = []
+                while k < end and b[k] == 42:
+                    n, s = b[k + 1], k + 2
+                    if n > 127:
+                        n, s = varint(b, k + 1)
+                    q = s + n
+                    if q > end:
+                        break  # the general decoder reports it
+                    value = b[s:q]
+                    template = templates.get(value)
+                    if template is not None:
+                        a = new(attribute_class)
+                        a.__dict__ = fields = template[0].copy()
+                        for name in template[1]:
+                            fields[name] = fields[name].copy()
+                    else:
+                        a = decode_attribute(b, s, q, context)
+                        if n < MAX_TEMPLATE_BYTES and len(templates) < MAX_TEMPLATES:
+                            add_template(templates, value, a)
+                    attributes.append(a)
+                    k = q
+                if attributes:
+                    r.attribute = attributes
+            if k < end:
+                rest = decode_node(b, k, end, context)
+                if rest.__dict__.keys().isdisjoint(r.__dict__):
+                    r.__dict__.update(rest.__dict__)
+                else:
+                    r = decode_node(b, begin, end, context)
+            nodes.append(r)
+            p = end
+    except IndexError:  # the block ends inside a field
+        pass
+    return p
+
+
+def add_template(templates: dict[bytes, AttributeTemplate], data: bytes, attribute: m.AttributeProto) -> None:
+    """Keeps the fields of an attribute under its bytes, unless it holds other records."""
+    fields = attribute.__dict__.copy()
+    lists = tuple(name for name, value in fields.items() if type(value) is list)
+    for name in lists:
+        fields[name] = fields[name].copy()
+    values = [value for name, value in fields.items() if name not in lists]
+    values += [item for name in lists for item in fields[name]]
+    if IMMUTABLE_TYPES.issuperset(map(type, values)):
+        templates[data] = fields, lists

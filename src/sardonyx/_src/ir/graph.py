@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sardonyx._src.ir.model import Function
 
 Metadata: TypeAlias = dict[str, str]
+NOT_GRAPHS = frozenset((int, float, bytes))  # the most frequent types of attribute values, for a quick test
 Unknown: TypeAlias = list[bytes | memoryview]  # fields of a file that are not in the schema, kept for writing
 AttributeScalar: TypeAlias = "float | int | bytes | Tensor | SparseTensor | Graph | Type"
 AttributeValue: TypeAlias = "AttributeScalar | tuple[AttributeScalar, ...] | None"
@@ -169,7 +170,7 @@ class Node(WithMetadata):
         self.name = name
         self.doc = ""
         self.attributes = {} if attributes is None else attributes
-        self.device_configurations: list[NodeDeviceConfiguration] = []
+        self.device_configurations: Sequence[NodeDeviceConfiguration] = ()
         self.graph: Graph | None = None
         self.unknown: Unknown | None = None
         self._metadata = None
@@ -183,13 +184,15 @@ class Node(WithMetadata):
                 value._uses[self, slot] = None
             slot += 1
         slot = 0
-        for value in self._outputs:
-            value.producer = self
-            value.index = slot
+        for output in self._outputs:
+            output.producer = self
+            output.index = slot
             slot += 1
-        for attribute in self.attributes.values():
-            for graph in attribute.graphs:
-                graph.parent = self
+        if attributes:
+            for attribute in attributes.values():
+                if type(attribute.value) not in NOT_GRAPHS:
+                    for graph in attribute.graphs:
+                        graph.parent = self
 
     @property
     def inputs(self) -> tuple[Value | None, ...]:

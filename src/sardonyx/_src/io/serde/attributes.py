@@ -40,6 +40,16 @@ FIELD_OF = {
     AttributeType.TYPE_PROTOS: "type_protos",
 }
 TYPE_OF = {name: type for type, name in FIELD_OF.items()}
+PLAIN_FIELDS = {  # type code, the field with the value, how it is read: those that need no context
+    int(type): (type, FIELD_OF[type], read)
+    for type, read in (
+        (AttributeType.FLOAT, None),
+        (AttributeType.INT, None),
+        (AttributeType.STRING, bytes),
+        (AttributeType.FLOATS, tuple),
+        (AttributeType.INTS, tuple),
+    )
+}
 ReadGraph: TypeAlias = Callable[[m.GraphProto, str], Graph]
 WriteGraph: TypeAlias = Callable[[Graph, Placement], m.GraphProto]
 
@@ -50,6 +60,18 @@ class ReadContext(Protocol):
     external: ExternalData
     notes: list[Note]
     in_function: bool
+
+
+def plain_attribute_from(record: m.AttributeProto) -> Attribute | None:
+    """The attribute of a record with a name, a type and a number, numbers or a string; None for all others."""
+    fields = record.__dict__
+    if len(fields) != 3 or "name" not in fields or "type" not in fields:
+        return None
+    plain = PLAIN_FIELDS.get(fields["type"])
+    if plain is None or (value := fields.get(plain[1])) is None:
+        return None
+    type, _, read = plain
+    return Attribute(fields["name"], type, value if read is None else read(value))
 
 
 def attribute_from(record: m.AttributeProto, context: ReadContext, graph: ReadGraph, where: str) -> Attribute:

@@ -7,7 +7,7 @@ from functools import partial
 
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.io.serde.attributes import attribute_from
+from sardonyx._src.io.serde.attributes import attribute_from, plain_attribute_from
 from sardonyx._src.io.serde.devices import annotation_from, node_configuration_from
 from sardonyx._src.io.serde.metadata import metadata_from
 from sardonyx._src.io.serde.tensors import ExternalData, sparse_from, tensor_from
@@ -192,11 +192,12 @@ class GraphReader:
         where: str,
     ) -> None:
         before, noted, started = dict(scope.names), len(self.notes), len(self.started)
+        place = f"{where}.node"
         while True:
             order = self.orders.get(where)  # from an earlier attempt, possibly one at an enclosing graph
             try:
                 for index in range(len(records)) if order is None else order:
-                    self.read_node(graph, records[index], scope, types, f"{where}.node", index)
+                    self.read_node(graph, records[index], scope, types, place, index)
             except UseBeforeDefinition as error:
                 for attempt in (graph, *self.started[started:]):
                     attempt.clear()
@@ -242,7 +243,9 @@ class GraphReader:
                 if types and (info := types.get(name)) is not None:
                     self.describe(output, info, f"{where}[{index}]")
             outputs.append(output)
-        node = Node(record.op_type, inputs, outputs, attributes, domain=domain_of(record), name=record.name)
+        domain = domain_of(record) if "domain" in fields else ""
+        name = fields.get("name", "")
+        node = Node(fields.get("op_type", ""), inputs, outputs, attributes, domain=domain, name=name)
         if not RARE_NODE_FIELDS.isdisjoint(fields):
             self.read_node_extras(node, record, scope, f"{where}[{index}]")
         graph.append(node)
@@ -251,13 +254,17 @@ class GraphReader:
         self, record: m.NodeProto, scope: NameScope, where: str, index: int
     ) -> dict[str, Attribute]:
         result: dict[str, Attribute] = {}
-        place = f"{where}[{index}] {record.name or record.op_type!r}"
         for attribute in record.attribute:
-            if attribute.name in result:
+            name = attribute.name
+            if name in result:
                 raise InvalidModel(
-                    f"attributes of a node must be unique; got {attribute.name!r} twice", location=place
+                    f"attributes of a node must be unique; got {name!r} twice",
+                    location=node_place(record, where, index),
                 )
-            result[attribute.name] = attribute_from(attribute, self, partial(self.read, scope), place)
+            plain = plain_attribute_from(attribute)
+            result[name] = plain or attribute_from(
+                attribute, self, partial(self.read, scope), node_place(record, where, index)
+            )
         return result
 
     def read_node_extras(self, node: Node, record: m.NodeProto, scope: NameScope, where: str) -> None:
@@ -335,6 +342,10 @@ class GraphReader:
 def quoted(name: str) -> str:
     """The name of a node as a part of its location."""
     return f" {name!r}" if name else ""
+
+
+def node_place(record: m.NodeProto, where: str, index: int) -> str:
+    return f"{where}[{index}] {record.name or record.op_type!r}"
 
 
 def domain_of(record: m.NodeProto | m.OperatorSetIdProto | m.FunctionProto | m.OperatorSetProto) -> str:

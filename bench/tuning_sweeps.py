@@ -146,7 +146,9 @@ def sweeps() -> Iterator[Sweep]:
         heights = tuple(sorted({max(height - 2, 1), height - 1, height, height + 1}))
         yield Sweep("gemm", "tile_rows", heights, shape, vectors)
     yield Sweep("gemm", "unit_rows", (24, 48, 96, 192), gemm)
+    yield Sweep("gemm", "max_rows", (48, 144, 288, 576), gemm)
     yield Sweep("gemm", "k_block", (256, 512, 1024, 2048), gemm | long)
+    yield Sweep("gemm", "short_k_block", (64, 128, 256), {"16x1536 @ 1536x384": matmul(16, 1536, 384)})
     yield Sweep("gemm", "min_unrolled_fmas", (10, 20, 40), gemm)
     layers = {"3x3 56x56x64": (56, 64, 64, 3, 1), "1x1 14x14x1024": (14, 1024, 256, 1, 1)}
     convolutions = {name: convolution(layer) for name, layer in layers.items()}

@@ -2,7 +2,7 @@
 
 A value that may differ between targets is a field of a family's dataclass: `tuning_for(target).gemm.tile_rows`.
 `TUNINGS` has a table for each class of target; a field that a table does not give has its default.  A value that is equal
-for all targets is a class variable, `GemmTuning.k_block`.  There are two reasons for one:
+for all targets is a class variable, `GemmTuning.unit_rows`.  There are two reasons for one:
 
 - Rounding: it decides in which order the terms of a sum are added, or which algorithm is used.  So no table changes a
   result.
@@ -39,11 +39,13 @@ class GemmTuning:
     max_inline_operations: operations of an epilogue up to which it is emitted for every vector of a tile.
     min_half_bytes: bytes of a half-precision constant from which on it is not promoted to float32 when it is packed.
 
-    Rounding:
-    k_block: KC, terms of a sum that are added at once: with a panel of 64 columns, 128 KB of B.
-
     Shared:
+    k_block: KC, most terms of a sum that are added at once: with a panel of 64 columns, 128 KB of B.
+    short_k_block: the same for a product of few rows, which memory limits: 32 KB of B.
+    sparse_prefetch_bytes: bytes of B up to which prefetching them in the time of a term delays no load: a power of two.
+    large_bytes: bytes of B from which on it is assumed to be in memory, not in the level-2 cache.
     unit_rows: rows of a unit of work, about.
+    max_rows: most rows of consecutive units that are computed together; at least those of a unit.
     spare_rows: rows of scratch past the last row of a unit: at least as many as any tile has.
     max_short_rows: rows of a tile up to which one row less is worth code of its own.
     min_released_bytes: bytes of a packed constant from which on the pages of its file are released.
@@ -59,7 +61,11 @@ class GemmTuning:
     max_inline_operations: int = 8
     min_half_bytes: int = 1 << 17
     k_block: ClassVar[int] = 512
+    short_k_block: ClassVar[int] = 128
+    sparse_prefetch_bytes: ClassVar[int] = 32
+    large_bytes: ClassVar[int] = 1 << 21
     unit_rows: ClassVar[int] = 48
+    max_rows: ClassVar[int] = 288
     spare_rows: ClassVar[int] = 16
     max_short_rows: ClassVar[int] = 8
     min_released_bytes: ClassVar[int] = 1 << 16

@@ -26,6 +26,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     CACHE_LINE_FLOATS,
     Microkernel,
+    Prefetch,
     accumulate,
     load_accumulators,
 )
@@ -206,7 +207,7 @@ def accumulate_taps(
         panel = b.gep(reduction.weights, i * conv.size["channels"] * m.tile.width)
         addresses = source.input_addresses(rows, block, reduction.first_tap + i, reduction.first_channel)
         line = b.gep(prefetch, i * reduction.num_channels * CACHE_LINE_FLOATS)
-        accumulate(m, addresses, panel, reduction.num_channels, prefetch=line)
+        accumulate(m, addresses, panel, reduction.num_channels, prefetch=Prefetch(line))
 
 
 @contextmanager

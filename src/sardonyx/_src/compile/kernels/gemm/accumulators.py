@@ -24,6 +24,7 @@ from sardonyx._src.compile.kernels.tuning import tuning_for
 
 F32 = LLVMType("float")
 CACHE_LINE_FLOATS = 16
+CACHE_LINE_BYTES = 4 * CACHE_LINE_FLOATS
 
 RankOneUpdate: TypeAlias = "Callable[[Microkernel, Sequence[str], str, LLVMValue, LLVMValue | None], None]"
 
@@ -131,51 +132,61 @@ def vector_slot(m: Microkernel, base: str, index: LLVMValue) -> StackSlot:
 # --- accumulation --------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """Memory that is prefetched into L2 while a tile accumulates: `bytes_per_term` from `address` on, for each k.
+
+    max_bytes: a power of two, at least `bytes_per_term`; there is an instruction for each cache line of this many bytes.
+    """
+
+    address: str
+    bytes_per_term: LLVMValue | int = CACHE_LINE_BYTES
+    max_bytes: int = CACHE_LINE_BYTES
+
+
 def accumulate(
     m: Microkernel,
     rows: Sequence[str],
     panel: str,
     k: LLVMValue,
     stride: LLVMValue | None = None,
-    prefetch: str | None = None,
+    prefetch: Prefetch | None = None,
 ) -> None:
     """Adds A[r, :k] @ B[:k, :width] to the accumulators of each row r.
 
     rows: addresses of rows of A, whose elements are `stride` floats apart (1 if None).  panel: address of B [k, width].
-    prefetch: an address from which on k cache lines are prefetched meanwhile.
     """
     b = m.b
     tuning = tuning_for(b.target).gemm
     unroll = max(tuning.min_unroll, tuning.min_unrolled_fmas // (m.tile.vectors * len(rows)))
     unroll = 1 << unroll.bit_length() - 1  # a power of two
+    if prefetch is not None:
+        unroll = max(unroll, CACHE_LINE_BYTES // prefetch.max_bytes)
     first_left = b.constant(0, I64)
     if unroll > 1:
         with b.loop(first_left, k, unroll, "k") as i:
             for offset in range(unroll):
-                rank1_update(m, rows, panel, i + offset, stride, prefetch)
+                if prefetch is not None and offset * prefetch.max_bytes % CACHE_LINE_BYTES == 0:
+                    prefetch_term(b, prefetch, i + offset)
+                m.arithmetic.update(m, rows, panel, i + offset, stride)
         first_left = i
     with b.loop(first_left, k, 1, "k") as i:
-        rank1_update(m, rows, panel, i, stride, prefetch)
+        if prefetch is not None:
+            prefetch_term(b, prefetch, i)
+        m.arithmetic.update(m, rows, panel, i, stride)
 
 
-def rank1_update(
-    m: Microkernel,
-    rows: Sequence[str],
-    panel: str,
-    k: LLVMValue,
-    stride: LLVMValue | None,
-    prefetch: str | None,
-) -> None:
-    """Adds the outer product of column k of A and row k of B, and prefetches a cache line."""
-    if prefetch is not None:
-        prefetch_l2(m.b, prefetch, k * CACHE_LINE_FLOATS)
-    m.arithmetic.update(m, rows, panel, k, stride)
+def prefetch_term(b: KernelBuilder, prefetch: Prefetch, k: LLVMValue) -> None:
+    """Prefetches the cache lines from that of the term k on, as many as there may be."""
+    start = b.gep(prefetch.address, k * prefetch.bytes_per_term, "i8")
+    for offset in range(0, prefetch.max_bytes, CACHE_LINE_BYTES):
+        prefetch_l2(b, start, b.constant(offset, I64))
 
 
-def prefetch_l2(b: KernelBuilder, address: str, floats: LLVMValue) -> None:
-    """Prefetches a float's cache line into L2; its address need not be readable."""
+def prefetch_l2(b: KernelBuilder, address: str, offset: LLVMValue) -> None:
+    """Prefetches the cache line of a byte into L2; its address need not be readable."""
     b.declarations["declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)"] = None
-    pointer = b.gep(address, floats)
+    pointer = b.gep(address, offset, "i8")
     b.lines.append(f" call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 2, i32 1)")
 
 

@@ -1,18 +1,20 @@
 """Loop nest of a batched GEMM around the microkernel: y [M, N] = epilogue(a [M, K] @ b [K, N] + bias).
 
-    for unit (batch item, panel of B, group of rows):      # units of work, which threads share
-        for k_block in K by KC:                            # the block of the panel stays in the cache
-            for row_block in group by MR:                  # one register tile
-                microkernel over k_block; spill partial sums to scratch, or apply the epilogue and store
+    for panel of B, of any batch item:
+        for rows in the panel's units of this call:        # a unit of work is a panel and a group of rows
+            for k_block in K by KC:                        # the block of the panel stays in the cache
+                for row_block in rows by MR:               # one register tile
+                    microkernel over k_block; spill partial sums to scratch, or apply the epilogue and store
 
-A has any strides; B is packed in panels [batch, panels, K, NR]; rows of y are contiguous.  Groups of rows vary fastest,
-so that consecutive units reuse a panel that is in the cache.  Unlike the five loops of BLIS there is no packing of A and
-no loop over blocks of columns: a unit has one panel.  Source: Goto and van de Geijn (2008); BLIS.
+A has any strides; B is packed in panels [batch, panels, K, NR]; rows of y are contiguous.  Units of one panel that a
+thread executes at once are computed together: more rows use a block of the panel while it is in the cache, and the next
+block is prefetched in the time of all of them.  Unlike the five loops of BLIS there is no packing of A and no loop over
+blocks of columns: a unit has one panel.  Source: Goto and van de Geijn (2008); BLIS.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.codegen.blocks import I64
@@ -22,7 +24,9 @@ from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
+    CACHE_LINE_BYTES,
     Microkernel,
+    Prefetch,
     TileArithmetic,
     accumulate,
     cache_line_elements,
@@ -41,6 +45,7 @@ from sardonyx._src.compile.kernels.gemm.output import (
 )
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 MATMUL_SIZES = (
     "rows", "columns", "k", "panels", "group_rows", "groups", "k_block", "inner", "a_row", "a_step",
@@ -51,7 +56,7 @@ MATMUL_SIZES = (
 def matmul_parameters(epilogue: Epilogue, *, has_bias: bool) -> Parameters:
     """A; panels of B; their bias [panels, width]; sizes; the output; strides of the epilogue's matrices along the batch axes.
 
-    `outer` and `inner` are the batch axes.  Scratch: partial sums [rows of a group + `spare_rows`, width].
+    `outer` and `inner` are the batch axes.  Scratch: partial sums [`max_rows` + `spare_rows`, width].
     """
     batch_strides = (f"{name}_{axis}" for name in matrix_names(epilogue) for axis in ("outer", "inner"))
     inputs = Parameters("a", "b", "bias") if has_bias else Parameters("a", "b")
@@ -82,8 +87,8 @@ def matmul_module(
 
 
 @dataclass(frozen=True, slots=True)
-class MatmulUnit:
-    """One unit of work: the addresses of A, of the panel and of its bias; the output, its rows and its first column.
+class PanelRows:
+    """Rows times a panel: the addresses of A, of the panel and of its bias; the output, its rows and its first column.
 
     a_step: the stride of A along k; None if it is 1.
     """
@@ -105,52 +110,88 @@ def emit_matmul(m: Microkernel, *, has_bias: bool, has_strided_a: bool) -> None:
     bias = b.pointer("bias") if has_bias else None
     size = {p: b.integer(p) for p in MATMUL_SIZES}
     y = load_output_matrix(b, m.epilogue)
-    zero = b.constant(0, I64)
-    with b.loop(b.first_unit, b.end_unit, 1, "unit") as index:
-        item_panel, group = b.udivmod(index, size["groups"])
+    groups = b.select(size["groups"] < 1, b.constant(1, I64), size["groups"])
+    end_panel = b.udiv(b.end_unit + groups - 1, groups)
+    with b.loop(b.udiv(b.first_unit, groups), end_panel, 1, "panel") as item_panel:
         item, panel = b.udivmod(item_panel, size["panels"])
         outer, inner = b.udivmod(item, size["inner"])
-        first = group * size["group_rows"]
         a_item = b.gep(a, outer * size["a_outer"] + inner * size["a_inner"])
         b_item = panel_address(m, panels, outer * size["b_outer"] + inner * size["b_inner"])
-        unit = MatmulUnit(
-            a=a_item,
-            a_step=size["a_step"] if has_strided_a else None,
-            panel=panel_address(m, b_item, panel * size["k"] * width),
-            bias=None if bias is None else b.gep(bias, panel * width),
-            output=batch_output(m, y, size, outer, inner),
-            first_row=first,
-            num_rows=b.min(size["rows"] - first, size["group_rows"]),
-            column=panel * width,
-        )
-        k_blocks = b.udiv(size["k"] + size["k_block"] - 1, size["k_block"])
-        k_blocks = b.select(k_blocks < 1, b.constant(1, I64), k_blocks)
-        with b.loop(zero, k_blocks, 1, "part") as i:
-            k = i * size["k_block"]
-            count = b.min(size["k_block"], size["k"] - k)
-            with loop_row_blocks(m, unit.num_rows) as block:
-                emit_tile(m, size, unit, block, k, count)
+        first, end = unit_rows(b, size, item_panel * groups)
+        with b.loop(first, end + (GemmTuning.max_rows - 1), GemmTuning.max_rows, "rows") as row:
+            rows = PanelRows(
+                a=a_item,
+                a_step=size["a_step"] if has_strided_a else None,
+                panel=panel_address(m, b_item, panel * size["k"] * width),
+                bias=None if bias is None else b.gep(bias, panel * width),
+                output=batch_output(m, y, size, outer, inner),
+                first_row=row,
+                num_rows=b.min(end - row, GemmTuning.max_rows),
+                column=panel * width,
+            )
+            emit_rows(m, size, rows)
+
+
+def unit_rows(
+    b: KernelBuilder, size: Mapping[str, LLVMValue], unit: LLVMValue
+) -> tuple[LLVMValue, LLVMValue]:
+    """The first and the end row of the units of this call among those of a panel, the first of which is `unit`."""
+    first = b.select(b.first_unit < unit, b.constant(0, I64), b.first_unit - unit)
+    end = b.min(b.end_unit - unit, size["groups"])
+    return first * size["group_rows"], b.min(end * size["group_rows"], size["rows"])
+
+
+def emit_rows(m: Microkernel, size: Mapping[str, LLVMValue], rows: PanelRows) -> None:
+    """The loops over blocks of k, all of about one length, and row blocks.
+
+    Each row block prefetches an equal share of the panel's next block.  If that is little, memory is fast enough, and the
+    prefetches must not fill the line fill buffers, through which the microkernel loads the panel, too.  Otherwise memory
+    limits the product, and blocks of k are short, so that what is prefetched is used soon.
+    """
+    b = m.b
+    share = b.udiv(rows.num_rows + (m.tile.rows - 1), m.tile.rows)
+    share = b.udiv(share + (panel_row_bytes(m) - 1), share)
+    is_sparse = share <= GemmTuning.sparse_prefetch_bytes
+    is_large = size["panels"] * size["k"] * panel_row_bytes(m) >= GemmTuning.large_bytes
+    max_block = b.select(is_sparse, size["k_block"], b.min(size["k_block"], GemmTuning.short_k_block))
+    num_blocks = b.udiv(size["k"] + max_block - 1, max_block)
+    num_blocks = b.select(num_blocks < 1, b.constant(1, I64), num_blocks)
+    k_block = b.udiv(size["k"] + num_blocks - 1, num_blocks)
+    with b.loop(b.constant(0, I64), num_blocks, 1, "part") as i:
+        k = i * k_block
+        count = b.min(k_block, size["k"] - k)
+        with loop_row_blocks(m, rows.num_rows) as block:
+            emit_tile(m, size, rows, block, TermRange(k, count, share, is_sparse, is_large))
+
+
+def panel_row_bytes(m: Microkernel) -> int:
+    """The bytes of a row of a panel of B."""
+    return m.tile.width * CACHE_LINE_BYTES // cache_line_elements(m)
+
+
+@dataclass(frozen=True, slots=True)
+class TermRange:
+    """A block of k: its first term, how many it has, and the bytes of B that a row block prefetches for each.
+
+    is_sparse: whether these are few.  is_large: whether B is too large for the level-2 cache.
+    """
+
+    first: LLVMValue
+    count: LLVMValue
+    prefetched_bytes: LLVMValue
+    is_sparse: LLVMValue
+    is_large: LLVMValue
 
 
 def emit_tile(
-    m: Microkernel,
-    size: Mapping[str, LLVMValue],
-    unit: MatmulUnit,
-    block: RowBlock,
-    k: LLVMValue,
-    count: LLVMValue,
+    m: Microkernel, size: Mapping[str, LLVMValue], unit: PanelRows, block: RowBlock, terms: TermRange
 ) -> None:
-    """One register tile: initializes or reloads its sums, adds `count` terms from `k` on, then stores or spills them.
-
-    Each block prefetches a share of the next k block of B, except for a single row, whose speed memory limits anyway.
-    """
-    b, tile = m.b, m.tile
+    """One register tile: initializes or reloads its sums, adds the terms, then stores or spills them."""
+    b, tile, k = m.b, m.tile, terms.first
     spill = b.gep(b.scratch, block.index * (tile.rows * tile.width))
     first = unit.first_row + block.first_row
     panel = panel_address(m, unit.panel, k * tile.width)
-    line = prefetched_line(m, block)
-    prefetch = panel_address(m, panel, count * (line * cache_line_elements(m) + tile.width))
-    is_first, is_last = k.eq(0), k + count >= size["k"]
+    is_first, is_last = k.eq(0), k + terms.count >= size["k"]
     tile_store = TileStore(unit.output, first, unit.column, size["columns"], spill, is_last)
     for rows in dispatch_tile(m, block.num_rows, tile_store):
         init_accumulators(m, rows, unit.bias)
@@ -159,12 +200,31 @@ def emit_tile(
         starts = [(first + clamp_row(b, r, block.num_rows)) * size["a_row"] for r in range(rows)]
         offset = k if unit.a_step is None else k * unit.a_step
         addresses = [b.gep(unit.a, start + offset) for start in starts]
-        accumulate(m, addresses, panel, count, unit.a_step, None if rows == 1 else prefetch)
+        accumulate_terms(m, addresses, panel, block, terms, unit.a_step)
 
 
-def prefetched_line(m: Microkernel, block: RowBlock) -> LLVMValue:
-    """The cache line of each row of the next panel block that this row block prefetches."""
-    return m.b.min(block.index, -(-m.tile.width // cache_line_elements(m)) - 1)
+def accumulate_terms(
+    m: Microkernel,
+    rows: Sequence[str],
+    panel: str,
+    block: RowBlock,
+    terms: TermRange,
+    stride: LLVMValue | None,
+) -> None:
+    """`accumulate`, with the share of a row block in the prefetches of the panel's next block.
+
+    In the time of a single row, prefetches do not pay unless B is in memory, and there are never few of them.
+    """
+    b, count, share = m.b, terms.count, terms.prefetched_bytes
+    next_block = panel_address(m, panel, count * m.tile.width)
+    address = b.gep(next_block, block.index * count * share, "i8")
+    dense = Prefetch(address, share, 1 << (panel_row_bytes(m) - 1).bit_length())
+    sparse = Prefetch(address, share, GemmTuning.sparse_prefetch_bytes)
+    is_dense, otherwise = (terms.is_large, None) if len(rows) == 1 else (terms.is_sparse.eq(0), sparse)
+    with b.if_then(is_dense):
+        accumulate(m, rows, panel, count, stride, dense)
+    with b.if_then(is_dense.eq(0)):
+        accumulate(m, rows, panel, count, stride, otherwise)
 
 
 def batch_output(

@@ -135,7 +135,7 @@ def matmul_step(
         flops=items * rows.size * columns * k * 2,
         bytes_accessed=((rows.size * k + rows.size * columns) * 4 + k * columns * element_bytes(panels.dtype))
         * items,
-        scratch=(unit_rows + GemmTuning.spare_rows) * b.tile.width * 4,
+        scratch=(GemmTuning.max_rows + GemmTuning.spare_rows) * b.tile.width * 4,
     )
 
 

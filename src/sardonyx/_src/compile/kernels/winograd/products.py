@@ -17,6 +17,7 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     CACHE_LINE_FLOATS,
     Microkernel,
+    Prefetch,
     accumulate,
     init_accumulators,
     spill_accumulators,
@@ -98,5 +99,5 @@ def emit_products(products: WinogradProducts, count: LLVMValue, panel: LLVMValue
             for rows in dispatch_row_count(b, count - row, row_counts):
                 init_accumulators(m, rows)
                 row_addresses = [b.gep(point_values, (row + r) * channels) for r in range(rows)]
-                accumulate(m, row_addresses, weights, channels, prefetch=prefetch)
+                accumulate(m, row_addresses, weights, channels, prefetch=Prefetch(prefetch))
                 spill_accumulators(m, rows, b.gep(sums, row * tile.width))

@@ -31,7 +31,7 @@ from sardonyx._src.compile.program.program import Action, CollectScanOutputs, Co
 from sardonyx._src.compile.program.size_functions import evaluate_dim
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
-from sardonyx._src.interp.run_state import Frame, RunState
+from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
@@ -97,7 +97,7 @@ class GuardedProgram:
             if buffer.data is not None:
                 memory.bytes[:] = np.ascontiguousarray(buffer.data).reshape(-1).view(np.uint8)
             if buffer.role == "status":
-                reset_status(memory.bytes.view(np.int64), RunState(RunLimits(), np.random.default_rng(0)))
+                reset_status(memory.bytes.view(np.int64), RunState(RunLimits(), RandomSource(0)))
             memory.allow(NONE)
             self.memories[buffer] = memory
         return memory
@@ -204,7 +204,7 @@ def run_guarded(
         FallbackRunner(program),
     )
     guarded.checks = checks
-    frame = fallback_runner.frame(RunState(RunLimits(), np.random.default_rng(0)))
+    frame = fallback_runner.frame(RunState(RunLimits(), RandomSource(0)))
     for value in program.model.graph.inputs:
         if value in program.inputs:
             guarded.write_tensor(program.inputs[value], feeds[value.name])

@@ -9,6 +9,7 @@ import numpy as np
 from models import parse_model
 from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
@@ -30,7 +31,7 @@ def assert_matches_reference(
     name, reference = graph.graph.outputs[0].name, Interpreter(graph)
     results = []
     for feed in feeds:
-        output = program.run(feed, RunLimits(), np.random.default_rng(0))[name]
+        output = program.run(feed, RunLimits(), RandomSource(0))[name]
         assert isinstance(output, np.ndarray), f"{name} must be an array; got {output!r}"
         assert_close(output, np.asarray(reference.run(feed)[name]))
         results.append(output)

@@ -7,6 +7,7 @@ import pytest
 
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
+from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.run_limits import Bailout
@@ -53,7 +54,7 @@ def test_reflect_pad_larger_than_the_axis_bails_out() -> None:
     assert_matches_reference(text, {"x": normal(1, 4)}, {"x": normal(1, 50)})
     program = NativeProgram(compile_for_host(parse_model(text)), 1)
     with pytest.raises(Bailout):
-        program.run({"x": normal(1, 3)}, RunLimits(), np.random.default_rng(0))
+        program.run({"x": normal(1, 3)}, RunLimits(), RandomSource(0))
 
 
 @pytest.mark.parametrize("dims", ["N,6", "4,M", "4,6"])
@@ -161,7 +162,7 @@ def test_index_out_of_bounds_bails_out(bad: int) -> None:
     text = "g (float[5] x, int64[M] i) => (float[M] y) { y = GatherElements(x, i) }"
     program = NativeProgram(compile_for_host(parse_model(text)), 1)
     with pytest.raises(Bailout):
-        program.run({"x": normal(5), "i": np.array([0, bad])}, RunLimits(), np.random.default_rng(0))
+        program.run({"x": normal(5), "i": np.array([0, bad])}, RunLimits(), RandomSource(0))
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

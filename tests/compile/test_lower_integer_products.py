@@ -11,6 +11,7 @@ from sardonyx._src.compile.partition import dequantized_operands
 from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
@@ -32,7 +33,7 @@ def run_both(
     assert not (native and fallbacks), f"fallback operations: {fallbacks}"
     results = []
     for feed in feeds:
-        result = program.run(feed, RunLimits(), np.random.default_rng(0))
+        result = program.run(feed, RunLimits(), RandomSource(0))
         expected = reference.run(feed)
         results.append(tuple({n: np.asarray(v) for n, v in each.items()} for each in (result, expected)))
     return results  # type: ignore[return-value]

@@ -12,6 +12,7 @@ from models import parse_model
 from sardonyx._src.compile.kernels.recurrent.cells import GATE_COUNTS, CellKind
 from sardonyx._src.compile.kernels.recurrent.recurrence import RecurrentDirection, recurrence_step
 from sardonyx._src.compile.program.tensor import Buffer
+from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
@@ -68,7 +69,7 @@ def test_initial_states_of_another_batch_bail_out() -> None:
     assert_matches_reference(text, {"x": normal(4, 2, SIZE), "h0": normal(1, 2, 6)})
     program = NativeProgram(compile_for_host(parse_model(text)), 1)
     with pytest.raises(Bailout):
-        program.run({"x": normal(4, 2, SIZE), "h0": normal(1, 1, 6)}, RunLimits(), np.random.default_rng(0))
+        program.run({"x": normal(4, 2, SIZE), "h0": normal(1, 1, 6)}, RunLimits(), RandomSource(0))
 
 
 @pytest.mark.parametrize("outputs", ["unread, h", "unread, other, c"])

@@ -19,6 +19,7 @@ from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RunLimits
@@ -34,7 +35,7 @@ def run_both(graph: Model, feeds: Mapping[str, Array], *, native: bool = True) -
     program = NativeProgram(compile_for_host(graph), 1)
     fallbacks = [action.node.op_type for action in program.program.actions if isinstance(action, FallbackOp)]
     assert not (native and fallbacks), f"fallback operations: {fallbacks}"
-    result = program.run(feeds, RunLimits(), np.random.default_rng(0))
+    result = program.run(feeds, RunLimits(), RandomSource(0))
     expected = Interpreter(graph).run(feeds)
     pairs = [(np.asarray(result[name]), np.asarray(expected[name])) for name in expected]
     assert all(a.dtype == b.dtype and a.shape == b.shape for a, b in pairs), f"{pairs}"

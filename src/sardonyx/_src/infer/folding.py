@@ -30,7 +30,7 @@ class FoldingRunContext:
     def run(self, graph: Graph, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         raise AssertionError("nodes with subgraphs are not folded")
 
-    def generator(self, seed: float | None) -> np.random.Generator:
+    def random_state(self, seed: int | float | None) -> np.random.RandomState:
         raise AssertionError("random operators are not folded")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError, InvalidModel
-from sardonyx._src.interp.run_state import Frame, RunState
+from sardonyx._src.interp.run_state import Frame, RunState, seeded_state
 from sardonyx._src.interp.signature import check_counts, takes_containers
 from sardonyx._src.interp.steps import NodeStep, as_value
 from sardonyx._src.ir.graph import Graph, Node, Value
@@ -34,10 +34,8 @@ class NodeRunContext:
         outer = self.frame.defining_frame(graph)
         return self.program.inner(graph).run(list(map(as_value, inputs)), self.frame.run, outer)
 
-    def generator(self, seed: float | None) -> np.random.Generator:
-        if seed is None:
-            return self.frame.run.generator()
-        return np.random.default_rng(int(np.float32(seed).view(np.uint32)))
+    def random_state(self, seed: int | float | None) -> np.random.RandomState:
+        return self.frame.run.random_source() if seed is None else seeded_state(seed)
 
 
 @dataclass(slots=True)

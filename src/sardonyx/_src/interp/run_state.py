@@ -2,51 +2,68 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TypeAlias
 
 import numpy as np
 
-from sardonyx._src.errors import EvaluationError, LimitError
+from sardonyx._src.errors import EvaluationError, InputError, LimitError
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
-Random: TypeAlias = "np.random.Generator | Callable[[], np.random.Generator]"
-
 
 class RandomSource:
-    """A random generator, seeded with `seed`, that is created at first use: numpy.random takes long to
+    """The random numbers of a session; the generator is created at first use, because numpy.random takes long to
     load."""
 
     def __init__(self, seed: int | None = None) -> None:
-        self.seed, self._lock = seed, Lock()
-        self._generator: np.random.Generator | None = None
+        """Raises InputError for a seed that is not an integer."""
+        try:
+            self.seed = None if seed is None else operator.index(seed)
+        except TypeError:
+            raise InputError(f"seed must be an integer or None; got {seed!r}", name="seed") from None
+        self._lock = Lock()
+        self._state: np.random.RandomState | None = None
 
-    def __call__(self) -> np.random.Generator:
-        if self._generator is None:
+    def __call__(self) -> np.random.RandomState:
+        if self._state is None:
             with self._lock:  # or two threads would draw the same numbers
-                self._generator = self._generator or np.random.default_rng(self.seed)
-        return self._generator
+                self._state = self._state or (
+                    np.random.RandomState() if self.seed is None else seeded_state(self.seed)
+                )
+        return self._state
+
+
+def seeded_state(seed: int | float) -> np.random.RandomState:
+    """NumPy's legacy generator, whose streams do not change between its versions, as the official cases seed it.
+
+    A number from 0 to 2**32 - 1 seeds it as `np.random.seed` does.  Any other seed has a stream of its own: integers by
+    their two's complement, floats by the bits of float32, both as arrays of words.
+    """
+    if isinstance(seed, float) and not seed.is_integer():
+        return np.random.RandomState(np.float32(seed).view(np.uint32).reshape(1))
+    number = int(seed)
+    if 0 <= number < 2**32:
+        return np.random.RandomState(number)
+    words = number.bit_length() // 32 + 1
+    return np.random.RandomState(np.frombuffer(number.to_bytes(4 * words, "little", signed=True), "<u4"))
 
 
 @dataclass(slots=True)
 class RunState:
     """What all frames of one run share.
 
-    rng: the generator of random operators, or a function that returns it at first use.  observe: called with each node
-    and its results; observe_inputs: with each graph and its arguments before its nodes run.
+    random_source: of the random operators that have no seed of their own.  observe: called with each node and its
+    results; observe_inputs: with each graph and its arguments before its nodes run.
     """
 
     limits: RunLimits
-    rng: Random
+    random_source: RandomSource
     observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None
     nodes: int = 0
     observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None
-
-    def generator(self) -> np.random.Generator:
-        return self.rng if isinstance(self.rng, np.random.Generator) else self.rng()
 
     def count_node(self) -> None:
         self.nodes += 1

@@ -60,8 +60,8 @@ class RunContext(Protocol):
         """Runs a subgraph of the node on `inputs`, in order; the values of outer graphs are visible to it."""
         ...
 
-    def generator(self, seed: float | None) -> np.random.Generator:
-        """A random generator: determined by `seed` or, without one, that of the session."""
+    def random_state(self, seed: int | float | None) -> np.random.RandomState:
+        """Random numbers: those that `seed` determines or, without one, the next ones of the session."""
         ...
 
 

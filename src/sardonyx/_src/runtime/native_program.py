@@ -15,7 +15,7 @@ from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import FallbackOp, Program
-from sardonyx._src.interp.run_state import Random, RunState
+from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.execution_context import ExecutionContext
@@ -84,11 +84,11 @@ class NativeProgram:
         return sum(context.fast_path_runs for context in tuple(self.contexts))
 
     def run(
-        self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, rng: Random
+        self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, random_source: RandomSource
     ) -> dict[str, RuntimeValue]:
         """The outputs by name, for feeds that match the declared inputs; raises Bailout, LimitError, or what a fallback
         op raises."""
-        return self.run_in(feeds, RunState(limits, rng))
+        return self.run_in(feeds, RunState(limits, random_source))
 
     def run_in(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
         """`run`, as a part of a run that may already be under way."""

@@ -17,7 +17,7 @@ from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program.program import Action
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.interp.run_state import Frame, RunState
+from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.execution_context import ExecutionContext
@@ -98,13 +98,13 @@ def profile_program(
     The first run of either kind does not count.  advance: called after every run.  Raises EvaluationError for feeds that
     fail a guard.
     """
-    context, rng = TimedContext(native), np.random.default_rng(0)
+    context, random_source = TimedContext(native), RandomSource(0)
     end, runs = time.perf_counter() + TIME_BUDGET, 0
     while runs < MIN_RUNS or (runs < MAX_RUNS and time.perf_counter() < end):
         context.is_split = runs % 2 == 1
         try:
             with np.errstate(all="ignore"), limit_nesting():
-                context.run(feeds, RunState(RunLimits(), rng))
+                context.run(feeds, RunState(RunLimits(), random_source))
         except Bailout as bailout:
             native.counters.record_bailout(bailout.guard, "the profile ends")
             raise EvaluationError(f"the feeds must not fail a guard; got: {bailout.guard}") from None

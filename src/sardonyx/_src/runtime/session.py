@@ -76,9 +76,10 @@ class Session:
 
     `engine`: "native" compiles the model; "reference" runs every operator as the specification words it, in NumPy;
     "auto" uses the native engine for every model that can be compiled, and the attribute `engine` has the choice.
-    `threads`: of the native engine (NumPy decides for the reference engine).  `seed` makes random operators that have no
-    seed attribute repeatable.  `limits` bound what a run may use.  Models are loaded as by `sx.load`, with `policy`,
-    `operator_sets` and `verify_checksums`; stated checksums are verified when the session opens.  A path that ends in
+    `threads`: of the native engine (NumPy decides for the reference engine).  `seed`, an integer, makes random
+    operators that have no seed attribute repeatable.  `limits` bound what a run may use.  Models are loaded as by
+    `sx.load`, with `policy`, `operator_sets` and `verify_checksums`; stated checksums are verified when the session
+    opens.  A path that ends in
     `.sdx` is a program written by `sardonyx compile`, which the native engine runs, and its `model` has only inputs and
     outputs.
 

@@ -142,7 +142,7 @@ def eval_22(
     if training_mode is None or not read_flag(training_mode):
         return data, np.ones(data.shape, np.bool_)
     share = 0.5 if ratio is None else read_ratio(ratio)
-    output, mask = drop_elements(data, share, context.generator(None if seed is None else float(seed)))
+    output, mask = drop_elements(data, share, context.random_state(seed))
     return output, mask
 
 
@@ -163,17 +163,17 @@ def eval_6(data: Array, *, context: RunContext, ratio: float, is_test: int) -> t
     """data, output, mask: [...]; the mask is 1 where an element is kept, and everywhere with `is_test`."""
     if is_test:
         return data, np.ones(data.shape, data.dtype)
-    output, mask = drop_elements(data, ratio, context.generator(None))
+    output, mask = drop_elements(data, ratio, context.random_state(None))
     return output, mask.astype(data.dtype)
 
 
-def drop_elements(data: Array, ratio: float, generator: np.random.Generator) -> tuple[Array, Array]:
+def drop_elements(data: Array, ratio: float, state: np.random.RandomState) -> tuple[Array, Array]:
     """data with a share `ratio` of random elements zeroed and the rest divided by 1 - ratio; the mask of the rest."""
     if not 0 <= ratio < 1:
         raise EvaluationError(f"ratio must be in [0, 1); got {ratio}")
     if ratio == 0:
         return data, np.ones(data.shape, np.bool_)
-    mask = generator.random(data.shape) >= ratio
+    mask = state.random_sample(data.shape) >= ratio
     wide = promote_to_float32(data)
     return round_to_type(wide * (mask * wide.dtype.type(1 / (1 - ratio))), data.dtype), mask
 

@@ -33,12 +33,18 @@ def infer(inference: Inference) -> Result:
 def evaluate(
     input: Array, *, dtype: int | None = None, seed: float | None = None, context: RunContext
 ) -> Array:
-    """input: float in [0, 1], of any shape, which is that of the result, too."""
+    """input: float in [0, 1], of any shape, which is that of the result, too.
+
+    Draws as the official cases do: their inputs are as many uniform numbers of the same state, drawn before.
+    """
     chances = input.astype(np.float64)
     if not ((chances >= 0) & (chances <= 1)).all():
         raise EvaluationError("probabilities must be in [0, 1]; got others")
-    drawn = context.generator(seed).random(input.shape) < chances
-    return np.asarray(drawn).astype(sample_type(dtype, DataType.of(input.dtype), BERNOULLI_TYPES).numpy)
+    state = context.random_state(seed)
+    state.random_sample(chances.shape)
+    return np.asarray(state.binomial(1, chances)).astype(
+        sample_type(dtype, DataType.of(input.dtype), BERNOULLI_TYPES).numpy
+    )
 
 
 @op.body(15, 22, opset=13)

@@ -41,7 +41,7 @@ def evaluate(
         raise EvaluationError(f"the input must have rank 2 ([batch, class]); got rank {input.ndim}")
     shape = check_shape((input.shape[0], sample_size), result_type, context)
     bounds = cumulate(input.astype(np.float64))
-    drawn = context.generator(seed).random(shape)
+    drawn = context.random_state(seed).random_sample(shape)
     rows = [np.searchsorted(bound, row, side="right") for bound, row in zip(bounds, drawn, strict=True)]
     return np.array(rows, result_type.numpy).reshape(shape)
 

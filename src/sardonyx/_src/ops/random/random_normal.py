@@ -68,5 +68,5 @@ def evaluate_like(
 def normal(
     shape: Sequence[int], dtype: DataType, seed: float | None, scale: float, mean: float, context: RunContext
 ) -> Array:
-    drawn = context.generator(seed).standard_normal(check_shape(shape, dtype, context))
+    drawn = context.random_state(seed).standard_normal(check_shape(shape, dtype, context))
     return round_to_type(mean + scale * drawn, dtype.numpy)

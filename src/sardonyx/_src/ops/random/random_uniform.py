@@ -67,5 +67,5 @@ def uniform(
     shape: Sequence[int], dtype: DataType, seed: float | None, high: float, low: float, context: RunContext
 ) -> Array:
     """Numbers from `low` up to `high`, which rounding to a narrow type may reach."""
-    drawn = context.generator(seed).random(check_shape(shape, dtype, context))
+    drawn = context.random_state(seed).random_sample(check_shape(shape, dtype, context))
     return round_to_type(low + (high - low) * drawn, dtype.numpy)

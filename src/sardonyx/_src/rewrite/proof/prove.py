@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def samples(original: Interpreter, dims: Mapping[str, int], report: Optimization
     at_random = random_outputs(original.model)
     try:
         for feeds in generate_feeds(original.model, dims):
-            before = str(original.random_source().bit_generator.state)
+            before = pickle.dumps(original.random_source().get_state())
             try:
                 outputs = original.run(feeds.values)
             except SardonyxError as error:
@@ -76,7 +77,7 @@ def samples(original: Interpreter, dims: Mapping[str, int], report: Optimization
             if why := broken_declaration(original.model, outputs):
                 report.unproved = report.unproved or why
                 continue
-            has_drawn = str(original.random_source().bit_generator.state) != before
+            has_drawn = pickle.dumps(original.random_source().get_state()) != before
             count += 1
             yield Sample(feeds, outputs, at_random if has_drawn else frozenset())
             if count == MAX_SAMPLES or time.perf_counter() - start > PROOF_SECONDS:

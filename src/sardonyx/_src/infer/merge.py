@@ -14,6 +14,7 @@ from sardonyx._src.ir.types import (
     SparseTensorType,
     TensorType,
     Type,
+    open_element_dims,
 )
 
 Shaped = TensorType | SparseTensorType
@@ -80,7 +81,7 @@ def formal_type(declared: Type | None, actual: Type | None) -> Type | None:
     Its declared symbols are ignored: they may be another length in every iteration and call.  Raises as
     `merge_types` does.
     """
-    result = merge_types(declared, actual)
+    result = merge_types(open_element_dims(declared), actual)
     if not isinstance(result, Shaped) or result.shape is None:
         return result
     dims = (

@@ -14,7 +14,7 @@ from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.ir.dims import Expr, symbol
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
-from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
+from sardonyx._src.ir.types import Type, symbols_of
 from sardonyx._src.ir.walk import graphs, nodes, roots, values
 
 MAX_REPEATED_NODES = 1 << 18  # walked again in functions and subgraphs, in one inference
@@ -154,10 +154,3 @@ class InferenceState:
         for value, type in self.declared.items():
             if among is None or value in among:
                 value.type = type
-
-
-def symbols_of(type: Type | None) -> frozenset[str]:
-    """The symbols in the shape of a tensor type."""
-    if not isinstance(type, TensorType | SparseTensorType) or type.shape is None:
-        return frozenset()
-    return frozenset(name for dim in type.shape if isinstance(dim, Expr) for name in dim.symbols())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.dims import Dim, Expr
 
 Shape: TypeAlias = tuple[Dim, ...]
 # What a file writes for unknown dims, in order, and None for the others; or nothing at all.  A shape with a "*" of IR
@@ -110,6 +110,33 @@ class OpaqueType:
 
 
 Type: TypeAlias = TensorType | SparseTensorType | SequenceType | OptionalType | MapType | OpaqueType
+
+
+def open_element_dims(type: Type | None) -> Type | None:
+    """The type without the variables in the dims of sequence elements: each element has lengths of its own."""
+    match type:
+        case SequenceType():
+            return replace(type, elem=open_element_dims(open_dims(type.elem)))
+        case OptionalType():
+            return replace(type, elem=open_element_dims(type.elem))
+        case MapType():
+            return replace(type, value=open_element_dims(type.value))
+    return type
+
+
+def open_dims(type: Type | None, known: frozenset[str] = frozenset()) -> Type | None:
+    """A tensor's type with None for every dim with a variable that is not known; any other type unchanged."""
+    if not isinstance(type, TensorType | SparseTensorType) or type.shape is None:
+        return type
+    dims = (dim if not isinstance(dim, Expr) or dim.symbols() <= known else None for dim in type.shape)
+    return replace(type, shape=tuple(dims))
+
+
+def symbols_of(type: Type | None) -> frozenset[str]:
+    """The variables in the shape of a tensor's type."""
+    if not isinstance(type, TensorType | SparseTensorType) or type.shape is None:
+        return frozenset()
+    return frozenset(name for dim in type.shape if isinstance(dim, Expr) for name in dim.symbols())
 
 
 def shape_text(shape: Shape | None) -> str:

@@ -9,7 +9,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import SequenceType, TensorType, Type
+from sardonyx._src.ir.types import SequenceType, TensorType, Type, open_dims, symbols_of
 from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue
 from sardonyx._src.ops.control.bodies import run_body
 from sardonyx._src.ops.inference import Inference, Result
@@ -31,7 +31,9 @@ def infer(inference: Inference) -> Result:
         return [SequenceType(None)] * inference.outputs
     if len(results) < inference.outputs:
         inference.fail(f"the body must have {inference.outputs} outputs; got {len(results)}")
-    return [SequenceType(x) for x in results]
+    # What the body computes the size of differs from element to element.
+    known = frozenset().union(*map(symbols_of, samples))
+    return [SequenceType(open_dims(x, known)) for x in results]
 
 
 @op.eval(17)

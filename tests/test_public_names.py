@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import sardonyx
+import sardonyx.backend as public_backend
 import sardonyx.errors as public_errors
 import sardonyx.ir as public_ir
 
@@ -60,6 +61,12 @@ def test_importing_loads_no_heavy_library() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_public_modules_are_attributes_of_the_package() -> None:
+    code = "import sardonyx as sx; print(sx.backend.__name__, sx.errors.__name__, sx.ir.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["sardonyx.backend", "sardonyx.errors", "sardonyx.ir"]
+
+
 def test_no_public_name_is_shadowed_by_a_package() -> None:
     code = "import sardonyx._src.infer.walk; from sardonyx import infer; print(infer.__qualname__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -68,7 +75,9 @@ def test_no_public_name_is_shadowed_by_a_package() -> None:
     assert not packages & set(NAMES)
 
 
-@pytest.mark.parametrize("module", [public_ir, public_errors], ids=lambda module: str(module.__name__))
+@pytest.mark.parametrize(
+    "module", [public_ir, public_errors, public_backend], ids=lambda module: str(module.__name__)
+)
 def test_a_public_module_lists_what_it_exports(module: ModuleType) -> None:
     exported = {name for name in vars(module) if not name.startswith("_")}
     assert exported == set(module.__all__)

@@ -1,7 +1,7 @@
 """Sardonyx: a complete, independent implementation of ONNX in Python.
 
-Public: the names of this package, `sardonyx.ir` and `sardonyx.errors`.  Everything under `sardonyx._src` is internal
-and may change without notice.
+Public: the names of this package, `sardonyx.ir`, `sardonyx.backend` and `sardonyx.errors`.  Everything under
+`sardonyx._src` is internal and may change without notice.
 
 `load` is imported eagerly; the other public names are imported at their first use, so that `import sardonyx` costs
 little more than `import numpy`.  `__init__.pyi` declares the same names for type checkers.
@@ -57,7 +57,7 @@ _HOMES = {
     "to_json": "sardonyx._src.io.text",
     "to_text": "sardonyx._src.io.text",
 }
-_MODULES = ("errors", "ir")
+_MODULES = ("backend", "errors", "ir")
 __all__ = ["__version__", "load", *_HOMES]
 
 

@@ -40,7 +40,7 @@ def check_feeds(
     known = {v.name: v for v in inputs}
     for name in feeds:
         if name not in known:
-            hint = suggest(name, known, "inputs")
+            hint = suggest(str(name), known, "inputs")
             raise InputError(f"the model has no input {name!r}{hint}", name=name)
     missing = [v.name for v in inputs if v.name not in feeds and v.initializer is None]
     if missing:

@@ -1,0 +1,40 @@
+"""The results of a prepared model: a tuple that also takes the names of outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, SupportsIndex, overload
+
+from sardonyx._src.errors import OutputError
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.suggestions import suggest
+
+
+class Outputs(tuple[RuntimeValue, ...]):
+    """The outputs of a run in the model's order; `outputs["y"]` is the output of that name."""
+
+    names: tuple[str, ...]
+
+    def __new__(cls, names: Sequence[str], values: Iterable[RuntimeValue]) -> Outputs:
+        result = super().__new__(cls, values)
+        result.names = tuple(names)
+        return result
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Outputs, (self.names, tuple(self))
+
+    @overload
+    def __getitem__(self, key: str | SupportsIndex) -> RuntimeValue: ...
+    @overload
+    def __getitem__(self, key: slice[Any, Any, Any]) -> tuple[RuntimeValue, ...]: ...
+
+    def __getitem__(
+        self, key: str | SupportsIndex | slice[Any, Any, Any]
+    ) -> RuntimeValue | tuple[RuntimeValue, ...]:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        if key not in self.names:
+            raise OutputError(
+                f"the model has no output {key!r}{suggest(key, self.names, 'outputs')}", name=key
+            )
+        return super().__getitem__(self.names.index(key))

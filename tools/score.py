@@ -1,8 +1,9 @@
-"""Run the official suite on an engine; prints failures with their reasons, and the score.
+"""Run the official suite in sessions of an engine; prints failures with their reasons, and the score.
 
     python tools/score.py [PATTERN] [--data FOLDER] [--engine native]
 
-With a folder, the cases stored in it by older releases of ONNX are run instead of those of the installed wheel.
+With a folder, the cases stored in it by older releases of ONNX, a folder each, are run instead of those of the installed
+wheel.  A failure names the next release that has other content for the case, if any: it corrected the case.
 """
 
 from __future__ import annotations
@@ -12,32 +13,51 @@ import collections
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from conformance.official import Engine, assert_case_passes, matching
+from conformance.official import (
+    OfficialCase,
+    OpenSession,
+    assert_case_passes,
+    matching,
+    open_native,
+    open_reference,
+)
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.runtime.engine import NativeEngine
 
-ENGINES: dict[str, Engine] = {"reference": Interpreter, "native": NativeEngine}
+ENGINES: dict[str, OpenSession] = {"reference": open_reference, "native": open_native}
 
 
-def main(pattern: str, folder: Path | None, engine: Engine) -> int:
+def main(pattern: str, folder: Path | None, open_session: OpenSession) -> int:
     warnings.simplefilter("ignore")
     cases = matching(pattern, folder)
     failed: collections.Counter[str] = collections.Counter()
+    kept = 0
     start = time.perf_counter()
     for case in cases:
         try:
-            assert_case_passes(case, engine=engine)
+            assert_case_passes(case, open_session=open_session)
         except (SardonyxError, AssertionError) as error:
             failed[type(error).__name__] += 1
-            print(f"{case.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+            replacement = find_replacement(case, cases) if folder is not None else ""
+            kept += not replacement
+            note = f" [replaced: {replacement}]" if replacement else ""
+            print(f"{case.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}{note}")
     seconds = time.perf_counter() - start
     print(f"{len(cases) - failed.total()} of {len(cases)} pass in {seconds:.1f} s; {dict(failed)}")
+    if folder is not None:
+        print(f"{kept} failures are of cases that no later release replaced")
     return 1 if failed else 0
+
+
+def find_replacement(case: OfficialCase, cases: Sequence[OfficialCase]) -> str:
+    """The next later case of this name, which has other content; "" if there is none."""
+    name = case.name.rpartition("/")[2]
+    later = iter(cases[cases.index(case) + 1 :])
+    return next((other.name for other in later if other.name.rpartition("/")[2] == name), "")
 
 
 if __name__ == "__main__":

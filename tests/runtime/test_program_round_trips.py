@@ -17,8 +17,7 @@ import pytest
 import sardonyx as sx
 from compile.random_layers import sample
 from conformance.inference import with_variables
-from conformance.official import OfficialCase, assert_case_passes, official_cases
-from conformance.test_official import FAILURES
+from conformance.official import WITHOUT_OPERATOR, OfficialCase, assert_case_passes, official_cases
 from models import parse_model
 from sampling import FACTOR, seed_range
 from sardonyx._src.compile.linker import features
@@ -34,7 +33,6 @@ from sardonyx._src.runtime import shared_programs
 from sardonyx._src.runtime.saved_programs import disk_cache
 from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine
 from sardonyx._src.runtime.saved_programs.save import save_compiled
-from sardonyx._src.runtime.saved_programs.saved_engine import SavedEngine
 
 pytestmark = pytest.mark.skipif(
     features.saved_program_machine() is None, reason="the machine has no saved programs"
@@ -193,7 +191,7 @@ def sampled_cases() -> list[OfficialCase]:
     for case in official_cases():
         operators = {(node.domain, node.op_type) for node in case.load().graph.nodes}
         least = min(map(counts.__getitem__, operators), default=0)
-        if case.name not in FAILURES and case.kind != "real" and least < CASES_PER_OPERATOR * FACTOR:
+        if case.name not in WITHOUT_OPERATOR and case.kind != "real" and least < CASES_PER_OPERATOR * FACTOR:
             counts.update(operators)
             result.append(case)
     return result
@@ -201,15 +199,15 @@ def sampled_cases() -> list[OfficialCase]:
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_official_cases_pass_from_files(group: int, tmp_path: Path) -> None:
-    def engine(model: sx.Model, *, seed: int | None = None) -> SavedEngine:
+    def open_saved(model: sx.Model) -> sx.Session:
         save_compiled(model, tmp_path / "m.sdx")
-        return SavedEngine(tmp_path / "m.sdx", threads=1, seed=seed)
+        return sx.Session(tmp_path / "m.sdx", threads=1)
 
     for case in sampled_cases()[group::GROUPS]:
         model = case.load()
         with_variables(model, shared=len(case.name) % 2 == 0)
-        assert_case_passes(case, engine=engine)
-        assert_case_passes(case, model, engine=engine)
+        assert_case_passes(case, open_session=open_saved)
+        assert_case_passes(case, model, open_session=open_saved)
 
 
 @pytest.mark.parametrize("first", seed_range(60_000, 30, 10))

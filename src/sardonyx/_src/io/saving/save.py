@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external import ExternalStorage, components, verify_checksums
@@ -21,9 +21,6 @@ from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.proto import binary
 from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.record import Payload, Record
-
-if TYPE_CHECKING:
-    from hashlib import _Hash as Hash
 
 Format: TypeAlias = Literal["binary", "text", "json"]
 SUFFIXES: dict[str, Format] = {".onnxtxt": "text", ".txt": "text", ".json": "json"}  # as for `load`
@@ -172,24 +169,22 @@ def write_data(
 
 
 def write_pieces(staged: StagedFile, file: DataFileLayout, *, checksum: bool) -> None:
-    """Writes the tensors of a data file at their offsets; with `checksum`, also computes its hash."""
+    """Writes the tensors of a data file at their offsets; with `checksum`, also determines its hash."""
     file.checksum = checksum_of_copy(file) if checksum else ""
-    if file.checksum or not checksum:
-        for _ in write_each(staged, file):
-            pass
-        return
-    from concurrent.futures import ThreadPoolExecutor  # lazy: few models state checksums
-
-    digest = hashlib.sha1(usedforsecurity=False)
+    digest = hashlib.sha1(usedforsecurity=False) if checksum and not file.checksum else None
     end = 0
-    with ThreadPoolExecutor(1) as pool:
-        hashed = pool.submit(hash_piece, digest, 0, memoryview(b""))
-        for offset, data in write_each(staged, file):
-            hashed.result()  # before the next task, so that at most two tensors are in memory
-            hashed = pool.submit(hash_piece, digest, offset - end, data)
-            end = offset + len(data)
-        hashed.result()
-    file.checksum = digest.hexdigest()
+    for offset, tensor in file.pieces:
+        data = memoryview(pack_tensor(tensor)).cast("B")
+        assert len(data) == tensor.nbytes, f"{tensor!r} must pack into {tensor.nbytes} bytes; got {len(data)}"
+        staged.skip_to(offset)
+        staged.write(data)
+        if digest is not None:
+            digest.update(bytes(offset - end))
+            for block in iter_releasing(data, HASH_BLOCK_BYTES):
+                digest.update(block)
+        end = offset + len(data)
+    if digest is not None:
+        file.checksum = digest.hexdigest()
 
 
 def checksum_of_copy(file: DataFileLayout) -> str:
@@ -209,23 +204,6 @@ def checksum_of_copy(file: DataFileLayout) -> str:
             return ""
         end = offset + tensor.nbytes
     return source.checksum.strip().lower() if contents.size == end else ""
-
-
-def write_each(staged: StagedFile, file: DataFileLayout) -> Iterator[tuple[int, memoryview]]:
-    """Yields the offset and the bytes of each tensor, and writes them afterwards."""
-    for offset, tensor in file.pieces:
-        data = memoryview(pack_tensor(tensor)).cast("B")
-        assert len(data) == tensor.nbytes, f"{tensor!r} must pack into {tensor.nbytes} bytes; got {len(data)}"
-        yield offset, data
-        staged.skip_to(offset)
-        staged.write(data)
-
-
-def hash_piece(digest: Hash, gap: int, data: memoryview) -> None:
-    """Adds a gap of zeros and the data after it to a digest."""
-    digest.update(bytes(gap))
-    for block in iter_releasing(data, HASH_BLOCK_BYTES):
-        digest.update(block)
 
 
 def encode_as(record: Record, format: Format) -> Iterator[Payload]:

@@ -118,9 +118,7 @@ class Session:
         self._counters = RunCounters(tolerates_faults=engine == "auto")
         self.engine: Engine = "native" if saved or engine == "auto" else engine
         sets, policy = tuple(operator_sets), Policy(policy)
-        self._origin = SessionOrigin.of(
-            source, threads, seed, limits, policy, sets, verify_checksums, shapes
-        )
+        self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets, verify_checksums, shapes)
         self._runner: Interpreter | NativeEngine | ClosedSession
         self._source_model: Model | LazyModel
         stamp = None if saved or sets or environment_folders() else stamp_file(source)

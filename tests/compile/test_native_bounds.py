@@ -185,7 +185,7 @@ BOUNDS = {
     "TopK": "g (float[4,3] x, int64[1] i, int64[1] j) => (float[A,B] y, int64[A,B] p) { y, p = TopK<axis = 0>(x, i) }",
     "Tile": "g (float[4,3] x, int64[1] i, int64[1] j) => (float[A,B] y) { k = Concat<axis = 0>(i, j)  y = Tile(x, k) }",
     "Expand": "g (float[1,3] x, int64[1] i, int64[1] j) => (float[A,B] y) { y = Expand(x, i) }",
-    "Reshape": "g (float[4,3] x, int64[1] i, int64[1] j) => (float[A] y) { k = Concat<axis = 0>(i, j)  y = Reshape(x, k) }",
+    "Reshape": "g (float[4,3] x, int64[1] i, int64[1] j) => (float[A,B] y) { k = Concat<axis = 0>(i, j)  y = Reshape(x, k) }",
 }
 
 

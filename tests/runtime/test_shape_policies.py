@@ -400,7 +400,7 @@ def test_a_cached_program_serves_every_policy(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "m.onnx"
     sx.save(parse_model(CERTAIN), path)
-    monkeypatch.setattr("sardonyx._src.runtime.shared_programs.RACY_WINDOW", -1)
+    monkeypatch.setattr("sardonyx._src.io.file_stamps.RACY_WINDOW", -1)
     sx.Session(path, shapes="off").run({"x": counted(3)})
     session = sx.Session(path)
     assert isinstance(session._runner, CachedEngine)

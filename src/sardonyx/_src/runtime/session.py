@@ -83,6 +83,19 @@ class Session:
     `.sdx` is a program written by `sardonyx compile`, which the native engine runs, and its `model` has only inputs and
     outputs.
 
+    `shapes`: what happens where a size is another than the model declares, as files in use often have it.
+    - "inputs": fed tensors are held to declared sizes and dimension variables (InputError); a mismatch in an output, a value
+      inside the model, an argument or result of a subgraph, or among the elements of a sequence is a `ShapeWarning`, once
+      for each place, and the run goes on.
+    - "strict": all of these are errors: InputError for what is fed, OutputError for the rest.
+    - "warn": as "inputs", but inputs that disagree about a variable are warnings, too.
+    - "off": sizes are not compared; element types are, and ranks.
+    Element types, and the ranks of what is fed, are held under every policy.  The reference engine observes values inside
+    the model.  The native engine reports the declarations of which type inference knows that no run satisfies them; under
+    "strict", models of which it cannot prove all declarations run on the reference engine, and so do runs whose inputs
+    contradict the declared sizes, on which compiled programs rely (`stats.bailouts` counts both).  A `.sdx` file has no
+    reference engine: such a run is an EvaluationError, and opening such a file under "strict" a SardonyxError.
+
     Several threads may run one session at the same time, and so may forked children.  Sessions of one unchanged file,
     or of models with equal content, share compiled programs and weights.  The native engine also caches the programs
     of files for the next process, in the folder `SARDONYX_CACHE` or else the user's cache folder; an empty

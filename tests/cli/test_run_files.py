@@ -262,6 +262,7 @@ def test_a_file_has_the_message_of_the_declared_type(type: str, tmp_path: Path, 
     path.write_bytes(encode(parse_record(f"g ({type} x) => ({type} y) {{ y = Identity(x) }}")))
     assert call("run", path, f"x={literal}", "-o", tmp_path / "y.pb") == 0
     record = decode((tmp_path / "y.pb").read_bytes(), message)
+    assert isinstance(record, m.OptionalProto | m.SequenceProto)
     assert record.elem_type == (kind or 0) and record.name == "y"
     assert call("run", path, f"x={tmp_path / 'y.pb'}", "--json") == 0  # read by the same type
     assert json.loads(capsys.readouterr().out) == {"y": value}

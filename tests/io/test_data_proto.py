@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -139,7 +141,7 @@ def test_the_declared_type_describes_what_is_empty() -> None:
     empty = datum_to({}, "v", MapType(DataType.STRING, SequenceType(floats)))
     assert isinstance(empty, m.MapProto) and empty.values is not None
     assert (empty.key_type, empty.values.elem_type) == (DataType.STRING, m.SequenceProtoDataType.SEQUENCE)
-    narrow = datum_to({1: A}, "v", MapType(DataType.INT32, floats))
+    narrow = datum_to(cast("dict[int, Datum]", {1: A}), "v", MapType(DataType.INT32, floats))
     assert isinstance(narrow, m.MapProto) and narrow.key_type == DataType.INT32
     nested = datum_to([None, A], "v", SequenceType(OptionalType(floats)))
     assert isinstance(nested, m.SequenceProto)

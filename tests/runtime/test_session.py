@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import ml_dtypes
 import numpy as np
@@ -271,7 +272,7 @@ def test_optionals_are_a_value_or_none() -> None:
 
 @pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize("type", ["optional(float[2])", "optional(seq(float[2]))"])
-def test_an_optional_that_is_not_fed_is_an_error(type: str, engine: str) -> None:
+def test_an_optional_that_is_not_fed_is_an_error(type: str, engine: Literal["reference", "native"]) -> None:
     model = parse_model(
         f"g ({type} x, float[2] v) => (bool y, float[2] w) {{ y = OptionalHasElement(x)  w = Neg(v) }}"
     )

@@ -18,7 +18,7 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.layouts.assignment import assign_layouts
 from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
 from sardonyx._src.compile.layouts.verify import verify_layouts
-from sardonyx._src.compile.lower.lowering import lower
+from sardonyx._src.compile.lower.lowering import OversizedRegions, lower
 from sardonyx._src.compile.partition.partition import partition
 from sardonyx._src.compile.partition.registry import is_supported
 from sardonyx._src.compile.partition.scope import RegionGraph, Scope
@@ -28,6 +28,7 @@ from sardonyx._src.compile.program.encoding import encode_program
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import plan_memory
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
+from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
 
 
@@ -36,31 +37,39 @@ def compile_model(model: Model, target: Target, *, verify: bool = False) -> Exec
 
     verify: whether to verify the result of each stage.
     """
-    regions = partition_model(model, target)
-    if verify:
-        verify_regions(regions)
-    laid_out = assign_layouts(regions)
-    if verify:
-        verify_layouts(laid_out)
-    executable = compile_laid_out(laid_out, target)
-    if verify:
-        verify_program(executable.program)
-        verify_memory_plan(executable.program, executable.plan)
-    return executable
+    return compile_stages(model, target, verify=verify)[1]
+
+
+def compile_stages(model: Model, target: Target, *, verify: bool = False) -> tuple[LaidOutGraph, Executable]:
+    """All stages of a model: the regions with their layouts, and the executable.
+
+    Sizes are expressions of limited length.  Where those of a step exceed it, its region is refused, and the stages are
+    repeated; each repetition refuses further nodes, so that they end.
+    """
+    prepared = prepare_model(model, is_supported)
+    refused: frozenset[Node] = frozenset()
+    while True:
+        regions = partition(Scope(prepared, target, refused=refused))
+        if verify:
+            verify_regions(regions)
+        laid_out = assign_layouts(regions)
+        if verify:
+            verify_layouts(laid_out)
+        try:
+            program = lower(laid_out, target)
+        except OversizedRegions as oversized:
+            further = oversized.nodes - refused
+            assert further, "a refused node must have no region"
+            refused |= further
+            continue
+        plan = plan_memory(program)
+        executable = Executable(program, plan, encode_program(program, plan))
+        if verify:
+            verify_program(executable.program)
+            verify_memory_plan(executable.program, executable.plan)
+        return laid_out, executable
 
 
 def partition_model(model: Model, target: Target) -> RegionGraph:
     """The first two stages: the regions of a prepared copy of the model."""
     return partition(Scope(prepare_model(model, is_supported), target))
-
-
-def lay_out_model(model: Model, target: Target) -> LaidOutGraph:
-    """The first three stages."""
-    return assign_layouts(partition_model(model, target))
-
-
-def compile_laid_out(laid_out: LaidOutGraph, target: Target) -> Executable:
-    """The last three stages."""
-    program = lower(laid_out, target)
-    plan = plan_memory(program)
-    return Executable(program, plan, encode_program(program, plan))

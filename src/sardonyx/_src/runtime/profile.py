@@ -19,6 +19,7 @@ from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.execution_context import ExecutionContext
 from sardonyx._src.runtime.native_program import NativeProgram
@@ -123,9 +124,8 @@ def summarize_action(
     seconds = max(statistics.median(samples[1:]) - overhead * visits, 0.0)
     if not isinstance(action, Step):
         return TimedAction(action, seconds, 0, 0)
-    return TimedAction(
-        action, seconds, *(context.evaluate(dim) * visits for dim in (action.flops, action.bytes_accessed))
-    )
+    work = (evaluate(dim, context.sizes) or 0 for dim in (action.flops, action.bytes_accessed))
+    return TimedAction(action, seconds, *(amount * visits for amount in work))
 
 
 # --- the machine -----------------------------------------------------------------------------

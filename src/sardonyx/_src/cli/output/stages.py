@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from sardonyx._src.cli.output.streams import printable, write_out
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.partition.scope import RegionGraph
-from sardonyx._src.compile.pipeline import compile_laid_out, lay_out_model, partition_model
+from sardonyx._src.compile.pipeline import compile_stages
 from sardonyx._src.compile.printing.formatter import ProgramFormatter
 from sardonyx._src.compile.printing.kernels import format_kernels, format_llvm
 from sardonyx._src.compile.printing.layouts import format_layouts
@@ -33,14 +33,13 @@ def print_stage(stage: str, model: Model, lengths: Mapping[str, int]) -> None:
 
 
 def format_stage(stage: str, model: Model, formatter: ProgramFormatter) -> Iterator[str]:
-    """The lines of a stage; the stages after it are not computed."""
-    target = host_target()
+    """The lines of a stage."""
+    laid_out, executable = compile_stages(model, host_target())
     if stage == "regions":
-        return format_regions(partition_model(model, target), formatter)
-    laid_out = lay_out_model(model, target)
+        return format_regions(laid_out.graph, formatter)
     if stage == "layouts":
         return format_layouts(laid_out, formatter)
-    return format_executable(stage, compile_laid_out(laid_out, target), laid_out.graph, formatter)
+    return format_executable(stage, executable, laid_out.graph, formatter)
 
 
 def format_executable(

@@ -20,24 +20,32 @@ from sardonyx._src.compile.layouts.laid_out import (
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.lower.registry import lowering_of
 from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.prepare.graph_info import has_room
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.program import Action, Program
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.tensors import Array
 
 T = TypeVar("T")
 
 
 def lower(laid_out: LaidOutGraph, target: Target) -> Program:
-    """The program of a model's graph: its steps, fallback operations and copies, and the guards of its regions."""
+    """The program of a model's graph: its steps, fallback operations and copies, and the guards of its regions.
+
+    Raises OversizedRegions where expressions of sizes exceed their limit.
+    """
     lowering = Lowering(target, laid_out.constants)
     scope = laid_out.graph.scope
+    actions = lowering.lower_items(laid_out.items)
+    if lowering.oversized:
+        raise OversizedRegions(frozenset(lowering.oversized))
     return Program(
         scope.model,
-        lowering.lower_items(laid_out.items),
+        actions,
         scope.sizes,
         laid_out.inputs,
         laid_out.outputs,
@@ -51,11 +59,49 @@ def collect_guards(graph: RegionGraph) -> dict[Guard, None]:
     return {guard: None for region in graph.all_regions for guard in region.guards}
 
 
+class OversizedRegions(Exception):
+    """Regions have sizes that no expression can hold; reference kernels have to compute their nodes.
+
+    nodes: the nodes at which no matcher may be tried.
+    """
+
+    def __init__(self, nodes: frozenset[Node]) -> None:
+        super().__init__("sizes are too large for expressions")
+        self.nodes = nodes
+
+
+def sizes_of(step: Step) -> Iterator[Known]:
+    """All sizes, strides and offsets that the encoding of a step or the memory plan computes."""
+    yield step.units
+    yield step.scratch
+    tensors = (*step.reads, *step.writes, *(arg for arg in step.args if isinstance(arg, TensorView)))
+    yield from (arg for arg in step.args if not isinstance(arg, TensorView))
+    for tensor in tensors:
+        yield from tensor.shape
+        yield tensor.offset
+        yield tensor.buffer.size
+
+
+def nodes_to_refuse(item: LayoutItem) -> set[Node]:
+    """The nodes without whose regions an item is not needed."""
+    match item:
+        case LaidOutRegion():
+            return {item.region.anchor}
+        case LayoutCopy() | SizeWrite():
+            producer = item.value.producer
+            return {node for node, _ in item.value.uses} | ({producer} if producer is not None else set())
+    return set()
+
+
 class Lowering:
-    """What lowerings share: the target, the status block (`executor.status`), and constants."""
+    """What lowerings share: the target, the status block (`executor.status`), and constants.
+
+    oversized: the nodes to refuse so that the sizes of all steps can be expressed.
+    """
 
     def __init__(self, target: Target, constants: ConstantPool) -> None:
         self.target, self.constants = target, constants
+        self.oversized: set[Node] = set()
         buffer = Buffer("status", status.STATUS_SLOTS * status.SLOT_BYTES, "status")
         self.status = TensorView(DataType.INT64, (1,), (1,), buffer)
 
@@ -65,6 +111,8 @@ class Lowering:
         for item in items:
             for action in self.lower_item(item):
                 if isinstance(action, Step):
+                    if not all(map(has_room, sizes_of(action))):
+                        self.oversized |= nodes_to_refuse(item)
                     compile_kernel_async(action.kernel)
                 actions.append(action)
         return actions

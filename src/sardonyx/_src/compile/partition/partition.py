@@ -11,6 +11,7 @@ from dataclasses import replace
 from sardonyx._src.compile.partition.region import Fallback, Region, fallback_region
 from sardonyx._src.compile.partition.registry import matchers_of
 from sardonyx._src.compile.partition.scope import RegionGraph, Scope
+from sardonyx._src.ir.dims import has_opaque_part
 from sardonyx._src.ir.graph import Node
 
 
@@ -43,13 +44,18 @@ def partition(scope: Scope) -> RegionGraph:
 
 
 def match_region(scope: Scope, node: Node) -> Region[object]:
-    """The region that starts at a node: what the first matcher returns, or a fallback."""
-    bound = scope.bind_node(node)
+    """The region that starts at a node: what the first matcher returns, or a fallback.
+
+    A region with a guard that cannot be computed is no match.
+    """
+    bound = None if node in scope.refused else scope.bind_node(node)
     if bound is not None:
         for matcher in matchers_of(node.domain, node.op_type, bound.version):
             scope.guards = {}
             region = matcher(bound, scope)
-            if region is not None:
+            if region is not None and not any(
+                has_opaque_part(dim) for guard in scope.guards for dim in guard
+            ):
                 return replace(region, guards=tuple(scope.guards))
     return fallback_region(node)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.target import Target
@@ -24,12 +24,18 @@ class Scope(GraphInfo):
     claimed: the nodes of the regions so far, whose results later regions can read.  deferred: the regions of values that
     are computed only if a region reads them; matchers may read their operands instead.  guards: the relations that the
     matcher being tried relies on; they become the guards of its region, or are dropped with it.  folded_constants: what
-    matchers computed from the constant operands of a node.
+    matchers computed from the constant operands of a node.  refused: nodes that no matcher may be tried at.
     """
 
-    def __init__(self, prepared: PreparedModel, target: Target, graph: Graph | None = None) -> None:
+    def __init__(
+        self,
+        prepared: PreparedModel,
+        target: Target,
+        graph: Graph | None = None,
+        refused: Collection[Node] = (),
+    ) -> None:
         super().__init__(prepared, graph)
-        self.prepared, self.target = prepared, target
+        self.prepared, self.target, self.refused = prepared, target, refused
         self.claimed: set[Node] = set()
         self.deferred: dict[Value, Region[object]] = {}
         self.guards: dict[Guard, None] = {}
@@ -130,8 +136,6 @@ class Scope(GraphInfo):
         if isinstance(size, int) or known_equal(size, whole) is False:
             return self.guard_equal(size, whole)
         violation = (size - whole) * (size - 1)
-        if not isinstance(violation, int) and violation.substitute({}) is None:
-            return False
         self.guard(violation, 0)
         return True
 

@@ -7,14 +7,20 @@ import math
 from sardonyx._src.compile.prepare.bound_node import BoundNode, is_typed
 from sardonyx._src.compile.prepare.prepare import PreparedModel
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Expr, Known
+from sardonyx._src.ir.dims import Expr, Known, dim_product, has_opaque_part, symbol
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.bind import attributes_of, schema_of
 from sardonyx._src.ops.inference import Known as Elements
 
 MAX_ELEMENTS = 1 << 40  # of a tensor: byte sizes and strides of every tensor then fit in 64 bits
+BASE_ADDRESS = symbol("base address")
 MAX_SIZE_ELEMENTS = 64  # of a tensor whose elements are computed from the sizes of the inputs
+
+
+def has_room(size: Known) -> bool:
+    """Whether a size, in any unit and from any address, can be expressed: expressions are limited in length."""
+    return isinstance(size, int) or not has_opaque_part(size + BASE_ADDRESS)
 
 
 class GraphInfo:
@@ -48,7 +54,9 @@ class GraphInfo:
             return None
         dims = tuple(dim for dim in value.type.shape if dim is not None and self.is_size(dim))
         elements = math.prod(dim for dim in dims if isinstance(dim, int))
-        return None if len(dims) < len(value.type.shape) or elements > MAX_ELEMENTS else dims
+        if len(dims) < len(value.type.shape) or elements > MAX_ELEMENTS:
+            return None
+        return dims if has_room(dim_product(dims)) else None
 
     def known_shape(self, value: Value) -> tuple[Known, ...]:
         """The dims of a value that has a `shape`."""
@@ -60,7 +68,7 @@ class GraphInfo:
         """Whether a dim is determined by the sizes of the inputs."""
         if isinstance(dim, int):
             return dim >= 0
-        return dim.symbols() <= self.sizes.keys() and dim.substitute({}) is not None
+        return dim.symbols() <= self.sizes.keys() and not has_opaque_part(dim)
 
     # --- element types and elements ----------------------------------------------------------
 

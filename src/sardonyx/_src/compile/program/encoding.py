@@ -15,7 +15,7 @@ from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
-from sardonyx._src.ir.dims import Known, symbol
+from sardonyx._src.ir.dims import Known, has_opaque_part, symbol
 
 NO_BASE, ARENA_BASE, SLOTS_BASE, STATUS_BASE = 0, 1, 2, 3  # bases that every program has
 MAX_WEIGHT = 1 << 60  # of weights known at compile time, so that they fit a slot
@@ -73,6 +73,8 @@ class Encoding:
         self.set_slot(start + ARGS, 8 * len(self.values), SLOTS_BASE)
         self.set_slot(start + UNITS, step.units)
         weight = (step.flops + step.bytes_accessed * FLOPS_PER_BYTE) // FLOPS_PER_NANOSECOND
+        if not isinstance(weight, int) and has_opaque_part(weight):
+            weight = MAX_WEIGHT  # only the division of work among threads depends on it
         self.set_slot(start + WEIGHT, min(weight, MAX_WEIGHT) if isinstance(weight, int) else weight)
         if step.scratch != 0:
             self.scratch_sizes.append(step.scratch)

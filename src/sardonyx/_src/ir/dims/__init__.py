@@ -15,6 +15,7 @@ is then not known.
 """
 
 from sardonyx._src.ir.dims.arithmetic import dim_add, dim_floordiv, dim_mod, dim_mul, dim_product, dim_sub
+from sardonyx._src.ir.dims.atoms import has_opaque_part
 from sardonyx._src.ir.dims.bounds import bounds, known_equal, known_ge
 from sardonyx._src.ir.dims.division import ceil_div, exact_div
 from sardonyx._src.ir.dims.expr import Dim, Expr, Known, from_param, is_placeholder, parse, symbol
@@ -38,6 +39,7 @@ __all__ = [
     "evaluate",
     "exact_div",
     "from_param",
+    "has_opaque_part",
     "is_placeholder",
     "known_equal",
     "known_ge",

@@ -44,6 +44,11 @@ def lone_atom(dim: Known) -> Atom | None:
     return monomial[0] if coefficient == 1 and len(monomial) == 1 else None
 
 
+def has_opaque_part(dim: Known) -> bool:
+    """Whether a dim, or a part of it, is known only as the result of an operation, so that it has no value."""
+    return any(isinstance(leaf, Opaque) for leaf in leaves(dim))
+
+
 def leaves(dim: Known) -> Iterator[Symbol | Opaque]:
     """Every symbol and opaque value in the expression, as often as it occurs."""
     if isinstance(dim, int):

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import mul
 from typing import TYPE_CHECKING
 
-from sardonyx._src.ir.dims.atoms import Atom, DimCall, Opaque, Symbol, leaves
+from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol, has_opaque_part, leaves
 from sardonyx._src.ir.dims.division import floordiv, mod
 from sardonyx._src.ir.dims.extrema import dim_max, dim_min
 
@@ -27,7 +27,7 @@ def substitute(expr: Expr, mapping: Mapping[str, Dim]) -> Dim:
     names = {atom.name for atom in leaves(expr) if isinstance(atom, Symbol)}
     if any(mapping.get(name, 0) is None for name in names):
         return None
-    if any(isinstance(atom, Opaque) for atom in leaves(expr)):
+    if has_opaque_part(expr):
         return None
     known = {name: dim for name in names if (dim := mapping.get(name)) is not None}
     try:

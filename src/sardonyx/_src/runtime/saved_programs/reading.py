@@ -26,7 +26,7 @@ from sardonyx._src.compile.program.tensor import Buffer, BufferRole, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.serde.types import type_from
-from sardonyx._src.ir.dims import Expr, Known
+from sardonyx._src.ir.dims import Expr, Known, has_opaque_part
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
@@ -244,7 +244,7 @@ class ImageReader:
         """Raises DecodeError for a dim that input sizes do not determine."""
         for dim in dims:
             if not isinstance(dim, int) and dim not in self.checked_dims:
-                is_known = dim.symbols() <= self.lengths.keys() and dim.substitute({}) is not None
+                is_known = dim.symbols() <= self.lengths.keys() and not has_opaque_part(dim)
                 require(is_known, f"input sizes do not determine {dim}")
                 self.checked_dims.add(dim)
 

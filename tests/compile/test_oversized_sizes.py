@@ -69,7 +69,7 @@ OVERSIZED = {
 def feeds_of(model: sx.Model) -> dict[str, Array]:
     """One element for each input, so that all sums of sizes are small."""
     rng = np.random.default_rng(0)
-    shapes = {v.name: [1] * len(v.type.shape) for v in model.graph.inputs}  # type: ignore[union-attr]
+    shapes = {v.name: [1] * len(v.type.shape) for v in model.graph.inputs}  # type: ignore[union-attr, arg-type]
     return {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
 
 

@@ -26,6 +26,7 @@ from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
 from sardonyx._src.compile.program.size_functions import sized_values
+from sardonyx._src.io import file_stamps
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.dims.atoms import DimCall
 from sardonyx._src.ir.tensors import Array
@@ -141,7 +142,7 @@ def test_the_models_have_every_kind() -> None:
 def test_a_kind_is_read_as_it_was_written(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(shared_programs, "RACY_WINDOW", -(1 << 62))
+    monkeypatch.setattr(file_stamps, "RACY_WINDOW", -(1 << 62))
     monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "cache"))
     sx.save(model_named(name), tmp_path / "m.onnx")
     save_compiled(model_named(name), tmp_path / "m.sdx")

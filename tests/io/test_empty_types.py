@@ -8,6 +8,7 @@ import pytest
 import sardonyx as sx
 from models import parse_record
 from sardonyx._src.proto import messages as m
+from sardonyx._src.runtime.session import Engine
 
 IF = """g (float[N] x, bool c) => (float[N] y) {
     y = If <then_branch = t () => (float[N] p) { p = Abs(x) }, else_branch = e () => (float[N] q) { q = Neg(x) }> (c) }"""
@@ -29,8 +30,8 @@ def without_types(text: str) -> m.ModelProto:
 
 @pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize("text", [IF, LOOP], ids=["If", "Loop"])
-def test_a_model_with_empty_types_in_nested_graphs_runs(engine: str, text: str) -> None:
-    feeds = {"x": np.float32([1, -2]), "c": np.array(True)}
+def test_a_model_with_empty_types_in_nested_graphs_runs(engine: Engine, text: str) -> None:
+    feeds = {"x": np.array([1, -2], np.float32), "c": np.array(True)}
     expected = sx.Session(sx.load(parse_record(text)), engine=engine).run(feeds)
     actual = sx.Session(sx.load(without_types(text)), engine=engine).run(feeds)
     for name, value in expected.items():

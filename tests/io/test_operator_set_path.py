@@ -19,7 +19,7 @@ from sardonyx._src.proto.json import to_json
 from sardonyx._src.proto.text import to_text
 
 CALL = "g (float[N] x) => (float[N] y) { y = com.example.Scaled(x) }"
-X = np.float32([3])
+X = np.array([3], np.float32)
 
 
 def document(

@@ -1,4 +1,15 @@
-"""Show a summary of a model: metadata, inputs and outputs, operators, sizes.  Weights are not read."""
+"""Show a summary of a model: metadata, inputs and outputs, operators, sizes.  Weights are not read.
+
+sardonyx show m.onnx
+sardonyx show m.onnx --text
+sardonyx show ai.onnx.18.onnxopset --text
+sardonyx show input_0.pb --text --kind sequence
+
+With --text the document may also be an operator-set document or a stored tensor, sequence, map or optional, and a
+model that cannot be loaded is printed as its records, with what is wrong on standard error.
+
+Exit codes: 0 success, 1 the document is invalid, 2 usage error.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +17,23 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import cast
 
-from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.check import check
+from sardonyx._src.check.driver.sources import RECORD_CLASSES
+from sardonyx._src.cli.inputs.documents import DocumentSource
+from sardonyx._src.cli.inputs.models import add_model, load_model, operator_sets
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import Json, flat, quantity, summary
+from sardonyx._src.errors import DecodeError, InputError, JsonError, LimitError, SardonyxError, TextError
+from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.text import to_text
+from sardonyx._src.proto.text import to_text as record_to_text
 
 HELP = "show a summary of a model"
 MAX_LINES = 24  # lines of a list, unless --full is given
+UNDECODABLE = (DecodeError, TextError, JsonError, LimitError)
 MAX_CHARACTERS = 400  # characters of a text, unless --full is given
 
 
@@ -22,8 +41,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--full", action="store_true", help="do not truncate lists and texts")
-    form.add_argument("--text", action="store_true", help="print the whole model in ONNX textual syntax")
+    form.add_argument("--text", action="store_true", help="print the whole document in ONNX textual syntax")
     form.add_argument("--json", action="store_true", help="print the summary as JSON")
+    parser.add_argument(
+        "--kind",
+        choices=list(RECORD_CLASSES),
+        help="with --text: kind of document, if neither magic number nor contents identify it",
+    )
     parser.add_argument(
         "--max-elements",
         type=int,
@@ -34,11 +58,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    model = load_model(args)
     if args.text:
-        sys.stdout.write(to_text(model, max_elements=args.max_elements).rstrip("\n") + "\n")
-        return 0
-    facts = summary(model)
+        return print_document(args)
+    if args.kind not in (None, "model"):
+        raise InputError(f"--kind {args.kind} requires --text; add --text", name="--kind")
+    facts = summary(load_model(args))
     if args.json:
         sys.stdout.write(json.dumps(facts, indent=2) + "\n")
         return 0
@@ -47,6 +71,39 @@ def run(args: argparse.Namespace) -> int:
     for label, line in table:
         sys.stdout.write(f"{label:{width}}  {printable(line)}\n")
     return 0
+
+
+def print_document(args: argparse.Namespace) -> int:
+    """Prints a document as text: a model as it is loaded, other documents and models that cannot be loaded by record."""
+    document = DocumentSource(args.model, args.kind)
+    refusal: SardonyxError | None = None
+    if document.kind == "model":
+        try:
+            model = load(document.source, policy=args.policy, operator_sets=operator_sets(args))
+            write_text(to_text(model, max_elements=args.max_elements))
+            return 0
+        except UNDECODABLE:
+            raise
+        except SardonyxError as error:
+            refusal = error
+    record = document.record()
+    write_text(record_to_text(record, max_elements=args.max_elements))
+    report = check(record, operator_sets=operator_sets(args), policy=args.policy, base=folder_of(args.model))
+    lines = [str(diagnostic) for diagnostic in report.of("error")]
+    if refusal is not None and not lines:
+        lines = [str(refusal)]
+    for line in lines:
+        sys.stderr.write(printable(f"sardonyx: {args.model}: {line}") + "\n")
+    return 1 if lines else 0
+
+
+def write_text(text: str) -> None:
+    sys.stdout.write(text.rstrip("\n") + "\n")
+
+
+def folder_of(name: str) -> Path | None:
+    """The folder of external data."""
+    return None if name == "-" else Path(name).parent
 
 
 class Truncator:

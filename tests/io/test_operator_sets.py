@@ -96,7 +96,20 @@ def test_a_published_set_lists_what_its_version_has() -> None:
     assert versions["Split"] == 18
     assert "Gelu" not in versions  # since 20
     assert "Upsample" not in versions  # deprecated since 10
+    assert versions["GroupNormalization"] == 18  # deprecated later, when 21 replaced it
     assert onnx_operator_set("", 18).ir_version == 8
+
+
+@pytest.mark.parametrize(
+    ("domain", "version", "name"),
+    [("", 10, "Upsample"), ("", 11, "Scatter"), ("ai.onnx.ml", 5, "TreeEnsembleRegressor")],
+)
+def test_an_operator_is_listed_until_it_ends(domain: str, version: int, name: str) -> None:
+    before, after = (
+        {o.op_type for o in onnx_operator_set(domain, v).operators} for v in (version - 1, version)
+    )
+    assert name in before
+    assert name not in after
 
 
 def test_a_set_that_was_never_published_is_refused() -> None:

@@ -31,6 +31,16 @@ from sardonyx._src.proto.wire import Limits
         (ModelProto, "", "1:1: expected a graph, got the end of the text"),
         (
             ModelProto,
+            "g (handle x) => () {}",
+            "1:4: the type of a value must be one of onnx.proto; got `handle`, which only the first edition",
+        ),
+        (
+            ModelProto,
+            "g (handle[2] x) => () {}",
+            "1:4: the type of a value must be one of onnx.proto; got `handle`",
+        ),
+        (
+            ModelProto,
             "<ir: 3> g () => () {}",
             "1:2: a field of ModelProto must be one of ir_version, producer_name",
         ),

@@ -20,6 +20,11 @@ from sardonyx._src.proto.text.lexer import Lexer
 from sardonyx._src.proto.text.parse_records import read, read_extras, register_reader
 from sardonyx._src.proto.text.words import CONTAINERS, ELEMENT_TYPE_CODES
 
+HANDLE = (
+    "the type of a value must be one of onnx.proto; got `handle`, which only the first edition of the specification names; "
+    "use an opaque type, as `opaque(com.example, handle)`"
+)
+
 
 def is_at_type(lexer: Lexer) -> bool:
     """Whether the token starts a type: a reserved type name or `?`."""
@@ -120,9 +125,12 @@ def read_value_info(lexer: Lexer) -> ValueInfoProto:
     info = ValueInfoProto()
     if is_at_type(lexer):
         info.type = read_type(lexer)
+    start = lexer.start
     info.name = lexer.read_quotable_name(
         "the name of a value" if info.has("type") else "a type and the name of a value"
     )
+    if info.name == "handle" and not info.has("type") and (lexer.kind == "name" or lexer.is_at("[")):
+        raise lexer.error(HANDLE, start)
     read_extras(lexer, info)
     return info
 

@@ -12,7 +12,9 @@ import sardonyx as sx
 from check.examples import write
 from check.test_check_pairs import PAIRS, Pair
 from models import parse_record
+from sardonyx._src.check.driver.sources import RECORD_CLASSES
 from sardonyx._src.cli.main import main
+from sardonyx._src.cli.verbs.show import KINDS
 from sardonyx._src.io.saving.operator_sets import onnx_operator_set, operator_set_to, save_operator_set
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
@@ -104,6 +106,10 @@ def test_bytes_that_do_not_decode_are_an_error(tmp_path: Path, capsys: Streams) 
     (tmp_path / "m.onnx").write_bytes(b"\x0a\xff")
     assert show(tmp_path / "m.onnx") == 1
     assert capsys.readouterr().err.startswith(f"sardonyx: {tmp_path}/m.onnx: byte")
+
+
+def test_the_kinds_are_those_of_the_checker() -> None:
+    assert list(KINDS) == list(RECORD_CLASSES)
 
 
 def test_a_summary_is_of_models_only(tmp_path: Path, capsys: Streams) -> None:

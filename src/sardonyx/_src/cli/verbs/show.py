@@ -20,9 +20,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
-from sardonyx._src.check import check
-from sardonyx._src.check.driver.sources import RECORD_CLASSES
-from sardonyx._src.cli.inputs.documents import DocumentSource
 from sardonyx._src.cli.inputs.models import add_model, load_model, operator_sets
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import Json, flat, quantity, summary
@@ -33,6 +30,7 @@ from sardonyx._src.proto.text import to_text as record_to_text
 
 HELP = "show a summary of a model"
 MAX_LINES = 24  # lines of a list, unless --full is given
+KINDS = ("model", "operator-set", "tensor", "sequence", "map", "optional")  # those of the checker
 UNDECODABLE = (DecodeError, TextError, JsonError, LimitError)
 MAX_CHARACTERS = 400  # characters of a text, unless --full is given
 
@@ -45,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument(
         "--kind",
-        choices=list(RECORD_CLASSES),
+        choices=KINDS,
         help="with --text: kind of document, if neither magic number nor contents identify it",
     )
     parser.add_argument(
@@ -75,6 +73,10 @@ def run(args: argparse.Namespace) -> int:
 
 def print_document(args: argparse.Namespace) -> int:
     """Prints a document as text: a model as it is loaded, other documents and models that cannot be loaded by record."""
+    # The checker imports operators, which a summary does not need.
+    from sardonyx._src.check import check
+    from sardonyx._src.cli.inputs.documents import DocumentSource
+
     document = DocumentSource(args.model, args.kind)
     refusal: SardonyxError | None = None
     if document.kind == "model":

@@ -11,6 +11,7 @@ from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import InputError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.details import SourceDetails, unknown_fields
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
@@ -98,8 +99,8 @@ def test_a_set_that_is_needed_is_imported() -> None:
 
 def test_fields_of_later_formats_stay_with_the_node() -> None:
     original = parse_model("g (float[2,3] x) => (float[2,3] y) { y = Softmax<axis = 0>(x) }", opset=11)
-    only(original.graph, "Softmax").unknown = [b"\x98\x06\x07"]
-    assert only(convert(original, 13).graph, "Softmax").unknown == [b"\x98\x06\x07"]
+    only(original.graph, "Softmax").details = SourceDetails(unknown=(b"\x98\x06\x07",))
+    assert unknown_fields(only(convert(original, 13).graph, "Softmax").details) == (b"\x98\x06\x07",)
 
 
 def test_two_versions_of_one_set_are_refused() -> None:

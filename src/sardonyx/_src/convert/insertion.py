@@ -254,7 +254,7 @@ def copy_description(new: Node, old: Node, new_nodes: Sequence[Node]) -> None:
     if new is old:
         return
     new.doc = old.doc
-    new.unknown = old.unknown
+    new.details = old.details
     if old.has_metadata:
         new.metadata.update(old.metadata)
     place_on_devices(new_nodes, new, old.device_configurations)

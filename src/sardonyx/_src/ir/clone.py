@@ -12,7 +12,6 @@ from sardonyx._src.ir.graph import (
     Graph,
     Node,
     QuantizationAnnotation,
-    Unknown,
     Value,
     WithMetadata,
 )
@@ -33,7 +32,7 @@ def clone(model: Model) -> Model:
     result.training = [copier.training(step) for step in model.training]
     result.configurations = [replace(c, device=list(c.device)) for c in model.configurations]
     result.notes = list(model.notes)
-    result.unknown = fields(model.unknown)
+    result.stated_imports, result.details = model.stated_imports, model.details
     return result
 
 
@@ -48,7 +47,7 @@ def clone_function(function: Function) -> Function:
     }
     result.opset_imports = dict(function.opset_imports)
     result.metadata = dict(function.metadata)
-    result.unknown = fields(function.unknown)
+    result.stated_imports, result.details = function.stated_imports, function.details
     return result
 
 
@@ -86,7 +85,8 @@ class Copier:
         result.outputs = [self.resolve(v) for v in graph.outputs]
         result.doc = graph.doc
         result.quantization_annotations = [self.annotation(a) for a in graph.quantization_annotations]
-        result.unknown = fields(graph.unknown)
+        result.details = graph.details
+        result.declarations = graph.declarations
         describe(result, graph)
         return result
 
@@ -94,7 +94,7 @@ class Copier:
         """A copy of a value, which replaces it from now on."""
         result = Value(value.name, value.type, value.initializer)
         result.doc = value.doc
-        result.unknown = fields(value.unknown)
+        result.details = value.details
         describe(result, value)
         self.values[value] = result
         return result
@@ -116,7 +116,7 @@ class Copier:
         )
         result.doc = node.doc
         result.device_configurations = [self.devices(d) for d in node.device_configurations]
-        result.unknown = fields(node.unknown)
+        result.details = node.details
         describe(result, node)
         return result
 
@@ -136,12 +136,12 @@ class Copier:
         elif attribute.type is AttributeType.GRAPHS and isinstance(value, tuple):
             value = tuple(self.graph(g) if isinstance(g, Graph) else g for g in value)
         result = Attribute(attribute.name, attribute.type, value, ref=attribute.ref, doc=attribute.doc)
-        result.unknown = fields(attribute.unknown)
+        result.details = attribute.details
         return result
 
     def annotation(self, annotation: QuantizationAnnotation) -> QuantizationAnnotation:
         parameters = {key: self.resolve_or_name(value) for key, value in annotation.parameters.items()}
-        return QuantizationAnnotation(self.resolve_or_name(annotation.tensor), parameters)
+        return QuantizationAnnotation(self.resolve_or_name(annotation.tensor), parameters, annotation.details)
 
     def devices(self, configuration: NodeDeviceConfiguration) -> NodeDeviceConfiguration:
         specs = [self.sharding(spec) for spec in configuration.sharding_spec]
@@ -150,7 +150,8 @@ class Copier:
     def sharding(self, spec: ShardingSpec) -> ShardingSpec:
         groups = {key: list(group) for key, group in spec.index_to_device_group.items()}
         dims = [replace(d, simple_sharding=[replace(s) for s in d.simple_sharding]) for d in spec.sharded_dim]
-        return ShardingSpec(self.resolve_or_name(spec.tensor), list(spec.device), groups, dims)
+        tensor = self.resolve_or_name(spec.tensor)
+        return ShardingSpec(tensor, list(spec.device), groups, dims, spec.details)
 
     def resolve_or_name(self, value: Value | str) -> Value | str:
         return value if isinstance(value, str) else self.values.get(value) or value
@@ -162,11 +163,7 @@ class Copier:
         )
         first = [(self.resolve(a), self.resolve(b)) for a, b in step.initialization_binding]
         update = [(self.resolve(a), self.resolve(b)) for a, b in step.update_binding]
-        return TrainingInfo(initialization, algorithm, first, update, fields(step.unknown))
-
-
-def fields(unknown: Unknown | None) -> Unknown | None:
-    return None if unknown is None else list(unknown)
+        return TrainingInfo(initialization, algorithm, first, update, step.details)
 
 
 def describe(copy: WithMetadata, original: WithMetadata) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sardonyx._src.ir.details import SourceDetails
 from sardonyx._src.ir.graph import Value
 
 
@@ -13,12 +14,14 @@ class SimpleShardedDim:
 
     dim: int | str | None
     num_shards: int | None
+    details: SourceDetails | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True)
 class ShardedDim:
     axis: int | None
     simple_sharding: list[SimpleShardedDim] = field(default_factory=list)
+    details: SourceDetails | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True)
@@ -30,6 +33,7 @@ class ShardingSpec:
     device: list[int] = field(default_factory=list)
     index_to_device_group: dict[int, list[int]] = field(default_factory=dict)
     sharded_dim: list[ShardedDim] = field(default_factory=list)
+    details: SourceDetails | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True)
@@ -37,6 +41,7 @@ class NodeDeviceConfiguration:
     configuration_id: str
     sharding_spec: list[ShardingSpec] = field(default_factory=list)
     pipeline_stage: int | None = None
+    details: SourceDetails | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True)
@@ -44,3 +49,4 @@ class DeviceConfiguration:
     name: str
     num_devices: int
     device: list[str] = field(default_factory=list)
+    details: SourceDetails | None = field(default=None, compare=False, repr=False)

@@ -8,7 +8,7 @@ an enclosing one, and nodes come after the producers of their inputs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from sardonyx._src.ir.attributes import AttributeType
@@ -16,12 +16,12 @@ from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import Type
 
 if TYPE_CHECKING:
+    from sardonyx._src.ir.details import Declarations, SourceDetails
     from sardonyx._src.ir.devices import NodeDeviceConfiguration
     from sardonyx._src.ir.model import Function
 
 Metadata: TypeAlias = dict[str, str]
 NOT_GRAPHS = frozenset((int, float, bytes))  # the most frequent types of attribute values, for a quick test
-Unknown: TypeAlias = list[bytes | memoryview]  # fields of a file that are not in the schema, kept for writing
 AttributeScalar: TypeAlias = "float | int | bytes | Tensor | SparseTensor | Graph | Type"
 AttributeValue: TypeAlias = "AttributeScalar | tuple[AttributeScalar, ...] | None"
 
@@ -46,7 +46,7 @@ class WithMetadata:
 class Attribute:
     """A named constant of a node, or a reference to a parameter of the enclosing function."""
 
-    __slots__ = ("doc", "name", "ref", "type", "unknown", "value")
+    __slots__ = ("details", "doc", "name", "ref", "type", "value")
 
     def __init__(
         self, name: str, type: AttributeType, value: AttributeValue, *, ref: str = "", doc: str = ""
@@ -58,7 +58,7 @@ class Attribute:
         self.value = value
         self.ref = ref
         self.doc = doc
-        self.unknown: Unknown | None = None
+        self.details: SourceDetails | None = None
 
     @property
     def graphs(self) -> tuple[Graph, ...]:
@@ -82,6 +82,7 @@ class Value(WithMetadata):
 
     __slots__ = (
         "_uses",
+        "details",
         "doc",
         "graph",
         "index",
@@ -89,7 +90,6 @@ class Value(WithMetadata):
         "name",
         "producer",
         "type",
-        "unknown",
     )
 
     def __init__(
@@ -104,7 +104,7 @@ class Value(WithMetadata):
         self.doc = ""
         self._metadata = None
         self._uses: dict[tuple[Node, int], None] = {}
-        self.unknown: Unknown | None = None
+        self.details: SourceDetails | None = None
 
     @property
     def uses(self) -> tuple[tuple[Node, int], ...]:
@@ -142,6 +142,7 @@ class Node(WithMetadata):
         "_outputs",
         "_previous",
         "attributes",
+        "details",
         "device_configurations",
         "doc",
         "domain",
@@ -149,7 +150,6 @@ class Node(WithMetadata):
         "name",
         "op_type",
         "overload",
-        "unknown",
     )
 
     def __init__(
@@ -172,7 +172,7 @@ class Node(WithMetadata):
         self.attributes = {} if attributes is None else attributes
         self.device_configurations: Sequence[NodeDeviceConfiguration] = ()
         self.graph: Graph | None = None
-        self.unknown: Unknown | None = None
+        self.details: SourceDetails | None = None
         self._metadata = None
         self._previous: Node | None = None
         self._next: Node | None = None
@@ -272,13 +272,14 @@ class Graph(WithMetadata):
         "_inputs",
         "_last",
         "_positions",
+        "declarations",
+        "details",
         "doc",
         "function",
         "name",
         "outputs",
         "parent",
         "quantization_annotations",
-        "unknown",
     )
 
     def __init__(
@@ -290,7 +291,8 @@ class Graph(WithMetadata):
         self.function: Function | None = None  # whose body this is
         self.outputs: list[Value] = []
         self.quantization_annotations: list[QuantizationAnnotation] = []
-        self.unknown: Unknown | None = None
+        self.details: SourceDetails | None = None
+        self.declarations: Declarations | None = None
         self._metadata = None
         self._inputs: list[Value] = []
         self._initializers: dict[str, Value] = {}
@@ -457,3 +459,4 @@ class QuantizationAnnotation:
 
     tensor: Value | str
     parameters: dict[str, Value | str]
+    details: SourceDetails | None = field(default=None, compare=False, repr=False)

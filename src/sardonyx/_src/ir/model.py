@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sardonyx._src.ir.details import SourceDetails
 from sardonyx._src.ir.devices import DeviceConfiguration
-from sardonyx._src.ir.graph import Attribute, Graph, Metadata, Unknown, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Metadata, Value
 
 
 class Function:
@@ -15,13 +16,14 @@ class Function:
     __slots__ = (
         "attributes",
         "body",
+        "details",
         "doc",
         "domain",
         "metadata",
         "name",
         "opset_imports",
         "overload",
-        "unknown",
+        "stated_imports",
     )
 
     def __init__(self, domain: str, name: str, body: Graph, *, overload: str = "") -> None:
@@ -33,8 +35,9 @@ class Function:
         self.doc = ""
         self.attributes: dict[str, Attribute | None] = {}  # None: a parameter without default
         self.opset_imports: dict[str, int] = {}
+        self.stated_imports: tuple[tuple[str, int], ...] = ()  # as the file repeats them
         self.metadata: Metadata = {}
-        self.unknown: Unknown | None = None
+        self.details: SourceDetails | None = None
 
     @property
     def key(self) -> FunctionKey:
@@ -61,7 +64,7 @@ class TrainingInfo:
     algorithm: Graph | None = None
     initialization_binding: list[tuple[Value, Value]] = field(default_factory=list)
     update_binding: list[tuple[Value, Value]] = field(default_factory=list)
-    unknown: Unknown | None = None
+    details: SourceDetails | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class Model:
 
     __slots__ = (
         "configurations",
+        "details",
         "doc",
         "domain",
         "functions",
@@ -94,14 +98,15 @@ class Model:
         "opset_imports",
         "producer_name",
         "producer_version",
+        "stated_imports",
         "training",
-        "unknown",
     )
 
     def __init__(self, graph: Graph, *, ir_version: int, opset_imports: dict[str, int]) -> None:
         self.graph = graph
         self.ir_version = ir_version
         self.opset_imports = opset_imports
+        self.stated_imports: tuple[tuple[str, int], ...] = ()  # as the file repeats them
         self.producer_name = ""
         self.producer_version = ""
         self.domain = ""
@@ -112,7 +117,7 @@ class Model:
         self.training: list[TrainingInfo] = []
         self.configurations: list[DeviceConfiguration] = []
         self.notes: list[Note] = []
-        self.unknown: Unknown | None = None
+        self.details: SourceDetails | None = None
 
     def __repr__(self) -> str:
         return f"Model({self.graph!r}, ir_version={self.ir_version}, opset_imports={self.opset_imports})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from sardonyx._src.ir.graph import Unknown
+from sardonyx._src.ir.details import SourceDetails
 from sardonyx._src.ir.model import Function
 
 
@@ -24,6 +24,7 @@ class OperatorDeclaration:
     since_version: int
     status: OperatorStatus = OperatorStatus.STABLE
     doc: str = ""
+    details: SourceDetails | None = None
 
 
 @dataclass(slots=True)
@@ -38,4 +39,4 @@ class OperatorSet:
     ir_version_prerelease: str = ""
     ir_build_metadata: str = ""
     doc: str = ""
-    unknown: Unknown | None = None
+    details: SourceDetails | None = None

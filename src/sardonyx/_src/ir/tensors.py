@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sardonyx._src import dtypes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel, LimitError
+from sardonyx._src.ir.details import SourceDetails
 
 Array: TypeAlias = NDArray[Any]  # of an element type that is known only at run time
 
@@ -71,7 +72,7 @@ class ArrayStorage:
 class Tensor:
     """A dense tensor with data, which is read at first use."""
 
-    __slots__ = ("doc", "dtype", "metadata", "name", "segment", "shape", "storage", "unknown")
+    __slots__ = ("details", "doc", "dtype", "metadata", "name", "segment", "shape", "storage")
 
     def __init__(self, dtype: DataType, shape: tuple[int, ...], storage: Storage, name: str = "") -> None:
         self.dtype = dtype
@@ -81,7 +82,7 @@ class Tensor:
         self.doc = ""
         self.metadata: dict[str, str] = {}
         self.segment: tuple[int, int] | None = None
-        self.unknown: list[bytes | memoryview] = []
+        self.details: SourceDetails | None = None
 
     @classmethod
     def of(cls, values: object, dtype: DataType | None = None, name: str = "") -> Tensor:
@@ -125,13 +126,13 @@ class Tensor:
 class SparseTensor:
     """A tensor of mostly default values: `values` [nnz] at `indices` [nnz] (linear) or [nnz, rank]."""
 
-    __slots__ = ("indices", "shape", "unknown", "values")
+    __slots__ = ("details", "indices", "shape", "values")
 
     def __init__(self, values: Tensor, indices: Tensor, shape: tuple[int, ...]) -> None:
         self.values = values
         self.indices = indices
         self.shape = shape
-        self.unknown: list[bytes | memoryview] = []
+        self.details: SourceDetails | None = None
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.loading.text_files import read_text
 from sardonyx._src.io.serde import from_proto
+from sardonyx._src.io.serde.details import own_details
 from sardonyx._src.io.serde.graphs import domain_of
 from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.operator_set import OperatorDeclaration, OperatorSet, OperatorStatus
@@ -59,7 +60,7 @@ def operator_set_from(record: OperatorSetProto) -> OperatorSet:
         where = f"functions[{i}] {function.name!r}"
         result.functions.append(from_proto.function(function, files, notes, where))
         result.functions[-1].domain = result.functions[-1].domain or result.domain
-    result.unknown = record.unknown or None
+    result.details = own_details(record, ("magic", "ir_version", "opset_version"))
     return result
 
 
@@ -72,4 +73,5 @@ def declaration_from(record: OperatorProto, index: int) -> OperatorDeclaration:
             location=f"operator[{index}]",
         )
     status = OperatorStatus(record.status)
-    return OperatorDeclaration(record.op_type, record.since_version, status, record.doc_string)
+    details = own_details(record, ("op_type", "since_version", "status"))
+    return OperatorDeclaration(record.op_type, record.since_version, status, record.doc_string, details)

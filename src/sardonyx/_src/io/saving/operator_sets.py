@@ -10,7 +10,7 @@ from sardonyx._src.io.loading.operator_sets import OPSET_MAGIC
 from sardonyx._src.io.saving.save import write_blocks
 from sardonyx._src.io.saving.staging import Staging
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.io.serde.metadata import restore_unknown
+from sardonyx._src.io.serde.details import restore
 from sardonyx._src.ir.operator_set import OperatorDeclaration, OperatorSet, OperatorStatus
 from sardonyx._src.proto.binary import chunks
 from sardonyx._src.proto.messages import OperatorProto, OperatorSetProto
@@ -29,7 +29,7 @@ def operator_set_to(operator_set: OperatorSet) -> OperatorSetProto:
         record.doc_string = operator_set.doc
     record.operator = [declaration_to(declaration) for declaration in operator_set.operators]
     record.functions = [to_proto.function(function) for function in operator_set.functions]
-    restore_unknown(record, operator_set.unknown)
+    restore(record, operator_set.details)
     return record
 
 
@@ -39,6 +39,7 @@ def declaration_to(declaration: OperatorDeclaration) -> OperatorProto:
     )
     if declaration.doc:
         record.doc_string = declaration.doc
+    restore(record, declaration.details)
     return record
 
 

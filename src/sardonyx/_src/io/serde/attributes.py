@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol, TypeAlias, cast
 
 from sardonyx._src.errors import InvalidModel
-from sardonyx._src.io.serde.metadata import restore_unknown
+from sardonyx._src.io.serde.details import is_default, own_details, restore
 from sardonyx._src.io.serde.tensors import (
     ExternalData,
     Placement,
@@ -15,8 +15,9 @@ from sardonyx._src.io.serde.tensors import (
     tensor_from,
     tensor_to,
 )
-from sardonyx._src.io.serde.types import type_from, type_to
+from sardonyx._src.io.serde.types import type_details, type_from, type_to
 from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.details import PartKey, SourceDetails
 from sardonyx._src.ir.graph import Attribute, AttributeScalar, AttributeValue, Graph
 from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
@@ -40,6 +41,7 @@ FIELD_OF = {
     AttributeType.TYPE_PROTOS: "type_protos",
 }
 TYPE_OF = {name: type for type, name in FIELD_OF.items()}
+SINGLE = ("f", "i", "s")  # the value fields that may be left out if they are zero or empty
 PLAIN_FIELDS = {  # type code, the field with the value, how it is read: those that need no context
     int(type): (type, FIELD_OF[type], read)
     for type, read in (
@@ -60,6 +62,7 @@ class ReadContext(Protocol):
     external: ExternalData
     notes: list[Note]
     in_function: bool
+    ir_version: int
 
 
 def plain_attribute_from(record: m.AttributeProto) -> Attribute | None:
@@ -86,9 +89,42 @@ def attribute_from(record: m.AttributeProto, context: ReadContext, graph: ReadGr
         attribute = Attribute(record.name, type, value_from(record, type, context, graph, where))
     if record.has("doc_string"):
         attribute.doc = record.doc_string
-    if record.has("_unknown"):
-        attribute.unknown = record.unknown
+    fields = record.__dict__
+    if len(fields) != 3 or FIELD_OF.get(type) not in fields or not record.type or "name" not in fields:
+        attribute.details = attribute_details(record, type, context, where)
+    elif type is AttributeType.TYPE_PROTO or type is AttributeType.TYPE_PROTOS:
+        attribute.details = own_details(record, ("name", "type"), type_parts(record))
     return attribute
+
+
+def attribute_details(
+    record: m.AttributeProto, type: AttributeType, context: ReadContext, where: str
+) -> SourceDetails | None:
+    """The details of an attribute; notes values that do not count: of other types, or beside a reference."""
+    own = "" if record.ref_attr_name else FIELD_OF[type]
+    stated = [f.name for f, v in record.present() if f.name in TYPE_OF and f.name != own and not is_zero(v)]
+    if stated:
+        kind = "a reference" if record.ref_attr_name else f"of type {type.name}"
+        what = f"attribute {record.name!r} is {kind}: its value in {' and '.join(stated)} is ignored"
+        context.notes.append(Note(where, what))
+    if type and not record.type and context.ir_version >= 2:
+        context.notes.append(Note(where, f"attribute {record.name!r} has no type: it is of type {type.name}"))
+    always = ["name", *(["type"] if type else []), *([own] if own in SINGLE else [])]
+    return own_details(record, always, type_parts(record))
+
+
+def is_zero(value: object) -> bool:
+    return isinstance(value, float | int | bytes) and is_default(value)
+
+
+def type_parts(record: m.AttributeProto) -> Iterator[tuple[PartKey, SourceDetails]]:
+    """The details of the types that an attribute holds."""
+    if record.tp is not None and (part := type_details(record.tp)):
+        yield PartKey("tp"), part
+    if record.has("type_protos"):
+        for i, type in enumerate(record.type_protos):
+            if part := type_details(type):
+                yield PartKey("type_protos", i, len(record.type_protos)), part
 
 
 def attribute_type(record: m.AttributeProto, where: str) -> AttributeType:
@@ -187,7 +223,7 @@ def attribute_to(attribute: Attribute, graph: WriteGraph, place: Placement) -> m
         record.set(FIELD_OF[attribute.type], parts)
     if attribute.doc:
         record.doc_string = attribute.doc
-    restore_unknown(record, attribute.unknown)
+    restore(record, attribute.details)
     return record
 
 

@@ -6,20 +6,27 @@ an outer value, unused imports): it is repaired and noted in `Model.notes`.  Str
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.attributes import attribute_from
+from sardonyx._src.io.serde.details import entry_differences, own_details
 from sardonyx._src.io.serde.devices import configuration_from
-from sardonyx._src.io.serde.graphs import GraphReader, NameScope, domain_of
-from sardonyx._src.io.serde.metadata import metadata_from
+from sardonyx._src.io.serde.graphs import (
+    LATEST_IR_VERSION,
+    GraphReader,
+    NameScope,
+    default_domain,
+    domain_of,
+)
+from sardonyx._src.io.serde.metadata import metadata_details, metadata_from
+from sardonyx._src.io.serde.old_versions import mark_attribute_types
 from sardonyx._src.io.serde.tensors import ExternalData
+from sardonyx._src.ir.details import PartKey, SourceDetails
 from sardonyx._src.ir.graph import Attribute, Graph, Value
 from sardonyx._src.ir.model import Function, Model, Note, TrainingInfo
 from sardonyx._src.ir.walk import calls, nodes, roots
 from sardonyx._src.proto import messages as m
-
-LATEST_IR_VERSION = max(m.Version)
 
 
 def model(record: m.ModelProto, external: ExternalData) -> Model:
@@ -34,6 +41,9 @@ def model(record: m.ModelProto, external: ExternalData) -> Model:
     reader = GraphReader(external, notes, ir_version=version)
     graph = reader.read_root(record.graph, None, "graph")
     result = Model(graph, ir_version=version, opset_imports=imports_of(record, notes))
+    result.stated_imports = stated_imports(record.opset_import, version)
+    if version < 2:
+        mark_attribute_types(graph)
     result.notes = notes
     for name in ("producer_name", "producer_version", "domain"):
         if record.has(name):
@@ -46,8 +56,8 @@ def model(record: m.ModelProto, external: ExternalData) -> Model:
     for i, step in enumerate(record.training_info):
         result.training.append(training(step, reader, graph, f"training_info[{i}]"))
     note_unused_imports(result)
-    if record.unknown:
-        result.unknown = record.unknown
+    parts = [*metadata_details(record), *import_details(record.opset_import)]
+    result.details = own_details(record, ("ir_version",), parts)
     return result
 
 
@@ -91,8 +101,19 @@ def opset_imports(records: Sequence[m.OperatorSetIdProto], notes: list[Note], wh
         if domain in result and result[domain] != record.version:
             what = f"{domain or 'ai.onnx'!r} is imported as {result[domain]} and {record.version}: the higher version applies"
             notes.append(Note(where, what))
-        result[domain] = max(record.version, result.get(domain, 0))
+        result[domain] = max(record.version, result.get(domain, record.version))
     return result
+
+
+def stated_imports(records: Sequence[m.OperatorSetIdProto], ir_version: int) -> tuple[tuple[str, int], ...]:
+    """The entries as the file lists them, if they are not one for each domain, or if the IR version has none."""
+    pairs = tuple((domain_of(record), record.version) for record in records)
+    return pairs if ir_version < 3 or len(dict(pairs)) < len(pairs) else ()
+
+
+def import_details(records: Sequence[m.OperatorSetIdProto]) -> Iterator[tuple[PartKey, SourceDetails]]:
+    written = [m.OperatorSetIdProto(domain=domain_of(r), version=r.version) for r in records]
+    return entry_differences("opset_import", records, written)
 
 
 def add_functions(model: Model, records: Iterable[m.FunctionProto], external: ExternalData) -> None:
@@ -113,24 +134,28 @@ def function(record: m.FunctionProto, external: ExternalData, notes: list[Note],
     inputs = [m.ValueInfoProto(name=name) for name in record.input]
     outputs = [m.ValueInfoProto(name=name) for name in record.output]
     infos = {v.name: v for v in record.value_info}
-    body = m.GraphProto(name=record.name, node=record.node, value_info=list(infos.values()))
-    body.input = [infos.pop(v.name, v) for v in inputs]
-    body.output = [infos.pop(v.name, v) for v in outputs]
-    body.value_info = list(infos.values())
+    body = m.GraphProto(name=record.name, node=record.node, value_info=record.value_info)
+    body.input = [infos.get(v.name, v) for v in inputs]
+    body.output = [infos.get(v.name, v) for v in outputs]
     graph = reader.read_root(body, None, where)
     result = Function(domain_of(record), record.name, graph, overload=record.overload)
     result.doc = record.doc_string
     result.metadata = metadata_from(record.metadata_props, notes, where)
     result.opset_imports = opset_imports(record.opset_import, notes, f"{where}.opset_import")
-    result.attributes = parameters(record, reader, where)
-    if record.unknown:
-        result.unknown = record.unknown
+    result.attributes = parameters(record, reader, notes, where)
+    result.stated_imports = stated_imports(record.opset_import, LATEST_IR_VERSION)
+    parts = [*metadata_details(record), *import_details(record.opset_import)]
+    result.details = own_details(record, ("name", "domain"), parts, default_domain(record))
     return result
 
 
-def parameters(record: m.FunctionProto, reader: GraphReader, where: str) -> dict[str, Attribute | None]:
+def parameters(
+    record: m.FunctionProto, reader: GraphReader, notes: list[Note], where: str
+) -> dict[str, Attribute | None]:
     """The attribute parameters, those without default first."""
     result: dict[str, Attribute | None] = dict.fromkeys(record.attribute)
+    if len(result) < len(record.attribute):
+        notes.append(Note(where, "attribute parameters are listed several times: each applies once"))
     for default in record.attribute_proto:
         if default.name in result:
             raise InvalidModel(
@@ -183,9 +208,19 @@ def training(record: m.TrainingInfoProto, reader: GraphReader, main: Graph, wher
         result.update_binding.append(
             (resolve_binding(entry.key, after, place), resolve_binding(entry.value, after, place))
         )
-    if record.unknown:
-        result.unknown = record.unknown
+    parts = [
+        *binding_details("initialization_binding", record.initialization_binding),
+        *binding_details("update_binding", record.update_binding),
+    ]
+    result.details = own_details(record, (), parts)
     return result
+
+
+def binding_details(
+    field: str, entries: Sequence[m.StringStringEntryProto]
+) -> Iterator[tuple[PartKey, SourceDetails]]:
+    written = [m.StringStringEntryProto(key=entry.key, value=entry.value) for entry in entries]
+    return entry_differences(field, entries, written)
 
 
 def resolve_binding(name: str, scope: NameScope, where: str) -> Value:
@@ -197,4 +232,4 @@ def resolve_binding(name: str, scope: NameScope, where: str) -> Value:
     return value
 
 
-__all__ = ["Graph", "add_functions", "function", "model", "opset_imports"]
+__all__ = ["LATEST_IR_VERSION", "Graph", "add_functions", "function", "model", "opset_imports"]

@@ -8,15 +8,17 @@ from functools import partial
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.serde.attributes import attribute_from, plain_attribute_from
+from sardonyx._src.io.serde.declarations import describe, read_declarations
+from sardonyx._src.io.serde.details import own_details
 from sardonyx._src.io.serde.devices import annotation_from, node_configuration_from
-from sardonyx._src.io.serde.metadata import metadata_from
+from sardonyx._src.io.serde.metadata import metadata_details, metadata_from
 from sardonyx._src.io.serde.tensors import ExternalData, sparse_from, tensor_from
 from sardonyx._src.io.serde.topological_order import topological_order
-from sardonyx._src.io.serde.types import FIRST_IR_WITHOUT_STARS, type_from
+from sardonyx._src.ir.details import Stated
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
+from sardonyx._src.ir.types import SparseTensorType, TensorType
 from sardonyx._src.ir.walk import values
 from sardonyx._src.proto import messages as m
 from sardonyx._src.suggestions import did_you_mean
@@ -51,9 +53,8 @@ class NameScope:
         return did_you_mean(name, self.names)
 
 
-RARE_NODE_FIELDS = frozenset(
-    ("overload", "doc_string", "metadata_props", "device_configurations", "_unknown")
-)
+LATEST_IR_VERSION = max(m.Version)
+COMMON_NODE_FIELDS = {"input", "output", "op_type", "name", "domain", "attribute"}
 
 
 class UseBeforeDefinition(Exception):
@@ -73,12 +74,12 @@ class GraphReader:
         notes: list[Note],
         *,
         in_function: bool = False,
-        ir_version: int = FIRST_IR_WITHOUT_STARS,
+        ir_version: int = LATEST_IR_VERSION,
     ) -> None:
-        """ir_version: of the model, which determines the meaning of the dim "*"."""
-        self.ir_version = ir_version
+        """ir_version: of the model, which determines the meaning of the dim "*" and of attributes without a type."""
         self.external = external
         self.notes = notes
+        self.ir_version = ir_version
         self.in_function = in_function
         self.started: list[Graph] = []
         self.orders: dict[
@@ -107,15 +108,13 @@ class GraphReader:
         self.read_outputs(graph, record, scope, where)
         if record.has("quantization_annotation"):
             graph.quantization_annotations = [
-                annotation_from(a, scope.find) for a in record.quantization_annotation
+                annotation_from(a, scope.find, self.notes, where) for a in record.quantization_annotation
             ]
         graph.doc = record.doc_string
         if record.has("metadata_props"):
             graph.metadata.update(metadata_from(record.metadata_props, self.notes, where))
-        for name in types.keys() - scope.names.keys():
-            self.notes.append(Note(where, f"value_info {name!r} names no value of the graph: ignored"))
-        if record.unknown:
-            graph.unknown = record.unknown
+        graph.details = own_details(record, (), metadata_details(record))
+        read_declarations(graph, record, scope.names, self.notes, where)
         return graph
 
     def read_inputs(self, graph: Graph, record: m.GraphProto, scope: NameScope, where: str) -> None:
@@ -128,7 +127,7 @@ class GraphReader:
                 )
                 raise InvalidModel(why, location=f"{where}.input[{i}]")
             value = graph.add_input(Value(info.name))
-            self.describe(value, info, f"{where}.input[{i}]")
+            describe(value, info, self.notes, f"{where}.input[{i}]", self.ir_version)
             scope.names[info.name] = value
 
     def read_initializers(self, graph: Graph, record: m.GraphProto, scope: NameScope, where: str) -> None:
@@ -169,7 +168,7 @@ class GraphReader:
             if (info := types.get(name)) is None or value in inputs:
                 continue
             own = value.type
-            self.describe(value, info, where)
+            describe(value, info, self.notes, where, self.ir_version)
             assert isinstance(own, TensorType | SparseTensorType), (
                 f"{value!r} must have the type of its tensor"
             )
@@ -241,12 +240,17 @@ class GraphReader:
                     raise self.redefinition_error(record, names[name], graph, where, index)
                 names[name] = output
                 if types and (info := types.get(name)) is not None:
-                    self.describe(output, info, f"{where}[{index}]")
+                    describe(output, info, self.notes, f"{where}[{index}]", self.ir_version)
             outputs.append(output)
         domain = domain_of(record) if "domain" in fields else ""
         name = fields.get("name", "")
         node = Node(fields.get("op_type", ""), inputs, outputs, attributes, domain=domain, name=name)
-        if not RARE_NODE_FIELDS.isdisjoint(fields):
+        if (
+            not all(fields.values())
+            or not fields.keys() <= COMMON_NODE_FIELDS
+            or "op_type" not in fields
+            or fields.get("domain") == "ai.onnx"
+        ):
             self.read_node_extras(node, record, scope, f"{where}[{index}]")
         graph.append(node)
 
@@ -276,10 +280,10 @@ class GraphReader:
             node.metadata.update(metadata_from(record.metadata_props, self.notes, where))
         if record.has("device_configurations"):
             node.device_configurations = [
-                node_configuration_from(c, scope.find) for c in record.device_configurations
+                node_configuration_from(c, scope.find, self.notes, where)
+                for c in record.device_configurations
             ]
-        if record.has("_unknown"):
-            node.unknown = record.unknown
+        node.details = own_details(record, ("op_type",), metadata_details(record), default_domain(record))
 
     def read_outputs(self, graph: Graph, record: m.GraphProto, scope: NameScope, where: str) -> None:
         for i, info in enumerate(record.output):
@@ -294,7 +298,7 @@ class GraphReader:
                     )
                 value = self.pass_through(graph, outer, scope, place)
             if value.type is None or value.producer is not None:
-                self.describe(value, info, place)
+                describe(value, info, self.notes, place, self.ir_version)
             graph.outputs.append(value)
 
     def pass_through(self, graph: Graph, outer: Value, scope: NameScope, where: str) -> Value:
@@ -305,18 +309,6 @@ class GraphReader:
         value = scope.names[outer.name] = Value(outer.name, outer.type)
         graph.append(Node("Identity", [outer], [value]))
         return value
-
-    def describe(self, value: Value, info: m.ValueInfoProto, where: str) -> None:
-        """Applies a ValueInfoProto to a value."""
-        stated: Type | None = type_from(info.type, f"{where} {info.name!r}", self.ir_version)
-        if stated is not None:
-            value.type = stated
-        if info.has("doc_string"):
-            value.doc = info.doc_string
-        if info.has("metadata_props"):
-            value.metadata.update(metadata_from(info.metadata_props, self.notes, where))
-        if info.has("_unknown"):
-            value.unknown = info.unknown
 
     def undefined_name_error(
         self, record: m.NodeProto, name: str, scope: NameScope, where: str
@@ -351,3 +343,8 @@ def node_place(record: m.NodeProto, where: str, index: int) -> str:
 def domain_of(record: m.NodeProto | m.OperatorSetIdProto | m.FunctionProto | m.OperatorSetProto) -> str:
     """The domain; the default domain is the empty string."""
     return "" if record.domain == "ai.onnx" else record.domain
+
+
+def default_domain(record: m.NodeProto | m.OperatorSetIdProto | m.FunctionProto) -> list[tuple[str, Stated]]:
+    """The domain as the record spells it, if it is the default one under its other name."""
+    return [("domain", record.domain)] if record.domain == "ai.onnx" else []

@@ -1,12 +1,16 @@
-"""Conversion of metadata and unknown fields between records and IR."""
+"""Conversion of metadata between records and IR."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from sardonyx._src.io.serde.details import entry_differences
+from sardonyx._src.ir.details import PartKey, SourceDetails
 from sardonyx._src.ir.model import Note
 from sardonyx._src.proto import messages as m
-from sardonyx._src.proto.record import Payload, Record
+from sardonyx._src.proto.record import Record
+
+KEY_AND_VALUE = {"key", "value"}
 
 
 def metadata_from(
@@ -25,7 +29,9 @@ def metadata_to(metadata: dict[str, str]) -> list[m.StringStringEntryProto]:
     return [m.StringStringEntryProto(key=key, value=value) for key, value in metadata.items()]
 
 
-def restore_unknown(record: Record, fields: Sequence[Payload] | None) -> None:
-    """Adds the unknown fields of an IR object to its record."""
-    for field in fields or ():
-        record.add_unknown(field)
+def metadata_details(record: Record) -> Iterator[tuple[PartKey, SourceDetails]]:
+    """The details of the entries of `metadata_props` that have more or less than a key and a value."""
+    entries: list[m.StringStringEntryProto] = record.__dict__.get("metadata_props") or []
+    if any(entry.__dict__.keys() != KEY_AND_VALUE for entry in entries):
+        written = [m.StringStringEntryProto(key=entry.key, value=entry.value) for entry in entries]
+        yield from entry_differences("metadata_props", entries, written)

@@ -12,8 +12,10 @@ from sardonyx._src import dtypes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.external import ExternalStorage
-from sardonyx._src.io.serde.metadata import metadata_from, metadata_to, restore_unknown
+from sardonyx._src.io.serde.details import difference, entry_differences, own_details, restore
+from sardonyx._src.io.serde.metadata import metadata_details, metadata_from, metadata_to
 from sardonyx._src.io.serde.types import data_type, dims_from
+from sardonyx._src.ir.details import PartKey, SourceDetails
 from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.tensors import (
     Array,
@@ -27,6 +29,7 @@ from sardonyx._src.ir.tensors import (
 from sardonyx._src.proto import messages as m
 
 NUMERIC_FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
+DATA_FIELDS = (*NUMERIC_FIELDS, "string_data", "raw_data")
 ExternalEntries: TypeAlias = list[tuple[str, str]]
 Placement: TypeAlias = Callable[
     [Tensor], "ExternalEntries | None"
@@ -55,9 +58,33 @@ def tensor_from(record: m.TensorProto, external: ExternalData, notes: list[Note]
         tensor.metadata = metadata_from(record.metadata_props, notes, where)
     if record.segment is not None:
         tensor.segment = (record.segment.begin, record.segment.end)
-    if record.unknown:
-        tensor.unknown = record.unknown
+    if has_details(record, tensor):
+        tensor.details = tensor_details(record, tensor)
+    if record.has("external_data") and not record.data_location:
+        notes.append(Note(where, "external_data of a tensor whose data are in the model: ignored"))
+    elif record.data_location and any(
+        record.has(field) and len(getattr(record, field)) for field in DATA_FIELDS
+    ):
+        notes.append(Note(where, "elements in the model of a tensor whose data are external: ignored"))
     return tensor
+
+
+def has_details(record: m.TensorProto, tensor: Tensor) -> bool:
+    """Whether the record may have details: that of most tensors has dims, type, name and elements, and no more."""
+    return len(record.__dict__) != (4 if tensor.name else 3) or not tensor.size
+
+
+def tensor_details(record: m.TensorProto, tensor: Tensor) -> SourceDetails | None:
+    parts = list(metadata_details(record))
+    if record.segment is not None and tensor.segment is not None:
+        written = m.TensorProtoSegment(begin=tensor.segment[0], end=tensor.segment[1])
+        if part := difference(record.segment, written):
+            parts.append((PartKey("segment"), part))
+    if record.data_location:
+        written_entries = [m.StringStringEntryProto(key=e.key, value=e.value) for e in record.external_data]
+        parts += entry_differences("external_data", record.external_data, written_entries)
+    is_raw = isinstance(tensor.storage, RawStorage) and not record.data_location
+    return own_details(record, ("data_type", "raw_data") if is_raw else ("data_type",), parts)
 
 
 def storage_from(
@@ -159,14 +186,14 @@ def tensor_to(tensor: Tensor, place: Placement, name: str = "") -> m.TensorProto
         record.metadata_props = metadata_to(tensor.metadata)
     if tensor.segment:
         record.segment = m.TensorProtoSegment(begin=tensor.segment[0], end=tensor.segment[1])
-    if tensor.unknown:
-        restore_unknown(record, tensor.unknown)
     entries = place(tensor)
     if entries is not None:
         record.external_data = [m.StringStringEntryProto(key=k, value=v) for k, v in entries]
         record.data_location = int(m.TensorProtoDataLocation.EXTERNAL)
     else:
         set_data(record, tensor)
+    if tensor.details is not None:
+        restore(record, tensor.details)
     return record
 
 
@@ -211,14 +238,16 @@ def sparse_from(
         what = f"the indices must have dims [{values.size}] or [{values.size}, {len(shape)}]; got {list(indices.shape)}"
         raise InvalidModel(what, location=where)
     sparse = SparseTensor(values, indices, shape)
-    sparse.unknown = record.unknown
+    if record.unknown or record.indices is None:
+        sparse.details = own_details(record, ("values", "indices"))
     return sparse
 
 
 def sparse_to(sparse: SparseTensor, place: Placement, name: str = "") -> m.SparseTensorProto:
     """The record of a sparse tensor, under its own name or `name`."""
     record = m.SparseTensorProto(values=tensor_to(sparse.values, place, name), dims=list(sparse.shape))
-    if sparse.values.size or sparse.indices.shape != (0,):
+    details = sparse.details
+    if sparse.values.size or details is None or not details.omits("indices"):
         record.indices = tensor_to(sparse.indices, place)
-    restore_unknown(record, sparse.unknown)
+    restore(record, details)
     return record

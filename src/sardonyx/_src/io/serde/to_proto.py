@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.serde.attributes import attribute_to
+from sardonyx._src.io.serde.declarations import function_value_infos, input_infos, output_infos, value_infos
+from sardonyx._src.io.serde.details import restore
 from sardonyx._src.io.serde.devices import annotation_to, configuration_to, node_configuration_to
-from sardonyx._src.io.serde.metadata import metadata_to, restore_unknown
+from sardonyx._src.io.serde.graphs import LATEST_IR_VERSION
+from sardonyx._src.io.serde.metadata import metadata_to
+from sardonyx._src.io.serde.old_versions import clear_attribute_types
 from sardonyx._src.io.serde.tensors import ExternalEntries, Placement, sparse_to, tensor_to
-from sardonyx._src.io.serde.types import type_to
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model, TrainingInfo
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import SparseTensorType, TensorType
-from sardonyx._src.ir.walk import values
 from sardonyx._src.proto import messages as m
 
 
@@ -40,21 +41,31 @@ def record_of(model: Model, place: Placement) -> m.ModelProto:
     if model.doc:
         record.doc_string = model.doc
     record.graph = graph(model.graph, place)
-    record.opset_import = imports(model.opset_imports)
+    if model.ir_version >= 3 or model.stated_imports or model.opset_imports != {"": 1}:
+        record.opset_import = imports(model.opset_imports, model.stated_imports)
     record.metadata_props = metadata_to(model.metadata)
     record.training_info = [training(step, place) for step in model.training]
-    record.functions = [function(f, place) for f in model.functions.values()]
+    record.functions = [function(f, place, model.ir_version) for f in model.functions.values()]
     record.configuration = [configuration_to(c) for c in model.configurations]
-    restore_unknown(record, model.unknown)
+    restore(record, model.details)
+    if model.ir_version < 2:
+        clear_attribute_types(model.graph, record.graph)
     return record
 
 
-def imports(opset_imports: dict[str, int]) -> list[m.OperatorSetIdProto]:
-    return [m.OperatorSetIdProto(domain=domain, version=version) for domain, version in opset_imports.items()]
+def imports(
+    opset_imports: dict[str, int], stated: tuple[tuple[str, int], ...] = ()
+) -> list[m.OperatorSetIdProto]:
+    """The imports; as `stated` by a file that repeats them, unless they have changed."""
+    highest: dict[str, int] = {}
+    for domain, version in stated:
+        highest[domain] = max(version, highest.get(domain, version))
+    pairs = stated if highest == opset_imports else opset_imports.items()
+    return [m.OperatorSetIdProto(domain=domain, version=version) for domain, version in pairs]
 
 
 def graph(graph: Graph, place: Placement = inline) -> m.GraphProto:
-    """The record of a graph; values with a type, documentation or metadata have a value_info."""
+    """The record of a graph; values with a type, documentation, metadata or details have a value_info."""
     record = m.GraphProto(node=[node(n, place) for n in graph.nodes])
     if graph.name:
         record.name = graph.name
@@ -65,39 +76,12 @@ def graph(graph: Graph, place: Placement = inline) -> m.GraphProto:
     ]
     if graph.doc:
         record.doc_string = graph.doc
-    record.input = [value_info(v) for v in graph.inputs]
-    record.output = [value_info(v) for v in graph.outputs]
-    listed = {*graph.inputs, *graph.outputs}
-    record.value_info = [value_info(v) for v in values(graph) if v not in listed and is_described(v)]
+    record.input, record.output = input_infos(graph), output_infos(graph)
+    record.value_info = value_infos(graph)
     record.quantization_annotation = [annotation_to(a) for a in graph.quantization_annotations]
     if graph.has_metadata:
         record.metadata_props = metadata_to(graph.metadata)
-    restore_unknown(record, graph.unknown)
-    return record
-
-
-def is_described(value: Value) -> bool:
-    """Whether a value needs a value_info: it has more than a name, and for an initializer more than its type."""
-    if value.doc or value.has_metadata or value.unknown:
-        return True
-    tensor = value.initializer
-    if tensor is None:
-        return value.type is not None
-    return value.type not in (
-        TensorType(tensor.dtype, tensor.shape),
-        SparseTensorType(tensor.dtype, tensor.shape),
-    )
-
-
-def value_info(value: Value) -> m.ValueInfoProto:
-    record = m.ValueInfoProto(name=value.name)
-    if value.type is not None:
-        record.type = type_to(value.type)
-    if value.doc:
-        record.doc_string = value.doc
-    if value.has_metadata:
-        record.metadata_props = metadata_to(value.metadata)
-    restore_unknown(record, value.unknown)
+    restore(record, graph.details)
     return record
 
 
@@ -117,14 +101,16 @@ def node(node: Node, place: Placement = inline) -> m.NodeProto:
     if node.has_metadata:
         record.metadata_props = metadata_to(node.metadata)
     record.device_configurations = [node_configuration_to(c) for c in node.device_configurations]
-    restore_unknown(record, node.unknown)
+    restore(record, node.details)
     return record
 
 
-def function(function: Function, place: Placement = inline) -> m.FunctionProto:
-    """The record of a function."""
-    body = graph(function.body, place)
-    record = m.FunctionProto(name=function.name, domain=function.domain, node=body.node)
+def function(
+    function: Function, place: Placement = inline, ir_version: int = LATEST_IR_VERSION
+) -> m.FunctionProto:
+    """The record of a function of a model with an IR version."""
+    record = m.FunctionProto(name=function.name, domain=function.domain)
+    record.node = [node(n, place) for n in function.body.nodes]
     record.input = [v.name for v in function.body.inputs]
     record.output = [v.name for v in function.body.outputs]
     record.attribute = [name for name, default in function.attributes.items() if default is None]
@@ -134,11 +120,10 @@ def function(function: Function, place: Placement = inline) -> m.FunctionProto:
         record.doc_string = function.doc
     if function.overload:
         record.overload = function.overload
-    record.opset_import = imports(function.opset_imports)
-    described = [v for v in (*function.body.inputs, *function.body.outputs) if is_described(v)]
-    record.value_info = [value_info(v) for v in dict.fromkeys(described)] + list(body.value_info)
+    record.opset_import = imports(function.opset_imports, function.stated_imports)
+    record.value_info = function_value_infos(function.body, ir_version)
     record.metadata_props = metadata_to(function.metadata)
-    restore_unknown(record, function.unknown)
+    restore(record, function.details)
     return record
 
 
@@ -150,7 +135,7 @@ def training(step: TrainingInfo, place: Placement) -> m.TrainingInfoProto:
         record.algorithm = graph(step.algorithm, place)
     record.initialization_binding = bindings(step.initialization_binding)
     record.update_binding = bindings(step.update_binding)
-    restore_unknown(record, step.unknown)
+    restore(record, step.details)
     return record
 
 

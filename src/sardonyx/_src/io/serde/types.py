@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
+from sardonyx._src.io.serde.details import difference
+from sardonyx._src.ir.details import SourceDetails
 from sardonyx._src.ir.dims import Dim, Expr, from_param, is_placeholder
 from sardonyx._src.ir.types import (
     DimPlaceholders,
@@ -164,6 +166,35 @@ def dim_to(
     if denotation:
         record.denotation = denotation
     return record
+
+
+def type_details(record: m.TypeProto | None) -> SourceDetails | None:
+    """What the record states beyond its type: unknown fields, empty strings, sizes of -1."""
+    if record is None or is_plain(record):
+        return None
+    type = type_from(record, "")
+    return difference(record, type_to(type))
+
+
+def is_plain(record: m.TypeProto) -> bool:
+    """Whether the record is that of a tensor with nothing but an element type and sizes: most are."""
+    tensor = record.__dict__.get("tensor_type")
+    if tensor is None or len(record.__dict__) != 1 or not tensor.__dict__.get("elem_type"):
+        return False
+    shape = tensor.__dict__.get("shape")
+    if shape is None or len(tensor.__dict__) != 2:
+        return len(tensor.__dict__) == 1
+    if not shape.__dict__:
+        return True
+    return len(shape.__dict__) == 1 and all(map(is_plain_dim, shape.dim))
+
+
+def is_plain_dim(record: m.TensorShapeProtoDimension) -> bool:
+    fields = record.__dict__
+    if len(fields) != 1:
+        return not fields
+    size = fields.get("dim_value")
+    return bool(fields.get("dim_param")) if size is None else size >= 0
 
 
 def dims_from(dims: Sequence[int], where: str) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 
 from sardonyx._src.io.serde.devices import configuration_to
+from sardonyx._src.ir.details import unknown_fields
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Function, Model, TrainingInfo
 from sardonyx._src.ir.model_version import format_model_version
@@ -36,10 +37,9 @@ def differences(a: Model, b: Model, comparison: Comparison) -> Iterator[Differen
     yield from maps("metadata", a.metadata, b.metadata, "model")
     yield from imports(a.opset_imports, b.opset_imports, "")
     for place, left, right in (("model", a, b), ("graph", a.graph, b.graph)):
-        if fields(left.unknown) != fields(right.unknown):
-            yield Difference(
-                "model", "changed", f"{place} unknown fields", str(left.unknown), str(right.unknown)
-            )
+        before, after = unknown_fields(left.details), unknown_fields(right.details)
+        if before != after:
+            yield Difference("model", "changed", f"{place} unknown fields", str(before), str(after))
     yield from maps("device", devices(a), devices(b), "model")
     yield from comparison.graphs(a.graph, b.graph)
     yield from functions(a, b, comparison)
@@ -51,10 +51,6 @@ def field_text(model: Model, name: str) -> str:
     value = getattr(model, name)
     is_version = name == "model_version" and isinstance(value, int)
     return format_model_version(value) if is_version else str(value)
-
-
-def fields(unknown: Sequence[bytes | memoryview] | None) -> list[bytes]:
-    return [bytes(field) for field in unknown or ()]
 
 
 def devices(model: Model) -> dict[str, str]:

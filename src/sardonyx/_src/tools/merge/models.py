@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.clone import Copier, clone
+from sardonyx._src.ir.details import unknown_fields
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import FunctionKey, Model, Note
 from sardonyx._src.ir.names import FreshNames, first_free
@@ -180,6 +181,6 @@ def merge_texts(a: Model, b: Model) -> None:
         if first.doc and second.doc and first.doc != second.doc:
             a.notes.append(Note(where, "the second model's is dropped"))
         first.doc = first.doc or second.doc
-    for unknown, where in ((b.unknown, ""), (b.graph.unknown, "graph")):
-        if unknown:
+    for details, where in ((b.details, ""), (b.graph.details, "graph")):
+        if unknown_fields(details):
             a.notes.append(Note(where, "unknown fields of the second model are dropped"))

@@ -1,0 +1,171 @@
+"""Details of records that the IR does not represent: collected on reading, restored on writing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from math import copysign
+from typing import cast
+
+from sardonyx._src.ir.details import PartKey, Scalar, SourceDetails, Stated
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.record import Field, Record, Shape, equal, is_empty
+
+KEYED: dict[type[Record], str] = {  # entries that are identified by a key, not by their position
+    m.StringStringEntryProto: "key",
+    m.IntIntListEntryProto: "key",
+    m.OperatorSetIdProto: "domain",
+}
+
+
+def own_details(
+    record: Record,
+    always: Sequence[str] = (),
+    parts: Iterable[tuple[PartKey, SourceDetails]] = (),
+    stated: Sequence[tuple[str, Stated]] = (),
+) -> SourceDetails | None:
+    """The details of a record whose messages are IR objects of their own; None if there are none.
+
+    Its scalar fields are written if they are not default, those in `always` in any case; `stated` are others that
+    the object leaves out.
+    """
+    fields, by_name = record.__dict__, record.BY_NAME
+    defaults = tuple(
+        name for name in fields if name not in always and states_default(record, by_name.get(name))
+    )
+    omitted = tuple(name for name in always if fields.get(name) is None)
+    unknown, parts = record.unknown, tuple(parts)
+    if unknown or parts or stated:
+        pairs = (*((name, getattr(type(record), name)) for name in defaults), *stated)
+        return SourceDetails(tuple(unknown), pairs, omitted, parts)
+    return share((type(record), defaults), omitted) if defaults or omitted else None
+
+
+def states_default(record: Record, field: Field | None) -> bool:
+    if field is None or field.repeated or field.message:
+        return False
+    value = getattr(record, field.name)
+    return value is not None and not value and not is_negative_zero(value)
+
+
+@lru_cache(maxsize=1024)
+def share(shape: Shape, omitted: tuple[str, ...]) -> SourceDetails:
+    """Details of fields alone, one object for all records that have them: files repeat them for every node."""
+    message, defaults = shape
+    return SourceDetails(stated=tuple((name, getattr(message, name)) for name in defaults), omitted=omitted)
+
+
+def difference(record: Record, written: Record) -> SourceDetails | None:
+    """The details by which a record differs from what is written for the object that was read from it."""
+    stated: list[tuple[str, Stated]] = []
+    omitted: list[str] = []
+    parts: list[tuple[PartKey, SourceDetails]] = []
+    for field in record.FIELDS:
+        name = field.name
+        if field.repeated:
+            if field.message:
+                parts += entry_differences(name, entries_of(record, name), entries_of(written, name))
+        elif record.has(name):
+            value = getattr(record, name)
+            if not written.has(name):
+                stated.append((name, whole(value)))
+            elif isinstance(value, Record):
+                if part := difference(value, getattr(written, name)):
+                    parts.append((PartKey(name), part))
+            elif not getattr(written, name) and not equal(value, getattr(written, name)):
+                stated.append((name, value))
+        elif written.has(name):
+            omitted.append(name)
+    if not (stated or omitted or parts or record.unknown):
+        return None
+    return SourceDetails(tuple(record.unknown), tuple(stated), tuple(omitted), tuple(parts))
+
+
+def entries_of(record: Record, name: str) -> list[Record]:
+    return cast("list[Record]", record.__dict__.get(name) or [])
+
+
+def entry_differences(
+    name: str, records: Sequence[Record], written: Sequence[Record]
+) -> Iterator[tuple[PartKey, SourceDetails]]:
+    """The details of each entry of a repeated field; of several entries with one key the last one counts."""
+    own_entries = {entry_key(name, own, i, len(written)): own for i, own in enumerate(written)}
+    result: dict[PartKey, SourceDetails] = {}
+    for i, record in enumerate(records):
+        key = entry_key(name, record, i, len(records))
+        own = own_entries.get(key)
+        if own is not None and record.__dict__ != own.__dict__ and (part := difference(record, own)):
+            result[key] = part
+    yield from result.items()
+
+
+def entry_key(name: str, record: Record, index: int, count: int) -> PartKey:
+    field = KEYED.get(type(record))
+    if field is None:
+        return PartKey(name, index, count)
+    key = getattr(record, field)
+    return PartKey(name, "" if key == "ai.onnx" else str(key))  # the two names of the default domain
+
+
+def whole(value: Scalar | Record) -> Stated:
+    """A value of a field that the written record leaves out."""
+    if not isinstance(value, Record):
+        return value
+    stated: list[tuple[str, Stated]] = []
+    for field, part in value.present():
+        if isinstance(part, list):
+            stated.append((field.name, tuple(cast(SourceDetails, whole(entry)) for entry in part)))
+        else:
+            stated.append((field.name, whole(cast("Scalar | Record", part))))
+    return SourceDetails(tuple(value.unknown), tuple(stated))
+
+
+# --- restoring -------------------------------------------------------------------------------
+
+
+def restore(record: Record, details: SourceDetails | None) -> None:
+    """Adds the details of an object to its record; fields that the record has by now are left as they are."""
+    if details is None:
+        return
+    for name, value in details.stated:
+        field = record.BY_NAME[name]
+        if not record.__dict__.get(name) and not (field.oneof and record.which(field.oneof)):
+            record.set(name, build(field, value))
+    for name in details.omitted:
+        if is_default(record.__dict__.get(name)):
+            record.clear(name)
+    for key, part in details.parts:
+        for inner in find_parts(record, key):
+            restore(inner, part)
+    if details.unknown:
+        record.add_unknown_fields(details.unknown)
+
+
+def build(field: Field, value: Stated) -> object:
+    if isinstance(value, tuple):
+        return [build(field, part) for part in value]
+    if not isinstance(value, SourceDetails):
+        return value
+    assert field.message is not None, f"{field.name} must be a message to have details"
+    record = field.message()
+    restore(record, value)
+    return record
+
+
+def is_default(value: object) -> bool:
+    if isinstance(value, Record):
+        return not value.__dict__
+    return is_empty(value) or (value == 0 and not is_negative_zero(value))
+
+
+def is_negative_zero(value: object) -> bool:
+    return isinstance(value, float) and value == 0 and copysign(1, value) < 0
+
+
+def find_parts(record: Record, key: PartKey) -> Iterator[Record]:
+    """The messages that the key names, if the record still has them."""
+    if record.BY_NAME[key.field].repeated:
+        entries = entries_of(record, key.field)
+        yield from (e for i, e in enumerate(entries) if entry_key(key.field, e, i, len(entries)) == key)
+    elif isinstance(value := record.__dict__.get(key.field), Record):
+        yield value

@@ -127,7 +127,7 @@ def main_graph() -> m.GraphProto:
 
 
 def complete_function() -> m.FunctionProto:
-    reference = m.AttributeProto(name="a", ref_attr_name="alpha", type=1)
+    reference = m.AttributeProto(name="alpha", ref_attr_name="alpha", type=1)
     return m.FunctionProto(
         name="Op",
         input=["a", "b", "c"],

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sardonyx._src.errors import ConversionError, InputError
+from sardonyx._src.io.serde.declarations import is_described
 from sardonyx._src.io.serde.from_proto import LATEST_IR_VERSION
 from sardonyx._src.io.serde.types import FIRST_IR_WITHOUT_STARS
 from sardonyx._src.ir.attributes import AttributeType
@@ -130,7 +131,7 @@ def of_function(function: Function) -> Iterator[IrNeed]:
         yield 10, "metadata of functions", where
     if any(default is not None for default in function.attributes.values()):
         yield 9, "defaults of a function's attributes", where
-    if any(v.type is not None for v in values(function.body)):
+    if function.body.declarations is not None and function.body.declarations.order:
         yield 10, "types inside functions", where
 
 
@@ -149,10 +150,18 @@ def of_graph(graph: Graph) -> Iterator[IrNeed]:
 def of_value(value: Value) -> Iterator[IrNeed]:
     if value.has_metadata:
         yield 10, "metadata of values", value.name
-    if value.type is not None:
+    if value.type is not None and not is_stored_sparse(value):
         yield from of_type(value.type, value.name)
     if value.initializer is not None:
         yield from of_tensor(value.initializer, value.name)
+
+
+def is_stored_sparse(value: Value) -> bool:
+    """Whether a value is a sparse initializer whose type is only that of its tensor, and is not written."""
+    graph = value.graph
+    if graph is None or value in graph.inputs or value in graph.outputs:
+        return False
+    return isinstance(value.initializer, SparseTensor) and not is_described(value)
 
 
 def of_tensor(tensor: Tensor | SparseTensor, where: str) -> Iterator[IrNeed]:

@@ -7,11 +7,15 @@ from sardonyx._src.io.serde import from_proto, to_proto
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import json, text
 from sardonyx._src.proto.messages import ModelProto
+from sardonyx._src.proto.record import without_unknown
 
 
-def to_text(model: Model, *, max_elements: int | None = None) -> str:
-    """The model in ONNX textual syntax; tensors longer than `max_elements` are truncated, and the text can then not be parsed."""
-    return text.to_text(to_proto.model(model), max_elements=max_elements)
+def to_text(model: Model, *, max_elements: int | None = None, drop_unknown: bool = False) -> str:
+    """The model in ONNX textual syntax; tensors longer than `max_elements` are truncated, and the text can then not be parsed.
+
+    Unknown fields are written in a form that only Sardonyx reads; `drop_unknown` omits them.
+    """
+    return text.to_text(record_of(model, drop_unknown), max_elements=max_elements)
 
 
 def from_text(source: str) -> Model:
@@ -19,9 +23,18 @@ def from_text(source: str) -> Model:
     return from_proto.model(text.from_text(source, ModelProto), nowhere())
 
 
-def to_json(model: Model, *, indent: int | None = None) -> str:
-    """The model in protobuf's JSON mapping."""
-    return json.to_json(to_proto.model(model), indent=indent)
+def to_json(model: Model, *, indent: int | None = None, drop_unknown: bool = False) -> str:
+    """The model in protobuf's JSON mapping: on one line, or indented by `indent` spaces per level.
+
+    Raises JsonError, with the field's path, for unknown fields, which the mapping cannot represent, unless
+    `drop_unknown` omits them, and for strings that are not UTF-8.
+    """
+    return json.to_json(record_of(model, drop_unknown), indent=indent)
+
+
+def record_of(model: Model, drop_unknown: bool) -> ModelProto:
+    record = to_proto.model(model)
+    return without_unknown(record) if drop_unknown else record
 
 
 def from_json(source: str) -> Model:

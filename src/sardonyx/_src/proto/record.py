@@ -177,6 +177,19 @@ def merge(old: RecordT | None, new: RecordT) -> RecordT:
     return old
 
 
+def without_unknown(record: RecordT) -> RecordT:
+    """A copy without unknown fields, which shares its payloads and numbers with the record."""
+    result = type(record)()
+    for name, value in record.__dict__.items():
+        if isinstance(value, Record):
+            result.__dict__[name] = without_unknown(value)
+        elif isinstance(value, list) and name != "_unknown":
+            result.__dict__[name] = [without_unknown(v) if isinstance(v, Record) else v for v in value]
+        elif name != "_unknown":
+            result.__dict__[name] = value
+    return result
+
+
 def concat(old: Numbers[Number] | None, new: Numbers[Number]) -> Numbers[Number]:
     """The concatenation of two parts of a repeated field; may modify `old`."""
     if old is None or len(old) == 0:

@@ -27,6 +27,15 @@ def add_out(parser: argparse.ArgumentParser) -> None:
     )
     add_model_version(parser)
     parser.add_argument("--json", action="store_true", help="print a summary of the result as JSON")
+    add_drop_unknown(parser)
+
+
+def add_drop_unknown(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--drop-unknown",
+        action="store_true",
+        help="omit fields that ONNX does not define, which JSON cannot represent",
+    )
 
 
 def add_model_version(parser: argparse.ArgumentParser) -> None:
@@ -75,9 +84,9 @@ def finish(model: Model, args: argparse.Namespace, facts: Mapping[str, Json], no
             raise InputError(
                 "-o and --json must not both write to standard output; got -o -; name a file", name="--json"
             )
-        save(model, sys.stdout.buffer)
+        save(model, sys.stdout.buffer, drop_unknown=args.drop_unknown)
     else:
-        save(model, args.out)
+        save(model, args.out, drop_unknown=args.drop_unknown)
     notes_text = [str(note) for note in model.notes[notes:]]
     if args.json:
         sys.stdout.write(json.dumps({**facts, "notes": notes_text}, indent=1) + "\n")

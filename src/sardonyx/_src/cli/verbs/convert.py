@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_model_version, set_model_version
+from sardonyx._src.cli.output.models import add_drop_unknown, add_model_version, set_model_version
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import ConversionError, InputError
@@ -48,6 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", type=Path, help="write the converted model to OUT")
     add_model_version(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    add_drop_unknown(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     refused: list[ConversionError] = []
     result = set_model_version(convert(model, sets=sets, ir_version=ir_version, errors=refused), args)
     if args.out is not None and (args.partial or not refused):
-        save(result, args.out)
+        save(result, args.out, drop_unknown=args.drop_unknown)
     if args.json:
         sys.stdout.write(json.dumps(report(model, result, refused), indent=1) + "\n")
     else:

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_model_version, set_model_version
+from sardonyx._src.cli.output.models import add_drop_unknown, add_model_version, set_model_version
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer
@@ -31,6 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", type=Path, help="write the model with the inferred types to OUT")
     add_model_version(parser)
     parser.add_argument("--json", action="store_true", help="print the types as JSON")
+    add_drop_unknown(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     errors: list[InferenceError] = []
     infer(model, errors=errors)
     if args.out is not None and not errors:
-        save(model, args.out)
+        save(model, args.out, drop_unknown=args.drop_unknown)
     elif args.json:
         types = {place + v.name: str(v.type) if v.type else None for place, v in values_with_paths(model)}
         report = {"types": types, "contradictions": [str(e) for e in errors]}

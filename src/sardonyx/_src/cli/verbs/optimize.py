@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sardonyx._src.cli.inputs.arguments import parse_dims
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_model_version, set_model_version
+from sardonyx._src.cli.output.models import add_drop_unknown, add_model_version, set_model_version
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.io.saving.save import save
@@ -65,6 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--report", action="store_true", help="print the report of each pass, with -o too")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    add_drop_unknown(parser)
     parser.epilog = "passes:\n" + "\n".join(f"  {name:26}{page(name).title}" for name in names())
 
 
@@ -86,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         )
     set_model_version(result, args)
     if args.out is not None:
-        save(result, args.out)
+        save(result, args.out, drop_unknown=args.drop_unknown)
     if args.json:
         sys.stdout.write(json.dumps(report.as_json(), indent=1) + "\n")
     elif args.report or args.out is None:

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from sardonyx._src.errors import ExternalDataError
@@ -20,7 +21,7 @@ from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.proto import binary
 from sardonyx._src.proto.messages import ModelProto
-from sardonyx._src.proto.record import Payload, Record
+from sardonyx._src.proto.record import Payload, Record, without_unknown
 
 Format: TypeAlias = Literal["binary", "text", "json"]
 SUFFIXES: dict[str, Format] = {".onnxtxt": "text", ".txt": "text", ".json": "json"}  # as for `load`
@@ -40,6 +41,7 @@ def save(
     align: int = 4096,
     format: Format | None = None,
     checksum: bool | None = None,
+    drop_unknown: bool = False,
 ) -> None:
     """Writes a model to a file, with its data inline or in external data files; or to a binary file object, all inline.
 
@@ -54,10 +56,11 @@ def save(
     `format`: by default .onnxtxt and .txt are text, .json is JSON, all others binary.
     `checksum`: whether external tensors record the SHA-1 of their new file; None means those of files that hold data
     from a file with a stated checksum.
+    `drop_unknown`: whether unknown fields are omitted; JSON cannot represent them, and text only for Sardonyx.
 
     Weights that are mapped from files are copied by the system where it can, and take no memory.
 
-    A record is written unchanged: data options are not allowed, and data files are not written.
+    A record is otherwise written unchanged: data options are not allowed, and data files are not written.
 
     Files are replaced after all of them are complete on disk, data before the model; a failure before that leaves the
     old files unchanged.  A model can therefore be saved over the files from which it is mapped (except on Windows,
@@ -66,7 +69,8 @@ def save(
     dropped, since they may refer to the old file.
 
     Raises ExternalDataError for a location that is not allowed and for data that cannot be read or do not have their
-    stated checksum, OSError for system errors, ValueError for contradictory options.
+    stated checksum, OSError for system errors, ValueError for contradictory options, JsonError for unknown fields in
+    JSON.
     """
     if not isinstance(model, Model | ModelProto):
         raise TypeError(f"the model must be a Model or a ModelProto record; got {type(model).__name__}")
@@ -88,7 +92,8 @@ def save(
         if isinstance(external, str):
             data_file_components(location, os.path.basename(path))
         layout = ExternalDataLayout(location, rule, align=align, shard_size=shard_size)
-        save_to_path(model, path, layout, format_of(path, format), checksum=checksum)
+        encode = partial(encode_as, format=format_of(path, format), drop_unknown=drop_unknown)
+        save_to_path(model, path, layout, encode, checksum=checksum)
     elif has_data_options:
         raise ValueError(
             "external, shard_size and checksum require a path; got a file object; save to a path or omit them"
@@ -97,14 +102,14 @@ def save(
         if isinstance(model, Model):
             verify_checksums(model_tensors(model))
         record = to_proto.model(model) if isinstance(model, Model) else model
-        write_blocks(target, encode_as(record, format_of("", format)))
+        write_blocks(target, encode_as(record, format_of("", format), drop_unknown))
 
 
 def save_to_path(
     model: Model | ModelProto,
     path: str,
     layout: ExternalDataLayout,
-    format: Format,
+    encode: Callable[[ModelProto], Iterator[Payload]],
     *,
     checksum: bool | None,
 ) -> None:
@@ -123,7 +128,7 @@ def save_to_path(
                 record = to_proto.model(model, layout.place)
         assert isinstance(record, ModelProto), "to_proto must return a ModelProto"
         with staging.create([name]) as file:
-            write_blocks(file, encode_as(record, format))
+            write_blocks(file, encode(record))
         if isinstance(model, Model):
             verify_checksums(model_tensors(model))  # hashes only files that were changed meanwhile
         staging.commit()
@@ -206,8 +211,10 @@ def checksum_of_copy(file: DataFileLayout) -> str:
     return source.checksum.strip().lower() if contents.size == end else ""
 
 
-def encode_as(record: Record, format: Format) -> Iterator[Payload]:
+def encode_as(record: Record, format: Format, drop_unknown: bool = False) -> Iterator[Payload]:
     """The pieces of a record in a format."""
+    if drop_unknown:
+        record = without_unknown(record)
     if format == "binary":
         return binary.chunks(record)
     # Lazy imports: these codecs are slow to load and rarely used.

@@ -11,6 +11,7 @@ from sardonyx._src.ir.details import PartKey, Scalar, SourceDetails, Stated
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Field, Record, Shape, equal, is_empty
 
+SCALARS = {str, int, float, bytes, memoryview}
 KEYED: dict[type[Record], str] = {  # entries that are identified by a key, not by their position
     m.StringStringEntryProto: "key",
     m.IntIntListEntryProto: "key",
@@ -29,23 +30,20 @@ def own_details(
     Its scalar fields are written if they are not default, those in `always` in any case; `stated` are others that
     the object leaves out.
     """
-    fields, by_name = record.__dict__, record.BY_NAME
+    fields = record.__dict__
     defaults = tuple(
-        name for name in fields if name not in always and states_default(record, by_name.get(name))
+        [
+            n
+            for n, v in fields.items()
+            if type(v) in SCALARS and not v and n not in always and not is_negative_zero(v)
+        ]
     )
-    omitted = tuple(name for name in always if fields.get(name) is None)
+    omitted = tuple([name for name in always if fields.get(name) is None])
     unknown, parts = record.unknown, tuple(parts)
     if unknown or parts or stated:
         pairs = (*((name, getattr(type(record), name)) for name in defaults), *stated)
         return SourceDetails(tuple(unknown), pairs, omitted, parts)
     return share((type(record), defaults), omitted) if defaults or omitted else None
-
-
-def states_default(record: Record, field: Field | None) -> bool:
-    if field is None or field.repeated or field.message:
-        return False
-    value = getattr(record, field.name)
-    return value is not None and not value and not is_negative_zero(value)
 
 
 @lru_cache(maxsize=1024)

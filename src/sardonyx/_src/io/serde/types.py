@@ -179,22 +179,21 @@ def type_details(record: m.TypeProto | None) -> SourceDetails | None:
 def is_plain(record: m.TypeProto) -> bool:
     """Whether the record is that of a tensor with nothing but an element type and sizes: most are."""
     tensor = record.__dict__.get("tensor_type")
-    if tensor is None or len(record.__dict__) != 1 or not tensor.__dict__.get("elem_type"):
+    if tensor is None or len(record.__dict__) != 1:
         return False
-    shape = tensor.__dict__.get("shape")
-    if shape is None or len(tensor.__dict__) != 2:
-        return len(tensor.__dict__) == 1
-    if not shape.__dict__:
-        return True
-    return len(shape.__dict__) == 1 and all(map(is_plain_dim, shape.dim))
-
-
-def is_plain_dim(record: m.TensorShapeProtoDimension) -> bool:
-    fields = record.__dict__
-    if len(fields) != 1:
-        return not fields
-    size = fields.get("dim_value")
-    return bool(fields.get("dim_param")) if size is None else size >= 0
+    fields = tensor.__dict__
+    shape = fields.get("shape")
+    if not fields.get("elem_type") or len(fields) != (1 if shape is None else 2):
+        return False
+    fields = {} if shape is None else shape.__dict__
+    if len(fields) > 1 or "_unknown" in fields:
+        return False
+    for dim in fields.get("dim", ()):
+        sizes = dim.__dict__
+        size = sizes.get("dim_value")
+        if len(sizes) > 1 or (sizes and (not sizes.get("dim_param") if size is None else size < 0)):
+            return False
+    return True
 
 
 def dims_from(dims: Sequence[int], where: str) -> tuple[int, ...]:

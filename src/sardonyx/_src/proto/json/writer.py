@@ -88,9 +88,8 @@ class JsonWriter:
     def check_unknown(self, record: Record) -> None:
         if record.unknown and not self.drop_unknown:
             expected = "a record must have no unknown fields to be written as JSON"
-            raise UnrepresentableValue(
-                f"{expected}; got {len(record.unknown)}; pass drop_unknown=True to omit them"
-            )
+            cure = "pass drop_unknown=True, or --drop-unknown on the command line, to omit them"
+            raise UnrepresentableValue(f"{expected}; got {len(record.unknown)}; {cure}")
 
     def array(self, field: Field, values: Scalars, depth: int) -> str:
         """The text of a repeated field of scalars."""

@@ -17,6 +17,7 @@ from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
+from sardonyx._src.tools.rename import Renaming, rename
 
 UNKNOWN = b"\x98\x3f\x05"
 
@@ -103,6 +104,14 @@ def test_entries_of_removed_values_are_not_written() -> None:
     second.set_input(0, model.graph.inputs[0])
     model.graph.remove(first)
     assert graph_of(saved(model)).value_info == []
+
+
+def test_entries_follow_renamed_values() -> None:
+    record = identity_model()
+    again = m.ValueInfoProto(name="y", doc_string="again")
+    graph_of(record).value_info = [again, info("t")]
+    renamed = rename(sx.load(record), Renaming(values={"y": "z", "t": "u"}))
+    assert graph_of(saved(renamed)).value_info == [m.ValueInfoProto(name="z", doc_string="again"), info("u")]
 
 
 def test_repeated_imports_give_way_to_a_new_version() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Restatement:
     It has the type that it states while the value has the type `read_type` that it was read with, then the value's.
     """
 
+    name: str  # of the value
     stated: Value  # detached: it belongs to no graph
     read_type: Type | None
 
@@ -69,6 +71,16 @@ class Declarations:
     restated: dict[str, Restatement]
     inputs: dict[int, Restatement]
     outputs: dict[int, Restatement]
+
+    def rename(self, names: Mapping[str, str]) -> Declarations:
+        """The declarations after values have been renamed; names that the map lacks stay."""
+        renamed = {name: names.get(name, name) for name in self.order}
+        return Declarations(
+            tuple(renamed.values()),
+            {renamed[name]: other for name, other in self.restated.items()},
+            {i: replace(other, name=names.get(other.name, other.name)) for i, other in self.inputs.items()},
+            {i: replace(other, name=names.get(other.name, other.name)) for i, other in self.outputs.items()},
+        )
 
 
 def unknown_fields(details: SourceDetails | None) -> tuple[bytes, ...]:

@@ -6,15 +6,20 @@ from collections.abc import Iterable, Mapping
 
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, FunctionKey, Model
-from sardonyx._src.ir.walk import graphs, nodes
+from sardonyx._src.ir.walk import graphs, nodes, values
 from sardonyx._src.tools.imports import remove_unused_imports, scopes
 
 
 def relabel_values(roots: Iterable[Graph], names: Mapping[Value, str]) -> None:
     """Rename values of graphs and their subgraphs; edges, bindings and annotations follow."""
+    all_graphs = [graph for root in roots for graph in graphs(root)]
+    for graph in all_graphs:
+        if graph.declarations is not None:
+            renamed = {value.name: names[value] for value in values(graph) if value in names}
+            graph.declarations = graph.declarations.rename(renamed)
     for value, name in names.items():
         value.name = name
-    for graph in (g for root in roots for g in graphs(root)):
+    for graph in all_graphs:
         if any(value.name != name for name, value in graph.initializers.items()):
             rebuild_initializer_index(graph)
 

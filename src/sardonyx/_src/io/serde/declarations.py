@@ -99,7 +99,7 @@ def read_restated(graph: Graph, record: m.GraphProto, names: dict[str, Value]) -
 def restatement(value: Value, info: m.ValueInfoProto) -> Restatement:
     stated = Value(info.name)
     describe(stated, info, [], "", FIRST_IR_WITHOUT_STARS)
-    return Restatement(stated, value.type)
+    return Restatement(value.name, stated, value.type)
 
 
 # --- to records ------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def output_infos(graph: Graph) -> list[m.ValueInfoProto]:
 def port_infos(ports: Sequence[Value], restated: Mapping[int, Restatement]) -> list[m.ValueInfoProto]:
     infos = [value_info(v) for v in ports]
     for i, other in restated.items():
-        if i < len(infos) and ports[i].name == other.stated.name:
+        if i < len(infos) and ports[i].name == other.name:
             infos[i] = restated_info(ports[i], other)
     return infos
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from make_models import chain, decoder, decoder_external
+from make_models import chain, decoder, decoder_external, typed_fields
 from measure import BUILD, Row, compare
 
 SARDONYX = "import sardonyx as sx\n"
@@ -91,11 +91,24 @@ def verifying(what: str, path: str) -> list[Row]:
     )
 
 
+def converting_to_json(what: str, path: str) -> list[Row]:
+    onnx_code = "from google.protobuf import json_format\n"
+    return compare(
+        what,
+        {
+            "sardonyx": f"{SARDONYX}model = sx.load({path!r})\nwith measured(): sx.to_json(model)",
+            "onnx": f"{ONNX}{onnx_code}model = onnx.load({path!r})\nwith measured(): json_format.MessageToJson(model, indent=None)",
+        },
+        runs=5,
+    )
+
+
 def importing() -> list[Row]:
     return compare(
         "import",
         {
             "sardonyx": "with measured(): import sardonyx",
+            "sardonyx, with load": "with measured(): from sardonyx import load",
             "numpy": "with measured(): import numpy",
             "onnx": "with measured(): import onnx",
             "onnx-ir": "with measured(): import onnx_ir",
@@ -109,6 +122,8 @@ def rows() -> list[Row]:
     big, many = str(decoder()), str(chain())
     table_rows += loading(f"load decoder ({os.path.getsize(big) / 1e6:.0f} MB inline)", big)
     table_rows += loading("load chain (20,000 nodes)", many)
+    table_rows += converting_to_json("to_json, chain (20,000 nodes)", many)
+    table_rows += converting_to_json("to_json, 2.4 MB of numbers in typed fields", str(typed_fields()))
     table_rows += saving("save decoder with external data", big, "external data")
     table_rows += saving("save decoder inline", big, "inline")
     external, checked = str(decoder_external()), str(decoder_external(checksum=True))

@@ -10,8 +10,11 @@ import numpy as np
 import sardonyx as sx
 from measure import BUILD, FOLDER
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model
+from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.binary import encode
 
 sys.path.append(str(FOLDER.parent / "tests"))
 from infer.encoder import Encoder  # shared with the tests
@@ -125,4 +128,24 @@ def chain() -> Path:
             )
         b.output(values[-1], "y", b.tensor(DataType.FLOAT, ["N", 8]))
         sx.save(b.model(), path)
+    return path
+
+
+def typed_fields() -> Path:
+    """A model of 2.4 MB with its weights in `float_data` and `int64_data`, which text formats write as numbers."""
+    path = BUILD / "typed_fields.onnx"
+    if not path.exists():
+        BUILD.mkdir(exist_ok=True)
+        rng = np.random.default_rng(0)
+        floats = rng.standard_normal(450_000, np.float32).tolist()
+        integers = rng.integers(0, 128, 600_000).tolist()
+        b = sx.Builder(opset=21, name="typed_fields")
+        b.output(b.Relu(b.input("x", DataType.FLOAT, [2])), "y", b.tensor(DataType.FLOAT, [2]))
+        record = to_proto.model(b.model())
+        assert record.graph is not None, "a model has a graph"
+        record.graph.initializer = [
+            m.TensorProto(name="w", data_type=DataType.FLOAT, dims=[len(floats)], float_data=floats),
+            m.TensorProto(name="i", data_type=DataType.INT64, dims=[len(integers)], int64_data=integers),
+        ]
+        path.write_bytes(encode(record))
     return path

@@ -56,7 +56,7 @@ def test_importing_loads_no_heavy_library() -> None:
         "sardonyx._src.runtime",
         "sardonyx._src.proto.text",
     )
-    code = f"import sys, sardonyx; print([m for m in {heavy!r} if m in sys.modules])"
+    code = f"import sys, sardonyx; sardonyx.load; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -65,6 +65,12 @@ def test_public_modules_are_attributes_of_the_package() -> None:
     code = "import sardonyx as sx; print(sx.backend.__name__, sx.errors.__name__, sx.ir.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["sardonyx.backend", "sardonyx.errors", "sardonyx.ir"]
+
+
+def test_importing_loads_what_is_used() -> None:
+    code = "import sys, sardonyx; print('numpy' in sys.modules, [m for m in sys.modules if m.startswith('sardonyx')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False ['sardonyx']"
 
 
 def test_no_public_name_is_shadowed_by_a_package() -> None:

@@ -3,13 +3,11 @@
 Public: the names of this package, `sardonyx.ir`, `sardonyx.backend` and `sardonyx.errors`.  Everything under
 `sardonyx._src` is internal and may change without notice.
 
-`load` is imported eagerly; the other public names are imported at their first use, so that `import sardonyx` costs
-little more than `import numpy`.  `__init__.pyi` declares the same names for type checkers.
+The public names are imported at their first use: `import sardonyx` itself imports neither NumPy nor any other module
+of the package, and a process imports only what it uses.  `__init__.pyi` declares the same names for type checkers.
 """
 
 import importlib
-
-from sardonyx._src.io.loading.load import load
 
 __version__ = "0.1.0"
 
@@ -50,6 +48,7 @@ _HOMES = {
     "from_json": "sardonyx._src.io.text",
     "from_text": "sardonyx._src.io.text",
     "infer": "sardonyx._src.infer.walk",
+    "load": "sardonyx._src.io.loading.load",
     "load_operator_set": "sardonyx._src.io.loading.operator_sets",
     "optimize": "sardonyx._src.rewrite.optimize",
     "save": "sardonyx._src.io.saving.save",
@@ -58,7 +57,7 @@ _HOMES = {
     "to_text": "sardonyx._src.io.text",
 }
 _MODULES = ("backend", "errors", "ir")
-__all__ = ["__version__", "load", *_HOMES]
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> object:

@@ -130,7 +130,22 @@ def dimension_fingerprint(dim: m.TensorShapeProtoDimension) -> RecordFingerprint
     return None if "_unknown" in values else tuple(values.items())
 
 
-WHOLE_SUBTREE = frozenset([m.ValueInfoProto])  # whose fingerprint covers everything inside
+COVERED_NODE_FIELDS = frozenset(f.name for f in m.NodeProto.FIELDS if f.message is None) | {"attribute"}
+WITHOUT_RECORDS = frozenset(f.name for f in m.AttributeProto.FIELDS if f.message is None)
+
+
+def covers_subtree(record: Record) -> bool:
+    """Whether the fingerprint of a record covers the fingerprints of everything inside.
+
+    That of a node covers its attributes, but no tensors and types in them.
+    """
+    if isinstance(record, m.NodeProto):
+        if not COVERED_NODE_FIELDS.issuperset(record.__dict__):
+            return False
+        return all(WITHOUT_RECORDS.issuperset(a.__dict__) for a in record.__dict__.get("attribute") or ())
+    return isinstance(record, m.ValueInfoProto)
+
+
 FINGERPRINTS: dict[
     type[Record], Callable[[Any], RecordFingerprint | None]
 ] = {  # each takes records of its own class

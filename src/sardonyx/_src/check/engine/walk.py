@@ -15,7 +15,7 @@ from sardonyx._src.check.engine.body import BodyKind, BodyScope, imports_of
 from sardonyx._src.check.engine.context import RecordPath, RuleContext
 from sardonyx._src.check.engine.document import Document
 from sardonyx._src.check.engine.findings import LocatedFinding, steps_of, steps_to
-from sardonyx._src.check.engine.fingerprints import FINGERPRINTS, WHOLE_SUBTREE, RecordFingerprint
+from sardonyx._src.check.engine.fingerprints import FINGERPRINTS, RecordFingerprint, covers_subtree
 from sardonyx._src.check.engine.suppression import drop_suppressed
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Field, Record
@@ -108,7 +108,7 @@ class Walk:
                 if not is_clean and self.is_full:
                     return
                 if is_clean and fingerprint is not None:
-                    if message_class in WHOLE_SUBTREE:
+                    if covers_subtree(child):
                         if self.is_clean_inside((record_path, inner, plan.children)):
                             clean[fingerprint] = replace(plan, children=())
                         continue

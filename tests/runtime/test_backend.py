@@ -98,6 +98,7 @@ def test_devices() -> None:
 
 def test_a_model_is_compatible_if_all_its_operators_have_kernels() -> None:
     assert backend.is_compatible(proto(SUM), engine="native")
+    assert backend.is_compatible(proto(SUM), policy="trusted", verify_checksums=False)
     assert not backend.is_compatible(proto(SUM), "CUDA")
     unknown = helper.make_node("Unknown", ["x"], ["z"], domain="com.example")
     model = proto(SUM)

@@ -15,11 +15,15 @@ from sardonyx._src.runtime.backend.outputs import Outputs
 from sardonyx._src.runtime.session import Engine, Session
 from sardonyx._src.suggestions import suggest
 
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
 DEVICES = ("CPU", "CPU:0")
-SESSION_OPTIONS = tuple(
-    parameter.name
-    for parameter in inspect.signature(Session).parameters.values()
-    if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+SESSION_OPTIONS, LOAD_OPTIONS = (
+    tuple(
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is KEYWORD
+    )
+    for function in (Session, load)
 )
 TOLERANCES = ("rtol", "atol")  # options of the official runner, which it passes on to the backend
 
@@ -61,7 +65,7 @@ class Backend:
         options = check_options(kwargs, (*SESSION_OPTIONS, *TOLERANCES))
         if not cls.supports_device(device):
             return False
-        loading = {key: options[key] for key in ("policy", "operator_sets") if key in options}
+        loading = {name: value for name, value in options.items() if name in LOAD_OPTIONS}
         try:
             check_kernels(load(model, **cast(Any, loading)))
         except UnsupportedOperator:

@@ -150,7 +150,12 @@ def branches(f: FieldDecl) -> Iterator[tuple[int, str]]:
     """Pairs of a tag and the indented code that decodes it; a packable field has two."""
     if f.message == "NodeProto" and f.repeated:
         tag = f.number << 3 | 2
-        yield tag, node_run(f, tag) + indent(LENGTH + f"            {f.name}_.append({decode_call(f)})\n") + "            p = q\n"
+        yield (
+            tag,
+            node_run(f, tag)
+            + indent(LENGTH + f"            {f.name}_.append({decode_call(f)})\n")
+            + "            p = q\n",
+        )
     elif f.message:
         yield f.number << 3 | 2, LENGTH + message_body(f) + clear_siblings(f) + "            p = q\n"
     elif f.type in ("string", "bytes"):

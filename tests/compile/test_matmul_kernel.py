@@ -26,7 +26,8 @@ LANES = [None, 8, 4, 1]
 SIZES = [
     (1, 1, 1), (1, 64, 5), (2, 3, 0), (0, 4, 2), (4, 0, 2), (6, 64, 5), (7, 65, 3), (13, 130, 17), (3, 300, 600),
     (101, 20, 1030), (22, 32, 1100), (26, 16, 1100), (23, 48, 600), (10, 64, 600), (5, 33, 9), (29, 48, 8), (14, 16, 4),
-    (130, 70, 520), (330, 64, 1100), (1, 520, 1030),  # prefetches: few, over several calls' rows, for a single row
+    (330, 64, 1100),  # more rows than are computed together
+    (130, 140, 1030), (7, 260, 530), (1, 520, 300),  # a large B: few prefetches, many, for a single row
 ]  # fmt: skip
 
 

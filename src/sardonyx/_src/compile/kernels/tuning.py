@@ -63,7 +63,7 @@ class GemmTuning:
     k_block: ClassVar[int] = 512
     short_k_block: ClassVar[int] = 128
     sparse_prefetch_bytes: ClassVar[int] = 32
-    large_bytes: ClassVar[int] = 1 << 21
+    large_bytes: ClassVar[int] = 1 << 19
     unit_rows: ClassVar[int] = 48
     max_rows: ClassVar[int] = 288
     spare_rows: ClassVar[int] = 16

@@ -77,12 +77,16 @@ def matmul_module(
     arithmetic: TileArithmetic,
     has_bias: bool,
     has_strided_a: bool,
+    is_large: bool = False,
 ) -> str:
-    """The LLVM module of the kernel, specialized on the panel's width, the arithmetic, the epilogue, a bias and a strided A."""
+    """The LLVM module of the kernel, specialized on the panel's width, the arithmetic, the epilogue, a bias and a strided A.
+
+    is_large: whether B is assumed to be in memory, not in the level-2 cache.
+    """
     b = KernelBuilder(target, matmul_parameters(epilogue, has_bias=has_bias))
     tile = make_tile(vectors, target)
     m = make_microkernel(b, tile, epilogue, arithmetic)
-    emit_matmul(m, has_bias=has_bias, has_strided_a=has_strided_a)
+    emit_matmul(m, has_bias=has_bias, has_strided_a=has_strided_a, is_large=is_large)
     return b.build_module(name)
 
 
@@ -103,7 +107,7 @@ class PanelRows:
     column: LLVMValue
 
 
-def emit_matmul(m: Microkernel, *, has_bias: bool, has_strided_a: bool) -> None:
+def emit_matmul(m: Microkernel, *, has_bias: bool, has_strided_a: bool, is_large: bool) -> None:
     """The loops over units of work, blocks of k and row blocks."""
     b, width = m.b, m.tile.width
     a, panels = b.pointers("a", "b")
@@ -111,6 +115,7 @@ def emit_matmul(m: Microkernel, *, has_bias: bool, has_strided_a: bool) -> None:
     size = {p: b.integer(p) for p in MATMUL_SIZES}
     y = load_output_matrix(b, m.epilogue)
     groups = b.select(size["groups"] < 1, b.constant(1, I64), size["groups"])
+    k_blocks = k_block_lengths(b, size)
     end_panel = b.udiv(b.end_unit + groups - 1, groups)
     with b.loop(b.udiv(b.first_unit, groups), end_panel, 1, "panel") as item_panel:
         item, panel = b.udivmod(item_panel, size["panels"])
@@ -129,7 +134,7 @@ def emit_matmul(m: Microkernel, *, has_bias: bool, has_strided_a: bool) -> None:
                 num_rows=b.min(end - row, GemmTuning.max_rows),
                 column=panel * width,
             )
-            emit_rows(m, size, rows)
+            emit_rows(m, size, rows, k_blocks, is_large=is_large)
 
 
 def unit_rows(
@@ -141,27 +146,58 @@ def unit_rows(
     return first * size["group_rows"], b.min(end * size["group_rows"], size["rows"])
 
 
-def emit_rows(m: Microkernel, size: Mapping[str, LLVMValue], rows: PanelRows) -> None:
+@dataclass(frozen=True, slots=True)
+class BlockLengths:
+    """Terms of a block of k, and the number of blocks: of long ones and of short ones."""
+
+    long: LLVMValue
+    long_count: LLVMValue
+    short: LLVMValue
+    short_count: LLVMValue
+
+
+def k_block_lengths(b: KernelBuilder, size: Mapping[str, LLVMValue]) -> BlockLengths:
+    """Divides k into blocks of about one length; there is one even if k is 0."""
+    long, long_count = divide_evenly(b, size["k"], size["k_block"])
+    short, short_count = divide_evenly(b, size["k"], b.min(size["k_block"], GemmTuning.short_k_block))
+    return BlockLengths(long, long_count, short, short_count)
+
+
+def divide_evenly(b: KernelBuilder, total: LLVMValue, limit: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
+    """The length of equal blocks, at most `limit`, of which the last may be shorter; and their number, at least 1."""
+    count = b.udiv(total + limit - 1, limit)
+    count = b.select(count < 1, b.constant(1, I64), count)
+    return b.udiv(total + count - 1, count), count
+
+
+def emit_rows(
+    m: Microkernel,
+    size: Mapping[str, LLVMValue],
+    rows: PanelRows,
+    k_blocks: BlockLengths,
+    *,
+    is_large: bool,
+) -> None:
     """The loops over blocks of k, all of about one length, and row blocks.
 
-    Each row block prefetches an equal share of the panel's next block.  If that is little, memory is fast enough, and the
-    prefetches must not fill the line fill buffers, through which the microkernel loads the panel, too.  Otherwise memory
-    limits the product, and blocks of k are short, so that what is prefetched is used soon.
+    If B is large, each row block prefetches an equal share of the panel's next block.  If that is little, memory is fast
+    enough, and the prefetches must not fill the line fill buffers, through which the microkernel loads the panel, too.
+    Otherwise memory limits the product, and blocks of k are short, so that what is prefetched is used soon.
     """
     b = m.b
-    share = b.udiv(rows.num_rows + (m.tile.rows - 1), m.tile.rows)
-    share = b.udiv(share + (panel_row_bytes(m) - 1), share)
-    is_sparse = share <= GemmTuning.sparse_prefetch_bytes
-    is_large = size["panels"] * size["k"] * panel_row_bytes(m) >= GemmTuning.large_bytes
-    max_block = b.select(is_sparse, size["k_block"], b.min(size["k_block"], GemmTuning.short_k_block))
-    num_blocks = b.udiv(size["k"] + max_block - 1, max_block)
-    num_blocks = b.select(num_blocks < 1, b.constant(1, I64), num_blocks)
-    k_block = b.udiv(size["k"] + num_blocks - 1, num_blocks)
+    num_blocks, k_block, prefetches = k_blocks.long_count, k_blocks.long, None
+    if is_large:
+        share = b.udiv(rows.num_rows + (m.tile.rows - 1), m.tile.rows)
+        share = b.udiv(share + (panel_row_bytes(m) - 1), share)
+        is_sparse = share <= GemmTuning.sparse_prefetch_bytes
+        prefetches = PrefetchShare(share, is_sparse)
+        num_blocks = b.select(is_sparse, num_blocks, k_blocks.short_count)
+        k_block = b.select(is_sparse, k_block, k_blocks.short)
     with b.loop(b.constant(0, I64), num_blocks, 1, "part") as i:
         k = i * k_block
         count = b.min(k_block, size["k"] - k)
         with loop_row_blocks(m, rows.num_rows) as block:
-            emit_tile(m, size, rows, block, TermRange(k, count, share, is_sparse, is_large))
+            emit_tile(m, size, rows, block, TermRange(k, count, prefetches))
 
 
 def panel_row_bytes(m: Microkernel) -> int:
@@ -170,17 +206,20 @@ def panel_row_bytes(m: Microkernel) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class TermRange:
-    """A block of k: its first term, how many it has, and the bytes of B that a row block prefetches for each.
+class PrefetchShare:
+    """The bytes of B that a row block prefetches for each term, and whether these are few."""
 
-    is_sparse: whether these are few.  is_large: whether B is too large for the level-2 cache.
-    """
+    bytes_per_term: LLVMValue
+    is_sparse: LLVMValue
+
+
+@dataclass(frozen=True, slots=True)
+class TermRange:
+    """A block of k: its first term, how many it has, and the prefetches of a row block if B is large."""
 
     first: LLVMValue
     count: LLVMValue
-    prefetched_bytes: LLVMValue
-    is_sparse: LLVMValue
-    is_large: LLVMValue
+    prefetches: PrefetchShare | None
 
 
 def emit_tile(
@@ -211,20 +250,26 @@ def accumulate_terms(
     terms: TermRange,
     stride: LLVMValue | None,
 ) -> None:
-    """`accumulate`, with the share of a row block in the prefetches of the panel's next block.
-
-    In the time of a single row, prefetches do not pay unless B is in memory, and there are never few of them.
-    """
-    b, count, share = m.b, terms.count, terms.prefetched_bytes
+    """`accumulate`, with the prefetches of a row block: a share of the panel's next block."""
+    b, count = m.b, terms.count
     next_block = panel_address(m, panel, count * m.tile.width)
+    if terms.prefetches is None:
+        line = b.min(block.index, -(-panel_row_bytes(m) // CACHE_LINE_BYTES) - 1)
+        address = b.gep(next_block, line * count * CACHE_LINE_BYTES, "i8")
+        accumulate(m, rows, panel, count, stride, None if len(rows) == 1 else Prefetch(address))
+        return
+    share, is_sparse = terms.prefetches.bytes_per_term, terms.prefetches.is_sparse
     address = b.gep(next_block, block.index * count * share, "i8")
     dense = Prefetch(address, share, 1 << (panel_row_bytes(m) - 1).bit_length())
-    sparse = Prefetch(address, share, GemmTuning.sparse_prefetch_bytes)
-    is_dense, otherwise = (terms.is_large, None) if len(rows) == 1 else (terms.is_sparse.eq(0), sparse)
+    if len(rows) == 1:
+        accumulate(m, rows, panel, count, stride, dense)
+        return
+    is_dense = is_sparse.eq(0)
     with b.if_then(is_dense):
         accumulate(m, rows, panel, count, stride, dense)
-    with b.if_then(is_dense.eq(0)):
-        accumulate(m, rows, panel, count, stride, otherwise)
+    with b.if_then(is_sparse):
+        sparse = Prefetch(address, share, GemmTuning.sparse_prefetch_bytes)
+        accumulate(m, rows, panel, count, stride, sparse)
 
 
 def batch_output(

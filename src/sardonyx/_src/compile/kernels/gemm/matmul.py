@@ -126,7 +126,12 @@ def matmul_step(
     )
     return Step(
         kernel=matmul_kernel(
-            b.tile.vectors, epilogue, panels.dtype, has_bias=bias is not None, has_strided_a=a_step != 1
+            b.tile.vectors,
+            epilogue,
+            panels.dtype,
+            has_bias=bias is not None,
+            has_strided_a=a_step != 1,
+            is_large=is_large(b),
         ),
         args=args,
         units=items * b.num_panels * units_per_panel,
@@ -146,16 +151,29 @@ def batch_strides(names: list[str], outer: Axis, inner: Axis) -> dict[str, Known
     return outer_strides | inner_strides
 
 
+def is_large(b: Panels) -> bool:
+    """Whether a constant B is assumed to be in memory; a computed one was written to a cache just before."""
+    size = b.tensor.nbytes
+    return b.tensor.buffer.role == "constant" and isinstance(size, int) and size >= GemmTuning.large_bytes
+
+
 def matmul_kernel(
-    vectors: int, epilogue: Epilogue, dtype: DataType, *, has_bias: bool, has_strided_a: bool
+    vectors: int,
+    epilogue: Epilogue,
+    dtype: DataType,
+    *,
+    has_bias: bool,
+    has_strided_a: bool,
+    is_large: bool,
 ) -> Kernel:
-    """The kernel specialized on the panel's width and element type `dtype`, the epilogue, a bias and a strided A."""
+    """The kernel specialized on the panel's width and element type `dtype`, the epilogue, a bias, a strided A and a large B."""
     half = LLVM_ELEMENTS[dtype] if dtype in HALF_TYPES else None
     key_parts = [
         "matmul_f32",
         str(vectors),
         *(["bias"] if has_bias else []),
         *(["strided"] if has_strided_a else []),
+        *(["large"] if is_large else []),
         *([] if half is None else [half]),
     ]
     source = partial(
@@ -165,6 +183,7 @@ def matmul_kernel(
         arithmetic=replace(FLOAT32_ARITHMETIC, half_type=half),
         has_bias=has_bias,
         has_strided_a=has_strided_a,
+        is_large=is_large,
     )
     parameters = matmul_parameters(epilogue, has_bias=has_bias)
     return Kernel(f"{'_'.join(key_parts)}:{epilogue.key}", source, parameters)

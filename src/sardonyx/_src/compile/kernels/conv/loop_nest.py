@@ -17,14 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.accumulators import (
-    CACHE_LINE_FLOATS,
+    CACHE_LINE_BYTES,
+    F32,
     Microkernel,
     Prefetch,
     accumulate,
@@ -34,7 +35,9 @@ from sardonyx._src.compile.kernels.gemm.microkernel import dispatch_tile
 from sardonyx._src.compile.kernels.gemm.output import OutputMatrix, TileStore
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
 
-AccumulateTaps: TypeAlias = "Callable[[Convolution, RowSource, ReductionBlock, RowBlock, int, str], None]"
+AccumulateTaps: TypeAlias = (
+    "Callable[[Convolution, RowSource, ReductionBlock, RowBlock, int, Prefetch], None]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,7 @@ def emit_tile(
     spill = b.gep(source.partial_sums, block.index * (m.tile.rows * width))  # room for whole tiles
     start = b.select_pointer(reduction.is_first, unit.bias, spill)
     row_stride = b.select(reduction.is_first, 0, b.constant(width, I64))
-    prefetch = prefetch_address(conv, source, unit, reduction, block)
+    prefetch = next_share(conv, source, unit, reduction, block)
     row = b.load(conv.row_group.first_row) + block.first_row
     tile_store = TileStore(conv.output, row, unit.column, unit.end_column, spill, reduction.is_last)
     for rows in dispatch_tile(m, block.num_rows, tile_store):
@@ -184,30 +187,43 @@ def emit_tile(
         conv.accumulate_taps(conv, source, reduction, block, rows, prefetch)
 
 
-def prefetch_address(
+def next_share(
     conv: Convolution, source: RowSource, unit: ConvUnit, reduction: ReductionBlock, block: RowBlock
-) -> str:
-    """The address from which on a row block prefetches its share of what is needed next: weights, at last input."""
-    b, width = conv.b, conv.m.tile.width
-    line = b.min(block.index, -(-width // CACHE_LINE_FLOATS) - 1)
+) -> Prefetch:
+    """What a row block prefetches: an equal share of the next block of weights, at last its rows of the next input.
+
+    Shares are small enough that prefetches leave line fill buffers to the loads of the microkernel.
+    """
+    b, m = conv.b, conv.m
     num_terms = reduction.num_taps * reduction.num_channels
-    next_weights = b.gep(reduction.weights, num_terms * (line * CACHE_LINE_FLOATS + width))
+    num_blocks = b.udiv(b.load(conv.row_group.num_rows) + (m.tile.rows - 1), m.tile.rows)
+    row_bytes = m.tile.width * F32.bits // 8
+    share = b.min(b.udiv(num_blocks + (row_bytes - 1), num_blocks), CACHE_LINE_BYTES)
+    next_weights = b.gep(reduction.weights, num_terms * m.tile.width)
+    address = b.gep(next_weights, block.index * num_terms * share, "i8")
     if source.next_input_address is None:
-        return next_weights
-    next_input = source.next_input_address(block)
-    return b.select_pointer(reduction.is_last & unit.is_last_panel, next_input, next_weights)
+        return Prefetch(address, share)
+    is_last = reduction.is_last & unit.is_last_panel
+    address = b.select_pointer(is_last, source.next_input_address(block), address)
+    return Prefetch(address, b.select(is_last, b.constant(m.tile.rows * F32.bits // 8, I64), share))
 
 
 def accumulate_taps(
-    conv: Convolution, source: RowSource, reduction: ReductionBlock, block: RowBlock, rows: int, prefetch: str
+    conv: Convolution,
+    source: RowSource,
+    reduction: ReductionBlock,
+    block: RowBlock,
+    rows: int,
+    prefetch: Prefetch,
 ) -> None:
     """Adds the products of a reduction block for the first `rows` rows of a block."""
     b, m = conv.b, conv.m
     with b.loop(b.constant(0, I64), reduction.num_taps, 1, "tap") as i:
         panel = b.gep(reduction.weights, i * conv.size["channels"] * m.tile.width)
         addresses = source.input_addresses(rows, block, reduction.first_tap + i, reduction.first_channel)
-        line = b.gep(prefetch, i * reduction.num_channels * CACHE_LINE_FLOATS)
-        accumulate(m, addresses, panel, reduction.num_channels, prefetch=Prefetch(line))
+        offset = i * reduction.num_channels * prefetch.bytes_per_term
+        share = replace(prefetch, address=b.gep(prefetch.address, offset, "i8"))
+        accumulate(m, addresses, panel, reduction.num_channels, prefetch=share)
 
 
 @contextmanager

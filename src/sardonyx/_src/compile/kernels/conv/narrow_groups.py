@@ -18,7 +18,7 @@ from sardonyx._src.compile.kernels.conv.indirection import emit_indirect
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, ReductionBlock, RowSource
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
-from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, vector_slot
+from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, Prefetch, vector_slot
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
 from sardonyx._src.compile.kernels.lanes import shuffle
 
@@ -44,7 +44,7 @@ def accumulate_narrow_taps(
     reduction: ReductionBlock,
     block: RowBlock,
     rows: int,
-    _prefetch: str,
+    _prefetch: Prefetch,
 ) -> None:
     """Adds the products of a reduction block for the first `rows` rows of a block."""
     b, m = conv.b, conv.m

@@ -182,7 +182,10 @@ def read_integers(field: Field, values: list[Any]) -> list[Any] | None:
     """The integers of a list of numbers or of strings; None if each must be read by itself."""
     kinds = set(map(type, values))
     if kinds == {str} and max(map(len, values)) <= MAX_INTEGER_CHARACTERS:
-        values = list(map(int, values)) if INTEGER_STRINGS.fullmatch(",".join(values)) else []
+        joined = ",".join(values)
+        if joined.count(",") >= len(values) or not INTEGER_STRINGS.fullmatch(joined):
+            return None
+        values = list(map(int, values))
     elif kinds != {int}:
         return None
     allowed = RANGES[field.kind]

@@ -6,18 +6,22 @@ import base64
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from json.encoder import encode_basestring_ascii as quote
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from sardonyx._src.proto.json.floats import decimals_text
 from sardonyx._src.proto.json.reader import is_unicode
-from sardonyx._src.proto.record import Field, brief, value_error
+from sardonyx._src.proto.record import RANGES, Field, brief, value_error
 
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
 ARRAY_TYPES = {"int32": "i", "int64": "q", "uint64": "Q"}
+LAST_INT64 = RANGES["int64"][-1]
+FEW_FLOATS = 64  # shorter lists of floats are faster one by one
 Scalars: TypeAlias = "Sequence[Any] | np.ndarray[Any, Any]"
+ListWriter: TypeAlias = Callable[[Scalars, str], str | None]
 
 
 class UnrepresentableValue(Exception):
@@ -34,22 +38,26 @@ class UnrepresentableValue(Exception):
 
 def scalar_text(field: Field, value: object) -> str:
     """The text of a field that is not repeated."""
+    kind = type(value)
+    if kind is str and field.kind == "string":
+        text = quote(value)
+        return text if "\\u" not in text else checked_text(field, value, field.name)
+    if kind is int and field.kind == "int64" and -LAST_INT64 <= value <= LAST_INT64:
+        return f'"{value}"'
     return checked_text(field, value, field.name)
 
 
 def list_text(field: Field, values: Scalars, separator: str) -> str:
     """The values of a repeated field, without brackets."""
-    items: Sequence[Any] = values.tolist() if isinstance(values, np.ndarray) else values
     write_all = LIST_WRITERS.get(field.kind)
-    text = write_all(field, items, separator) if write_all is not None else None
+    text = write_all(values, separator) if write_all is not None else None
     if text is not None:
         return text
+    items: Sequence[Any] = values.tolist() if isinstance(values, np.ndarray) else values
     return separator.join(checked_text(field, item, f"{field.name}[{i}]") for i, item in enumerate(items))
 
 
 def checked_text(field: Field, value: Any, path: str) -> str:
-    if field.kind == "string" and type(value) is str and value.isascii():
-        return quote(value)
     if why := value_error(field, value):
         raise UnrepresentableValue(why, path)
     if field.kind == "string" and not is_unicode(value):
@@ -61,50 +69,68 @@ def checked_text(field: Field, value: Any, path: str) -> str:
 # --- lists: None if the values must be written one by one -------------------------------------------------------
 
 
-def integers_text(field: Field, values: Sequence[Any], separator: str) -> str | None:
+def integers_writer(kind: str) -> ListWriter:
+    form = ARRAY_TYPES[kind]  # holds the range of the kind
+    item = "%d" if kind == "int32" else '"%d"'
+
+    def write_integers(values: Scalars, separator: str) -> str | None:
+        try:
+            integers = array(form, values.tolist() if isinstance(values, np.ndarray) else values)
+        except (TypeError, OverflowError):
+            return None
+        return separator.join([item] * len(integers)) % tuple(integers)
+
+    return write_integers
+
+
+def write_strings(values: Scalars, separator: str) -> str | None:
     try:
-        integers = array(ARRAY_TYPES[field.kind], values)  # holds the range of the kind
-    except (TypeError, OverflowError):
+        text = separator.join(map(quote, values))
+    except TypeError:
         return None
-    text = repr(integers.tolist())[1:-1]
-    if field.kind == "int32":
-        return text.replace(", ", separator)
-    text = text.replace(", ", f'"{separator}"')
-    return f'"{text}"'
+    return text if "\\u" not in text else None
 
 
-def floats_text(field: Field, values: Sequence[Any], separator: str) -> str | None:
-    if set(map(type, values)) != {float}:
+def write_floats(values: Scalars, separator: str) -> str | None:
+    doubles = doubles_of(values)
+    if doubles is None:
         return None
-    doubles = np.array(values, np.float64)
-    if field.kind == "double":
-        special = ~np.isfinite(doubles)
-        texts = list(map(repr, values))
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            singles = doubles.astype(np.float32)
-        texts = list(map(str, singles))
-        # NumPy writes 1e-04 and 1e+06; the rest of what is not below 1e6 is large or not finite.
-        magnitudes = np.abs(doubles)
-        special = (abs(magnitudes - 1e-4) < 1e-5) | ~(magnitudes < 1e6)
-    for index in np.flatnonzero(special).tolist():
-        texts[index] = checked_text(field, values[index], f"{field.name}[{index}]")
-    return separator.join(texts)
-
-
-def strings_text(field: Field, values: Sequence[Any], separator: str) -> str | None:
-    if set(map(type, values)) != {str} or not "".join(values).isascii():
+    with np.errstate(over="ignore", invalid="ignore"):
+        singles = doubles.astype(np.float32)
+        text, left_out = decimals_text(singles)
+    others = doubles[left_out]
+    if not np.array_equal(np.isinf(others), np.isinf(singles[left_out])):  # out of range
         return None
-    return separator.join(map(quote, values))
+    text = text[:-1].replace(",", separator)
+    return text % tuple(map(single_text, others.tolist())) if left_out else text
 
 
-LIST_WRITERS: dict[str, Callable[[Field, Sequence[Any], str], str | None]] = {
-    "int32": integers_text,
-    "int64": integers_text,
-    "uint64": integers_text,
-    "float": floats_text,
-    "double": floats_text,
-    "string": strings_text,
+def write_doubles(values: Scalars, separator: str) -> str | None:
+    doubles = doubles_of(values)
+    if doubles is None:
+        return None
+    if not np.isfinite(doubles).all():
+        return separator.join(map(double_text, doubles.tolist()))
+    return repr(doubles.tolist())[1:-1].replace(", ", separator)
+
+
+def doubles_of(values: Scalars) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    """The values as an array, if they are many and all of them are floats."""
+    if len(values) < FEW_FLOATS:
+        return None
+    if isinstance(values, np.ndarray):
+        with np.errstate(invalid="ignore"):  # signalling NaNs
+            return values.astype(np.float64) if values.dtype.kind == "f" and values.ndim == 1 else None
+    return np.array(values, np.float64) if set(map(type, values)) == {float} else None
+
+
+LIST_WRITERS: dict[str, ListWriter] = {
+    "int32": integers_writer("int32"),
+    "int64": integers_writer("int64"),
+    "uint64": integers_writer("uint64"),
+    "float": write_floats,
+    "double": write_doubles,
+    "string": write_strings,
 }
 
 
@@ -128,16 +154,28 @@ def enum_names(field: Field) -> dict[int, str]:
     return {int(member): f'"{member.name}"' for member in field.enum}
 
 
-def float_text(field: Field, value: float) -> str:
-    """The shortest decimal that parses back to the same float or double."""
-    if not math.isfinite(value):
-        return '"NaN"' if math.isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
-    if field.kind == "double":
-        return repr(float(value))
+def single_text(value: float) -> str:
+    """The shortest decimal that parses back to the same float."""
+    if value == 0 or not math.isfinite(value):  # zeros of either sign are one key of a cache
+        return double_text(value)
+    return finite_single_text(value)
+
+
+@lru_cache(maxsize=4096)
+def finite_single_text(value: float) -> str:
     single = np.float32(value)
     shortest = float(str(single))
     # Readers parse a double: the shortest decimal of the largest float is above the range of float.
     return repr(shortest if abs(shortest) <= MAX_FLOAT32 else float(single))
+
+
+def double_text(value: float) -> str:
+    """The shortest decimal that parses back to the same double."""
+    return repr(float(value)) if math.isfinite(value) else non_finite_text(value)
+
+
+def non_finite_text(value: float) -> str:
+    return '"NaN"' if math.isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
 
 
 TEXT_WRITERS: dict[str, Callable[[Field, Any], str]] = {
@@ -147,6 +185,6 @@ TEXT_WRITERS: dict[str, Callable[[Field, Any], str]] = {
     "int64": lambda field, value: f'"{int(value)}"',
     "uint64": lambda field, value: f'"{int(value)}"',
     "enum": enum_text,
-    "float": float_text,
-    "double": float_text,
+    "float": lambda field, value: single_text(value),
+    "double": lambda field, value: double_text(value),
 }

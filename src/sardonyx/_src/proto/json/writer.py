@@ -21,6 +21,10 @@ from sardonyx._src.proto.record import Field, Record, Shape, brief, fields_in_or
 Breaks: TypeAlias = tuple[
     str, str, str
 ]  # text after an opening bracket, between items, before the closing bracket
+Key: TypeAlias = tuple[
+    Field, str, str, bool, type[Record] | None
+]  # a field, the text of its key, and the field's name, `repeated` and `message`
+LISTS = (list, tuple, np.ndarray)
 
 
 def to_json(record: Record, *, indent: int | None = None, drop_unknown: bool = False) -> str:
@@ -41,9 +45,11 @@ def to_json(record: Record, *, indent: int | None = None, drop_unknown: bool = F
 
 
 @lru_cache(maxsize=4096)
-def keys_in_order(shape: Shape) -> tuple[tuple[Field, str], ...]:
-    """The fields that are set, in field-number order, each with the text of its key."""
-    return tuple((field, f'"{json_name(field.name)}": ') for field in fields_in_order(shape))
+def keys_in_order(shape: Shape) -> tuple[Key, ...]:
+    """The fields that are set, in field-number order."""
+    return tuple(
+        (f, f'"{json_name(f.name)}": ', f.name, f.repeated, f.message) for f in fields_in_order(shape)
+    )
 
 
 class JsonWriter:
@@ -57,33 +63,35 @@ class JsonWriter:
 
     def write(self, record: Record, depth: int) -> None:
         """Appends a record inside `depth` brackets; one stack frame per message, as in the binary codec."""
-        self.check_unknown(record)
         out, values = self.out, record.__dict__
-        before, between, after = self.breaks(depth)
-        is_first = True
-        for field, key in keys_of(record):
-            value = values[field.name]
-            if value is None or (field.repeated and is_empty_list(field, value)):
+        if "_unknown" in values:
+            self.check_unknown(record)
+        before, between, after = self.breaks_by_depth.get(depth) or self.breaks(depth)
+        start = empty = "{" + before
+        for field, key, name, repeated, message in keys_of(record):
+            value = values[name]
+            if value is None or (repeated and is_empty_list(field, value)):
                 continue
-            out.append(f"{{{before}{key}" if is_first else between + key)
-            is_first = False
-            if field.message is None:
-                out.append(self.array(field, value, depth) if field.repeated else scalar_text(field, value))
+            if message is None:
+                out.append(start + key)
+                out.append(self.array(field, value, depth) if repeated else scalar_text(field, value))
+                start = between
                 continue
-            parts = value if field.repeated else (value,)
-            inner, next_part, end = self.breaks(depth + 1) if field.repeated else ("", "", "")
+            out.append(start + key)
+            start = between
+            parts = value if repeated else (value,)
+            next_part, comma, end = self.brackets(depth + 1) if repeated else ("", "", "")
             for i, part in enumerate(parts):
-                if field.repeated:
-                    out.append(next_part if i else f"[{inner}")
+                out.append(next_part)
+                next_part = comma
                 try:
-                    if type(part) is not field.message:
+                    if type(part) is not message:
                         raise UnrepresentableValue(value_error(field, part))
-                    self.write(part, depth + 1 + field.repeated)
+                    self.write(part, depth + 1 + repeated)
                 except UnrepresentableValue as error:
-                    raise error.inside(f"{field.name}[{i}]" if field.repeated else field.name) from None
-            if field.repeated:
-                out.append(f"{end}]")
-        out.append("{}" if is_first else f"{after}}}")
+                    raise error.inside(f"{name}[{i}]" if repeated else name) from None
+            out.append(end)
+        out.append("{}" if start is empty else after + "}")
 
     def check_unknown(self, record: Record) -> None:
         if record.unknown and not self.drop_unknown:
@@ -93,20 +101,25 @@ class JsonWriter:
 
     def array(self, field: Field, values: Scalars, depth: int) -> str:
         """The text of a repeated field of scalars."""
-        before, between, after = self.breaks(depth + 1)
-        return f"[{before}{list_text(field, values, between)}{after}]"
+        before, between, after = self.brackets(depth + 1)
+        return before + list_text(field, values, between) + after
+
+    def brackets(self, depth: int) -> Breaks:
+        """As `breaks`, with the brackets of an array."""
+        before, between, after = self.breaks_by_depth.get(depth) or self.breaks(depth)
+        return "[" + before, between, after + "]"
 
     def breaks(self, depth: int) -> Breaks:
         """The line breaks and indentation of an object or array inside `depth` brackets."""
-        if self.indent is None:
-            return "", ", ", ""
-        if depth not in self.breaks_by_depth:
+        breaks = "", ", ", ""
+        if self.indent is not None:
             line, end = (f"\n{' ' * self.indent * level}" for level in (depth + 1, depth))
-            self.breaks_by_depth[depth] = line, f",{line}", end
-        return self.breaks_by_depth[depth]
+            breaks = line, f",{line}", end
+        self.breaks_by_depth[depth] = breaks
+        return breaks
 
 
-def keys_of(record: Record) -> tuple[tuple[Field, str], ...]:
+def keys_of(record: Record) -> tuple[Key, ...]:
     try:
         return keys_in_order((type(record), tuple(record.__dict__)))
     except AttributeError as error:  # an attribute that is not a field
@@ -115,6 +128,6 @@ def keys_of(record: Record) -> tuple[tuple[Field, str], ...]:
 
 def is_empty_list(field: Field, values: object) -> bool:
     """Whether a repeated field has no values; raises UnrepresentableValue if it is no list."""
-    if not isinstance(values, list | tuple | np.ndarray):
+    if not isinstance(values, LISTS):
         raise UnrepresentableValue(f"the value must be a list; got {brief(values)}").inside(field.name)
     return len(values) == 0

@@ -19,7 +19,7 @@ from sardonyx._src.proto.record import Record
 RNG = np.random.default_rng(12)
 NAN = float("nan")
 SPECIAL = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
-LARGEST = {"3.4028235e+38": "3.4028234663852886e+38", "-3.4028235e+38": "-3.4028234663852886e+38"}
+LARGEST_TEXTS = {"3.4028235e+38": "3.4028234663852886e+38", "-3.4028235e+38": "-3.4028234663852886e+38"}
 
 
 def random_bits() -> NDArray[np.float32]:
@@ -28,7 +28,7 @@ def random_bits() -> NDArray[np.float32]:
     return np.where(np.isnan(singles), np.float32(np.nan), singles)
 
 
-def neighbours(values: NDArray[np.float64]) -> NDArray[np.float32]:
+def neighbours(values: NDArray[np.floating]) -> NDArray[np.float32]:
     """The floats around the given ones."""
     bits = values.astype(np.float32).view(np.int32)
     return (bits[:, np.newaxis] + np.arange(-20, 21, dtype=np.int32)).ravel().view(np.float32)
@@ -50,7 +50,7 @@ FLOATS = {
 def expected_text(single: np.float32) -> str:
     """NumPy's shortest decimal, spelt as Python spells the double of the same decimal."""
     digits = repr(float(str(single)))
-    return SPECIAL.get(digits) or LARGEST.get(digits, digits)
+    return SPECIAL.get(digits) or LARGEST_TEXTS.get(digits, digits)
 
 
 @pytest.mark.parametrize("name", FLOATS)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import enum
 from typing import Any, Literal, Self
 
-import ml_dtypes
 import numpy as np
 
 from sardonyx._src.suggestions import did_you_mean
@@ -19,7 +18,7 @@ Kind = Literal["float", "signed", "unsigned", "complex", "other"]
 class DataType(enum.IntEnum):
     """An element type of ONNX, with its number in model files."""
 
-    #               number, bits, NumPy type, kind, first IR version
+    #               number, bits, NumPy type or name in ml_dtypes, kind, first IR version
     UNDEFINED = 0, None, None, "other", 1
     FLOAT = 1, 32, np.float32, "float", 1
     UINT8 = 2, 8, np.uint8, "unsigned", 1
@@ -36,19 +35,19 @@ class DataType(enum.IntEnum):
     UINT64 = 13, 64, np.uint64, "unsigned", 1
     COMPLEX64 = 14, 64, np.complex64, "complex", 1
     COMPLEX128 = 15, 128, np.complex128, "complex", 1
-    BFLOAT16 = 16, 16, ml_dtypes.bfloat16, "float", 4
-    FLOAT8E4M3FN = 17, 8, ml_dtypes.float8_e4m3fn, "float", 9
-    FLOAT8E4M3FNUZ = 18, 8, ml_dtypes.float8_e4m3fnuz, "float", 9
-    FLOAT8E5M2 = 19, 8, ml_dtypes.float8_e5m2, "float", 9
-    FLOAT8E5M2FNUZ = 20, 8, ml_dtypes.float8_e5m2fnuz, "float", 9
-    UINT4 = 21, 4, ml_dtypes.uint4, "unsigned", 10
-    INT4 = 22, 4, ml_dtypes.int4, "signed", 10
-    FLOAT4E2M1 = 23, 4, ml_dtypes.float4_e2m1fn, "float", 11
-    FLOAT8E8M0 = 24, 8, ml_dtypes.float8_e8m0fnu, "float", 12
-    UINT2 = 25, 2, ml_dtypes.uint2, "unsigned", 13
-    INT2 = 26, 2, ml_dtypes.int2, "signed", 13
-    FLOAT6E2M3 = 27, 6, ml_dtypes.float6_e2m3fn, "float", 14
-    FLOAT6E3M2 = 28, 6, ml_dtypes.float6_e3m2fn, "float", 14
+    BFLOAT16 = 16, 16, "bfloat16", "float", 4
+    FLOAT8E4M3FN = 17, 8, "float8_e4m3fn", "float", 9
+    FLOAT8E4M3FNUZ = 18, 8, "float8_e4m3fnuz", "float", 9
+    FLOAT8E5M2 = 19, 8, "float8_e5m2", "float", 9
+    FLOAT8E5M2FNUZ = 20, 8, "float8_e5m2fnuz", "float", 9
+    UINT4 = 21, 4, "uint4", "unsigned", 10
+    INT4 = 22, 4, "int4", "signed", 10
+    FLOAT4E2M1 = 23, 4, "float4_e2m1fn", "float", 11
+    FLOAT8E8M0 = 24, 8, "float8_e8m0fnu", "float", 12
+    UINT2 = 25, 2, "uint2", "unsigned", 13
+    INT2 = 26, 2, "int2", "signed", 13
+    FLOAT6E2M3 = 27, 6, "float6_e2m3fn", "float", 14
+    FLOAT6E3M2 = 28, 6, "float6_e3m2fn", "float", 14
 
     __hash__ = int.__hash__  # in line with ==, and without a call of Python's: types are keys everywhere
 
@@ -66,17 +65,18 @@ class DataType(enum.IntEnum):
     """The first IR version that has the type."""
 
     def __new__(
-        cls, number: int, bits: int | None, scalar: type[Any] | None, kind: Kind, ir_version: int
+        cls, number: int, bits: int | None, scalar: type[Any] | str | None, kind: Kind, ir_version: int
     ) -> Self:
         member = int.__new__(cls, number)
         member._value_ = number
         return member
 
     def __init__(
-        self, number: int, bits: int | None, scalar: type[Any] | None, kind: Kind, ir_version: int
+        self, number: int, bits: int | None, scalar: type[Any] | str | None, kind: Kind, ir_version: int
     ) -> None:
         self._bits = bits
-        self._numpy = None if scalar is None else np.dtype(scalar)
+        self._scalar = scalar
+        self._numpy: np.dtype[Any] | None = np.dtype(scalar) if isinstance(scalar, type) else None
         self.text = self._name_.lower()
         self.is_float = kind == "float"
         self.is_integer = kind in ("signed", "unsigned")
@@ -101,7 +101,10 @@ class DataType(enum.IntEnum):
         bits take a whole byte each.  STRING has `object`, for `str`.
         """
         if self._numpy is None:
-            raise ValueError("UNDEFINED has no NumPy dtype; give the tensor an element type")
+            if not isinstance(self._scalar, str):
+                raise ValueError("UNDEFINED has no NumPy dtype; give the tensor an element type")
+            self._numpy = extension_dtype(self._scalar)
+            _BY_NUMPY[self._numpy] = self
         return self._numpy
 
     @classmethod
@@ -116,7 +119,8 @@ class DataType(enum.IntEnum):
         if numpy.kind in "UT":
             return cls.STRING
         member = _BY_NUMPY.get(numpy) or _BY_NUMPY.get(numpy.newbyteorder("="))
-        if member is None:
+        member = member or _BY_EXTENSION.get(numpy.name)
+        if member is None or (numpy != member.numpy and numpy.newbyteorder("=") != member.numpy):
             raise TypeError(f"ONNX has no element type for dtype {numpy}; cast the array to one that it has")
         return member
 
@@ -144,6 +148,15 @@ class DataType(enum.IntEnum):
         return member
 
 
+def extension_dtype(name: str) -> np.dtype[Any]:
+    """The dtype of this name in ml_dtypes."""
+    import ml_dtypes  # loads slowly, and few models need it
+
+    dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return dtype
+
+
 _BY_NUMBER = {int(member): member for member in DataType}
 _BY_NUMPY = {member._numpy: member for member in DataType if member._numpy is not None}
+_BY_EXTENSION = {member._scalar: member for member in DataType if isinstance(member._scalar, str)}
 _BY_NAME = {name: member for member in DataType for name in (member.text, member.name)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections import OrderedDict
@@ -48,6 +47,8 @@ class FileDigests:
 
 def sha1_of(blocks: Blocks) -> str:
     """The SHA-1 of the concatenated blocks, in hexadecimal; other threads run while a block is hashed."""
+    import hashlib  # loads slowly, and only checksums need it
+
     digest = hashlib.sha1(usedforsecurity=False)
     for block in blocks:
         digest.update(block)

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 Flags: TypeAlias = NDArray[np.bool_]
 
-SMALLEST, LARGEST = (
-    1e-4,
-    1e6,
-)  # magnitudes from SMALLEST to below LARGEST have at most 6 integer digits, 12 decimals
+# Magnitudes from the first to below the second have at most 6 integer digits and 12 decimals.
+MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-4, 1e6
 DECIMALS = 12
 FEWEST_DIGITS, MOST_DIGITS = 6, 9  # 6 digits identify at most one decimal for a float
 DECADES = np.array([float(f"1e{exponent}") for exponent in range(-3, 6)])
@@ -38,8 +36,8 @@ PLACEHOLDER = np.frombuffer(b"%s".ljust(WIDTH - 1, b"\0") + b",", np.uint8)[:, n
 def decimals_text(singles: NDArray[np.float32]) -> tuple[str, list[int]]:
     """The decimals of the floats, each followed by a comma, and the indices of the floats left out.
 
-    A float that is left out is represented by "%s": one that is not finite or has a magnitude beyond SMALLEST and
-    LARGEST, and the rare ones for which the method does not determine the shortest decimal.
+    A float that is left out is represented by "%s": one that is not finite or has a magnitude beyond MIN_MAGNITUDE and
+    MAX_MAGNITUDE, and the rare ones for which the method does not determine the shortest decimal.
     """
     texts: list[bytes] = []
     left_out: list[int] = []
@@ -54,7 +52,7 @@ def decimals_text(singles: NDArray[np.float32]) -> tuple[str, list[int]]:
 def shortest_decimals(singles: NDArray[np.float32]) -> tuple[NDArray[np.int64], Flags]:
     """The shortest decimals of the magnitudes as multiples of 10**-DECIMALS, and which of them are known."""
     absolute = np.abs(singles)
-    is_known = ((absolute >= SMALLEST) & (absolute < LARGEST)) | (absolute == 0)
+    is_known = ((absolute >= MIN_MAGNITUDE) & (absolute < MAX_MAGNITUDE)) | (absolute == 0)
     magnitudes = np.where(is_known, absolute, 0).astype(np.float64)
     decimals = len(DECADES) - np.searchsorted(DECADES, magnitudes, "right")  # of FEWEST_DIGITS digits
     multiples, is_identified, is_ambiguous = nearest_decimals(magnitudes, decimals)

@@ -38,11 +38,10 @@ class UnrepresentableValue(Exception):
 
 def scalar_text(field: Field, value: object) -> str:
     """The text of a field that is not repeated."""
-    kind = type(value)
-    if kind is str and field.kind == "string":
+    if type(value) is str and field.kind == "string":
         text = quote(value)
         return text if "\\u" not in text else checked_text(field, value, field.name)
-    if kind is int and field.kind == "int64" and -LAST_INT64 <= value <= LAST_INT64:
+    if type(value) is int and field.kind == "int64" and -LAST_INT64 <= value <= LAST_INT64:
         return f'"{value}"'
     return checked_text(field, value, field.name)
 

@@ -9,7 +9,7 @@ from models import only, parse_model
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import Builder
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value, append_node
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ir.walk import captures, location, nodes, values
@@ -203,3 +203,32 @@ def test_a_builder_rejects_an_empty_list_of_unknown_type() -> None:
     with pytest.raises(TypeError, match="axes must be a list that is not empty, or an Attribute"):
         b.Squeeze(b.input("x", DataType.FLOAT, [1]), axes=[])
     b.Squeeze(b.graph.inputs[0], axes=Attribute("axes", AttributeType.INTS, ()))
+
+
+def test_an_appended_new_node_equals_a_constructed_one() -> None:
+    def attributes() -> dict[str, Attribute]:
+        body = Attribute("body", AttributeType.GRAPH, Graph("inner"))
+        return {"axis": Attribute("axis", AttributeType.INT, 1), "body": body}
+
+    graphs = [Graph("g", [Value("x")]) for _ in range(2)]
+    for step in "ab":
+        x = [graph.inputs[0] for graph in graphs]
+        append_node(graphs[0], "Op", "d", step, [x[0], None, x[0]], f"{step}1", attributes())
+        inputs = [x[1], None, x[1]]
+        graphs[1].append(Node("Op", inputs, [Value(f"{step}1")], attributes(), domain="d", name=step))
+    own, other = (
+        [(state(node), state(node.outputs[0]), state(graph.inputs[0])) for node in graph.nodes]
+        for graph in graphs
+    )
+    assert own == other
+    assert state(graphs[0]) == state(graphs[1])
+    for node in graphs[0].nodes:
+        assert node.subgraphs[0].parent is node
+        assert node.outputs[0].producer is node
+        assert node.graph is graphs[0]
+
+
+def state(item: Node | Value | Graph) -> dict[str, str]:
+    """All attributes; raises AttributeError for one that is not set."""
+    slots = [name for c in type(item).__mro__ for name in getattr(c, "__slots__", ())]
+    return {name: repr(getattr(item, name)) for name in slots}

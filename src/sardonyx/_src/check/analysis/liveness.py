@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sardonyx._src.check.analysis.reads import bottom_up, subgraphs
 from sardonyx._src.check.analysis.training import BINDINGS
 from sardonyx._src.check.engine.body import BodyScope, output_names
@@ -20,7 +22,7 @@ def is_fully_defined(body: BodyScope) -> bool:
 def read_in(body: BodyScope, document: Document) -> frozenset[str]:
     """The names that nodes, outputs or annotations of the body read, including nested graphs and training steps."""
     if body.read is None:
-        names = names_read(body.record, body.holds_graphs)
+        names = names_read(body.record) if body.holds_graphs else names_outside_nodes(body.record, body.reads)
         if document.model is not None and body.kind in ("main", "algorithm"):
             for step in document.model.training_info:
                 names |= names_of_training(step)
@@ -28,20 +30,25 @@ def read_in(body: BodyScope, document: Document) -> frozenset[str]:
     return body.read
 
 
-def names_read(record: m.GraphProto | m.FunctionProto, holds_graphs: bool = True) -> set[str]:
+def names_read(record: m.GraphProto | m.FunctionProto) -> set[str]:
     """Every name that is read in a body or in the graphs nested in it."""
     names: set[str] = set()
     stack: list[m.GraphProto | m.FunctionProto] = [record]
     while stack:
         record = stack.pop()
-        names.update(output_names(record))
+        names |= names_outside_nodes(record)
         for node in record.node:
             names.update(node.__dict__.get("input") or ())
-            if holds_graphs:
-                stack += [graph for _, graph in subgraphs(node)]
-        if isinstance(record, m.GraphProto):
-            for annotation in record.quantization_annotation:
-                names.update(entry.value for entry in annotation.quant_parameter_tensor_names)
+            stack += [graph for _, graph in subgraphs(node)]
+    return names
+
+
+def names_outside_nodes(record: m.GraphProto | m.FunctionProto, others: Iterable[str] = ()) -> set[str]:
+    """Some names, and those that the outputs and annotations of a body read."""
+    names = {*others, *output_names(record)}
+    if isinstance(record, m.GraphProto):
+        for annotation in record.quantization_annotation:
+            names.update(entry.value for entry in annotation.quant_parameter_tensor_names)
     return names
 
 

@@ -34,6 +34,7 @@ class BodyScope:
     producers: the node and output that define a name first; redefinitions: nodes and outputs that define it again.
     unresolved_reads: node, input and name of each read that no input, initializer or earlier node of this body
         defines.
+    reads: the inputs of all nodes, in order.
     operators: the first node of each domain and operator.
     holds_graphs: whether an attribute of a node holds a graph.
     """
@@ -50,6 +51,7 @@ class BodyScope:
     producers: dict[str, tuple[int, int]] = field(default_factory=dict)
     redefinitions: list[tuple[int, int]] = field(default_factory=list)
     unresolved_reads: list[tuple[int, int, str]] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
     operators: dict[tuple[str, str], int] = field(default_factory=dict)
     holds_graphs: bool = False
     node_names: list[str] = field(default_factory=list)
@@ -72,26 +74,39 @@ class BodyScope:
         self.collect_names()
 
     def collect_names(self) -> None:
-        producers, operators = self.producers, self.operators
+        producers, operators, reads = self.producers, self.operators, self.reads
         known = {"", *self.inputs, *self.initializers}
+        all_known, define = known.issuperset, known.add
         for i, node in enumerate(self.record.node):
             values = node.__dict__
-            operators.setdefault((values.get("domain", ""), values.get("op_type", "")), i)
+            operator = values.get("domain", ""), values.get("op_type", "")
+            if operator not in operators:
+                operators[operator] = i
             if "name" in values:
-                self.node_names.append(node.name)
-            for attribute in values.get("attribute") or ():
-                self.attribute_names.add(attribute.name)
-                if "g" in attribute.__dict__ or "graphs" in attribute.__dict__:
-                    self.holds_graphs = True
-            for slot, name in enumerate(values.get("input") or ()):
-                if name not in known:
-                    self.unresolved_reads.append((i, slot, name))
-            for slot, name in enumerate(values.get("output") or ()):
+                self.node_names.append(values["name"])
+            if "attribute" in values:
+                self.collect_attributes(node)
+            if inputs := values.get("input"):
+                reads += inputs
+                if not all_known(inputs):
+                    self.unresolved_reads += [
+                        (i, k, name) for k, name in enumerate(inputs) if name not in known
+                    ]
+            slot = 0
+            for name in values.get("output") or ():
                 if name in producers:
                     self.redefinitions.append((i, slot))
                 elif name:
                     producers[name] = (i, slot)
-                    known.add(name)
+                    define(name)
+                slot += 1
+
+    def collect_attributes(self, node: m.NodeProto) -> None:
+        for attribute in node.attribute or ():
+            values = attribute.__dict__
+            self.attribute_names.add(values.get("name", ""))
+            if "g" in values or "graphs" in values:
+                self.holds_graphs = True
 
     def node_output(self, name: str) -> Definition | None:
         """The first node output of this body that has the name."""

@@ -6,9 +6,10 @@ for a fingerprint that it has passed.  Text that a fingerprint leaves out is alw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeAlias
 
+from sardonyx._src.check.analysis.declared_types import element_of
 from sardonyx._src.check.records.tensors import TYPED_DATA_FIELDS
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Record
@@ -25,31 +26,50 @@ def node_fingerprint(node: m.NodeProto) -> RecordFingerprint | None:
     It includes whether an attribute has the name of an input or output.  None for a node that holds a graph or text
     that is not ASCII.
     """
-    values = node.__dict__
-    inputs, outputs = values.get("input") or (), values.get("output") or ()
-    texts = "".join((values.get("name", ""), values.get("doc_string", ""), *inputs, *outputs))
-    if not texts.isascii():
-        return None
-    attributes: RecordFingerprint = ()
-    if "attribute" in values:
-        fingerprints = [attribute_fingerprint(attribute) for attribute in node.attribute]
-        if None in fingerprints:
-            return None
-        named = any(a.name in inputs or a.name in outputs for a in node.attribute)
-        attributes = (*fingerprints, named)
-    return (
-        tuple(values),
-        values.get("op_type"),
-        values.get("domain"),
-        values.get("overload"),
-        len(inputs) if "" not in inputs else tuple(map(bool, inputs)),
-        len(outputs) if "" not in outputs else tuple(map(bool, outputs)),
-        attributes,
-    )
+    fingerprints = node_fingerprints((node,))
+    return next(iter(fingerprints)) if fingerprints is not None else None
+
+
+def node_fingerprints(nodes: Iterable[m.NodeProto]) -> set[RecordFingerprint] | None:
+    """The fingerprints of several nodes; None if one of them has none.
+
+    Together they take half the time that they take one by one.
+    """
+    result: set[RecordFingerprint] = set()
+    texts: list[str] = []
+    for node in nodes:
+        values = node.__dict__
+        inputs, outputs = values.get("input") or (), values.get("output") or ()
+        texts += inputs
+        texts += outputs
+        if "name" in values:
+            texts.append(values["name"])
+        if "doc_string" in values:
+            texts.append(values["doc_string"])
+        attributes: RecordFingerprint = ()
+        if "attribute" in values:
+            fingerprints = [*map(attribute_fingerprint, values["attribute"])]
+            if None in fingerprints:
+                return None
+            named = any(a.name in inputs or a.name in outputs for a in values["attribute"])
+            attributes = (*fingerprints, named)
+        result.add(
+            (
+                tuple(values),
+                values.get("op_type"),
+                values.get("domain"),
+                values.get("overload"),
+                len(inputs) if "" not in inputs else tuple(map(bool, inputs)),
+                len(outputs) if "" not in outputs else tuple(map(bool, outputs)),
+                attributes,
+            )
+        )
+    return result if "".join(texts).isascii() else None
 
 
 def attribute_fingerprint(attribute: m.AttributeProto) -> RecordFingerprint | None:
-    """Name, type, reference, integers, strings, the fields that are set, and which of the lists are empty.
+    """Name, type, reference, integers, strings, the element type of a tensor, the fields that are set, and which of
+    the lists are empty.
 
     None for an attribute that holds a graph, long strings or many integers.
     """
@@ -70,11 +90,18 @@ def attribute_fingerprint(attribute: m.AttributeProto) -> RecordFingerprint | No
         values.get("type"),
         values.get("i"),
         values.get("ref_attr_name"),
+        element_type_of(attribute) if "t" in values or "sparse_tensor" in values else None,
         tuple(ints),
         tuple(map(bytes, texts)),
         LIST_FIELDS.isdisjoint(values)
         or tuple(len(values[name]) > 0 for name in values if name in LIST_FIELDS),
     )
+
+
+def element_type_of(attribute: m.AttributeProto) -> int | None:
+    """The element type of the tensor that an attribute holds, dense or else sparse."""
+    value = attribute.t or attribute.sparse_tensor
+    return element_of(value) if value is not None else None
 
 
 def tensor_fingerprint(tensor: m.TensorProto) -> RecordFingerprint | None:

@@ -15,13 +15,19 @@ from sardonyx._src.check.engine.body import BodyKind, BodyScope, imports_of
 from sardonyx._src.check.engine.context import RecordPath, RuleContext
 from sardonyx._src.check.engine.document import Document
 from sardonyx._src.check.engine.findings import LocatedFinding, steps_of, steps_to
-from sardonyx._src.check.engine.fingerprints import FINGERPRINTS, RecordFingerprint, covers_subtree
+from sardonyx._src.check.engine.fingerprints import (
+    FINGERPRINTS,
+    RecordFingerprint,
+    covers_subtree,
+    node_fingerprints,
+)
 from sardonyx._src.check.engine.suppression import drop_suppressed
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Field, Record
 
 MAX_PLANS = 4096  # bounds the memory for a file whose records set their fields in many different orders
 MAX_FINDINGS = 20_000
+NODE_BLOCK = 128  # nodes whose fingerprints are computed together
 SCOPED_RECORDS = (m.GraphProto, m.FunctionProto)
 Parent: TypeAlias = tuple[
     RecordPath, RuleContext, tuple[Field, ...]
@@ -35,6 +41,11 @@ class VisitPlan:
     rules: tuple[Rule, ...]
     uncached: tuple[Rule, ...]  # those of `rules` that depend on more than the fingerprint
     children: tuple[Field, ...]  # fields that hold records
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to visit in a record whose fingerprint has passed."""
+        return not self.uncached and not self.children
 
 
 @dataclass(slots=True)
@@ -93,10 +104,13 @@ class Walk:
         assert message_class is not None, "the field holds records"
         fingerprint_of = FINGERPRINTS.get(message_class) if self.use_clean_cache else None
         clean = self.clean_cache.setdefault((context.scope, message_class), {})
-        for i, child in enumerate(children):
+        indexed = enumerate(children)
+        if message_class is m.NodeProto and self.use_clean_cache:
+            indexed = skip_clean_blocks(cast("Sequence[m.NodeProto]", children), clean)
+        for i, child in indexed:
             fingerprint = fingerprint_of(child) if fingerprint_of is not None else None
             plan = clean.get(fingerprint) if fingerprint is not None else None
-            if plan is not None and not plan.uncached and not plan.children:
+            if plan is not None and plan.is_done:
                 continue
             record_path = RecordPath(child, parent, child_field, i if child_field.repeated else -1)
             inner = self.enter_body(record_path, context) if message_class in SCOPED_RECORDS else context
@@ -203,6 +217,17 @@ class Walk:
             return BodyScope(record, "algorithm", imports, functions, self.main, node_count)
         kind: BodyKind = "initialization" if name == "initialization" else "main"
         return BodyScope(record, kind, imports, functions)
+
+
+def skip_clean_blocks(
+    nodes: Sequence[m.NodeProto], clean: Mapping[RecordFingerprint, VisitPlan]
+) -> Iterator[tuple[int, Record]]:
+    """The nodes with their indices, except for blocks of which every fingerprint has passed by the time of its turn."""
+    for start in range(0, len(nodes), NODE_BLOCK):
+        block = nodes[start : start + NODE_BLOCK]
+        fingerprints = node_fingerprints(block)
+        if fingerprints is None or not all(f in clean and clean[f].is_done for f in fingerprints):
+            yield from enumerate(block, start)
 
 
 def enclosing_node_index(record_path: RecordPath) -> int:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from sardonyx._src.check.engine.findings import LocatedFinding
 from sardonyx._src.check.type_rules.node_paths import NodePaths
+from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import OptionalType, SequenceType, SparseTensorType, TensorType, Type
-from sardonyx._src.ir.walk import graphs, nodes, roots, values
+from sardonyx._src.ir.walk import nodes, roots
 
 OUTSIDE_GRAPHS = ("SX01", "SX02", "SX5", "SX9")  # code prefixes of rules that do not concern graphs
 MOVES_NODES = {"SX111", "SX112", "SX115"}  # loading such a model sorts or adds nodes, which breaks paths
@@ -51,11 +52,22 @@ def erase_operators(model: Model, paths: NodePaths, broken: frozenset[str]) -> N
 
 def densify(model: Model) -> None:
     """Replaces sparse types by dense ones."""
-    for root in roots(model):
-        for graph in graphs(root):
-            for value in values(graph):
-                if value.type is not None and type(value.type) is not TensorType:
-                    value.type = dense(value.type)
+    stack = list(roots(model))
+    while stack:
+        graph = stack.pop()
+        for value in (*graph.inputs, *graph.initializers.values()):
+            densify_value(value)
+        for node in graph.nodes:
+            for value in node.outputs:
+                if value.type is not None:
+                    densify_value(value)
+            if node.attributes:
+                stack += node.subgraphs
+
+
+def densify_value(value: Value) -> None:
+    if value.type is not None and type(value.type) is not TensorType:
+        value.type = dense(value.type)
 
 
 def dense(type_: Type) -> Type:

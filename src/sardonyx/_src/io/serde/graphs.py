@@ -15,7 +15,7 @@ from sardonyx._src.io.serde.metadata import metadata_details, metadata_from
 from sardonyx._src.io.serde.tensors import ExternalData, sparse_from, tensor_from
 from sardonyx._src.io.serde.topological_order import topological_order
 from sardonyx._src.ir.details import Stated
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value, append_node
 from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import SparseTensorType, TensorType
@@ -195,8 +195,9 @@ class GraphReader:
         while True:
             order = self.orders.get(where)  # from an earlier attempt, possibly one at an enclosing graph
             try:
-                for index in range(len(records)) if order is None else order:
-                    self.read_node(graph, records[index], scope, types, place, index)
+                self.read_ordered_nodes(
+                    graph, records, range(len(records)) if order is None else order, scope, types, place
+                )
             except UseBeforeDefinition as error:
                 for attempt in (graph, *self.started[started:]):
                     attempt.clear()
@@ -210,7 +211,50 @@ class GraphReader:
         if order is not None:
             self.notes.append(Note(where, "nodes precede the producers of their inputs: sorted"))
 
-    def read_node(
+    def read_ordered_nodes(
+        self,
+        graph: Graph,
+        records: Sequence[m.NodeProto],
+        order: Sequence[int],
+        scope: NameScope,
+        types: dict[str, m.ValueInfoProto],
+        where: str,
+    ) -> None:
+        """Appends the nodes with these indices; in one loop, since a call costs as much as half a node."""
+        names, find = scope.names, scope.names.get
+        for index in order:
+            record = records[index]
+            fields = record.__dict__  # the fields that are set
+            inputs: list[Value | None] = []
+            for name in fields.get("input", ()):
+                value = find(name)
+                if value is None and name and (value := scope.find(name)) is None:
+                    raise UseBeforeDefinition(
+                        name, self.undefined_name_error(record, name, scope, f"{where}[{index}]")
+                    )
+                inputs.append(value)
+            attributes = self.read_attributes(record, scope, where, index) if "attribute" in fields else {}
+            outputs = fields.get("output", ())
+            op_type, name = fields.get("op_type", ""), fields.get("name", "")
+            domain = domain_of(record) if "domain" in fields else ""
+            if len(outputs) == 1 and (output := outputs[0]) and output not in names and not types:
+                node = append_node(graph, op_type, domain, name, inputs, output, attributes)
+                names[output] = node._outputs[0]
+            else:
+                values = self.read_outputs_of_node(graph, record, scope, types, where, index)
+                node = graph.append(Node(op_type, inputs, values, attributes, domain=domain, name=name))
+            if len(fields) == 4 + ("attribute" in fields) and inputs and outputs and name and op_type:
+                if not attributes and "attribute" in fields:
+                    self.read_node_extras(node, record, scope, f"{where}[{index}]")
+            elif (
+                not all(fields.values())
+                or not fields.keys() <= COMMON_NODE_FIELDS
+                or "op_type" not in fields
+                or fields.get("domain") == "ai.onnx"
+            ):
+                self.read_node_extras(node, record, scope, f"{where}[{index}]")
+
+    def read_outputs_of_node(
         self,
         graph: Graph,
         record: m.NodeProto,
@@ -218,22 +262,9 @@ class GraphReader:
         types: dict[str, m.ValueInfoProto],
         where: str,
         index: int,
-    ) -> None:
-        names = scope.names
-        fields = (
-            record.__dict__
-        )  # the fields that are set; this access is fast, which matters for large graphs
-        inputs: list[Value | None] = []
-        for name in fields.get("input", ()):
-            value = names.get(name)
-            if value is None and name and (value := scope.find(name)) is None:
-                raise UseBeforeDefinition(
-                    name, self.undefined_name_error(record, name, scope, f"{where}[{index}]")
-                )
-            inputs.append(value)
-        attributes = self.read_attributes(record, scope, where, index) if "attribute" in fields else None
-        outputs = []
-        for name in fields.get("output", ()):
+    ) -> list[Value]:
+        names, outputs = scope.names, []
+        for name in record.__dict__.get("output", ()):
             output = Value(name)
             if name:
                 if name in names:
@@ -242,17 +273,7 @@ class GraphReader:
                 if types and (info := types.get(name)) is not None:
                     describe(output, info, self.notes, f"{where}[{index}]", self.ir_version)
             outputs.append(output)
-        domain = domain_of(record) if "domain" in fields else ""
-        name = fields.get("name", "")
-        node = Node(fields.get("op_type", ""), inputs, outputs, attributes, domain=domain, name=name)
-        if (
-            not all(fields.values())
-            or not fields.keys() <= COMMON_NODE_FIELDS
-            or "op_type" not in fields
-            or fields.get("domain") == "ai.onnx"
-        ):
-            self.read_node_extras(node, record, scope, f"{where}[{index}]")
-        graph.append(node)
+        return outputs
 
     def read_attributes(
         self, record: m.NodeProto, scope: NameScope, where: str, index: int

@@ -21,7 +21,13 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX222", visits=NodeProto, needs="attribute", suppressed_by="SX211 SX212 SX231 SX232 SX300")
+@rule(
+    "SX222",
+    visits=NodeProto,
+    needs="attribute",
+    suppressed_by="SX211 SX212 SX231 SX232 SX300",
+    by_fingerprint=True,
+)
 def check_constant_type_not_allowed(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or context.schema is None:
         return

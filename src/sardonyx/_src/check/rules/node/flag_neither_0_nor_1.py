@@ -25,7 +25,14 @@ FLAG_ATTRIBUTES = frozenset(  # of any operator
 )
 
 
-@rule("SX224", "warning", visits=NodeProto, needs="attribute", suppressed_by="SX211 SX212 SX231 SX232")
+@rule(
+    "SX224",
+    "warning",
+    visits=NodeProto,
+    needs="attribute",
+    suppressed_by="SX211 SX212 SX231 SX232",
+    by_fingerprint=True,
+)
 def check_flag_neither_0_nor_1(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     for i, attribute in enumerate(node.attribute):
         if attribute.i not in (0, 1) and attribute.name in FLAG_ATTRIBUTES and context.schema is not None:

@@ -19,7 +19,14 @@ from sardonyx._src.proto.messages import NodeProto
 NO_AUTO_PAD = (b"", b"NOTSET")
 
 
-@rule("SX223", "warning", visits=NodeProto, needs="attribute", suppressed_by="SX211 SX212 SX221 SX231 SX232")
+@rule(
+    "SX223",
+    "warning",
+    visits=NodeProto,
+    needs="attribute",
+    suppressed_by="SX211 SX212 SX221 SX231 SX232",
+    by_fingerprint=True,
+)
 def check_pads_beside_auto_pad(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if context.schema is None or "auto_pad" not in context.schema.attributes:
         return

@@ -289,6 +289,48 @@ def test_elements_do_not_determine_what_a_name_of_tensors_means(engine: Engine) 
     ]
 
 
+# --- maps ------------------------------------------------------------------------------------
+
+MAPS = """g (seq(map(string, float[N])) x, float[N] w) => (seq(map(string, float[3])) y, float[N] z) {
+    y = Identity(x)  z = Neg(w)
+}"""
+ZIPPED = """g (float[2,2] x) => (float[2,2] z, seq(map(int64, float[%s])) y) {
+    z = Neg(x)  y = ai.onnx.ml.ZipMap<classlabels_int64s = [4, 5]>(x)
+}"""
+
+
+def make_map_session(text: str, engine: Engine, shapes: ShapePolicy = "inputs") -> sx.Session:
+    record = parse_record(text, ir=14, opset=28, more='"ai.onnx.ml": 1')
+    return sx.Session(record, engine=engine, threads=1, shapes=shapes)
+
+
+@both_engines
+def test_values_of_maps_are_compared(engine: Engine) -> None:
+    feeds = {"x": [{"a": counted(2)}, {"a": counted(3), "b": counted(4)}], "w": counted(3)}
+    session = make_map_session(MAPS, engine)
+    with pytest.warns(ShapeWarning) as caught:
+        result = session.run(feeds)
+    assert [str(entry.message) for entry in caught] == [
+        "dimension 'N' must have one length; got 3 in input 'w' axis 0 and 2 in input 'x'[0]['a'] axis 0",
+        "output 'y'[0]['a'] axis 0 must have length 3 (float[3]); got 2",
+    ]
+    assert shape_of(cast(list[dict[str, RuntimeValue]], result["y"])[1]["b"]) == (4,)
+    with pytest.raises(InputError, match=r"2 in input 'x'\[0\]\['a'\] axis 0"):
+        make_map_session(MAPS, engine, "strict").run(feeds)
+
+
+@both_engines
+@pytest.mark.parametrize("shapes", ["inputs", "strict"])
+def test_values_of_maps_are_scalars_or_vectors_of_one_element(engine: Engine, shapes: ShapePolicy) -> None:
+    for declared in ("", "1"):
+        assert len(make_map_session(ZIPPED % declared, engine, shapes).run({"x": counted(2, 2)})) == 2
+    session = make_map_session(ZIPPED % "3", engine, "strict")
+    with pytest.raises(
+        OutputError, match=r"output 'y'\[0\]\[4\] must be float\[3\], of rank 1; got shape \[\]"
+    ):
+        session.run({"x": counted(2, 2)})
+
+
 # --- inner values ----------------------------------------------------------------------------
 
 INNER = [

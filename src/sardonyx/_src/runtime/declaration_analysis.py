@@ -92,12 +92,12 @@ class DeclarationAnalysis:
     meanings: dict[str, Dim] = field(default_factory=dict)
 
     def compare(self, declaration: InnerDeclaration, inferred: Type | None) -> None:
-        declared = declaration.type
+        declared = declaration.sizes.type
         if not isinstance(declared, TensorType | SparseTensorType) or declared.shape is None:
             self.hold = False  # the elements of a sequence, of which inference knows no sizes
             return
         shape = inferred.shape if isinstance(inferred, TensorType | SparseTensorType) else None
-        where = declaration.where
+        where = declaration.place.text
         if shape is None:
             self.hold = False
         elif len(shape) != len(declared.shape):
@@ -125,5 +125,5 @@ class DeclarationAnalysis:
         equal = known_equal(dim, actual)
         self.hold = self.hold and equal is True
         if equal is False:
-            what = f"{where} must have length {dim} ({declaration.type}); got {actual}, as inferred"
+            what = f"{where} must have length {dim} ({declaration.sizes.type}); got {actual}, as inferred"
             self.contradictions.append((where, what))

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from sardonyx._src.errors import InputError, OutputError
-from sardonyx._src.ir.dims import Dim, Expr, evaluate
-from sardonyx._src.ir.dims.atoms import Symbol, lone_atom
-from sardonyx._src.ir.tensors import SparseTensor
-from sardonyx._src.ir.types import OptionalType, SequenceType, SparseTensorType, TensorType, Type
+from sardonyx._src.ir.dims import Expr, evaluate
+from sardonyx._src.ir.tensors import Array, SparseTensor
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.shape_policy import Kind, ShapePolicy, ShapeReports, Subject, response
+from sardonyx._src.runtime.declared_sizes import Declaration, DeclaredSizes, Place
+from sardonyx._src.runtime.shape_policy import Kind, ShapePolicy, ShapeReports, response
 
 FIRST_IR_WITH_GLOBAL_NAMES = 4  # before, a name of an inner value is its own
-
-
-class Place(NamedTuple):
-    """A value that is checked.  name: of the input or output; text: what messages call it; key: the same without indices."""
-
-    name: str
-    text: str
-    key: str
-    subject: Subject
-
-    def element(self, index: int) -> Place:
-        """The place of an element of this sequence."""
-        subject: Subject = "element" if self.subject == "input" else self.subject
-        return Place(self.name, f"{self.text}[{index}]", f"{self.key}[]", subject)
 
 
 class Binding(NamedTuple):
@@ -60,80 +45,96 @@ class DeclaredDims:
     policy: ShapePolicy = "inputs"
     reports: ShapeReports = field(default_factory=ShapeReports)
     bound: dict[str, Binding] = field(default_factory=dict)
+    lengths: dict[str, int] = field(default_factory=dict)  # those of `bound`
     pending: list[tuple[Expr, Binding]] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)
     input_contradicted: bool = False
+    of_one_value: DeclaredDims | None = None  # for values whose names are their own
 
     # --- values ------------------------------------------------------------------------------
 
-    def check_inputs(self, inputs: list[tuple[str, RuntimeValue, Type | None]]) -> None:
-        """Checks fed values, each with its name and declared type; raises InputError.
+    def check_inputs(self, inputs: list[tuple[RuntimeValue, Declaration]]) -> None:
+        """Checks fed values; raises InputError.
 
-        Elements of sequences come last, so that they cannot determine what a name means.
+        Elements of sequences and maps come last, so that they cannot determine what a name means.
         """
-        sequences = []
-        for name, value, declared in inputs:
-            where = f"input {name!r}"
-            if type(value) is list:
-                sequences.append((value, declared, Place(name, where, where, "input")))
+        containers = []
+        for value, declaration in inputs:
+            if declaration.sizes is None:
+                continue
+            if type(value) is list or type(value) is dict:
+                containers.append((value, declaration))
             else:
-                self.check(value, declared, Place(name, where, where, "input"))
-        for value, declared, place in sequences:
-            self.check(value, declared, place)
+                self.check(value, declaration.sizes, declaration.place)
+        for value, declaration in containers:
+            assert declaration.sizes is not None, "containers without sizes are not checked"
+            self.check(value, declaration.sizes, declaration.place)
         if self.pending:
             self.check_pending()
 
-    def check_output(self, name: str, value: RuntimeValue, declared: Type | None) -> None:
-        """Checks the shapes of a result; raises OutputError under the policy "strict"."""
-        where = f"output {name!r}"
-        self.check(value, declared, Place(name, where, where, "result"))
+    def check_result(self, value: RuntimeValue, sizes: DeclaredSizes, place: Place) -> None:
+        """Checks an output or inner value; raises OutputError under the policy "strict"."""
+        self.check(value, sizes, place)
         if self.pending:
             self.check_pending()
 
-    def check_inner(
-        self, name: str, where: str, value: RuntimeValue, declared: Type, *, is_local: bool
-    ) -> None:
+    def check_inner(self, value: RuntimeValue, sizes: DeclaredSizes, place: Place, *, is_local: bool) -> None:
         """Checks a value inside the model as an output.
 
         is_local: whether the names of its dims are its own, as in functions, whose calls have sizes of their own.
         """
-        dims = self
-        if is_local or self.ir_version < FIRST_IR_WITH_GLOBAL_NAMES:
-            dims = DeclaredDims(self.ir_version, self.policy, self.reports, findings=self.findings)
-        dims.check(value, declared, Place(name, where, where, "result"))
-        if dims.pending:
-            dims.check_pending()
+        if not (is_local or self.ir_version < FIRST_IR_WITH_GLOBAL_NAMES):
+            self.check_result(value, sizes, place)
+            return
+        if self.of_one_value is None:
+            self.of_one_value = DeclaredDims(
+                self.ir_version, self.policy, self.reports, findings=self.findings
+            )
+        self.of_one_value.bound.clear()
+        self.of_one_value.lengths.clear()
+        self.of_one_value.check_result(value, sizes, place)
 
-    def check(self, value: RuntimeValue, declared: Type | None, place: Place) -> None:
-        match declared:
-            case TensorType() | SparseTensorType():
-                if declared.shape is not None and isinstance(value, np.ndarray | SparseTensor):
-                    self.check_shape(value.shape, declared.shape, declared, place)
-            case SequenceType() if isinstance(value, list):
-                for i, element in enumerate(value):
-                    self.check(element, declared.elem, place.element(i))
-            case OptionalType() if value is not None:
-                self.check(value, declared.elem, place)
+    def check(self, value: RuntimeValue, sizes: DeclaredSizes, place: Place) -> None:
+        elements = sizes.elements
+        if elements is None:
+            if isinstance(value, np.ndarray | SparseTensor) and not self.is_as_declared(value.shape, sizes):
+                self.check_shape(value.shape, sizes, place)
+        elif isinstance(value, list):
+            for i, element in enumerate(value):
+                self.check(element, elements, place.element(i))
+        elif isinstance(value, dict):
+            for key, element in value.items():
+                # Files declare the numbers in maps as scalars as well as vectors of one element.
+                if not (elements.is_one_element and np.size(cast(Array, element)) == 1):
+                    self.check(element, elements, place.element(key))
 
     # --- shapes ------------------------------------------------------------------------------
 
-    def check_shape(
-        self, shape: tuple[int, ...], dims: tuple[Dim, ...], declared: Type, place: Place
-    ) -> None:
+    def is_as_declared(self, shape: tuple[int, ...], sizes: DeclaredSizes) -> bool:
+        """Whether a shape is as declared, as far as names are bound and without expressions: most shapes are."""
+        dims = sizes.dims
         if len(shape) != len(dims):
-            what = f"must be {declared}, of rank {len(dims)}; got shape {list(shape)}"
+            return False
+        lengths = self.lengths
+        for length, dim in zip(shape, dims, strict=True):
+            if dim is not None and dim != length and (type(dim) is not str or lengths.get(dim) != length):
+                return False
+        return True
+
+    def check_shape(self, shape: tuple[int, ...], sizes: DeclaredSizes, place: Place) -> None:
+        """Binds names, and reports what is not as declared."""
+        if len(shape) != len(sizes.dims):
+            what = f"must be {sizes.type}, of rank {len(sizes.dims)}; got shape {list(shape)}"
             self.report("rank", place, None, f"{place.text} {what}")
             return
-        for axis, (length, dim) in enumerate(zip(shape, dims, strict=True)):
+        for axis, (length, dim) in enumerate(zip(shape, sizes.dims, strict=True)):
             if dim is None or dim == length:
                 continue
             if isinstance(dim, int):
-                what = f"must have length {dim} ({declared}); got {length}"
+                what = f"must have length {dim} ({sizes.type}); got {length}"
                 self.report("size", place, axis, f"{place.text} axis {axis} {what}")
-                continue
-            atom = lone_atom(dim)
-            if isinstance(atom, Symbol):
-                self.bind(atom.name, Binding(int(length), place, axis))
+            elif isinstance(dim, str):
+                self.bind(dim, Binding(int(length), place, axis))
             else:
                 self.pending.append((dim, Binding(int(length), place, axis)))
 
@@ -143,6 +144,7 @@ class DeclaredDims:
         if known is None:
             if actual.place.subject != "result" or self.policy == "strict":
                 self.bound[name] = actual
+                self.lengths[name] = actual.length
         elif known.length != actual.length:
             what = f"dimension {name!r} must have one length; got {known.length} in {known.text}"
             self.report("variable", actual.place, actual.axis, f"{what} and {actual.length} in {actual.text}")
@@ -152,7 +154,7 @@ class DeclaredDims:
 
         An expression over names that no dim binds is a name itself: `batch-size` is one in many files.
         """
-        values = {name: known.length for name, known in self.bound.items()}
+        values = self.lengths
         for dim, actual in self.pending:
             if not dim.symbols() <= values.keys():
                 self.bind(str(dim), actual)

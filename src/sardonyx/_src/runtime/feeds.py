@@ -22,11 +22,12 @@ from sardonyx._src.ir.types import (
 )
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declared_dims import DeclaredDims
+from sardonyx._src.runtime.declared_sizes import Declaration
 from sardonyx._src.suggestions import suggest
 
 
 def check_feeds(
-    feeds: Mapping[str, object], inputs: Sequence[Value], dims: DeclaredDims
+    feeds: Mapping[str, object], inputs: Mapping[str, Declaration], dims: DeclaredDims
 ) -> dict[str, RuntimeValue]:
     """The feeds as run-time values by name.
 
@@ -37,21 +38,26 @@ def check_feeds(
         raise InputError(
             f"feeds must be a dict from input names to values; got {describe_kind(feeds)}", name="feeds"
         )
-    known = {v.name: v for v in inputs}
     for name in feeds:
-        if name not in known:
-            hint = suggest(str(name), known, "inputs")
+        if name not in inputs:
+            hint = suggest(str(name), inputs, "inputs")
             raise InputError(f"the model has no input {name!r}{hint}", name=name)
-    missing = [v.name for v in inputs if v.name not in feeds and v.initializer is None]
+    if len(feeds) < len(inputs):
+        refuse_missing([d.value for name, d in inputs.items() if name not in feeds])
+    result = {name: convert_feed(value, inputs[name].value.type, name) for name, value in feeds.items()}
+    dims.check_inputs([(value, inputs[name]) for name, value in result.items()])
+    return result
+
+
+def refuse_missing(not_fed: Sequence[Value]) -> None:
+    """Raises InputError if an input that is not fed has no default."""
+    missing = [value for value in not_fed if value.initializer is None]
     if missing:
-        first = known[missing[0]]
+        first, names = missing[0], [value.name for value in missing]
         cure = "; feed None for an empty optional" if isinstance(first.type, OptionalType) else ""
         raise InputError(
-            f"no value for input {describe_input(first)}{list_others(missing)}{cure}", name=first.name
+            f"no value for input {describe_input(first)}{list_others(names)}{cure}", name=first.name
         )
-    result = {name: convert_feed(value, known[name].type, name) for name, value in feeds.items()}
-    dims.check_inputs([(name, value, known[name].type) for name, value in result.items()])
-    return result
 
 
 def describe_input(value: Value) -> str:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 from sardonyx._src.ir.walk import graph_path, graphs, location, values
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declared_dims import DeclaredDims
+from sardonyx._src.runtime.declared_sizes import DeclaredSizes, Place, sizes_of
 
 InnerDeclarations = Mapping[Value, "InnerDeclaration"]
 
@@ -25,19 +25,20 @@ class InnerDeclaration:
     """A declared type with sizes.  is_local: names of its dims belong to one call of a function."""
 
     value: Value
-    type: Type
+    sizes: DeclaredSizes
     graph: Graph
     is_local: bool
-    text: str = ""
+    named_place: Place | None = None
 
     @property
-    def where(self) -> str:
+    def place(self) -> Place:
         """The value with its node, for messages."""
-        if not self.text:
+        if self.named_place is None:
             producer = self.value.producer
-            place = f"{graph_path(self.graph)}input" if producer is None else location(producer)
-            self.text = f"value {self.value.name!r} ({place})"
-        return self.text
+            node = f"{graph_path(self.graph)}input" if producer is None else location(producer)
+            where = f"value {self.value.name!r} ({node})"
+            self.named_place = Place(self.value.name, where, where, "result")
+        return self.named_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +60,11 @@ def find_declarations(model: Model) -> InnerDeclarations:
     for root in (model.graph, *(function.body for function in model.functions.values())):
         for graph in graphs(root):
             for value in values(graph):
-                type = value.type
-                if type is None or value.initializer is not None or value in border:
+                if value.type is None or value.initializer is not None or value in border:
                     continue
-                if has_sizes(type):
-                    result[value] = InnerDeclaration(value, type, graph, root is not model.graph)
+                if (sizes := sizes_of(value.type)) is not None:
+                    result[value] = InnerDeclaration(value, sizes, graph, root is not model.graph)
     return result
-
-
-def has_sizes(type: Type | None) -> bool:
-    """Whether a type says anything about ranks or sizes."""
-    match type:
-        case TensorType() | SparseTensorType():
-            return type.shape is not None
-        case SequenceType() | OptionalType():
-            return has_sizes(type.elem)
-        case MapType():
-            return has_sizes(type.value)
-    return False
 
 
 # --- observed runs ---------------------------------------------------------------------------
@@ -103,6 +91,4 @@ class DeclarationObserver:
         for value, actual in zip(formals, actuals, strict=False):
             declared = self.declarations.get(value)
             if declared is not None:
-                self.dims.check_inner(
-                    value.name, declared.where, actual, declared.type, is_local=declared.is_local
-                )
+                self.dims.check_inner(actual, declared.sizes, declared.place, is_local=declared.is_local)

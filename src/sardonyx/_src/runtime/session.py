@@ -28,6 +28,7 @@ from sardonyx._src.ir.types import Shape, TensorType, Type
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.declared_dims import DeclaredDims
+from sardonyx._src.runtime.declared_sizes import declarations_of
 from sardonyx._src.runtime.engine import NativeEngine, run_observed
 from sardonyx._src.runtime.feeds import check_feeds
 from sardonyx._src.runtime.inner_declarations import (
@@ -148,8 +149,8 @@ class Session:
         self._try_run = self._runner.try_run if isinstance(self._runner, NativeEngine) else None
         self._ir_version, self._shapes = interface.ir_version, shapes
         self._observes = self._must_observe(saved)
-        self._inputs = interface.graph.inputs
-        self._outputs = tuple(interface.graph.outputs)
+        self._inputs = declarations_of(interface.graph.inputs, "input")
+        self._outputs = declarations_of(interface.graph.outputs, "result")
 
     def _open_compiled(
         self, source: ModelSource, saved: Path | None, stamp: FileStamp | None
@@ -262,11 +263,12 @@ class Session:
     @property
     def inputs(self) -> tuple[SessionValue, ...]:
         """The inputs that a caller feeds, in the model's order; initializers listed as inputs have defaults."""
-        return tuple(SessionValue(v.name, v.type, v.initializer is not None) for v in self._inputs)
+        values = (declaration.value for declaration in self._inputs.values())
+        return tuple(SessionValue(v.name, v.type, v.initializer is not None) for v in values)
 
     @property
     def outputs(self) -> tuple[SessionValue, ...]:
-        return tuple(SessionValue(v.name, v.type) for v in self._outputs)
+        return tuple(SessionValue(name, output.value.type) for name, output in self._outputs.items())
 
     def run(
         self, feeds: Mapping[str, object] | None = None, outputs: Sequence[str] | None = None
@@ -352,21 +354,21 @@ class Session:
         return self._runner.memory_plan(lengths or {})
 
     def _output_names(self, outputs: Sequence[str] | None) -> list[str]:
-        names = [v.name for v in self._outputs]
         for name in outputs or ():
-            if name not in names:
-                hint = suggest(name, names, "outputs")
+            if name not in self._outputs:
+                hint = suggest(name, self._outputs, "outputs")
                 raise OutputError(f"the model has no output {name!r}{hint}", name=name)
-        return names if outputs is None else list(outputs)
+        return list(self._outputs if outputs is None else outputs)
 
     def _check_outputs(self, results: Mapping[str, RuntimeValue], dims: DeclaredDims) -> None:
         """Raises OutputError for a result of another kind or element type than declared, and checks its sizes."""
-        for value in self._outputs:
-            result = results[value.name]
-            if not matches_type(result, value.type):
-                what = f"output {value.name!r} must be {value.type}; got {describe_value(result)}"
-                raise OutputError(what, name=value.name)
-            dims.check_output(value.name, result, value.type)
+        for name, declaration in self._outputs.items():
+            result, declared = results[name], declaration.value.type
+            if not matches_type(result, declared):
+                what = f"output {name!r} must be {declared}; got {describe_value(result)}"
+                raise OutputError(what, name=name)
+            if declaration.sizes is not None:
+                dims.check_result(result, declaration.sizes, declaration.place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import shape_text
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declared_dims import DeclaredDims
+from sardonyx._src.runtime.declared_sizes import declarations_of
 from sardonyx._src.runtime.feeds import check_feeds
 from sardonyx._src.runtime.session import SessionValue
 
@@ -108,7 +109,7 @@ def make_feeds(model: Model, args: argparse.Namespace) -> Mapping[str, RuntimeVa
     feeds = read_feeds(args.inputs, ports)
     random = random_feeds(ports, feeds, args.seed, parse_dims(args.dim))
     values = {**feeds, **{name: clamp_integers(value) for name, value in random.items()}}
-    return check_feeds(values, model.graph.inputs, DeclaredDims(model.ir_version))
+    return check_feeds(values, declarations_of(model.graph.inputs, "input"), DeclaredDims(model.ir_version))
 
 
 def clamp_integers(value: object) -> object:

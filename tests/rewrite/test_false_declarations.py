@@ -7,6 +7,8 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
+from sardonyx._src.errors import ConversionError
+from sardonyx._src.ir.walk import nodes
 from sardonyx._src.runtime.session import Engine
 
 F = np.float32
@@ -42,3 +44,27 @@ def test_a_false_declaration_does_not_change_results(case: str, optimized: bool,
     result = sx.Session(sx.optimize(model) if optimized else model, engine=engine).run(feeds)["s"]
     assert isinstance(result, np.ndarray)
     assert result.tolist() == sizes
+
+
+SLICE = "z = Constant<value = int64[1] {0}>()  s = Shape(h)  y = Slice(h, z, s)"
+STALE_ENDS = [
+    f"""g (int64 n, bool c, float[N] x) => (float[M] r) {{ r = Loop (n, c, x) <
+        body = b (int64 i, bool k, float[3] h) => (bool l, float[W] y) {{ l = Identity(k)  {SLICE} }}> }}""",
+    f"g (float[N] x) => (float[M] y) <float[5] h> {{ h = Concat<axis = 0>(x, x)  {SLICE} }}",
+    f"g (float[N] x) => (float[M] y, float[5] h) {{ h = Concat<axis = 0>(x, x)  {SLICE} }}",
+    f"g (float[N] x) => (float[M] y) <float[2] h> {{ h = com.x.Foo(x)  {SLICE} }}",
+]
+
+
+@pytest.mark.parametrize("text", STALE_ENDS)
+def test_conversion_computes_no_attribute_from_declared_sizes(text: str) -> None:
+    model = parse_model(text, opset=11, more='"com.x": 1')
+    with pytest.raises(ConversionError, match=r"ends \('s'\) must be constant"):
+        sx.convert(model, 9)
+    assert sx.to_text(sx.convert(model, 13)).split("\n", 1)[1] == sx.to_text(model).split("\n", 1)[1]
+
+
+def test_optimization_does_not_compute_with_declared_sizes_of_unknown_operators() -> None:
+    text = "g (float[N] x) => (int64[1] s) <float[2] h> { h = com.x.Foo(x)  s = Shape(h) }"
+    optimized = sx.optimize(parse_model(text, more='"com.x": 1'))
+    assert [node.op_type for node in nodes(optimized.graph)] == ["Foo", "Shape"]

@@ -28,7 +28,9 @@ from sardonyx._src.convert.steps import (
     reason_for_no_facet,
 )
 from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError, InputError
+from sardonyx._src.infer.merge import open_sizes
 from sardonyx._src.infer.state import InferenceState
+from sardonyx._src.infer.stated_types import all_values, clear_stated_types
 from sardonyx._src.infer.walk import model_walk, run_walk
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
@@ -94,9 +96,15 @@ def convert_domains(
     errors: list[ConversionError] | None,
     origins: dict[Node, Node],
 ) -> None:
-    """Convert a model in place to these versions, domain by domain."""
+    """Convert a model in place to these versions, domain by domain.
+
+    Nothing is computed from sizes that the model declares of values inside it, since they may be stale; of the outputs of
+    unknown operators, about which nothing else is known, the declared ranks count.
+    """
     errors_found: list[InferenceError] = []
-    inference_state = InferenceState(model, errors_found)
+    inference_state = InferenceState(model, errors_found, trusts_formals=False)
+    declared = {value: value.type for value in all_values(model)}
+    clear_stated_types(model, open_sizes)
     with training_states_as_inputs(model):
         run_walk(model_walk(model, inference_state))
     inference_state.finalize()
@@ -109,6 +117,8 @@ def convert_domains(
                 Converter(inference_state, body, domain, default, errors, origins, referenced).run(version)
     finally:
         inference_state.restore()
+        for value in all_values(model):
+            value.type = declared.get(value, value.type)
 
 
 def targets(opset: int | None, sets: Mapping[str, int]) -> dict[str, int]:

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sardonyx._src.infer.incremental import IncrementalInference
-from sardonyx._src.infer.merge import open_elements
+from sardonyx._src.infer.stated_types import all_values, clear_stated_types
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
-from sardonyx._src.ir.walk import graphs, nodes, roots
+from sardonyx._src.ir.walk import graphs, nodes
+from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.inference import Known
-from sardonyx._src.ops.registry import find
 
 
 class Facts:
     """What inference knows about a model's values.
 
     While a model is rewritten its values carry inferred types; `restore` puts the declared ones back.  Types that a
-    file declares for inner values are ignored if inference covers their operators, since files declare stale sizes.
+    file declares for inner values are ignored, since files declare stale sizes; of the outputs of unknown operators, the
+    element types count.
     Function bodies are typed without assumptions about inputs and attributes, which differ from call to call.
     """
 
@@ -43,26 +44,10 @@ class Facts:
 
     def infer_model(self) -> None:
         with pause_gc():
-            self.clear_inner_types()
+            clear_stated_types(self.model, drop_shape)
             self.infer_graphs()
             for function in self.model.functions.values():
                 self.infer_body(function)
-
-    def clear_inner_types(self) -> None:
-        for value in self.model.graph.inputs:
-            value.type = open_elements(value.type)
-        for root in roots(self.model):
-            for node in nodes(root):
-                if self.has_inference(node):
-                    for value in node.outputs:
-                        value.type = None
-
-    def has_inference(self, node: Node) -> bool:
-        """Whether the node's output types can be inferred: it calls a function, or its operator has an inference rule."""
-        if (node.domain, node.op_type, node.overload) in self.model.functions:
-            return True
-        op = find(node.domain, node.op_type)
-        return op is not None and bool(op.infers)
 
     def infer_graphs(self) -> None:
         """Infer all graphs, with the tensors of training states hidden, since training changes them."""
@@ -116,12 +101,6 @@ class Facts:
                 value.type = self.declared[value]
             elif value.producer is not None:
                 value.type = None
-
-
-def all_values(model: Model) -> Iterator[Value]:
-    for root in roots(model):
-        for graph in graphs(root):
-            yield from values(graph)
 
 
 def values(graph: Graph) -> Iterator[Value]:

@@ -62,10 +62,19 @@ def test_a_document_is_chosen_by_domain_and_version(tmp_path: Path) -> None:
     assert result(2, operator_sets=[Path(path)]) == 15
 
 
-def test_a_set_of_another_version_is_not_used(tmp_path: Path) -> None:
-    path = folder(tmp_path / "sets", document(2, 1))
+def test_a_set_of_another_version_is_not_used_and_noted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = folder(tmp_path / "sets", document(2, 1), document(5, 2), document(7, 3, "com.other"))
     with pytest.raises(sx.UnsupportedOperator, match=r"com\.example\.Scaled"):
         sx.Session(model(3), operator_sets=[path])
+    expected = [
+        f"the model imports version 3 of 'com.example'; {path} has version {version}, which is not used"
+        for version in (1, 2)
+    ]
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == expected
+    assert [n.message for n in sx.load(model(3), operator_sets=[path]).notes] == expected
+    assert sx.load(model(2), operator_sets=[path]).notes == []
 
 
 def test_the_first_folder_counts_and_the_environment_comes_last(

@@ -1,6 +1,6 @@
 """The tables of the specification: signatures of every version of every operator, domains and releases."""
 
-from sardonyx._src.schema.catalogue import exact, lookup, operators, versions, withdrawn
+from sardonyx._src.schema.catalogue import exact, lookup, operators, replacement_of, versions, withdrawn
 from sardonyx._src.schema.releases import Release, canonical, domains, latest, releases
 from sardonyx._src.schema.signature import (
     AttributeSchema,
@@ -30,6 +30,7 @@ __all__ = [
     "lookup",
     "operators",
     "releases",
+    "replacement_of",
     "versions",
     "withdrawn",
 ]

@@ -41,6 +41,16 @@ def versions(domain: str, op_type: str) -> tuple[int, ...]:
     return tuple(schema.since_version for schema in history if schema.status != "withdrawn")
 
 
+def replacement_of(schema: OpSchema) -> int | None:
+    """The next version of an operator; None for the last one.
+
+    A deprecated version that has one, as GroupNormalization-18, was published as stable, and deprecated when that version
+    replaced it; one that has none marks the end of its operator.
+    """
+    later = [number for number in versions(schema.domain, schema.name) if number > schema.since_version]
+    return min(later, default=None)
+
+
 def operators(domain: str) -> tuple[str, ...]:
     """The names of a domain's operators, sorted, without withdrawn ones; () for an unknown domain."""
     return tuple(sorted(_names(canonical(domain))))

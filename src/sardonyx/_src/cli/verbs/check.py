@@ -71,13 +71,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument(
         "-q", "--quiet", action="store_true", help="print one line per diagnostic and nothing else"
     )
-    for name, what in (("select", "report only these rules"), ("ignore", "do not report these rules")):
+    for name, what, more in (
+        ("select", "report only these rules", "`style` selects the opt-in style rules"),
+        ("ignore", "do not report these rules", "SX348 leaves checksums of external data unverified"),
+    ):
         parser.add_argument(
             f"--{name}",
             action="append",
             default=[],
             metavar="RULES",
-            help=f"{what}: comma-separated rule codes, code prefixes or names; `style` selects the opt-in style rules",
+            help=f"{what}: comma-separated rule codes, code prefixes or names; {more}",
         )
     parser.add_argument("--strict", action="store_true", help="treat warnings as errors in the exit code")
     parser.add_argument("--explain", metavar="RULE", help="print the documentation of a rule and exit")

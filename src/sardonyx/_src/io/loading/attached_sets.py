@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from sardonyx._src.errors import InvalidModel
-from sardonyx._src.io.loading.operator_set_path import SetKey, find_operator_sets, split_sources
+from sardonyx._src.io.loading.operator_set_path import (
+    SetKey,
+    find_operator_sets,
+    split_sources,
+    versions_beside,
+)
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource, load_operator_set
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.model import Model, Note
 from sardonyx._src.ir.operator_set import OperatorSet
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.schema import domains
+
+log = logging.getLogger(__name__)
 
 
 def with_operator_sets(model: Model, sources: Iterable[OperatorSetSource]) -> Model:
     """The model, with the functions of those sets whose domains it or one of its functions imports.
 
     Sources that are folders are searched by domain and version.  Functions of the model take precedence, then those
-    of documents.  Raises InvalidModel if the model imports another version of a document's set, and what
+    of documents.  A document of a folder in another version than the imported one is a note and a logged warning.
+    Raises InvalidModel if the model imports another version of a document's set, and what
     `find_operator_sets` raises.
     """
     documents, folders = split_sources(sources)
@@ -36,9 +46,20 @@ def with_operator_sets(model: Model, sources: Iterable[OperatorSetSource]) -> Mo
         searched |= requested
         for operator_set in find_operator_sets(requested, folders).values():
             attach(operator_set, model)
+    if folders and (missing := missing_sets(model)):
+        note_other_versions(model, missing, folders)
     if documents or searched:
         from_proto.refuse_recursion(model)
     return model
+
+
+def note_other_versions(model: Model, missing: set[SetKey], folders: Sequence[Path]) -> None:
+    """Notes, and logs as warnings, the documents of missing sets that have another version than the imported one."""
+    for (domain, imported), version, folder in versions_beside(missing, folders):
+        if version != imported:
+            what = f"the model imports version {imported} of {domain!r}; {folder} has version {version}, which is not used"
+            model.notes.append(Note("operator_sets", what))
+            log.warning("%s", what)
 
 
 def attach(operator_set: OperatorSet, model: Model) -> None:

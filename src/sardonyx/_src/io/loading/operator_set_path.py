@@ -61,6 +61,15 @@ def find_operator_sets(requested: Iterable[SetKey], folders: Sequence[Path]) -> 
     return result
 
 
+def versions_beside(requested: Iterable[SetKey], folders: Sequence[Path]) -> list[tuple[SetKey, int, Path]]:
+    """The documents on the search path with the domain of a requested set in another version, each with its folder."""
+    keys = sorted(set(requested))
+    stored = [(folder, key) for folder in folders for key in sorted(operator_sets_in(folder))]
+    return [
+        (key, version, folder) for key in keys for folder, (domain, version) in stored if domain == key[0]
+    ]
+
+
 def operator_sets_in(folder: Path) -> dict[SetKey, OperatorSet]:
     """The operator sets whose documents are in a folder."""
     result: dict[SetKey, OperatorSet] = {}

@@ -14,7 +14,15 @@ from sardonyx._src.io.serde.details import restore
 from sardonyx._src.ir.operator_set import OperatorDeclaration, OperatorSet, OperatorStatus
 from sardonyx._src.proto.binary import chunks
 from sardonyx._src.proto.messages import OperatorProto, OperatorSetProto
-from sardonyx._src.schema import OpSchema, canonical, domains, latest, lookup, operators, releases, versions
+from sardonyx._src.schema import (
+    canonical,
+    domains,
+    latest,
+    lookup,
+    operators,
+    releases,
+    replacement_of,
+)
 
 
 def operator_set_to(operator_set: OperatorSet) -> OperatorSetProto:
@@ -67,19 +75,11 @@ def onnx_operator_set(domain: str, version: int) -> OperatorSet:
     result = OperatorSet(domain, version, ir_version_of(domain, version))
     for name in operators(domain):
         schema = lookup(domain, name, version)
-        if schema is None or has_ended(schema):
+        if schema is None or (schema.deprecated and replacement_of(schema) is None):
             continue
         status = OperatorStatus.STABLE if schema.status == "common" else OperatorStatus.EXPERIMENTAL
         result.operators.append(OperatorDeclaration(name, schema.since_version, status))
     return result
-
-
-def has_ended(schema: OpSchema) -> bool:
-    """Whether the version marks the end of its operator.
-
-    GroupNormalization-18 does not: it was published as stable, and deprecated when a later version replaced it.
-    """
-    return schema.deprecated and schema.since_version == versions(schema.domain, schema.name)[-1]
 
 
 def ir_version_of(domain: str, version: int) -> int:

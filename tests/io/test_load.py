@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import mmap
-import os
 from pathlib import Path
 
 import numpy as np
@@ -100,7 +99,7 @@ def test_a_text_file_says_what_to_call_it(tmp_path: Path) -> None:
 
 def test_an_lfs_pointer_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
-    with pytest.raises(DecodeError, match="Git LFS pointer"):
+    with pytest.raises(DecodeError, match=r"Git LFS pointer file: .*`git lfs pull`"):
         sx.load(tmp_path / "m.onnx")
 
 
@@ -174,17 +173,6 @@ def test_collection_is_as_it_was_after_loading() -> None:
         gc.enable()
 
 
-def test_a_pipe_can_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    if os.fork() == 0:
-        with path.open("wb") as pipe:
-            pipe.write(DATA)
-        os._exit(0)
-    assert sx.load(path).graph.name == "g"
-    os.wait()
-
-
 def test_model_proto_is_read_from_its_own_record() -> None:
     assert sx.load(m.ModelProto(**dict(parse_record(TEXT).__dict__))).graph.name == "g"
 
@@ -223,18 +211,6 @@ def test_the_mark_of_some_editors_before_text_is_skipped(tmp_path: Path) -> None
     for name, text in (("m.onnxtxt", sx.to_text(sx.load(DATA))), ("m.json", sx.to_json(sx.load(DATA)))):
         (tmp_path / name).write_text(text, "utf-8-sig")
         assert sx.load(tmp_path / name).graph.name == "g"
-
-
-def test_a_pipe_with_other_content_is_not_waited_for_again(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    if os.fork() == 0:
-        with path.open("wb") as pipe:
-            pipe.write(b"some text\nand more of it")
-        os._exit(0)
-    with pytest.raises(DecodeError, match="looks like text"):
-        sx.load(path)
-    os.wait()
 
 
 @pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="there is no such device")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+from sardonyx._src.errors import TextError
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.serde import from_proto, to_proto
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import json, text
 from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.record import without_unknown
+
+PATH = re.compile(r"(?i)[^\s<>{}()=]+\.(onnx|onnxtxt|txt|json|pb|sdx)|[A-Za-z]:\\[^\n]*|[./~][^\s(){}]*")
 
 
 def to_text(model: Model, *, max_elements: int | None = None, drop_unknown: bool = False) -> str:
@@ -19,8 +24,26 @@ def to_text(model: Model, *, max_elements: int | None = None, drop_unknown: bool
 
 
 def from_text(source: str) -> Model:
-    """The model described by a text in ONNX textual syntax; raises TextError with line and column, or InvalidModel."""
-    return from_proto.model(text.from_text(source, ModelProto), nowhere())
+    """The model described by a text in ONNX textual syntax.
+
+    Raises TextError with line and column, InvalidModel, and TypeError for anything but a str.
+    """
+    require_text(source)
+    try:
+        record = text.from_text(source, ModelProto)
+    except TextError as error:
+        if PATH.fullmatch(source) is None:
+            raise
+        why = f"{error.why}; this looks like a path, which sx.load reads"
+        raise TextError(why, line=error.line, column=error.column) from None
+    return from_proto.model(record, nowhere())
+
+
+def require_text(source: object) -> None:
+    """Raises TypeError for anything but a str."""
+    if not isinstance(source, str):
+        cure = "decode it, or pass serialized models and paths to sx.load"
+        raise TypeError(f"the text must be a str; got {type(source).__name__}: {cure}")
 
 
 def to_json(model: Model, *, indent: int | None = None, drop_unknown: bool = False) -> str:
@@ -38,7 +61,11 @@ def record_of(model: Model, drop_unknown: bool) -> ModelProto:
 
 
 def from_json(source: str) -> Model:
-    """The model described by a JSON document in protobuf's mapping; raises JsonError with the path, or InvalidModel."""
+    """The model described by a JSON document in protobuf's mapping.
+
+    Raises JsonError with the path, InvalidModel, and TypeError for anything but a str.
+    """
+    require_text(source)
     return from_proto.model(json.from_json(source, ModelProto), nowhere())
 
 

@@ -140,12 +140,7 @@ def as_array(value: object, dtype: DataType | None, name: str) -> Array:
             return np.asarray(value)
         if hasattr(value, "__dlpack__"):
             return cast(Array, np.from_dlpack(value))
-    except (
-        TypeError,
-        ValueError,
-        BufferError,
-        RuntimeError,
-    ) as error:  # whatever the other library raises
+    except Exception as error:  # another library may raise anything
         raise InputError(
             f"input {name!r} must be an array; got {describe_kind(value)}, which does not convert: {error}",
             name=name,
@@ -157,8 +152,8 @@ def convert_literal(value: object, dtype: DataType | None, name: str) -> Array:
     """Python numbers as an array of the element type, if it can represent them."""
     try:
         natural = np.asarray(value, dtype=object if dtype is DataType.STRING else None)
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"input {name!r}: {error}", name=name) from None
+    except Exception as error:  # noqa: BLE001  # an element of another library may raise anything
+        raise InputError(f"input {name!r}: {type(error).__name__}: {error}", name=name) from None
     if dtype is None or dtype is DataType.STRING or natural.size == 0:
         return natural if dtype in (None, DataType.STRING) else natural.astype(numpy_dtype(dtype))
     kinds = "b" if dtype is DataType.BOOL else "iufc" if dtype.is_complex else "iuf"
@@ -191,7 +186,7 @@ def convert_strings(array: Array, name: str) -> Array:
     for i, element in enumerate(array.reshape(-1).tolist()):
         if not isinstance(element, str | bytes):
             raise InputError(
-                f"input {name!r} must be strings; got {describe_kind(element)} {element!r} as element {i}",
+                f"input {name!r} must be strings; got {describe_kind(element)} {abbreviate(element)} as element {i}",
                 name=name,
             )
         result[i] = element if isinstance(element, str) else element.decode("utf-8", "surrogateescape")
@@ -203,5 +198,10 @@ def describe_kind(value: object) -> str:
 
 
 def abbreviate(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "deeply nested lists"
+    except Exception as error:  # noqa: BLE001  # a foreign object may raise anything
+        return f"a {type(value).__name__} whose repr raises {type(error).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -50,7 +50,7 @@ def stamp_file(source: ModelSource) -> FileStamp | None:
         return None
     try:
         return FileStamp.from_path(os.path.realpath(os.fspath(source)))
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a path with NUL
         return None
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast, get_args
 
 from sardonyx._src.errors import DecodeError, TextError
-from sardonyx._src.io.loading.load import PathSource, Serializable, format_hint, map_or_read
+from sardonyx._src.io.loading.file_formats import explain_failure, require_model
+from sardonyx._src.io.loading.load import PathSource, Serializable, map_or_read
+from sardonyx._src.io.regular_files import open_regular, read_regular
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
@@ -82,11 +85,12 @@ def decode_as(data: Payload | Buffer, kind: DocumentKind | None, limits: Limits 
     if kind is None:
         kind = "operator-set" if data[: len(OPERATOR_SET_PREFIX)] == OPERATOR_SET_PREFIX else "model"
     try:
-        return decode(data, RECORD_CLASSES[kind], limits)
+        record = decode(data, RECORD_CLASSES[kind], limits)
     except DecodeError as error:
-        raise DecodeError(
-            error.why + format_hint(bytes(data[:64])), offset=error.offset, path=error.path
-        ) from None
+        raise explain_failure(error, data) from None
+    if isinstance(record, m.ModelProto):
+        require_model(record, data)
+    return record
 
 
 def read_file(path: Path, kind: DocumentKind | None, limits: Limits | None) -> Record:
@@ -101,14 +105,15 @@ def read_file(path: Path, kind: DocumentKind | None, limits: Limits | None) -> R
         from sardonyx._src.proto.text import from_text
 
         return from_text(text_of(path), message, source=str(path))
-    if path.is_file() and path.stat().st_size == 0:
-        return decode(b"", message)
+    with open_regular(path) as file:
+        if stat.S_ISREG((status := os.fstat(file.fileno())).st_mode) and status.st_size == 0:
+            return decode(b"", message)
     data = map_or_read(path)
     return decode_as(data, kind or ("tensor" if path.suffix == ".pb" else None), limits)
 
 
 def text_of(path: Path) -> str:
-    data = path.read_bytes()
+    data = read_regular(path)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from sardonyx._src.io.regular_files import open_private_entry
+
 ENTRY_VERSION = "1"  # of the layout of entries; a change makes older entries unreachable
 MAX_CACHE_BYTES = 256 << 20
 TRIM_INTERVAL = 16  # trims per cap: a process looks at the folder after adding a sixteenth of the cap
@@ -53,7 +55,8 @@ class ObjectCache:
         """The object code for this source and target; None if there is no intact entry."""
         path = self.path(target, source)
         try:
-            content = path.read_bytes()
+            with open_private_entry(path) as file:
+                content = file.read()
             os.utime(path)  # for least-recently-used trimming
         except OSError:
             return None

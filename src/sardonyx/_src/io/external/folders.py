@@ -9,12 +9,11 @@ import stat
 from collections.abc import Sequence
 from typing import Self
 
-from sardonyx._src.io.open_flags import BINARY_FLAG, READ_FLAGS
+from sardonyx._src.io.open_flags import BINARY_FLAG, NOFOLLOW_FLAG, READ_FLAGS
 
 HAS_DIR_FD = (
     hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 )
-NOFOLLOW_FLAG = getattr(os, "O_NOFOLLOW", 0)
 # O_PATH opens a directory with search permission alone.
 DIRECTORY_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY_FLAG | NOFOLLOW_FLAG

@@ -11,6 +11,7 @@ from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external.entries import brief, components
 from sardonyx._src.io.external.folders import Folder, is_link
 from sardonyx._src.io.open_flags import READ_FLAGS
+from sardonyx._src.io.regular_files import kind_of_file
 
 
 class Policy(enum.StrEnum):
@@ -100,10 +101,7 @@ def open_without_links(model: str, location: str, policy: Policy, where: str) ->
 def refuse_irregular(status: os.stat_result, location: str, where: str) -> None:
     if stat.S_ISREG(status.st_mode):
         return
-    kinds = {stat.S_IFDIR: "directory", stat.S_IFIFO: "FIFO", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
-    kinds |= {stat.S_IFSOCK: "socket", stat.S_IFLNK: "symbolic link"}
-    kind = kinds.get(stat.S_IFMT(status.st_mode), "special file")
-    what = f"external data must be a regular file; got {brief(location)}, a {kind}"
+    what = f"external data must be a regular file; got {brief(location)}, a {kind_of_file(status)}"
     raise ExternalDataError(what, location=where)
 
 

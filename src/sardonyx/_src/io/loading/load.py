@@ -6,7 +6,6 @@ import gc
 import io
 import mmap
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +13,12 @@ from typing import BinaryIO, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sardonyx._src.errors import DecodeError, InvalidModel
 from sardonyx._src.io.external import ExternalFiles, Policy
+from sardonyx._src.io.loading.file_formats import explain_failure, require_model
 from sardonyx._src.io.loading.operator_set_path import VARIABLE
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.io.loading.text_files import read_text
 from sardonyx._src.io.mapped_files import MappedFile
+from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.model import Model, Note
 from sardonyx._src.proto.binary import decode
@@ -151,8 +152,6 @@ def read_stream(source: BinaryIO, limits: Limits | None) -> tuple[ModelProto, Pa
 
 def read_file(path: Path, limits: Limits | None) -> ModelProto:
     """The record in a file; a binary file is mapped, not read."""
-    if path.is_dir():
-        raise InvalidModel(f"{path} must be a file; got a directory; name the model file in it")
     if path.suffix == ".json":
         from sardonyx._src.proto.json import from_json
 
@@ -167,19 +166,19 @@ def read_file(path: Path, limits: Limits | None) -> ModelProto:
 def decode_model(
     data: bytes | bytearray | memoryview | mmap.mmap, limits: Limits | None, source: str = ""
 ) -> ModelProto:
+    """The record of a model; raises DecodeError, naming the actual format if it is known, for other data."""
     try:
-        return decode(data, ModelProto, limits, source=source)
+        record = decode(data, ModelProto, limits, source=source)
     except DecodeError as error:
-        why = error.why + format_hint(bytes(data[:64]))
-        raise DecodeError(why, offset=error.offset, path=error.path, source=source) from None
+        raise explain_failure(error, data, source) from None
+    require_model(record, data, source)
+    return record
 
 
 def map_or_read(path: Path) -> mmap.mmap | bytes:
-    """The bytes of a file, mapped if possible; raises InvalidModel for a device, which may be endless."""
-    with path.open("rb") as file:
+    """The bytes of a file, mapped if possible; raises what `open_regular` raises."""
+    with open_regular(path) as file:
         status = os.fstat(file.fileno())
-        if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
-            raise InvalidModel(f"{path} must be a file; got a device; name a file, or - for standard input")
         if status.st_size == 0:
             data = file.read()  # a pipe, whose length is unknown
             if not data:
@@ -189,14 +188,3 @@ def map_or_read(path: Path) -> mmap.mmap | bytes:
             return MappedFile.from_descriptor(file.fileno(), status.st_size, os.path.join(os.getcwd(), path))
         except (OSError, io.UnsupportedOperation):
             return file.read()
-
-
-def format_hint(start: bytes) -> str:
-    """A hint on the actual format of data that are not in the binary format."""
-    if start.startswith(b"version https://git-lfs"):
-        return "; this is a Git LFS pointer: fetch the file itself"
-    if start.lstrip().startswith(b"<") or (start.isascii() and b"\x00" not in start and b"\n" in start):
-        return (
-            "; this looks like text: ONNX text is read from files that end in .onnxtxt, and by sx.from_text"
-        )
-    return ""

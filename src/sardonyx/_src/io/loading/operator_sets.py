@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from sardonyx._src.errors import InvalidModel
+from sardonyx._src.errors import DecodeError, InvalidModel
 from sardonyx._src.io.external import ExternalFiles, Policy
+from sardonyx._src.io.loading.file_formats import explain_failure
 from sardonyx._src.io.loading.text_files import read_text
+from sardonyx._src.io.regular_files import read_regular
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.details import own_details
 from sardonyx._src.io.serde.graphs import domain_of
@@ -38,9 +40,17 @@ def load_operator_set(source: OperatorSetSource) -> OperatorSet:
             from sardonyx._src.proto.json import from_json
 
             return operator_set_from(from_json(read_text(path), OperatorSetProto))
-        return operator_set_from(decode(path.read_bytes(), OperatorSetProto, source=str(path)))
+        return operator_set_from(decode_operator_set(read_regular(path), str(path)))
     data = source if isinstance(source, bytes) else source.read()
-    return operator_set_from(decode(data, OperatorSetProto))
+    return operator_set_from(decode_operator_set(data))
+
+
+def decode_operator_set(data: bytes, source: str = "") -> OperatorSetProto:
+    """The record of an operator set; raises DecodeError, naming the actual format if it is known, for other data."""
+    try:
+        return decode(data, OperatorSetProto, source=source)
+    except DecodeError as error:
+        raise explain_failure(error, data, source) from None
 
 
 def operator_set_from(record: OperatorSetProto) -> OperatorSet:

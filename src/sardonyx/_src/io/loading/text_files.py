@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from sardonyx._src.errors import DecodeError
+from sardonyx._src.io.loading.file_formats import recognize_format
+from sardonyx._src.io.regular_files import read_regular
 
 
 def read_text(path: Path) -> str:
@@ -12,8 +14,11 @@ def read_text(path: Path) -> str:
 
     Raises DecodeError, with the offset, for a file in another encoding.
     """
+    data = read_regular(path)
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if (text := recognize_format(data)) is not None:
+            raise DecodeError(text, offset=0, source=str(path)) from None
         why = f"a {path.suffix} file must be UTF-8 text; got other bytes"
         raise DecodeError(why, offset=error.start, source=str(path)) from None

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, get_args
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external import ExternalStorage, components, verify_checksums
 from sardonyx._src.io.memory_release import iter_releasing
+from sardonyx._src.io.regular_files import require_possible_path
 from sardonyx._src.io.saving.file_writer import BinaryWriter, write_all
 from sardonyx._src.io.saving.layout import DataFileLayout, ExternalDataLayout, pack_tensor
 from sardonyx._src.io.saving.staging import StagedFile, Staging
@@ -88,6 +89,7 @@ def save(
     if isinstance(target, str | os.PathLike):
         rule = external_rule(external, threshold)
         path = os.fspath(target)
+        require_possible_path(path)
         location = external if isinstance(external, str) else f"{os.path.basename(path)}.data"
         if isinstance(external, str):
             data_file_components(location, os.path.basename(path))

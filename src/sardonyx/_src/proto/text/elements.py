@@ -24,9 +24,10 @@ def raw_texts(data: Payload, dtype: DataType, dims: Sequence[int], max_elements:
     """
     if dtype in (DataType.STRING, DataType.UNDEFINED) or any(dim < 0 for dim in dims):
         return None
-    if memoryview(data).nbytes != dtypes.nbytes(dtype, dtypes.element_count(dims)):
+    count = dtypes.element_count(dims)
+    if memoryview(data).nbytes != dtypes.nbytes(dtype, count):
         return None
-    return element_texts(dtypes.unpack(data, dtype, dims).reshape(-1)[:max_elements], dtype)
+    return element_texts(dtypes.unpack(data, dtype, [count])[:max_elements], dtype)
 
 
 def element_texts(flat: Array, dtype: DataType) -> list[str]:

@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import BinaryIO, TypeAlias, cast
 
 from sardonyx._src.errors import DecodeError
+from sardonyx._src.io.loading.file_formats import HEAD_BYTES, recognize_format
+from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.saving.staging import StagedFile, Staging
 
 ConstantBytes: TypeAlias = tuple[int, Iterable[bytes | memoryview]]  # their number, and the bytes in parts
@@ -109,10 +111,13 @@ def round_up(size: int, to: int) -> int:
 # --- reading ---------------------------------------------------------------------------------
 
 
-def read_container(path: Path) -> Container:
+def read_container(path: Path, open_file: Callable[[Path], BinaryIO] = open_regular) -> Container:
     """Opens a file and checks all hashes; raises DecodeError for a file that is damaged or has another format."""
-    with path.open("rb") as file, name_file(path):
-        head = file.read(SDX_HEADER.size)
+    with open_file(path) as file, name_file(path):
+        start_of_file = file.read(HEAD_BYTES)
+        head = start_of_file[: SDX_HEADER.size]
+        if not head.startswith(SDX_MAGIC) and (text := recognize_format(start_of_file)) is not None:
+            raise DecodeError(text, offset=0)
         require(len(head) == SDX_HEADER.size, "the file ends in its header", len(head))
         magic, version, size, start, length, digest = SDX_HEADER.unpack(head)
         require(magic == SDX_MAGIC, "not a saved program")

@@ -33,6 +33,7 @@ from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.io.regular_files import open_private_entry
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.async_compilation import async_compilation
@@ -186,11 +187,12 @@ def open_cached_program(stamp: FileStamp) -> CachedProgram | None:
 
 def read_entry(path: Path) -> ProgramImage | None:
     """The program of an entry; None if there is none, or a damaged one, which is removed."""
-    with suppress(OSError):
-        os.utime(path)  # for least-recently-used trimming
     try:
         with pause_gc():
-            container, *_ = reading.open_container(path)  # its requirements are part of its name
+            # Its requirements are part of its name.
+            container, *_ = reading.open_container(path, open_private_entry)
+            with suppress(OSError):
+                os.utime(path)  # for least-recently-used trimming
             return reading.read_image(path, container)
     except FileNotFoundError:
         return None

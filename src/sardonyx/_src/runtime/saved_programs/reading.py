@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, BufferRole, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.loading.load import load
+from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.serde.types import type_from
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part
 from sardonyx._src.ir.graph import Graph, Value
@@ -87,9 +88,11 @@ def protocol_digest() -> str:
     return digest.hexdigest()
 
 
-def open_container(path: Path) -> tuple[Container, list[str], str, str]:
+def open_container(
+    path: Path, open_file: Callable[[Path], BinaryIO] = open_regular
+) -> tuple[Container, list[str], str, str]:
     """A file and its requirements: features of the processor, the machine, and the protocol digest."""
-    container = read_container(path)
+    container = read_container(path, open_file)
     with name_file(path):
         document = container.document
         features = [expect_string(name) for name in expect_list(document["features"])]

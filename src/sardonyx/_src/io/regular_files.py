@@ -1,0 +1,98 @@
+"""Opening regular files, and no FIFO, device, socket or directory in their place."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from sardonyx._src.errors import InputError, InvalidModel
+from sardonyx._src.io.open_flags import NOFOLLOW_FLAG, READ_FLAGS
+
+# Names of open descriptors: the caller opened them, and shells pass pipes by them, as in `sardonyx check <(zcat m.gz)`.
+DESCRIPTOR_PATH = re.compile(r"/dev/(?:stdin|fd/(\d+))|/proc/self/fd/(\d+)")
+KINDS = {
+    stat.S_IFDIR: "directory",
+    stat.S_IFIFO: "FIFO",
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFLNK: "symbolic link",
+}
+
+
+def kind_of_file(status: os.stat_result) -> str:
+    """What a path that is no regular file refers to: "FIFO", "device", ..."""
+    return KINDS.get(stat.S_IFMT(status.st_mode), "special file")
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """The regular file at a path, open for reading, or the pipe behind the name of an open descriptor (/dev/stdin).
+
+    Never waits for a writer.  Raises InvalidModel for a directory, FIFO, device or socket, InputError for a path that
+    no file can have, and OSError for a file that cannot be opened.
+    """
+    text = os.fspath(path)
+    accepted: tuple[int, ...] = (stat.S_IFREG,)
+    try:
+        if match := DESCRIPTOR_PATH.fullmatch(text):
+            fd = os.dup(int(match[1] or match[2] or 0))
+            accepted = (stat.S_IFREG, stat.S_IFIFO)
+        else:
+            # Before opening, because opening a device can have side effects, and a socket cannot be opened.
+            refuse_irregular(text, os.stat(text), accepted)
+            fd = os.open(text, READ_FLAGS)
+    except ValueError as error:  # of a path with NUL, or with surrogates that are no bytes
+        raise path_error(text, error) from None
+    try:
+        refuse_irregular(text, os.fstat(fd), accepted)
+    except InvalidModel:
+        os.close(fd)
+        raise
+    return os.fdopen(fd, "rb")
+
+
+def require_possible_path(path: str) -> None:
+    """Raises InputError for a path that no file can have."""
+    try:
+        if b"\0" in os.fsencode(path):
+            raise ValueError("embedded null byte")
+    except ValueError as error:
+        raise path_error(path, error) from None
+
+
+def path_error(path: str, error: ValueError) -> InputError:
+    """The error for a path that no file can have."""
+    return InputError(f"a path must be one that the system can represent; got {path!r}: {error}", name="path")
+
+
+def refuse_irregular(path: str, status: os.stat_result, accepted: tuple[int, ...]) -> None:
+    """Raises InvalidModel for another kind of file than those accepted."""
+    if stat.S_IFMT(status.st_mode) in accepted:
+        return
+    kind = kind_of_file(status)
+    cure = "name the model file in it" if kind == "directory" else "name a file, or - for standard input"
+    raise InvalidModel(f"{path} must be a file; got a {kind}; {cure}")
+
+
+def read_regular(path: Path) -> bytes:
+    """The content of a regular file; raises what `open_regular` raises."""
+    with open_regular(path) as file:
+        return file.read()
+
+
+def open_private_entry(path: str | os.PathLike[str]) -> BinaryIO:
+    """The regular file at a path, open for reading; a symbolic link is not followed.
+
+    Raises OSError, also for any other kind of file, as for a file that cannot be opened.
+    """
+    text = os.fspath(path)
+    fd = os.open(text, READ_FLAGS | NOFOLLOW_FLAG)
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, f"must be a regular file; got a {kind_of_file(status)}", text)
+    return os.fdopen(fd, "rb")

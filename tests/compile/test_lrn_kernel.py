@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import sardonyx as sx
 from compile import guarded
 from compile.lane_widths import with_lanes
+from models import parse_model
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number
 from sardonyx._src.compile.kernels.channels_last.lrn import LrnParameters, lrn_step
 from sardonyx._src.compile.kernels.epilogue import Epilogue
@@ -82,3 +84,16 @@ def test_epilogue_with_dynamic_sizes_and_strided_pixels() -> None:
     np.testing.assert_allclose(y[..., 4:24], np.maximum(compute_expected(x[..., 10:], lrn), 0), 3e-6)
     assert (y[..., :4] == 7).all(), "channels before the slice must not be written"
     assert (y[..., 24:] == 7).all(), "channels after the slice must not be written"
+
+
+@pytest.mark.parametrize("size", [10**8, 2**31, 2**58, 2**62, 2**63 - 1])
+@pytest.mark.parametrize("dims", ["2,5,3,4", "N,C,H,W"])
+def test_a_size_beyond_the_channels_takes_no_more_memory(size: int, dims: str) -> None:
+    text = f"g (float[{dims}] x) => (float[{dims}] y) {{ y = LRN <size = {size}, alpha = {size / 8:e}> (x) }}"
+    session = sx.Session(parse_model(text), engine="native", limits=sx.RunLimits(bytes=1 << 20))
+    x = floats(2, 5, 3, 4)
+    result = session.run({"x": x})["y"]
+    channels_last = compute_expected(x.transpose(0, 2, 3, 1), LrnParameters(size, size / 8))
+    np.testing.assert_allclose(np.asarray(result), channels_last.transpose(0, 3, 1, 2), 1e-5)
+    assert session.stats.fallback_nodes == 0
+    assert session.stats.bailouts == {}

@@ -44,7 +44,9 @@ T = TypeVar("T")
 class RunLimits:
     """Resource limits of a run; the caller can raise each of them."""
 
-    bytes: int = 1 << 34  # size of one result
+    bytes: int = (
+        1 << 34
+    )  # size of one result; in native code, of a run's intermediates, scratch and outputs together
     iterations: int = 10_000_000  # iterations of one loop
     nodes: int = 1_000_000_000  # nodes executed in one run, those of loops and functions included
 

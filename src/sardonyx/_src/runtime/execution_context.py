@@ -9,7 +9,6 @@ of scan outputs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from sardonyx._src.compile.program import size_functions
 from sardonyx._src.compile.program.encoding import ARENA_BASE, SLOTS_BASE, STATUS_BASE
 from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp
+from sardonyx._src.compile.program.size_limits import MAX_SIZE
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.interp.run_state import Frame, RunState
@@ -30,6 +30,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.fallback_ops import check_result
 from sardonyx._src.runtime.fast_path import FastPath, build_fast_path
+from sardonyx._src.runtime.relocations import Slots
 from sardonyx._src.runtime.run_limits import (
     FALLBACK_SHAPE,
     INDEX_OUT_OF_RANGE,
@@ -83,7 +84,7 @@ class ExecutionContext:
         frame = native.fallback.frame(run)
         for value in program.model.graph.inputs:
             self.bind_input(value, feeds.get(value.name), frame)
-        outputs = {v: self.allocate_output(tensor, run.limits.bytes) for v, tensor in program.outputs.items()}
+        outputs = {v: self.allocate_output(tensor) for v, tensor in program.outputs.items()}
         reset_status(self.status, run)
         try:
             self.execute(frame)
@@ -99,27 +100,40 @@ class ExecutionContext:
         }
 
     def specialize(self, input_sizes: tuple[int, ...], max_bytes: int) -> None:
-        """Computes all slots for these input sizes and makes room in the arena; raises Bailout if a guard fails."""
+        """Computes all slots for these input sizes, and makes room in the arena and in scratch.
+
+        Raises Bailout if a guard fails, if a size is beyond what memory can have, or if the arena, the scratch of all
+        threads and the outputs take more than `max_bytes` together.
+        """
         native = self.native
         self.fast_path, self.validated_runs = None, 0
         self.input_sizes = None  # until everything is in place: an interrupt may come in between
         varying, arena_bytes, scratch_bytes, faults = native.size_function(input_sizes)
         sizes = dict(zip(native.program.sizes, input_sizes, strict=True))
-        if faults:
+        if faults or not are_sizes(varying):
             raise Bailout(name_failed_guard(native.program, sizes))
-        if arena_bytes > max_bytes:
+        required = arena_bytes + scratch_bytes * native.pool.threads + self.output_bytes(sizes)
+        if required > min(max_bytes, MAX_SIZE):
             raise Bailout(MEMORY_LIMIT)
         values = native.fixed_slots.copy()
         values[native.varying_slots] = varying
         self.arena_views.clear()
-        self.arena = grow_memory(self.arena, arena_bytes)
-        if scratch_bytes > self.scratch.stride:
-            self.scratch = native.pool.scratch(scratch_bytes)
+        try:
+            self.arena = grow_memory(self.arena, arena_bytes)
+            if scratch_bytes > self.scratch.stride:
+                self.scratch = native.pool.scratch(scratch_bytes)
+        except (MemoryError, OSError):
+            raise Bailout(MEMORY_LIMIT) from None
         self.bases[ARENA_BASE] = aligned_start(self.arena)
         self.values = values
         self.slots[:] = values + self.bases[native.base_indices]
         self.sizes = sizes
         self.input_sizes = input_sizes
+
+    def output_bytes(self, sizes: Mapping[str, int]) -> int:
+        """The bytes of all arrays that kernels write for the caller."""
+        tensors = (tensor for tensor in self.native.program.outputs.values() if tensor is not None)
+        return sum(evaluate_number(tensor.nbytes, sizes) for tensor in tensors)
 
     def record_validated(self) -> None:
         """Counts a run whose feeds and outputs matched the model's declarations; builds the fast path at the second."""
@@ -177,14 +191,17 @@ class ExecutionContext:
         else:
             frame.values[value] = fed
 
-    def allocate_output(self, tensor: TensorView | None, max_bytes: int) -> Array | None:
+    def allocate_output(self, tensor: TensorView | None) -> Array | None:
         """A new array for an output that kernels compute."""
         if tensor is None:
             return None
-        shape = self.shape(tensor)
-        if math.prod(shape) * tensor.dtype.numpy.itemsize > max_bytes:
-            raise Bailout(MEMORY_LIMIT)
-        array: Array = np.empty(shape, tensor.dtype.numpy)
+        try:
+            array: Array = np.empty(self.shape(tensor), tensor.dtype.numpy)
+        except (
+            MemoryError,
+            ValueError,
+        ):  # ValueError: NumPy has no arrays of such dims, even without elements
+            raise Bailout(MEMORY_LIMIT) from None
         self.patch_pointer(tensor.buffer, array)
         return array
 
@@ -242,9 +259,19 @@ class ExecutionContext:
 
     def evaluate(self, dim: Known) -> int:
         """A dim as a number, for the sizes that the context is specialized for."""
-        number = evaluate(dim, self.sizes)
-        assert number is not None, f"{dim} is not determined by {sorted(self.sizes)}"
-        return number
+        return evaluate_number(dim, self.sizes)
+
+
+def evaluate_number(dim: Known, sizes: Mapping[str, int]) -> int:
+    """A dim as a number; sizes: by the program's symbols."""
+    number = evaluate(dim, sizes)
+    assert number is not None, f"{dim} is not determined by {sorted(sizes)}"
+    return number
+
+
+def are_sizes(values: Slots) -> bool:
+    """Whether all slots that depend on input sizes are within MAX_SIZE."""
+    return not values.size or (int(values.max()) <= MAX_SIZE and int(values.min()) >= -MAX_SIZE)
 
 
 def is_empty_of_other_shape(value: RuntimeValue, shape: tuple[int, ...]) -> bool:

@@ -23,6 +23,7 @@ from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.prepare.graph_info import has_room
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.program import Action, Program
+from sardonyx._src.compile.program.size_limits import can_describe_memory
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_temporary
 from sardonyx._src.dtypes import DataType
@@ -36,7 +37,7 @@ T = TypeVar("T")
 def lower(laid_out: LaidOutGraph, target: Target) -> Program:
     """The program of a model's graph: its steps, fallback operations and copies, and the guards of its regions.
 
-    Raises OversizedRegions where expressions of sizes exceed their limit.
+    Raises OversizedRegions where expressions of sizes exceed their limit, or numbers exceed MAX_SIZE.
     """
     lowering = Lowering(target, laid_out.constants)
     scope = laid_out.graph.scope
@@ -60,13 +61,13 @@ def collect_guards(graph: RegionGraph) -> dict[Guard, None]:
 
 
 class OversizedRegions(Exception):
-    """Regions have sizes that no expression can hold; reference kernels have to compute their nodes.
+    """Regions have sizes that no expression or no memory can hold; reference kernels have to compute their nodes.
 
     nodes: the nodes at which no matcher may be tried.
     """
 
     def __init__(self, nodes: frozenset[Node]) -> None:
-        super().__init__("sizes are too large for expressions")
+        super().__init__("sizes are too large for expressions or memory")
         self.nodes = nodes
 
 
@@ -80,6 +81,12 @@ def sizes_of(step: Step) -> Iterator[Known]:
         yield from tensor.shape
         yield tensor.offset
         yield tensor.buffer.size
+
+
+def can_be_encoded(step: Step, item: LayoutItem) -> bool:
+    """Whether all sizes of a step can be expressed and describe memory; the arguments of a SizeWrite are elements."""
+    sizes = list(sizes_of(step))
+    return all(map(has_room, sizes)) and (isinstance(item, SizeWrite) or all(map(can_describe_memory, sizes)))
 
 
 def nodes_to_refuse(item: LayoutItem) -> set[Node]:
@@ -111,7 +118,7 @@ class Lowering:
         for item in items:
             for action in self.lower_item(item):
                 if isinstance(action, Step):
-                    if not all(map(has_room, sizes_of(action))):
+                    if not can_be_encoded(action, item):
                         self.oversized |= nodes_to_refuse(item)
                     compile_kernel_async(action.kernel)
                 actions.append(action)

@@ -13,9 +13,10 @@ from typing import TypeAlias
 from sardonyx._src.compile.executor.pool_layout import ARGS, FLAG, JUMP, KERNEL, RECORD_SLOTS, UNITS, WEIGHT
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.size_limits import fits_int64
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
-from sardonyx._src.ir.dims import Known, has_opaque_part, symbol
+from sardonyx._src.ir.dims import Expr, Known, has_opaque_part, symbol
 
 NO_BASE, ARENA_BASE, SLOTS_BASE, STATUS_BASE = 0, 1, 2, 3  # bases that every program has
 MAX_WEIGHT = 1 << 60  # of weights known at compile time, so that they fit a slot
@@ -29,6 +30,8 @@ class Encoding:
 
     extra_bases: the indices of bases other than the four common ones: buffers and kernels.
     scratch_sizes: bytes of scratch memory for each thread, of the steps that need any.
+    oversized: the number of slots whose numbers no i64 can hold.  They are encoded as 0, and count as violations of the
+    size function, so that no run reads them.
     """
 
     plan: MemoryPlan
@@ -36,6 +39,7 @@ class Encoding:
     bases: list[int] = field(default_factory=list)
     extra_bases: dict[RelocationBase, int] = field(default_factory=dict)
     scratch_sizes: list[Known] = field(default_factory=list)
+    oversized: int = 0
 
     def base_index(self, base: RelocationBase) -> int:
         """The index of a base, assigned at its first use."""
@@ -43,11 +47,18 @@ class Encoding:
 
     def append(self, value: Known, base: int = NO_BASE) -> None:
         """Appends a slot."""
-        self.values.append(value)
+        self.values.append(self.check_number(value))
         self.bases.append(base)
 
     def set_slot(self, index: int, value: Known, base: int = NO_BASE) -> None:
-        self.values[index], self.bases[index] = value, base
+        self.values[index], self.bases[index] = self.check_number(value), base
+
+    def check_number(self, value: Known) -> Known:
+        """The value; 0 in place of a number that no slot can hold, which is counted."""
+        if isinstance(value, Expr) or fits_int64(value):
+            return value
+        self.oversized += 1
+        return 0
 
     def encode_argument(self, argument: KernelArgument) -> tuple[Known, int]:
         """The value and base of a kernel argument: of a number, or of the address of a tensor's first element."""

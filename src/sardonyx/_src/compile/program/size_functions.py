@@ -2,8 +2,8 @@
 
 lengths: of the inputs, one for each symbolic dim, in order.  values: receives one i64 for each symbolic slot of the
 encoding, then the size of the arena in bytes, then that of one thread's scratch memory.  The result is the number of
-violations: negative dims, guards of the program that do not hold, and integer overflows.  If it is not 0, nothing may be
-run.
+violations: negative dims, guards of the program that do not hold, constants beyond 64 bits, and integer overflows.  If it
+is not 0, nothing may be run.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.program.encoding import Encoding
 from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.size_limits import MAX_INT64, MIN_INT64, fits_int64
 from sardonyx._src.ir.dims import Expr, Known, evaluate
 from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
 
@@ -27,23 +28,31 @@ class SizeFunctionBuilder(BlockBuilder):
         super().__init__(has_fma=False)
         self.symbols: dict[str, LLVMValue] = {}
         self.emitted: dict[Expr | DimCall, LLVMValue] = {}
-        self.overflows: list[LLVMValue] = []  # an i1 for each sum and product
+        self.overflows: list[LLVMValue] = []  # an i1 for each sum, product and quotient
+        self.constant_violations = 0  # constants and factors that no i64 can hold
         for i, name in enumerate(symbols):
             pointer = self.gep("%lengths", self.constant(i, I64), "i64")
             self.symbols[name] = self.emit(I64, f"load i64, ptr {pointer}")
 
     def emit_dim(self, dim: Known) -> LLVMValue:
         if not isinstance(dim, Expr):
-            return self.constant(dim, I64)
+            return self.emit_number(dim)
         if dim not in self.emitted:
             terms = [self.emit_term(monomial, factor) for monomial, factor in dim.terms.items()]
             self.emitted[dim] = reduce(lambda a, b: self.emit_checked("sadd", a, b), terms)
         return self.emitted[dim]
 
+    def emit_number(self, number: int) -> LLVMValue:
+        """A constant; one that an i64 cannot hold is recorded, since LLVM would truncate it."""
+        if fits_int64(number):
+            return self.constant(number, I64)
+        self.constant_violations += 1
+        return self.constant(0, I64)
+
     def emit_term(self, monomial: Sequence[Atom], factor: int) -> LLVMValue:
         factors = [self.emit_atom(atom) for atom in monomial]
         if factor != 1 or not factors:
-            factors.append(self.constant(factor, I64))
+            factors.append(self.emit_number(factor))
         return reduce(lambda a, b: self.emit_checked("smul", a, b), factors)
 
     def emit_checked(self, operation: str, a: LLVMValue, b: LLVMValue) -> LLVMValue:
@@ -71,7 +80,9 @@ class SizeFunctionBuilder(BlockBuilder):
                 return self.select(a < b, b, a)
             case "min":
                 return self.select(a < b, a, b)
-        divisor = self.select(b.eq(0), 1, b)  # division by zero would trap
+        overflows = a.eq(MIN_INT64) & b.eq(-1)
+        self.overflows.append(overflows)
+        divisor = self.select(b.eq(0) | overflows, 1, b)  # either division would trap
         quotient = self.emit(I64, f"sdiv {a}, {divisor.name}")
         remainder = a - quotient * divisor
         rounds_down = remainder.ne(0) & ((remainder ^ divisor) < 0)
@@ -81,7 +92,8 @@ class SizeFunctionBuilder(BlockBuilder):
 
     def align_to_cache_line(self, size: LLVMValue) -> LLVMValue:
         """A size in bytes rounded up to whole cache lines; 0 if it is negative."""
-        return ((size.clamp_min(0)) + (CACHE_LINE_BYTES - 1)) & -CACHE_LINE_BYTES
+        padding = self.constant(CACHE_LINE_BYTES - 1, I64)
+        return self.emit_checked("sadd", size.clamp_min(0), padding) & -CACHE_LINE_BYTES
 
     def store_value(self, index: int, value: LLVMValue) -> None:
         pointer = self.gep("%values", self.constant(index, I64), "i64")
@@ -97,14 +109,11 @@ def size_function_module(name: str, program: Program, encoding: Encoding) -> str
         builder.store_value(i, builder.emit_dim(dim))
     builder.store_value(len(expressions), total)
     builder.store_value(len(expressions) + 1, emit_max_size(builder, encoding.scratch_sizes))
-    violations = builder.constant(0, I64)
-    for dim in runtime_dims(program):
-        violations = violations + (builder.emit_dim(dim) < 0).convert("zext", "i64")
-    for guard in program.guards:
-        left, right = builder.emit_dim(guard.left), builder.emit_dim(guard.right)
-        violations = violations + left.ne(right).convert("zext", "i64")
-    for overflow in builder.overflows:
-        violations = violations + overflow.convert("zext", "i64")
+    negative = [builder.emit_dim(dim) < 0 for dim in runtime_dims(program)]
+    unequal = [builder.emit_dim(guard.left).ne(builder.emit_dim(guard.right)) for guard in program.guards]
+    violations = builder.constant(encoding.oversized + builder.constant_violations, I64)
+    for violation in (*negative, *unequal, *builder.overflows):
+        violations = violations + violation.convert("zext", "i64")
     head = f"define i64 @{name}(ptr %lengths, ptr %values) nounwind {{"
     return "\n".join(
         (*builder.declarations, head, "entry:", *builder.allocas, *builder.lines, f" ret {violations}", "}")
@@ -113,7 +122,7 @@ def size_function_module(name: str, program: Program, encoding: Encoding) -> str
 
 def emit_arena_slots(builder: SizeFunctionBuilder, encoding: Encoding) -> LLVMValue:
     """Emits the offsets of the arena slots, one after the other; returns the size of the arena."""
-    total = builder.constant(encoding.plan.size, I64)
+    total = builder.emit_number(encoding.plan.size)
     for i, slot in enumerate(encoding.plan.slots):
         builder.symbols[f"slot {i}"] = total
         sizes = dict.fromkeys(buffer.size for buffer in slot.buffers)
@@ -151,11 +160,13 @@ def evaluate_sizes(
         known[f"slot {i}"] = total
         total += max_aligned_size(known, (buffer.size for buffer in slot.buffers))
     values = [evaluate_dim(value, known) for value in sized_values(encoding)]
-    violations = sum(evaluate_dim(dim, known) < 0 for dim in runtime_dims(program))
+    scratch = max_aligned_size(known, encoding.scratch_sizes)
+    violations = encoding.oversized + sum(not fits_int64(number) for number in (*values, total, scratch))
+    violations += sum(evaluate_dim(dim, known) < 0 for dim in runtime_dims(program))
     violations += sum(
         evaluate_dim(left, known) != evaluate_dim(right, known) for left, right in program.guards
     )
-    return values, total, max_aligned_size(known, encoding.scratch_sizes), violations
+    return values, min(total, MAX_INT64), min(scratch, MAX_INT64), violations
 
 
 def max_aligned_size(known: dict[str, int], sizes: Iterable[Known]) -> int:

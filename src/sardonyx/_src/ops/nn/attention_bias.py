@@ -33,9 +33,9 @@ class KeyVisibility:
         if self.causal:
             limits.append(key <= position)
         if self.left >= 0:
-            limits.append(key >= position - self.left)
+            limits.append(position - key <= self.left)  # not `position - left`, which can overflow
         if self.right >= 0:
-            limits.append(key <= position + self.right)
+            limits.append(key - position <= self.right)
         if self.valid is not None:
             limits.append(
                 np.broadcast_to(key < self.valid.reshape(-1, 1, 1, 1), (len(self.valid), 1, queries, keys))

@@ -16,6 +16,9 @@ from sardonyx._src.ops.support.body_text import element_type, float_attribute, r
 SCORE_STAGES = ("scores", "capped", "biased", "weights")  # indexed by qk_matmul_output_mode
 
 
+FARTHEST = 1 << 62  # of window sizes: every position plus or minus it is an int64
+
+
 def body(inference: Inference) -> str:
     """The text of the function, in opset 15 of the default domain."""
     dtype, wide = element_type(inference), score_type(inference)
@@ -152,7 +155,7 @@ def has_window(inference: Inference) -> bool:
 
 
 def window(inference: Inference, side: str) -> int:
-    return inference.integer(f"{side}_window_size", -1)
+    return min(inference.integer(f"{side}_window_size", -1), FARTHEST)
 
 
 def bias_text(inference: Inference, wide: DataType) -> str:

@@ -63,7 +63,11 @@ def replace(adapter: Adapter) -> AdaptedNode:
     if len(border or (0,) * 4) != 4 or len(scale or (0,) * 2) != 2:
         adapter.refuse(f"border must have 4 and scale 2 numbers; got {border} and {scale}")
     left, top, right, bottom = border or (0,) * 4
+    if min(left, top, *(scale or (right, bottom))) < 0:
+        adapter.refuse(f"border and scale must be >= 0; got {border} and {scale}")
     if scale is not None:
+        if max(top + scale[0], left + scale[1]) > SLICE_END:
+            adapter.refuse(f"the window must end within an int64; got {border} and {scale}")
         ends = [top + scale[0], left + scale[1]]
     else:
         ends = [-last if last else SLICE_END for last in (bottom, right)]

@@ -110,10 +110,11 @@ def fill_dims(inference: Inference) -> Shape | None:
 @constant_fill.convert((1, 0))
 def replace_constant_fill(adapter: Adapter) -> AdaptedNode:
     inference = adapter.inference
-    dtype = DataType.from_number(inference.integer("dtype"))
-    if dtype not in CONSTANT_FILL_TYPES:
+    number = inference.integer("dtype")
+    if number not in CONSTANT_FILL_TYPES:
         names = ", ".join(t.name for t in CONSTANT_FILL_TYPES)
-        adapter.refuse(f"dtype must be one of {names}; got {dtype.name}")
+        adapter.refuse(f"dtype must be one of {names}; got {number}")
+    dtype = DataType.from_number(number)
     value = np.array([float_attribute(inference, "value")]).astype(dtype.numpy)
     return adapter.ConstantOfShape(shape_value(adapter), value=Tensor.of(value))
 

@@ -91,13 +91,14 @@ def write_positions(
         raise EvaluationError(
             f"write_indices must have {cache[0]} entries and update at most {size}; got {starts.size} and {length}"
         )
-    positions = starts[:, None] + np.arange(length)
     if mode == "circular":
-        return positions % max(size, 1)
+        return ((starts % max(size, 1))[:, None] + np.arange(length)) % max(
+            size, 1
+        )  # the sum alone can overflow
     if mode != "linear":
         raise EvaluationError(f"mode must be linear or circular; got {mode!r}")
-    if ((positions < 0) | (positions >= size)).any():
+    if ((starts < 0) | (starts > size - length)).any():
         raise EvaluationError(
             f"write_indices plus {length} entries must fit a cache of {size}; got {starts.tolist()}"
         )
-    return positions
+    return starts[:, None] + np.arange(length)

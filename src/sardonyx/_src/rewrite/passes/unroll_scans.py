@@ -68,6 +68,10 @@ def int_list(node: Node, name: str, count: int, edit: Edit) -> Sequence[int]:
 
 def can_unroll(node: Node, edit: Edit) -> bool:
     assert node.graph is not None, "the node is in a graph"
+    attributes = edit.attributes(node)
+    directions = [attributes.get(f"scan_{name}_directions") for name in ("input", "output")]
+    if any(isinstance(flags, tuple) and not {*flags} <= {0, 1} for flags in directions):
+        return False  # invalid: the node must fail
     return all(edit.can_insert(op_type, node.graph) for op_type in ("Gather", "Unsqueeze", "Concat"))
 
 

@@ -21,6 +21,7 @@ from sardonyx._src.compile.program.encoding import STATUS_BASE
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
 from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.size_limits import MAX_INT64
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, BufferRole, TensorView
 from sardonyx._src.dtypes import DataType
@@ -322,7 +323,7 @@ def decode_declarations(entry: Json) -> StaticDeclarations:
 
 
 def decode_static_sizes(entry: list[Json]) -> tuple[int, int, int]:
-    arena, scratch, faults = (expect_integer(number, 1 << 62) for number in expect_list(entry, 3))
+    arena, scratch, faults = (expect_integer(number, MAX_INT64) for number in expect_list(entry, 3))
     return arena, scratch, faults
 
 

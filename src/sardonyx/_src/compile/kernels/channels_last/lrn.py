@@ -3,7 +3,7 @@
 y = x / (bias + alpha / size * (sum of the squares of `size` neighbouring channels)) ^ beta
 
 A unit of work is `lrn_unit_pixels` pixels, in two passes: the first stores their squares in scratch, each pixel's
-[size - 1 + channels] with zeros on either side, so that the sums of the second pass need no bounds checks.
+[window - 1 + channels] with zeros on either side, so that the sums of the second pass need no bounds checks.
 Loop nest of a pass: pixels -> vectors of channels -> neighbours, in the second pass.
 """
 
@@ -30,10 +30,12 @@ from sardonyx._src.compile.kernels.vectors import (
 )
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.dims import ceil_div
+from sardonyx._src.ir.dims import ceil_div, dim_min
 
-LRN_SIZES = ("x_pixel_stride", "y_pixel_stride", "pixels", "channels", "size", "before")
-LRN_PARAMETERS = Parameters("x", "y", *LRN_SIZES)  # before: the number of neighbours before a channel
+LRN_SIZES = ("x_pixel_stride", "y_pixel_stride", "pixels", "channels", "window", "before")
+LRN_PARAMETERS = Parameters(
+    "x", "y", *LRN_SIZES
+)  # window: neighbours and the channel itself; before: of them, before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class LrnParameters:
 
     @property
     def key(self) -> str:
-        """The part of the cache key; the size is a kernel argument, except for the factor of the sum."""
+        """The part of the cache key; the window is a kernel argument, and the size only a part of the factor of the sum."""
         return f"{self.alpha / self.size!r},{self.beta!r},{self.bias!r}"
 
 
@@ -59,10 +61,15 @@ def lrn_step(
     operands: tuple[TensorView, ...] = (),
     nodes: tuple[str, ...] = (),
 ) -> Step:
-    """The LRN of x into y, both [N, H, W, C]; of an even size, one more neighbour comes after a channel than before."""
+    """The LRN of x into y, both [N, H, W, C]; of an even size, one more neighbour comes after a channel than before.
+
+    Neighbours that no channel can have are left out of the window, so that scratch and time do not grow with the size.
+    """
     epilogue = epilogue or Epilogue()
     n, height, width, channels = x.shape
     pixels = n * height * width
+    before, after = (dim_min(channels, count) for count in ((lrn.size - 1) // 2, lrn.size // 2))
+    window = before + after + 1
     units = ceil_div(pixels, ChannelsLastTuning.lrn_unit_pixels)
     assert units is not None, f"dims must be known; got {x}"
     parameters = LRN_PARAMETERS + epilogue_parameters(epilogue)
@@ -73,16 +80,16 @@ def lrn_step(
             **image_arguments(x, y),
             pixels=pixels,
             channels=channels,
-            size=lrn.size,
-            before=(lrn.size - 1) // 2,
+            window=window,
+            before=before,
             **epilogue_arguments(epilogue, operands),
         ),
         units=units,
         reads=(x, *operands),
         writes=(y,),
-        flops=x.num_elements * (lrn.size + ChannelsLastTuning.lrn_pow_flops),
+        flops=x.num_elements * (window + ChannelsLastTuning.lrn_pow_flops),
         bytes_accessed=x.nbytes + y.nbytes,
-        scratch=(channels + (lrn.size - 1)) * (4 * ChannelsLastTuning.lrn_unit_pixels),
+        scratch=(channels + (window - 1)) * (4 * ChannelsLastTuning.lrn_unit_pixels),
         nodes=nodes,
     )
 
@@ -91,9 +98,9 @@ def lrn_module(name: str, target: Target, epilogue: Epilogue, lrn: LrnParameters
     """Emits LRN."""
     b = KernelBuilder(target, LRN_PARAMETERS + epilogue_parameters(epilogue))
     x, y_address = b.pointers("x", "y")
-    x_pixel_stride, y_pixel_stride, pixels, channels, size, before = b.integers(*LRN_SIZES)
+    x_pixel_stride, y_pixel_stride, pixels, channels, window, before = b.integers(*LRN_SIZES)
     y = load_output(b, y_address, y_pixel_stride, epilogue)
-    padded_channels = channels + size - 1
+    padded_channels = channels + window - 1
     total = b.new_slot("sum", vector_type(b))
     unit_pixels = ChannelsLastTuning.lrn_unit_pixels
     clear_squares(b, padded_channels * unit_pixels)
@@ -109,7 +116,7 @@ def lrn_module(name: str, target: Target, epilogue: Epilogue, lrn: LrnParameters
             squares = b.gep(b.scratch, (pixel - first) * padded_channels)
             for channel, mask in loop_vectors(b, 0, channels):
                 b.store(total, zeros(b))
-                with b.loop(i64(b, 0), size, name="around") as neighbour:
+                with b.loop(i64(b, 0), window, name="around") as neighbour:
                     square = load_vector(b, b.gep(squares, channel + neighbour), mask)
                     b.store(total, b.load(total) + square)
                 base = b.fma(b.load(total), b.constant(lrn.alpha / lrn.size, vector_type(b)), lrn.bias)

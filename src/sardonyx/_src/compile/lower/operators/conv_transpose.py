@@ -1,6 +1,6 @@
 """ConvTranspose with constant weights: one stride-1 convolution per output phase, channels-last.
 
-Falls back to the reference kernel for non-constant weights or bias, more than two spatial dims, and pads that depend on dynamic sizes.
+Falls back to the reference kernel for non-constant or infinite weights, non-constant bias, more than two spatial dims, and pads that depend on dynamic sizes.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ def output_channels(op: BoundNode, weights: Array) -> int:
 def conv_window(op: BoundNode, scope: Scope, x: Value, weights: Array) -> ConvWindow | None:
     """The window; None if the convolution is not supported or its shapes are inconsistent."""
     if not is_image(scope, x) or weights.dtype != np.float32 or weights.size == 0:
+        return None
+    if not np.isfinite(weights).all():  # the kernels multiply weights by the zeros around the image
         return None
     shape, result, group = scope.known_shape(x), scope.shape(op.output), op.attribute("group", int)
     if result is None or weights.ndim != len(shape) or group < 1 or weights.shape[0] % group:

@@ -71,7 +71,7 @@ def directions(op: BoundNode, name: str, count: int) -> tuple[tuple[int, ...], t
     """The axis of each scan input or output, and whether it is scanned backward; forward along axis 0 by default."""
     axes, backward = (op.ints(f"scan_{name}_{suffix}") for suffix in ("axes", "directions"))
     axes, backward = (0,) * count if axes is None else axes, (0,) * count if backward is None else backward
-    require(len(axes) == len(backward) == count)
+    require(len(axes) == len(backward) == count and set(backward) <= {0, 1})
     return axes, tuple(direction == 1 for direction in backward)
 
 

@@ -93,8 +93,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Use a separate cache folder for the run, unless `SARDONYX_CACHE` names one, and one for bytecode if none is written.
 
     The workers of the run and the processes that tests start share them.  Programs in the user's folder may be those of
-    other sources of the operators.  Without bytecode, each process would compile the modules that it imports.
+    other sources of the operators.  Defects of the compiler fail tests, instead of being made good by the reference engine.
+    Without bytecode, each process would compile the modules that it imports.
     """
+    os.environ.setdefault("SARDONYX_FATAL_DEFECTS", "1")
     if "SARDONYX_CACHE" not in os.environ:
         os.environ["SARDONYX_CACHE"] = make_run_folder(config)
     if os.environ.get("PYTHONDONTWRITEBYTECODE") and "PYTHONPYCACHEPREFIX" not in os.environ:

@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Builder": "sardonyx._src.ir.build",
+    "CompilationError": "sardonyx._src.errors",
+    "CompilerWarning": "sardonyx._src.errors",
     "ConversionError": "sardonyx._src.errors",
     "DataType": "sardonyx._src.dtypes",
     "DecodeError": "sardonyx._src.errors",

@@ -1,5 +1,7 @@
-"""The errors that Sardonyx raises for a user's mistake, with `SardonyxError` as their root; and `ShapeWarning`."""
+"""The errors that Sardonyx raises for a user's mistake, with `SardonyxError` as their root; and two warnings."""
 
+from sardonyx._src.errors import CompilationError as CompilationError
+from sardonyx._src.errors import CompilerWarning as CompilerWarning
 from sardonyx._src.errors import ConversionError as ConversionError
 from sardonyx._src.errors import DecodeError as DecodeError
 from sardonyx._src.errors import EvaluationError as EvaluationError
@@ -20,6 +22,8 @@ from sardonyx._src.errors import UnsupportedOperator as UnsupportedOperator
 from sardonyx._src.errors import UnsupportedProcessor as UnsupportedProcessor
 
 __all__ = [
+    "CompilationError",
+    "CompilerWarning",
     "ConversionError",
     "DecodeError",
     "EvaluationError",

@@ -12,17 +12,20 @@
     ├── UnsupportedOperator  an operator version that is not implemented: .domain .op_type .version .location
     ├── InferenceError       types or shapes that contradict an operator or each other: .location .about
     ├── EvaluationError      an operator rejects the values of its inputs: .location
+    ├── CompilationError     a defect of the native engine, which the reference engine does not have: .stage .location
     ├── UnsupportedProcessor a compiled program for another processor: .features
     ├── MissingPackage       an optional package that is not installed: .package
     ├── ConversionError      the target version cannot express a construct: .domain .op_type .version .target .location
     └── OptimizationError    an optimized model whose results differ: .edit .name .place
 
-`ShapeWarning` is a warning of Python's, not an error: sizes that a file declares are often stale.
-Bugs in Sardonyx itself are AssertionErrors, not errors of this tree.
+Two are warnings of Python's, not errors: `ShapeWarning`, since sizes that a file declares are often stale, and
+`CompilerWarning`, for a CompilationError that the reference engine makes good.
+Other bugs in Sardonyx itself are AssertionErrors, not errors of this tree.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Literal
 
 
@@ -102,6 +105,10 @@ class ShapeWarning(UserWarning):
     """A size that contradicts the model's declaration, in a run that goes on; see the argument `shapes` of `Session`."""
 
 
+class CompilerWarning(UserWarning):
+    """A defect of the native engine, for which the reference engine runs a node or the model: correct, but slower."""
+
+
 class UnsupportedOperator(Located):
     """An operator version for which Sardonyx has no implementation of the required kind (`facet`)."""
 
@@ -131,6 +138,35 @@ class InferenceError(Located):
 
 class EvaluationError(Located):
     """An operator rejects the values of its inputs."""
+
+
+class CompilationError(Located):
+    """A defect of the native engine: it cannot compile a model, or run it, that the reference engine runs.
+
+    The defect itself, such as an AssertionError, is the `__cause__`.
+    """
+
+    def __init__(self, why: str, *, stage: str = "", location: str = "") -> None:
+        """stage: what the compiler was doing, as "lower".  location: the node, if it is known."""
+        self.stage = stage
+        super().__init__(why, location=location)
+
+    @classmethod
+    def of(cls, defect: Exception, *, stage: str, location: str = "") -> CompilationError:
+        """The error for an untyped exception of the compiler."""
+        text = (str(defect).splitlines() or ["no message"])[0]
+        why = (
+            f"the compiler failed ({stage}): {type(defect).__name__}: {text}; this is a bug in Sardonyx: "
+            'please report it with the model, and run the model with engine="auto" or "reference"'
+        )
+        error = cls(why, stage=stage, location=location)
+        error.__cause__ = defect
+        return error
+
+
+def are_defects_fatal() -> bool:
+    """Whether untyped exceptions are raised as they are, as `SARDONYX_FATAL_DEFECTS` asks: our own tests must not miss them."""
+    return bool(os.environ.get("SARDONYX_FATAL_DEFECTS"))
 
 
 class UnsupportedProcessor(SardonyxError):

@@ -14,60 +14,93 @@ Other packages, apart from tests of a stage, call the functions of this module o
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.layouts.assignment import assign_layouts
 from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
 from sardonyx._src.compile.layouts.verify import verify_layouts
-from sardonyx._src.compile.lower.lowering import OversizedRegions, lower
+from sardonyx._src.compile.lower.lowering import lower
 from sardonyx._src.compile.partition.partition import partition
 from sardonyx._src.compile.partition.registry import is_supported
 from sardonyx._src.compile.partition.scope import RegionGraph, Scope
 from sardonyx._src.compile.partition.verify import verify_regions
-from sardonyx._src.compile.prepare.prepare import prepare_model
+from sardonyx._src.compile.prepare.prepare import PreparedModel, prepare_model
+from sardonyx._src.compile.program.defects import RefusedRegions
 from sardonyx._src.compile.program.encoding import encode_program
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import plan_memory
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
+from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
 
 
-def compile_model(model: Model, target: Target, *, verify: bool = False) -> Executable:
+def compile_model(
+    model: Model, target: Target, *, verify: bool = False, tolerant: bool = False
+) -> Executable:
     """Compiles a model, under the assumption that callers override no initializer.
 
-    verify: whether to verify the result of each stage.
+    verify: whether to verify the result of each stage.  tolerant: whether a node that the compiler fails at is left to its
+    reference kernel, and a failing optimisation is left out; `Executable.defects` then lists the failures.
+
+    Raises CompilationError, naming the node, unless `tolerant`; and whatever a failure raises that no node is to blame for.
     """
-    return compile_stages(model, target, verify=verify)[1]
+    return compile_stages(model, target, verify=verify, tolerant=tolerant)[1]
 
 
-def compile_stages(model: Model, target: Target, *, verify: bool = False) -> tuple[LaidOutGraph, Executable]:
+def compile_stages(
+    model: Model, target: Target, *, verify: bool = False, tolerant: bool = False
+) -> tuple[LaidOutGraph, Executable]:
     """All stages of a model: the regions with their layouts, and the executable.
 
-    Sizes are expressions of limited length.  Where those of a step exceed it, its region is refused, and the stages are
-    repeated; each repetition refuses further nodes, so that they end.
+    Sizes are expressions of limited length.  Where those of a step exceed it, its region is refused, and so is one that the
+    compiler fails at, if that is tolerated.  The stages are then repeated; each repetition refuses further nodes, so that
+    they end.
     """
-    prepared = prepare_model(model, is_supported)
+    defects: list[CompilationError] | None = [] if tolerant else None
+    prepared = prepare_model(model, is_supported, defects)
     refused: frozenset[Node] = frozenset()
     while True:
-        regions = partition(Scope(prepared, target, refused=refused))
-        if verify:
-            verify_regions(regions)
-        laid_out = assign_layouts(regions)
-        if verify:
-            verify_layouts(laid_out)
         try:
-            program = lower(laid_out, target)
-        except OversizedRegions as oversized:
-            further = oversized.nodes - refused
+            laid_out, executable = compile_prepared(prepared, target, refused, verify=verify)
+        except RefusedRegions as refusal:
+            further = refusal.nodes - refused
+            if defects is None or not further:
+                raise_defect(refusal)
             assert further, "a refused node must have no region"
             refused |= further
+            if defects is not None:
+                defects += refusal.errors()
             continue
-        plan = plan_memory(program)
-        executable = Executable(program, plan, encode_program(program, plan))
-        if verify:
-            verify_program(executable.program)
-            verify_memory_plan(executable.program, executable.plan)
-        return laid_out, executable
+        return laid_out, replace(executable, defects=tuple(defects or ()))
+
+
+def compile_prepared(
+    prepared: PreparedModel, target: Target, refused: frozenset[Node], *, verify: bool
+) -> tuple[LaidOutGraph, Executable]:
+    """The stages after preparation; raises RefusedRegions for nodes that cannot be compiled."""
+    regions = partition(Scope(prepared, target, refused=refused))
+    if regions.scope.defects:
+        raise RefusedRegions(frozenset(regions.scope.defects), "partition", regions.scope.defects)
+    if verify:
+        verify_regions(regions)
+    laid_out = assign_layouts(regions)
+    if verify:
+        verify_layouts(laid_out)
+    program = lower(laid_out, target)
+    plan = plan_memory(program)
+    executable = Executable(program, plan, encode_program(program, plan))
+    if verify:
+        verify_program(executable.program)
+        verify_memory_plan(executable.program, executable.plan)
+    return laid_out, executable
+
+
+def raise_defect(refusal: RefusedRegions) -> None:
+    """Raises the first defect that regions are refused for; returns if there is none."""
+    for defect, error in zip(refusal.defects.values(), refusal.errors(), strict=True):
+        raise defect if are_defects_fatal() else error
 
 
 def partition_model(model: Model, target: Target) -> RegionGraph:

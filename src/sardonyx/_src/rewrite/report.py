@@ -42,6 +42,7 @@ class OptimizationReport:
     passes: dict[str, PassReport] = field(default_factory=dict)
     edits: list[AppliedEdit] = field(default_factory=list)
     stopped: str = ""  # why no fixpoint was reached
+    running: str = ""  # the pass under way, or that has failed
     proved: int | None = None
     unproved: str = ""
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sardonyx._src.compile.program.defects import DEFECTS, typed_defects
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.io.file_stamps import FileStamp
@@ -67,11 +69,17 @@ class NativeEngine:
         with async_compilation(), limit_nesting(), pause_gc():
             key = stamp or digest_model(model)
             self.shared_program = find_shared_program(key) or share_program(
-                executable or compile_releasing_weights(model), analyze_declarations(model), key
+                executable or compile_releasing_weights(model, tolerant=self.counters.tolerates_faults),
+                analyze_declarations(model),
+                key,
             )
             self.declarations = self.shared_program.declarations
             self.native = NativeProgram(self.shared_program.executable, threads, self.counters)
-        if key is not None:  # only now: weights are packed, so that callers' writes cannot change them
+        defects = self.shared_program.executable.defects
+        self.counters.record_compiler_faults(defects)
+        if (
+            key is not None and not defects
+        ):  # only now: weights are packed, so that callers' writes cannot change them
             SHARED_PROGRAMS[key] = self.shared_program
         self.try_run = self.native.try_run
 
@@ -132,15 +140,32 @@ class NativeEngine:
         except Bailout as bailout:
             self.counters.record_bailout(bailout.guard)
             return self.reference.run(feeds)
+        except (CompilationError, *DEFECTS) as defect:
+            if are_defects_fatal():
+                raise
+            error = (
+                defect if isinstance(defect, CompilationError) else CompilationError.of(defect, stage="run")
+            )
+            if not self.counters.tolerates_faults:
+                raise error from error.__cause__
+            self.counters.record_compiler_fault(error)
+            return self.reference.run(feeds)
 
     def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
         """Records that feeds of these sizes, and the outputs of their run, matched the model's declarations."""
-        if self.defaults.isdisjoint(feeds):
+        if not self.defaults.isdisjoint(feeds):
+            return
+        try:
             self.native.record_validated(feeds)
+        except DEFECTS as defect:  # of building the fast path, which runs do without
+            if are_defects_fatal():
+                raise
+            self.counters.record_compiler_fault(CompilationError.of(defect, stage="build the fast path"))
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
         """The memory of a run with these dims; raises InputError for dims that no run can have."""
-        return self.native.memory_plan(lengths)
+        with typed_defects("plan memory"):
+            return self.native.memory_plan(lengths)
 
     def stats(self) -> SessionStats:
         """The counters, with those of the native program."""
@@ -158,9 +183,12 @@ def run_observed(
     return reference.run(feeds, observer.observe_node, observer.observe_inputs)
 
 
-def compile_releasing_weights(model: Model) -> Executable:
-    """Compiles a model, its weights not packed yet; nothing else keeps copies of them in memory."""
-    executable = compile_for_host(model)
+def compile_releasing_weights(model: Model, *, tolerant: bool = False) -> Executable:
+    """Compiles a model, its weights not packed yet; nothing else keeps copies of them in memory.
+
+    tolerant: as of `compile_model`.
+    """
+    executable = compile_for_host(model, tolerant=tolerant)
     release_weights(executable.program)
     gc.collect(0)  # lowering's facts about weights form reference cycles, all of them young
     release_file_pages(

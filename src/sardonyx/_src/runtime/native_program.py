@@ -12,9 +12,11 @@ from numpy import empty
 from sardonyx._src.compile.executor.fast_entry import DONE, READY
 from sardonyx._src.compile.executor.pool_layout import JUMP, RECORD_SLOTS
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.errors import CompilationError
 from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
@@ -172,15 +174,18 @@ def dim_size(value: RuntimeValue, axis: int) -> int:
     return int(value.shape[axis])
 
 
-def compile_for_host(model: Model) -> Executable:
-    """Compiles a model for this machine, under the assumption that callers override no initializer."""
+def compile_for_host(model: Model, *, tolerant: bool = False) -> Executable:
+    """Compiles a model for this machine, under the assumption that callers override no initializer.
+
+    tolerant: as of `compile_model`.
+    """
     # Lazy imports: cached and saved programs run without the compiler, which takes time to import.
     from sardonyx._src.compile.pipeline import compile_model
     from sardonyx._src.runtime.async_compilation import compile_runner_async
 
     target = host_target()
     compile_runner_async(target)
-    return compile_model(model, target)
+    return compile_model(model, target, tolerant=tolerant)
 
 
 def subgraph_compiler(threads: int | None, counters: RunCounters) -> SubgraphCompiler:
@@ -188,11 +193,15 @@ def subgraph_compiler(threads: int | None, counters: RunCounters) -> SubgraphCom
 
     def compile_subgraph(model: Model) -> NativeProgram | None:
         try:
-            return NativeProgram(compile_for_host(model), threads, counters)
-        except AssertionError as error:
+            with typed_defects("compile a subgraph"):
+                executable = compile_for_host(model, tolerant=counters.tolerates_faults)
+                native = NativeProgram(executable, threads, counters)
+        except CompilationError as error:
             if not counters.tolerates_faults:
                 raise
             counters.record_compiler_fault(error)
             return None
+        counters.record_compiler_faults(executable.defects)
+        return native
 
     return compile_subgraph

@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from sardonyx._src.compile.prepare.outlining import OutlinedSubgraph, outer_inputs, outline
+from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.program import InterpreterProgram
@@ -136,9 +137,11 @@ class NativeSubgraphProgram(InterpreterProgram):
         if key not in self.specializations:
             with self.lock:
                 if key not in self.specializations and len(self.specializations) < MAX_SPECIALIZATIONS:
-                    self.specializations[key] = specialize_subgraph(
-                        self.graph, self.model, arguments, self.compiler
-                    )
+                    self.specializations[key] = None  # if the compiler fails
+                    with typed_defects("compile a subgraph"):
+                        self.specializations[key] = specialize_subgraph(
+                            self.graph, self.model, arguments, self.compiler
+                        )
         return self.specializations.get(key)
 
 

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
+from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import MissingPackage, OutputError, SardonyxError
+from sardonyx._src.errors import (
+    CompilationError,
+    LimitError,
+    MissingPackage,
+    OutputError,
+    SardonyxError,
+    are_defects_fatal,
+)
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.external import verify_checksums as verify_external_data
@@ -103,6 +111,9 @@ class Session:
     `SARDONYX_CACHE` disables the cache.  A pickled session consists of the path of its model, or of the model if it did
     not come from a file; unpickling opens a new session, whose random numbers start again.
 
+    Under "auto", what a defect of the compiler affects, a node or the whole model, runs on the reference engine: there is one
+    CompilerWarning in a session, and `stats.compiler_faults` counts.  Under "native", it is a CompilationError.
+
     Raises what `load` raises; UnsupportedOperator, naming the node, for an operator that cannot be run; and
     MissingPackage for `engine="native"` where nothing can be compiled because llvmlite is not installed.
     """
@@ -129,7 +140,7 @@ class Session:
         if threads is not None and threads < 1:
             raise SardonyxError(f"threads must be at least 1, or None for all cores; got {threads}")
         saved = saved_program_path(source, engine)
-        self._counters = RunCounters(tolerates_faults=engine == "auto")
+        self._counters = RunCounters(tolerates_faults=engine == "auto" and not are_defects_fatal())
         self.engine: Engine = "native" if saved or engine == "auto" else engine
         sets, policy = tuple(operator_sets), Policy(policy)
         self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets, verify_checksums, shapes)
@@ -151,6 +162,7 @@ class Session:
         self._observes = self._must_observe(saved)
         self._inputs = declarations_of(interface.graph.inputs, "input")
         self._outputs = declarations_of(interface.graph.outputs, "result")
+        self._counters.warn(stacklevel=2)
 
     def _open_compiled(
         self, source: ModelSource, saved: Path | None, stamp: FileStamp | None
@@ -162,13 +174,14 @@ class Session:
                 SavedEngine,  # lazy: most sessions need none
             )
 
-            return SavedEngine(
-                saved,
-                threads=origin.threads,
-                limits=origin.limits,
-                seed=origin.seed,
-                counters=self._counters,
-            )
+            with typed_defects("open a saved program"):
+                return SavedEngine(
+                    saved,
+                    threads=origin.threads,
+                    limits=origin.limits,
+                    seed=origin.seed,
+                    counters=self._counters,
+                )
         if stamp is None or self.engine == "reference":
             return None
         return open_cached_engine(
@@ -187,24 +200,27 @@ class Session:
         origin = self._origin
         try:
             if self.engine == "native":
-                return make_native_engine(
-                    model,
-                    threads=origin.threads,
-                    limits=origin.limits,
-                    seed=origin.seed,
-                    stamp=stamp,
-                    counters=self._counters,
-                )
-        except (SardonyxError, AssertionError) as error:
+                with typed_defects("compile", OSError, ImportError):
+                    return make_native_engine(
+                        model,
+                        threads=origin.threads,
+                        limits=origin.limits,
+                        seed=origin.seed,
+                        stamp=stamp,
+                        counters=self._counters,
+                    )
+        except SardonyxError as error:
             if requested == "native":
                 raise
             self._log_fallback(error)
             self.engine = "reference"
         return Interpreter(model, limits=origin.limits, seed=origin.seed)
 
-    def _log_fallback(self, error: SardonyxError | AssertionError) -> None:
+    def _log_fallback(self, error: SardonyxError) -> None:
         """Says why the reference engine runs the model."""
-        if isinstance(error, AssertionError):
+        if isinstance(error, LimitError) and error.limit == "sys.setrecursionlimit":
+            error = CompilationError.of(error, stage="compile")
+        if isinstance(error, CompilationError):
             self._counters.record_compiler_fault(error)
         else:
             level = logging.WARNING if isinstance(error, MissingPackage) else logging.INFO
@@ -293,6 +309,7 @@ class Session:
             self._check_outputs(results, dims)
         finally:
             self._counters.shape_reports.warn(dims.findings, stacklevel=2)
+            self._counters.warn(stacklevel=2)
         if isinstance(self._runner, NativeEngine) and not (self._observes or dims.input_contradicted):
             self._runner.record_validated(values)
         return {name: copy_if_read_only(results[name]) for name in names}

@@ -8,9 +8,11 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from sardonyx._src.errors import CompilationError, CompilerWarning
 from sardonyx._src.runtime.shape_policy import ShapeReports
 
 log = logging.getLogger(__name__)
@@ -24,8 +26,9 @@ class SessionStats:
     runs: calls of `Session.run` whose feeds passed the checks.  fast_path_runs: those of them that repeated an earlier
     run's shapes in native code alone.  bailouts: how often each guard of a compiled program failed, so that the reference
     engine repeated the run (or interpreted the subgraph, where the name says so).  fallback_nodes: nodes of the program
-    that run as reference kernels; 0 for the reference engine, which has no program.  compiler_faults: failed assertions of
-    the compiler.  programs: compiled programs, specializations of subgraphs included.  shape_warnings: places of which a
+    that run as reference kernels; 0 for the reference engine, which has no program.  compiler_faults: failures of the
+    compiler, each with the stage, the exception and the node if it is known, and how often it occurred; reference kernels
+    or the reference engine did the work.  programs: compiled programs, specializations of subgraphs included.  shape_warnings: places of which a
     ShapeWarning has said that a size contradicts the model's declaration.
     """
 
@@ -33,7 +36,7 @@ class SessionStats:
     fast_path_runs: int
     bailouts: Mapping[str, int]
     fallback_nodes: int
-    compiler_faults: int
+    compiler_faults: Mapping[str, int]
     programs: int
     shape_warnings: int = 0
 
@@ -41,13 +44,15 @@ class SessionStats:
 class RunCounters:
     """The counters of one session, shared by all of its programs; threads may count at the same time.
 
-    tolerates_faults: whether a model or subgraph whose compilation fails an assertion runs on the reference engine.
+    tolerates_faults: whether the reference engine runs what the compiler fails at.
     """
 
     def __init__(self, *, tolerates_faults: bool = False) -> None:
         self.tolerates_faults = tolerates_faults
-        self.runs = self.programs = self.compiler_faults = 0
+        self.runs = self.programs = 0
         self.bailouts: dict[str, int] = {}
+        self.compiler_faults: dict[str, int] = {}
+        self.unreported_fault: CompilationError | None = None
         self.shape_reports = ShapeReports()
 
     def count_run(self) -> None:
@@ -65,17 +70,40 @@ class RunCounters:
         level = logging.WARNING if count == 1 else logging.DEBUG
         log.log(level, "guard failed: %s; %s (counted in session.stats.bailouts)", guard, consequence)
 
-    def record_compiler_fault(self, error: AssertionError) -> None:
-        """Counts and logs a failed assertion of the compiler."""
+    def record_compiler_fault(self, error: CompilationError) -> None:
+        """Counts and logs a failure of the compiler; the first one is to be reported by `warn`."""
+        cause = error.__cause__
+        where = f"{error.location}: " if error.location else ""
+        text = f"{where}{error.stage}: {type(cause).__name__}: {first_line(cause)}"
         with STATS_LOCK:
-            self.compiler_faults += 1
-        lines = str(error).splitlines() or ["assertion failed"]
-        log.warning(
-            "the compiler failed, which is a bug in Sardonyx: please report it with the model (%s); "
-            "the reference engine runs instead",
-            lines[0],
-        )
-        log.debug("the failed assertion", exc_info=error)
+            if not self.compiler_faults:
+                self.unreported_fault = error
+            self.compiler_faults[text] = self.compiler_faults.get(text, 0) + 1
+        log.debug("the compiler failed", exc_info=cause)
+
+    def record_compiler_faults(self, errors: Iterable[CompilationError]) -> None:
+        """Counts and logs failures of the compiler."""
+        for error in errors:
+            self.record_compiler_fault(error)
+
+    def warn(self, stacklevel: int) -> None:
+        """Issues a CompilerWarning for the first failure of the compiler, once.
+
+        stacklevel: of the caller's caller to whom Python attributes the warning, as for `warnings.warn`.
+        """
+        if self.unreported_fault is None:
+            return
+        with STATS_LOCK:
+            error, self.unreported_fault = self.unreported_fault, None
+        if error is not None:
+            cause = error.__cause__
+            where = f" at {error.location}" if error.location else ""
+            message = (
+                f"the compiler failed{where} ({error.stage}: {type(cause).__name__}: {first_line(cause)}), which is a bug in "
+                "Sardonyx: please report it with the model; the reference engine does its work, more slowly (this and "
+                "later failures are counted in session.stats.compiler_faults)"
+            )
+            warnings.warn(CompilerWarning(message), stacklevel=stacklevel + 1)
 
     def stats(self, *, fast_path_runs: int = 0, fallback_nodes: int = 0) -> SessionStats:
         """The counts now, with those that a native program has."""
@@ -85,10 +113,15 @@ class RunCounters:
                 fast_path_runs=fast_path_runs,
                 bailouts=dict(self.bailouts),
                 fallback_nodes=fallback_nodes,
-                compiler_faults=self.compiler_faults,
+                compiler_faults=dict(self.compiler_faults),
                 programs=self.programs,
                 shape_warnings=len(self.shape_reports.places),
             )
+
+
+def first_line(error: BaseException | None) -> str:
+    """The first line of an error's message."""
+    return (str(error).splitlines() or ["no message"])[0]
 
 
 def reset_after_fork() -> None:

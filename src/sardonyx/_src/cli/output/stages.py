@@ -15,6 +15,7 @@ from sardonyx._src.compile.printing.loops import format_loops
 from sardonyx._src.compile.printing.plan import format_memory_plan
 from sardonyx._src.compile.printing.regions import format_regions
 from sardonyx._src.compile.printing.steps import format_steps
+from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
@@ -27,7 +28,7 @@ def print_stage(stage: str, model: Model, lengths: Mapping[str, int]) -> None:
     Raises the errors of a session for a model that cannot be run.
     """
     check_kernels(model)
-    with limit_nesting():
+    with typed_defects("compile"), limit_nesting():
         lines = format_stage(stage, model, ProgramFormatter(lengths))
         write_out(f"{line if stage == 'llvm' else printable(line)}\n" for line in lines)
 

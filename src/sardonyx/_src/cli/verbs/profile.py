@@ -22,6 +22,7 @@ from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import quantity
 from sardonyx._src.cli.verbs.bench import make_feeds
+from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.profile import MachinePeak, measure_peaks, profile_program
 from sardonyx._src.runtime.stats import SessionStats
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     threads = parse_positive(args.threads, "--threads")
     model = load_model(args)
     feeds = make_feeds(model, args)
-    with progress(1, "compiling", kernels=True):
+    with progress(1, "compiling", kernels=True), typed_defects("compile"):
         engine = NativeEngine(model, threads=threads)
     with progress(1, "measuring"):
         peak = measure_peaks()

@@ -27,7 +27,7 @@ from sardonyx._src.cli.inputs.random_feeds import random_feeds
 from sardonyx._src.cli.output import results
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
-from sardonyx._src.errors import InputError, ShapeWarning
+from sardonyx._src.errors import CompilerWarning, InputError, ShapeWarning
 from sardonyx._src.ir.types import Type
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session import ENGINES, Session
@@ -108,13 +108,13 @@ def run(args: argparse.Namespace) -> int:
     if args.repeat < 1:
         raise InputError(f"--repeat must be >= 1; got {args.repeat}", name="--repeat")
     source = args.model if args.model.endswith(".sdx") else load_model(args)
-    with progress(1, "compiling", kernels=True):
+    with progress(1, "compiling", kernels=True), warnings_printed(CompilerWarning):
         session = Session(source, engine=args.engine, seed=args.seed, shapes=args.shapes)
     refuse_unknown(args.output or (), [port.name for port in session.outputs])
     feeds = read_feeds(args.inputs, session.inputs)
     if args.random is not None:
         feeds.update(random_feeds(session.inputs, feeds, args.random, parse_dims(args.dim)))
-    with progress(args.repeat) as advance, shape_warnings_printed():
+    with progress(args.repeat) as advance, warnings_printed(CompilerWarning, ShapeWarning):
         outputs, seconds = run_repeatedly(session, feeds, args.output, args.repeat, advance)
     report(outputs, seconds, args, {port.name: port.type for port in session.outputs})
     report_bailouts(session)
@@ -122,10 +122,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def shape_warnings_printed() -> Iterator[None]:
-    """Prints each ShapeWarning, at the end, as a line on standard error."""
+def warnings_printed(*categories: type[Warning]) -> Iterator[None]:
+    """Prints each warning of these categories, at the end, as a line on standard error."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ShapeWarning)
+        for category in categories:
+            warnings.simplefilter("always", category)
         try:
             yield
         finally:

@@ -21,6 +21,7 @@ from sardonyx._src.compile.layouts.laid_out import (
 )
 from sardonyx._src.compile.partition.region import Alias, Fallback, FusedEpilogue, Read, Region
 from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
 from sardonyx._src.compile.program.layout import (
     CHANNELS_LAST,
     DENSE,
@@ -48,7 +49,10 @@ from sardonyx._src.ir.walk import captures
 
 
 def assign_layouts(graph: RegionGraph) -> LaidOutGraph:
-    """Assigns tensors to the operands and results of all regions of a model's graph."""
+    """Assigns tensors to the operands and results of all regions of a model's graph.
+
+    Raises RefusedRegions for a region at which that fails.
+    """
     assignment = LayoutAssignment(graph, ConstantPool())
     inputs = {value: assignment.bind_input(value) for value in graph.scope.graph.inputs}
     for region in graph.regions:
@@ -87,6 +91,15 @@ class LayoutAssignment:
     def place(self, region: Region[object]) -> None:
         """Assigns the tensors of a region, and appends it to the items unless it is a view."""
         nodes, self.nodes = self.nodes, region.node_names
+        try:
+            self.place_parts(region)
+        except DEFECTS as defect:
+            node = region.anchor
+            raise RefusedRegions(frozenset({node}), "assign_layouts", {node: defect}) from defect
+        self.nodes = nodes
+
+    def place_parts(self, region: Region[object]) -> None:
+        """Assigns the tensors of a region, by its kind."""
         match region.config:
             case Fallback():
                 self.items.append(self.fallback_op(region.anchor))
@@ -94,7 +107,6 @@ class LayoutAssignment:
                 self.place_concat(region.reads, region.writes[0].value, axis)
             case _:
                 self.place_kernel(region)
-        self.nodes = nodes
 
     def place_kernel(self, region: Region[object]) -> None:
         follows = any(self.has_channels_last(read.value) for read in region.reads if read.decides_layout)

@@ -21,6 +21,7 @@ from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.lower.registry import lowering_of
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.prepare.graph_info import has_room
+from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.program import Action, Program
 from sardonyx._src.compile.program.size_limits import can_describe_memory
@@ -37,13 +38,14 @@ T = TypeVar("T")
 def lower(laid_out: LaidOutGraph, target: Target) -> Program:
     """The program of a model's graph: its steps, fallback operations and copies, and the guards of its regions.
 
-    Raises OversizedRegions where expressions of sizes exceed their limit, or numbers exceed MAX_SIZE.
+    Raises RefusedRegions where expressions of sizes exceed their limit, numbers exceed MAX_SIZE, or a lowering fails.
     """
     lowering = Lowering(target, laid_out.constants)
     scope = laid_out.graph.scope
     actions = lowering.lower_items(laid_out.items)
-    if lowering.oversized:
-        raise OversizedRegions(frozenset(lowering.oversized))
+    if lowering.oversized or lowering.defects:
+        nodes = frozenset(lowering.oversized.union(lowering.defects))
+        raise RefusedRegions(nodes, "lower", lowering.defects)
     return Program(
         scope.model,
         actions,
@@ -58,17 +60,6 @@ def lower(laid_out: LaidOutGraph, target: Target) -> Program:
 def collect_guards(graph: RegionGraph) -> dict[Guard, None]:
     """The guards of all regions, each once."""
     return {guard: None for region in graph.all_regions for guard in region.guards}
-
-
-class OversizedRegions(Exception):
-    """Regions have sizes that no expression or no memory can hold; reference kernels have to compute their nodes.
-
-    nodes: the nodes at which no matcher may be tried.
-    """
-
-    def __init__(self, nodes: frozenset[Node]) -> None:
-        super().__init__("sizes are too large for expressions or memory")
-        self.nodes = nodes
 
 
 def sizes_of(step: Step) -> Iterator[Known]:
@@ -103,12 +94,14 @@ def nodes_to_refuse(item: LayoutItem) -> set[Node]:
 class Lowering:
     """What lowerings share: the target, the status block (`executor.status`), and constants.
 
-    oversized: the nodes to refuse so that the sizes of all steps can be expressed.
+    oversized: the nodes to refuse so that the sizes of all steps can be expressed.  defects: those to refuse because their
+    lowering failed, with the exception.
     """
 
     def __init__(self, target: Target, constants: ConstantPool) -> None:
         self.target, self.constants = target, constants
         self.oversized: set[Node] = set()
+        self.defects: dict[Node, Exception] = {}
         buffer = Buffer("status", status.STATUS_SLOTS * status.SLOT_BYTES, "status")
         self.status = TensorView(DataType.INT64, (1,), (1,), buffer)
 
@@ -116,13 +109,22 @@ class Lowering:
         """The actions of regions and copies, in order; their kernels start to compile at once."""
         actions: list[Action] = []
         for item in items:
-            for action in self.lower_item(item):
-                if isinstance(action, Step):
-                    if not can_be_encoded(action, item):
-                        self.oversized |= nodes_to_refuse(item)
-                    compile_kernel_async(action.kernel)
-                actions.append(action)
+            try:
+                actions += self.compile_item(item)
+            except DEFECTS as defect:
+                if not (nodes := nodes_to_refuse(item)):
+                    raise
+                self.defects |= dict.fromkeys(nodes, defect)
         return actions
+
+    def compile_item(self, item: LayoutItem) -> Iterator[Action]:
+        """The actions of an item; their kernels start to compile at once."""
+        for action in self.lower_item(item):
+            if isinstance(action, Step):
+                if not can_be_encoded(action, item):
+                    self.oversized |= nodes_to_refuse(item)
+                compile_kernel_async(action.kernel)
+            yield action
 
     def lower_item(self, item: LayoutItem) -> Iterator[Action]:
         match item:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from sardonyx._src.compile.partition.region import Fallback, Region, fallback_region
 from sardonyx._src.compile.partition.registry import matchers_of
 from sardonyx._src.compile.partition.scope import RegionGraph, Scope
+from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.ir.dims import has_opaque_part
 from sardonyx._src.ir.graph import Node
 
@@ -46,8 +47,17 @@ def partition(scope: Scope) -> RegionGraph:
 def match_region(scope: Scope, node: Node) -> Region[object]:
     """The region that starts at a node: what the first matcher returns, or a fallback.
 
-    A region with a guard that cannot be computed is no match.
+    A region with a guard that cannot be computed is no match, and a failure of a matcher is a defect of the node.
     """
+    try:
+        return find_region(scope, node) or fallback_region(node)
+    except DEFECTS as defect:
+        scope.defects[node] = defect
+        return fallback_region(node)
+
+
+def find_region(scope: Scope, node: Node) -> Region[object] | None:
+    """The region that the first matcher returns for a node; None if none matches."""
     bound = None if node in scope.refused else scope.bind_node(node)
     if bound is not None:
         for matcher in matchers_of(node.domain, node.op_type, bound.version):
@@ -57,7 +67,7 @@ def match_region(scope: Scope, node: Node) -> Region[object]:
                 has_opaque_part(dim) for guard in scope.guards for dim in guard
             ):
                 return replace(region, guards=tuple(scope.guards))
-    return fallback_region(node)
+    return None
 
 
 def has_fallback(regions: RegionGraph) -> bool:

@@ -24,7 +24,8 @@ class Scope(GraphInfo):
     claimed: the nodes of the regions so far, whose results later regions can read.  deferred: the regions of values that
     are computed only if a region reads them; matchers may read their operands instead.  guards: the relations that the
     matcher being tried relies on; they become the guards of its region, or are dropped with it.  folded_constants: what
-    matchers computed from the constant operands of a node.  refused: nodes that no matcher may be tried at.
+    matchers computed from the constant operands of a node.  refused: nodes that no matcher may be tried at.  defects: the nodes whose
+    matchers failed, with the exception, subgraphs included.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Scope(GraphInfo):
     ) -> None:
         super().__init__(prepared, graph)
         self.prepared, self.target, self.refused = prepared, target, refused
+        self.defects: dict[Node, Exception] = {}
         self.claimed: set[Node] = set()
         self.deferred: dict[Value, Region[object]] = {}
         self.guards: dict[Guard, None] = {}

@@ -34,6 +34,7 @@ class SubgraphScope(Scope):
 
     def __init__(self, parent: Scope, graph: Graph) -> None:
         super().__init__(parent.prepared, parent.target, graph, parent.refused)
+        self.defects = parent.defects
         self.parent, self.captures = parent, dict.fromkeys(captures(graph))
         self.claimed = parent.claimed | {node for node in graph.nodes if literal_of(node) is not None}
         self.writers = dict(parent.writers)

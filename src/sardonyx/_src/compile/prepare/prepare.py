@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sardonyx._src.compile.prepare.legacy_opsets import broadcasts_are_equivalent
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
+from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.convert.converter import convert
-from sardonyx._src.errors import ConversionError, InferenceError, LimitError
+from sardonyx._src.errors import CompilationError, ConversionError, InferenceError, LimitError
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.infer.merge import open_elements
 from sardonyx._src.ir.clone import clone
@@ -21,10 +23,13 @@ from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs, nodes, roots
 from sardonyx._src.rewrite.optimize import optimize
+from sardonyx._src.rewrite.report import OptimizationReport
 from sardonyx._src.schema import latest
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 OPTIMIZE_SECONDS = 60.0
+MAX_SKIPPED_PASSES = 3  # because they fail; a model at which more fail is not optimised
 MAX_FOLDED_BYTES = 1 << 30  # that constant folding may add: the result is never written to a file
 FIRST_IR_WITH_SEPARATE_INITIALIZERS = 4  # initializers need not be inputs
 
@@ -42,19 +47,63 @@ class PreparedModel:
     sizes: Mapping[str, tuple[str, int]]
 
 
-def prepare_model(model: Model, has_lowering: HasLowering) -> PreparedModel:
-    """A prepared copy, which computes the same for callers that override no initializer."""
+def prepare_model(
+    model: Model,
+    has_lowering: HasLowering,
+    defects: list[CompilationError] | None = None,
+    *,
+    promotes: bool = True,
+) -> PreparedModel:
+    """A prepared copy, which computes the same for callers that override no initializer.
+
+    defects: receives the failures of conversion, of passes, which are then left out, and of promotion; None if they are
+    raised.  promotes: whether to compute half precision in float32.
+    """
     copy = strip_training_and_types(model)
     sizes = name_sizes(copy)
     copy.ir_version = max(copy.ir_version, FIRST_IR_WITH_SEPARATE_INITIALIZERS)
-    try:
-        copy = optimize(upgrade_opset(copy), seconds=OPTIMIZE_SECONDS, growth=MAX_FOLDED_BYTES)
-    except (InferenceError, LimitError) as error:
-        log.info("the model is compiled without optimisation: %s", error)
+    copy = attempt(lambda: upgrade_opset(copy), "convert", defects) or copy
+    copy = optimize_tolerantly(copy, defects)
     facts = infer_types(copy)
-    if promote_half_precision(copy, facts, has_lowering):
-        facts = infer_types(copy)
+    if promotes:
+        promoted = attempt(lambda: promote_half_precision(copy, facts, has_lowering), "promote", defects)
+        if promoted is None:
+            return prepare_model(model, has_lowering, defects, promotes=False)
+        if promoted:
+            facts = infer_types(copy)
     return PreparedModel(copy, facts, sizes)
+
+
+def attempt(action: Callable[[], T], stage: str, defects: list[CompilationError] | None) -> T | None:
+    """The result of an action; None if it fails, and the failure is recorded."""
+    try:
+        return action()
+    except DEFECTS as defect:
+        if defects is None:
+            raise
+        defects.append(CompilationError.of(defect, stage=stage))
+        return None
+
+
+def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) -> Model:
+    """The optimised model, without the passes that fail if failures are recorded; the model itself if nothing else is left."""
+    skipped: list[str] = []
+    while True:
+        report = OptimizationReport()
+        try:
+            return optimize(
+                model, skip=skipped, seconds=OPTIMIZE_SECONDS, growth=MAX_FOLDED_BYTES, report=report
+            )
+        except (InferenceError, LimitError) as error:
+            log.info("the model is compiled without optimisation: %s", error)
+            return model
+        except DEFECTS as defect:
+            if defects is None:
+                raise
+            defects.append(CompilationError.of(defect, stage=f"optimize, pass {report.running}"))
+            if not report.running or report.running in skipped or len(skipped) >= MAX_SKIPPED_PASSES:
+                return model
+            skipped.append(report.running)
 
 
 def infer_types(model: Model) -> IncrementalInference:

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from sardonyx._src.compile.program.encoding import Encoding
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import Program
+from sardonyx._src.errors import CompilationError
 
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """A compiled program, with the plan of its memory and its encoding for the executor."""
+    """A compiled program, with the plan of its memory and its encoding for the executor.
+
+    defects: of the compiler, for which reference kernels compute a part of the model, or it is less optimised.
+    """
 
     program: Program
     plan: MemoryPlan
     encoding: Encoding
+    defects: tuple[CompilationError, ...] = ()

@@ -87,11 +87,14 @@ class Driver:
                 for table in tables:
                     self.phase(table)
                 if len(self.report.edits) == before:
+                    self.report.running = ""
                     return
+                self.report.running = ""
                 self.edit.facts.reinfer()
             self.report.stopped = f"after {MAX_ROUNDS} rounds without reaching a fixpoint"
         except BudgetExhausted as stop:
             self.report.stopped = str(stop)
+        self.report.running = ""
 
     def phase(self, table: PassTable) -> None:
         """Try the passes of a phase on every node, and again on the nodes that edits touch."""
@@ -114,6 +117,7 @@ class Driver:
         """Try a pass on a node; returns whether the model changed."""
         self.check_budget()
         start = time.perf_counter()
+        self.report.running = loaded.name
         self.edit.supported_versions = loaded.versions
         name, outputs = node.name, node.outputs  # may belong to another node afterwards
         done = apply_pass(loaded, node, self.edit)
@@ -125,6 +129,7 @@ class Driver:
     def sweep(self, loaded: LoadedPass) -> None:
         assert loaded.declaration.on_model is not None, f"{loaded.name} must be a sweep"
         self.check_budget()
+        self.report.running = loaded.name
         self.edit.supported_versions = loaded.versions
         pass_report = self.report.of(loaded.name)
         start = time.perf_counter()

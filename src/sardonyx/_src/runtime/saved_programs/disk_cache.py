@@ -25,9 +25,10 @@ import numpy as np
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import default_folder
 from sardonyx._src.compile.llvm.host_target import compiler_stamp, cpu_identity, require_llvmlite
+from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.program import FallbackOp, Program
-from sardonyx._src.errors import DecodeError
+from sardonyx._src.errors import CompilationError, DecodeError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
@@ -118,7 +119,36 @@ def open_cached_engine(
     model = LazyModel(path, cached.image.interface)
     if stamp_file(path) != stamp:
         return None  # the mapped file may be another one
-    return CachedEngine(model, cached, threads=threads, limits=limits, seed=seed, counters=counters)
+    return bind_cached(model, cached, threads, limits, seed, counters, stamp)
+
+
+def bind_cached(
+    model: Model | LazyModel,
+    cached: CachedProgram,
+    threads: int | None,
+    limits: RunLimits | None,
+    seed: int | None,
+    counters: RunCounters | None,
+    stamp: FileStamp,
+) -> CachedEngine | None:
+    """The engine of an entry; None if it cannot be bound, and the entry is removed."""
+    try:
+        return CachedEngine(model, cached, threads=threads, limits=limits, seed=seed, counters=counters)
+    except DEFECTS as defect:
+        if are_defects_fatal():
+            raise
+        if counters is not None:
+            counters.record_compiler_fault(CompilationError.of(defect, stage="bind a cached program"))
+        remove_entry(stamp)
+        return None
+
+
+def remove_entry(stamp: FileStamp) -> None:
+    """Forgets and removes the cached program of a file."""
+    OPEN_PROGRAMS.pop(stamp, None)
+    with suppress(OSError):
+        if (path := entry_path(stamp)) is not None:
+            path.unlink()
 
 
 def make_native_engine(
@@ -137,17 +167,22 @@ def make_native_engine(
     """
     is_compiled = stamp is not None and SHARED_PROGRAMS.get(stamp) is not None
     cached = None if stamp is None or is_compiled else open_cached_program(stamp)
-    if cached is not None:
-        return CachedEngine(model, cached, threads=threads, limits=limits, seed=seed, counters=counters)
+    if cached is not None and stamp is not None:
+        bound = bind_cached(model, cached, threads, limits, seed, counters, stamp)
+        if bound is not None:
+            return bound
     require_llvmlite()
     with async_compilation():
         cached, executable = None, None
         if not is_compiled and stamp is not None and is_cacheable_file(stamp):
-            cached, executable = compile_into_cache(stamp, model, limits or RunLimits())
-        if cached is not None:
-            engine: NativeEngine = CachedEngine(
-                model, cached, threads=threads, limits=limits, seed=seed, counters=counters
-            )
+            is_tolerant = counters is not None and counters.tolerates_faults
+            cached, executable = compile_into_cache(stamp, model, limits or RunLimits(), tolerant=is_tolerant)
+        bound = None
+        if cached is not None and stamp is not None:
+            bound = bind_cached(model, cached, threads, limits, seed, counters, stamp)
+        engine: NativeEngine
+        if bound is not None:
+            engine = bound
         else:
             engine = NativeEngine(
                 model,
@@ -164,13 +199,16 @@ def make_native_engine(
 
 
 def compile_into_cache(
-    stamp: FileStamp, model: Model, limits: RunLimits
+    stamp: FileStamp, model: Model, limits: RunLimits, *, tolerant: bool = False
 ) -> tuple[CachedProgram | None, Executable | None]:
-    """Compiles a model into the cache: the new entry, or the executable alone if it cannot be cached."""
+    """Compiles a model into the cache: the new entry, or the executable alone if it cannot be cached.
+
+    tolerant: as of `compile_model`.  A program that is slower for a defect of the compiler is not cached.
+    """
     Interpreter(model, limits=limits)  # raises its errors
     with limit_nesting(), pause_gc():
-        executable = compile_releasing_weights(model)
-    cached = store_program(stamp, model, executable)
+        executable = compile_releasing_weights(model, tolerant=tolerant)
+    cached = None if executable.defects else store_program(stamp, model, executable)
     return cached, None if cached else executable
 
 
@@ -198,7 +236,9 @@ def read_entry(path: Path) -> ProgramImage | None:
         return None
     except OSError as error:
         log.info("the cached program %s cannot be read: %s", path, error)
-    except DecodeError as error:
+    except (DecodeError, *DEFECTS) as error:
+        if not isinstance(error, DecodeError) and are_defects_fatal():
+            raise
         log.warning("the cached program %s is damaged and will be compiled again: %s", path, error)
         with suppress(OSError):
             path.unlink()
@@ -229,7 +269,9 @@ def store_program(stamp: FileStamp, model: Model, executable: Executable) -> Cac
             writing.write_program(path, model, executable, host_target(), FIELDS)
         cached = open_cached_program(stamp)
         trim_folder(path.parent)
-    except OSError as error:
+    except (OSError, *DEFECTS) as error:
+        if not isinstance(error, OSError) and are_defects_fatal():
+            raise
         log.info("compiled programs are not cached in %s: %s", path.parent, error)
         return None
     return cached

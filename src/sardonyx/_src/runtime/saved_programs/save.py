@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
@@ -21,5 +22,5 @@ def save_compiled(model: Model, path: Path) -> None:
     systems without saved programs.
     """
     check_kernels(model)
-    with limit_nesting(), async_compilation():
+    with typed_defects("compile"), limit_nesting(), async_compilation():
         writing.write_program(path, model, compile_for_host(model), host_target(), FIELDS)

@@ -31,7 +31,7 @@ def quantize(x: Scalar, scale: Scalar, zero_point: Scalar | None, to: DataType) 
 
 def quantize_linear(call: OperatorCall) -> Scalar | None:
     """Of fp32 to integers of at most 16 bits, with fp32 scales."""
-    zero_point, output_dtype = call.optional_input(2), call.attributes["output_dtype"]
+    zero_point, output_dtype = call.optional_input(2), call.attributes.get("output_dtype", 0)
     to = call.types[2] if zero_point is not None else None
     if to is None:
         assert isinstance(output_dtype, int), f"output_dtype must be an integer; got {output_dtype!r}"
@@ -56,7 +56,7 @@ def dequantize_linear(call: OperatorCall) -> Scalar | None:
 
 def has_float_scale(call: OperatorCall, attribute: str) -> bool:
     """Whether the scale is fp32, and so is the type that the attribute names."""
-    return call.types[1] is DataType.FLOAT and call.attributes[attribute] in DEFAULT_OR_FLOAT
+    return call.types[1] is DataType.FLOAT and call.attributes.get(attribute, 0) in DEFAULT_OR_FLOAT
 
 
 def as_float(value: Scalar) -> Scalar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -49,4 +50,4 @@ def known_scalar(scope: Scope, value: Value | None) -> Known | None:
     element = elements.reshape(-1)[0]
     if isinstance(element, Expr):
         return element if scope.is_size(element) else None
-    return None if element is None else int(element)
+    return int(element) if element is not None and math.isfinite(element) else None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 import sardonyx as sx
+from models import parse_record
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute
+from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 
@@ -93,3 +97,24 @@ def test_an_attribute_without_a_type_is_noted_in_later_versions() -> None:
     record.ir_version = 3
     record.opset_import = [m.OperatorSetIdProto(version=1)]
     assert "has no type: it is of type FLOAT" in str(sx.load(encode(record)).notes[0])
+
+
+@pytest.mark.parametrize("ir_version", [1, 2])
+def test_imports_that_were_added_raise_the_ir_version_with_a_note(ir_version: int) -> None:
+    record = parse_record("g (float[2] x) => (float[2] y) { y = Neg(x) }", ir=ir_version, opset=1)
+    record.clear("opset_import")
+    model = sx.load(record)
+    assert saved(model) == (ir_version, [])
+    model.opset_imports[""] = 6
+    assert saved(model) == saved(model) == (3, [("", 6)])
+    assert [str(note) for note in model.notes] == [
+        f"ir_version: IR version {ir_version} has no imports of operator sets: the model is written as 3"
+    ]
+    assert model.ir_version == ir_version
+
+
+def saved(model: Model) -> tuple[int, list[tuple[str, int]]]:
+    file = io.BytesIO()
+    sx.save(model, file)
+    record = decode(file.getvalue(), m.ModelProto)
+    return record.ir_version, [(entry.domain, entry.version) for entry in record.opset_import]

@@ -12,9 +12,11 @@ from sardonyx._src.io.serde.metadata import metadata_to
 from sardonyx._src.io.serde.old_versions import clear_attribute_types
 from sardonyx._src.io.serde.tensors import ExternalEntries, Placement, sparse_to, tensor_to
 from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model, TrainingInfo
+from sardonyx._src.ir.model import Function, Model, Note, TrainingInfo
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.proto import messages as m
+
+FIRST_IR_WITH_IMPORTS = 3
 
 
 def inline(tensor: Tensor) -> ExternalEntries | None:
@@ -32,7 +34,8 @@ def model(model: Model, place: Placement = inline) -> m.ModelProto:
 
 
 def record_of(model: Model, place: Placement) -> m.ModelProto:
-    record = m.ModelProto(ir_version=model.ir_version)
+    ir_version = written_ir_version(model)
+    record = m.ModelProto(ir_version=ir_version)
     for name in ("producer_name", "producer_version", "domain"):
         if getattr(model, name):
             record.set(name, getattr(model, name))
@@ -41,16 +44,31 @@ def record_of(model: Model, place: Placement) -> m.ModelProto:
     if model.doc:
         record.doc_string = model.doc
     record.graph = graph(model.graph, place)
-    if model.ir_version >= 3 or model.stated_imports or model.opset_imports != {"": 1}:
+    if ir_version >= FIRST_IR_WITH_IMPORTS or model.stated_imports:
         record.opset_import = imports(model.opset_imports, model.stated_imports)
     record.metadata_props = metadata_to(model.metadata)
     record.training_info = [training(step, place) for step in model.training]
-    record.functions = [function(f, place, model.ir_version) for f in model.functions.values()]
+    record.functions = [function(f, place, ir_version) for f in model.functions.values()]
     record.configuration = [configuration_to(c) for c in model.configurations]
     restore(record, model.details)
-    if model.ir_version < 2:
+    if ir_version < 2:
         clear_attribute_types(model.graph, record.graph)
     return record
+
+
+def written_ir_version(model: Model) -> int:
+    """The IR version of the record: the model's, or the first with imports if it has some that an older file did not have.
+
+    Raising it is noted.
+    """
+    version = model.ir_version
+    if version >= FIRST_IR_WITH_IMPORTS or model.opset_imports == (dict(model.stated_imports) or {"": 1}):
+        return version
+    what = f"IR version {version} has no imports of operator sets: the model is written as {FIRST_IR_WITH_IMPORTS}"
+    note = Note("ir_version", what)
+    if note not in model.notes:
+        model.notes.append(note)
+    return FIRST_IR_WITH_IMPORTS
 
 
 def imports(

@@ -107,7 +107,11 @@ def test_a_circular_write_wraps_any_index(engine: Engine, start: int, rows: list
     text = 'g (float[1,3,1] p, float[1,2,1] u, int64[1] w) => (y) { y = TensorScatter <mode = "circular", axis = 1> (p, u, w) }'
     expected = np.zeros((1, 3, 1), np.float32)
     expected[0, rows, 0] = 1, 2
-    feeds = {"p": np.zeros((1, 3, 1), "f4"), "u": np.float32([[[1], [2]]]), "w": np.int64([start])}
+    feeds = {
+        "p": np.zeros((1, 3, 1), "f4"),
+        "u": np.array([[[1], [2]]], np.float32),
+        "w": np.array([start], np.int64),
+    }
     session = sx.Session(parse_model(text, opset=24), engine=engine)
     np.testing.assert_array_equal(np.asarray(session.run(feeds)["y"]), expected)
 
@@ -119,7 +123,7 @@ def test_a_transposed_convolution_does_not_multiply_weights_by_padding(weight: f
     model = parse_model(
         f"g (float[{dims}] x) => (y) <float[1,1,2,2] w = {{1, 2, 3, 4}}> {{ y = ConvTranspose (x, w) }}"
     )
-    weights = np.float32([[[[1, 2], [3, weight]]]])
+    weights = np.array([[[[1, 2], [3, weight]]]], np.float32)
     model.graph.initializers["w"].initializer = Tensor.of(weights)
     x = np.arange(1, 7, dtype=np.float32).reshape(1, 1, 2, 3)
     expected = np.zeros((1, 1, 3, 4), np.float32)
@@ -135,7 +139,7 @@ def test_an_infinite_factor_scales_sums_of_products(alpha: float) -> None:
     """alpha * (A @ B), not (alpha * A) @ B, which would have NaN wherever A has a zero."""
     model = parse_model("g (float[N,2] a, float[2,2] b) => (y) { y = Gemm <alpha = 2.0> (a, b) }")
     model.graph.nodes[0].attributes["alpha"] = Attribute("alpha", AttributeType.FLOAT, float(alpha))
-    a, b = np.float32([[1, 0], [0, -2], [1, 1]]), np.float32([[1, 2], [1, -2]])
+    a, b = np.array([[1, 0], [0, -2], [1, 1]], np.float32), np.array([[1, 2], [1, -2]], np.float32)
     with np.errstate(invalid="ignore"):
         expected = np.float32(alpha) * (a @ b)
     for engine in ENGINES[1:]:

@@ -78,6 +78,7 @@ def convert(
             raise InputError(
                 f"the model must import {domain or 'ai.onnx'}; its imports are {imported}", name="sets"
             )
+        refuse_newer_imports(model, domain)
     with pause_gc(), limit_nesting():
         result = clone(model)
         origins = {
@@ -88,6 +89,15 @@ def convert(
         convert_domains(result, versions_by_domain, errors, origins)
         set_ir_version(result, ir_version, errors)
     return result
+
+
+def refuse_newer_imports(model: Model, domain: str) -> None:
+    """Raises ConversionError for an import of the domain that is newer than all known versions."""
+    newest = latest(domain)
+    for scope in bodies_of(model, domain):
+        if (version := scope.imports[domain]) > newest:
+            what = f"imports of {domain or 'ai.onnx'} must be at most {newest}, the newest known version; got {version}"
+            raise ConversionError(what, domain=domain, version=version, target=newest)
 
 
 def convert_domains(

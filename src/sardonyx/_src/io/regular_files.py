@@ -30,7 +30,7 @@ def kind_of_file(status: os.stat_result) -> str:
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """The regular file at a path, open for reading, or the pipe behind the name of an open descriptor (/dev/stdin).
+    """The regular file at a path, open for reading, or the pipe of an open descriptor (/dev/stdin).
 
     Never waits for a writer.  Raises InvalidModel for a directory, FIFO, device or socket, InputError for a path that
     no file can have, and OSError for a file that cannot be opened.

@@ -67,7 +67,7 @@ def raw_data(texts: Sequence[str], dtype: DataType, dims: Sequence[int]) -> byte
         raise ValueError(
             f"raw data of {dtype.text}{list(dims)} must have {expected} numbers; got {len(texts)}"
         )
-    return bytes(dtypes.pack(elements(texts, dtype).reshape(dims), dtype))
+    return bytes(dtypes.pack(elements(texts, dtype), dtype))
 
 
 def elements(texts: Sequence[str], dtype: DataType) -> Array:

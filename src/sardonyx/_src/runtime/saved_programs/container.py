@@ -116,8 +116,8 @@ def read_container(path: Path, open_file: Callable[[Path], BinaryIO] = open_regu
     with open_file(path) as file, name_file(path):
         start_of_file = file.read(HEAD_BYTES)
         head = start_of_file[: SDX_HEADER.size]
-        if not head.startswith(SDX_MAGIC) and (text := recognize_format(start_of_file)) is not None:
-            raise DecodeError(text, offset=0)
+        if not head.startswith(SDX_MAGIC) and (actual := recognize_format(start_of_file)) is not None:
+            raise DecodeError(actual, offset=0)
         require(len(head) == SDX_HEADER.size, "the file ends in its header", len(head))
         magic, version, size, start, length, digest = SDX_HEADER.unpack(head)
         require(magic == SDX_MAGIC, "not a saved program")

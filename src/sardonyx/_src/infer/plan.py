@@ -27,6 +27,7 @@ class InferencePlan:
     __slots__ = (
         "attributes",
         "cache_token",
+        "enums",
         "has_subgraphs",
         "infer",
         "infers_elements",
@@ -41,6 +42,7 @@ class InferencePlan:
         self.schema = schema
         version = self.version = schema.since_version
         self.attributes = plan_of(schema)
+        self.enums = op.enum_attributes
         self.infer = infer
         self.value: ValueFacet | None = op.values.get(version)
         self.kernel: ReferenceKernel | None = None

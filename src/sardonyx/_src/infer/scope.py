@@ -309,6 +309,8 @@ class InferenceScope:
 def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> OutputTypes:
     """The output types of an operator; raises InferenceError where it rejects the node or returns an invalid
     size."""
+    if plan.enums:
+        check_enums(context, plan)
     try:
         result = OutputTypes(plan.infer(context))
     except OPERAND_ERRORS as error:
@@ -320,6 +322,19 @@ def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> Outp
                 f"{context.op_type} output sizes must be in the range from 0 to 2^63 - 1; got {type_}"
             )
     return result
+
+
+def check_enums(context: NodeInferenceContext, plan: InferencePlan) -> None:
+    """Raises InferenceError for a string attribute whose value the operator does not list.
+
+    Conversion and passes must not see it: a value may be valid in another version, or for another operator.
+    """
+    for name, enum in plan.enums.items():
+        value = context.attributes.get(name)
+        for text in value if isinstance(value, tuple) else (value,):
+            if isinstance(text, str) and not enum.is_allowed(text, plan.version):
+                allowed = ", ".join(sorted(enum.in_version(plan.version) or ()))
+                raise InferenceError(f"{name} must be one of {allowed}; got {text!r}")
 
 
 def at_location(error: InferenceError, where: str) -> InferenceError:

@@ -10,10 +10,10 @@ from models import parse_model, parse_record
 from sardonyx._src.runtime.session import Engine
 
 F = np.float32
-IMAGE = {"x": np.arange(6, dtype=F).reshape(1, 1, 2, 3)}
-GRID = {**IMAGE, "g": np.zeros((1, 2, 2, 2), F)}
+IMAGE: dict[str, object] = {"x": np.arange(6, dtype=F).reshape(1, 1, 2, 3)}
+GRID: dict[str, object] = {**IMAGE, "g": np.zeros((1, 2, 2, 2), F)}
 RESIZE = "g (float[1,1,2,3] x) => (float[1,1,4,6] y) <float[4] s = {1, 1, 2, 2}> "
-INVALID = {
+INVALID: dict[str, tuple[int, str, dict[str, object]]] = {
     "Mod": (13, "g (float[1,1,2,3] x) => (float[1,1,2,3] y) { y = Mod <fmod = 7> (x, x) }", IMAGE),
     "Resize nearest": (
         13,

@@ -59,6 +59,7 @@ def test_a_violation_is_found_after_a_similar_record(good: str, bad: str, code: 
 @pytest.mark.parametrize("place", [0, 1, NODE_BLOCK - 1, NODE_BLOCK, 2 * NODE_BLOCK + 5, 3 * NODE_BLOCK])
 def test_a_violation_is_found_among_blocks_of_clean_nodes(place: int) -> None:
     record = chain(3 * NODE_BLOCK + 1)
+    assert record.graph is not None
     record.graph.node[place].op_type = "Abz"
     located = [d.location for d in check(record).diagnostics if d.rule == "SX201"]
     assert len(located) == 1
@@ -67,6 +68,7 @@ def test_a_violation_is_found_among_blocks_of_clean_nodes(place: int) -> None:
 
 def test_text_that_is_not_utf8_is_found_in_a_block_of_clean_nodes() -> None:
     record = chain(2 * NODE_BLOCK)
+    assert record.graph is not None
     record.graph.node[NODE_BLOCK + 7].name = "\udcff"
     assert [d.location for d in check(record).diagnostics if d.rule == "SX002"] != []
 

@@ -104,7 +104,7 @@ class Walk:
         assert message_class is not None, "the field holds records"
         fingerprint_of = FINGERPRINTS.get(message_class) if self.use_clean_cache else None
         clean = self.clean_cache.setdefault((context.scope, message_class), {})
-        indexed = enumerate(children)
+        indexed: Iterator[tuple[int, Record]] = enumerate(children)
         if message_class is m.NodeProto and self.use_clean_cache:
             indexed = skip_clean_blocks(cast("Sequence[m.NodeProto]", children), clean)
         for i, child in indexed:

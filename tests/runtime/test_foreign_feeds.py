@@ -43,4 +43,5 @@ def test_text_of_an_empty_tensor_with_a_huge_dim() -> None:
     imports = [m.OperatorSetIdProto(domain="", version=21)]
     text = sx.to_text(sx.load(m.ModelProto(ir_version=10, graph=graph, opset_import=imports)))
     assert re.search(rf"float\[0, ?{1 << 62}\] w", text)
-    assert [t.dims for t in parse_text(text, m.ModelProto).graph.initializer] == [[0, 1 << 62]]
+    parsed = parse_text(text, m.ModelProto).graph
+    assert parsed is not None and [t.dims for t in parsed.initializer] == [[0, 1 << 62]]

@@ -120,25 +120,25 @@ def mutations(pattern: str, cases_per_attribute: int) -> Iterator[Mutation]:
                 if declared.type == "INT" and name not in SEEDS_OF_OPERATORS:
                     ranked.append((value is None, name, subject, None))
                 elif declared.type == "INTS" and isinstance(value, tuple) and value:
-                    ranked += [(False, name, subject, at) for at in sorted({0, len(value) - 1})]
+                    ranked += [(False, name, subject, position) for position in sorted({0, len(value) - 1})]
     counts: Counter[tuple[str, str, int | None]] = Counter()
-    for _, name, subject, at in sorted(ranked, key=lambda entry: entry[0]):
-        counts[subject.operator, name, at and 1] += 1
-        if counts[subject.operator, name, at and 1] <= cases_per_attribute:
+    for _, name, subject, position in sorted(ranked, key=lambda entry: entry[0]):
+        counts[subject.operator, name, position and 1] += 1
+        if counts[subject.operator, name, position and 1] <= cases_per_attribute:
             for value in EXTREMES:
-                yield from (Mutation(subject, name, at, value, is_open) for is_open in (False, True))
+                yield from (Mutation(subject, name, position, value, is_open) for is_open in (False, True))
 
 
 def mutated_model(mutation: Mutation) -> Model:
     """The model of a mutation, whose outputs have no declared types."""
     model = sx.load(mutation.subject.model)
     (node,) = model.graph.nodes
-    name, at = mutation.attribute, mutation.position
-    if at is None:
+    name, position = mutation.attribute, mutation.position
+    if position is None:
         node.attributes[name] = Attribute(name, AttributeType.INT, mutation.value)
     else:
         numbers = [*node.attributes[name].value]  # type: ignore[misc]
-        numbers[at] = mutation.value
+        numbers[position] = mutation.value
         node.attributes[name] = Attribute(name, AttributeType.INTS, tuple(numbers))
     for value in model.graph.outputs:
         value.type = None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
 import re
+from typing import TypeAlias
 
 from sardonyx._src.errors import DecodeError
-from sardonyx._src.proto.record import Payload, Record
-from sardonyx._src.proto.wire import Buffer
+from sardonyx._src.proto.record import Record
+
+FileData: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
 
 HEAD_BYTES = 512  # of a file, for `recognize_format`
 DECOMPRESS = "decompress it first"
@@ -65,7 +68,7 @@ FORMATS: tuple[tuple[bytes, str, str], ...] = (
 )
 
 
-def recognize_format(data: Buffer | Payload) -> str | None:
+def recognize_format(data: FileData) -> str | None:
     """What data are that are no serialized message, and what to do about it; None if their format is not known.
 
     Some of these formats decode as unknown fields of a message: ask after decoding failed, or found no graph.
@@ -77,7 +80,7 @@ def recognize_format(data: Buffer | Payload) -> str | None:
     return None
 
 
-def explain_failure(error: DecodeError, data: Buffer | Payload, source: str = "") -> DecodeError:
+def explain_failure(error: DecodeError, data: FileData, source: str = "") -> DecodeError:
     """The error for data that do not decode, which names their format if it is known."""
     if (text := recognize_format(data)) is not None:
         return DecodeError(text, offset=0, source=source)
@@ -89,7 +92,7 @@ def explain_failure(error: DecodeError, data: Buffer | Payload, source: str = ""
     )
 
 
-def require_model(record: Record, data: Buffer | Payload, source: str = "") -> None:
+def require_model(record: Record, data: FileData, source: str = "") -> None:
     """Raises DecodeError for the record of a model without graph if its data have another format."""
     if not record.has("graph") and (text := recognize_format(data)) is not None:
         raise DecodeError(text, offset=0, source=source)

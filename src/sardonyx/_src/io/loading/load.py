@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sardonyx._src.errors import DecodeError, InvalidModel
 from sardonyx._src.io.external import ExternalFiles, Policy
-from sardonyx._src.io.loading.file_formats import explain_failure, require_model
+from sardonyx._src.io.loading.file_formats import FileData, explain_failure, require_model
 from sardonyx._src.io.loading.operator_set_path import VARIABLE
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.io.loading.text_files import read_text
@@ -163,9 +163,7 @@ def read_file(path: Path, limits: Limits | None) -> ModelProto:
     return decode_model(map_or_read(path), limits, str(path))
 
 
-def decode_model(
-    data: bytes | bytearray | memoryview | mmap.mmap, limits: Limits | None, source: str = ""
-) -> ModelProto:
+def decode_model(data: FileData, limits: Limits | None, source: str = "") -> ModelProto:
     """The record of a model; raises DecodeError, naming the actual format if it is known, for other data."""
     try:
         record = decode(data, ModelProto, limits, source=source)

@@ -306,7 +306,7 @@ def outcome(record: Record) -> object:
     """The outputs of a model for seeded feeds, or the error if it cannot be loaded or run."""
     assert isinstance(record, m.ModelProto)
     try:
-        session = sx.Session(sx.load(record), engine="reference")
+        session = sx.Session(sx.load(record), engine="reference", shapes="strict")
         return repr(session.run(random_feeds(session.inputs, {}, 3, {})))
     except sx.SardonyxError:
         return None

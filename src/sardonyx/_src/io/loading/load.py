@@ -103,20 +103,13 @@ def model_from(
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """Disables the cycle collector, which would repeatedly traverse the many objects of a graph under construction.
-
-    What was constructed then belongs to the oldest generation, which is traversed last: freezing and unfreezing moves
-    all objects there without a traversal.
-    """
+    """Disables the cycle collector, which would repeatedly traverse the many objects of a graph under construction."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
 
 

@@ -29,6 +29,7 @@ FUZZ = (
     "rewrite/test_random",
     "runtime/test_hostile_models",
     "runtime/test_program_round_trips",
+    "tools/test_attribute_extremes",
 )
 SLOW = (
     "check/test_check_fixes",

@@ -18,7 +18,7 @@ import numpy as np
 from sardonyx._src.compile.prepare.outlining import OutlinedSubgraph, outer_inputs, outline
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.program import FallbackOp, Program
-from sardonyx._src.errors import EvaluationError
+from sardonyx._src.errors import CompilationError, EvaluationError
 from sardonyx._src.interp.program import InterpreterProgram
 from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.ir.dims import Expr, Known, evaluate
@@ -137,12 +137,18 @@ class NativeSubgraphProgram(InterpreterProgram):
         if key not in self.specializations:
             with self.lock:
                 if key not in self.specializations and len(self.specializations) < MAX_SPECIALIZATIONS:
-                    self.specializations[key] = None  # if the compiler fails
-                    with typed_defects("compile a subgraph"):
-                        self.specializations[key] = specialize_subgraph(
-                            self.graph, self.model, arguments, self.compiler
-                        )
+                    self.specializations[key] = self.compile(arguments, key)
         return self.specializations.get(key)
+
+    def compile(self, arguments: Sequence[RuntimeValue], key: TypeKey) -> CompiledSubgraph | None:
+        """`specialize_subgraph`; raises CompilationError if the compiler fails, which is not tried again for the key."""
+        assert self.compiler is not None, f"{self.graph!r} must have a compiler"
+        try:
+            with typed_defects("compile a subgraph"):
+                return specialize_subgraph(self.graph, self.model, arguments, self.compiler)
+        except CompilationError:
+            self.specializations[key] = None
+            raise
 
 
 def specialize_subgraph(

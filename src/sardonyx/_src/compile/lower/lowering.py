@@ -75,9 +75,13 @@ def sizes_of(step: Step) -> Iterator[Known]:
 
 
 def can_be_encoded(step: Step, item: LayoutItem) -> bool:
-    """Whether all sizes of a step can be expressed and describe memory; the arguments of a SizeWrite are elements."""
+    """Whether all sizes of a step can be expressed and describe memory.
+
+    The arguments of a SizeWrite are elements, and those of a step that jumps are counts of iterations.
+    """
     sizes = list(sizes_of(step))
-    return all(map(has_room, sizes)) and (isinstance(item, SizeWrite) or all(map(can_describe_memory, sizes)))
+    has_sizes_only = not isinstance(item, SizeWrite) and step.jump is None
+    return all(map(has_room, sizes)) and (not has_sizes_only or all(map(can_describe_memory, sizes)))
 
 
 def nodes_to_refuse(item: LayoutItem) -> set[Node]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -63,8 +63,21 @@ settings.load_profile("sardonyx")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        for mark in marks_of(item.path):
+        marks = marks_of(item.path)
+        for mark in marks:
             item.add_marker(mark)
+        if (
+            "conformance" in marks
+        ):  # official cases feed sequences whose elements differ in a size that has one name
+            item.add_marker(pytest.mark.filterwarnings("ignore::sardonyx.ShapeWarning"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _models_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A folder for the files that the runner of the onnx wheel writes, which would take the user's home."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ONNX_MODELS", str(tmp_path_factory.mktemp("onnx_models")))
+        yield
 
 
 @cache

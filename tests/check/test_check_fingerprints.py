@@ -7,7 +7,7 @@ import pytest
 from check.examples import model
 from sardonyx._src.check import check
 from sardonyx._src.check.engine.walk import NODE_BLOCK
-from sardonyx._src.proto.messages import ModelProto
+from sardonyx._src.proto.messages import ModelProto, OperatorSetIdProto
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_text_that_is_not_utf8_is_found_in_a_block_of_clean_nodes() -> None:
 def test_a_constant_of_another_type_is_found_after_one_of_an_allowed_type() -> None:
     text = "g (float[2] x) => (float[2] y) {{ a = Constant <value = float[1] {{1}}> () {} y = Abs(x) }}"
     record = model(text.format("b = Constant <value = float8e4m3fn[1] {1}> ()"))
-    record.opset_import[0].version = 13
+    record.opset_import = [OperatorSetIdProto(version=13)]
     assert "SX222" in {d.rule for d in check(record).diagnostics}
 
 

@@ -36,7 +36,6 @@ def sample() -> list[OfficialCase]:
     return nodes + [c for c in cases if c.kind not in ("node", "real")]
 
 
-@pytest.mark.filterwarnings("ignore::sardonyx.ShapeWarning")  # sequences of unequal elements
 @pytest.mark.parametrize("part", range(4))
 def test_optimised_models_give_the_expected_outputs(part: int) -> None:
     for case in sample()[part::4]:

@@ -133,7 +133,8 @@ def variants(name: str, model: Any, feeds: Feeds) -> Iterator[Case]:
     """
     import onnx
 
-    model = onnx.ModelProto.FromString(model.SerializeToString())  # the wheel shares its cases with every caller
+    # A copy, since the wheel hands the same messages to every caller.
+    model = onnx.ModelProto.FromString(model.SerializeToString())
     yield Case(name, model.SerializeToString(), lambda: feeds)
     ports = [*model.graph.input]
     if not feeds or not all(isinstance(v, np.ndarray) and v.dtype.kind in "biuf" for v in feeds.values()):

@@ -87,9 +87,9 @@ class Folder:
             raise OSError(errno.EIO, "the file was replaced while it was opened", self.place(name))
         return fd
 
-    def create(self, name: str) -> int:
-        """A write descriptor of the new file `name`, with the default mode under the umask."""
-        return os.open(self.place(name), CREATE_FLAGS, 0o666, dir_fd=self.fd)
+    def create(self, name: str, mode: int = 0o666) -> int:
+        """A write descriptor of the new file `name`, with a mode of which the umask removes bits."""
+        return os.open(self.place(name), CREATE_FLAGS, mode, dir_fd=self.fd)
 
     def rename(self, old: str, new: str) -> None:
         """Renames a file in this directory, replacing an existing `new`; a link is renamed or replaced itself."""

@@ -2,7 +2,7 @@
 
 Each file is written under a temporary name in its directory, flushed to disk, and renamed at the end; a failure
 before the first rename leaves every old file unchanged.  Only a power loss between the renames can leave a mix of
-new and old files.
+new and old files.  Temporary files of a process that was killed are removed by the next save into their directory.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from typing import Self
 
 from sardonyx._src.io.external.folders import Folder, is_link
 from sardonyx._src.io.saving.file_writer import FileWriter
+from sardonyx._src.io.saving.folder_lock import FolderLock, temporary_name
 from sardonyx._src.proto.record import Payload
 
 
 class StagedFile:
     """A file being written under a temporary name; a context manager that flushes it to disk at the end."""
 
-    def __init__(self, folder: Folder, name: str) -> None:
+    def __init__(self, folder: Folder, name: str, mode: int) -> None:
         self.folder = folder
         self.name = name
-        self.temporary = f".sardonyx-{os.urandom(8).hex()}.tmp"
+        self.temporary = temporary_name()
         self.path = os.path.join(folder.path, name)
         with name_in_errors(self.path):
-            self._file = io.FileIO(folder.create(self.temporary), "w")
+            self._file = io.FileIO(folder.create(self.temporary, mode), "w")
         self._writer = FileWriter(self._file)
 
     def write(self, data: Payload, /) -> int:
@@ -68,10 +69,13 @@ class Staging:
     Raises OSError, naming the target file, for system errors.
     """
 
-    def __init__(self, folder: str) -> None:
-        """`folder`: the base directory of all names; links in its path are followed."""
+    def __init__(self, folder: str, mode: int = 0o666) -> None:
+        """`folder`: the base directory of all names; links in its path are followed.  `mode`: of new files, of which
+        the umask removes bits."""
         self._base = Folder.from_path(folder)
+        self._mode = mode
         self._folders: dict[tuple[str, ...], Folder] = {}
+        self._locks: list[FolderLock] = []
         self._staged: list[StagedFile] = []
 
     def create(self, names: Sequence[str]) -> StagedFile:
@@ -85,8 +89,9 @@ class Staging:
         key = tuple(folders)
         if key not in self._folders:
             self._folders[key] = self._base.reach(folders, make=True)
+            self._locks.append(FolderLock(self._folders[key]))
         refuse_special(self._folders[key], name)
-        self._staged.append(StagedFile(self._folders[key], name))
+        self._staged.append(StagedFile(self._folders[key], name, self._mode))
         return self._staged[-1]
 
     def commit(self) -> None:
@@ -103,6 +108,8 @@ class Staging:
     def __exit__(self, *_: object) -> None:
         for staged in self._staged:
             staged.remove()
+        for lock in self._locks:
+            lock.release()
         for folder in self._folders.values():
             folder.close()
         self._base.close()

@@ -71,6 +71,37 @@ def test_a_damaged_entry_is_compiled_again(tmp_path: Path, damage: bytes) -> Non
     assert cache.get(host_target().key, TWICE) is not None
 
 
+def test_a_copied_entry_is_not_that_of_another_kernel(tmp_path: Path) -> None:
+    cache = ObjectCache(tmp_path)
+    cache.put("t", "one", b"code of one")
+    cache.put("t", "two", b"code of two")
+    cache.path("t", "two").write_bytes(cache.path("t", "one").read_bytes())
+    assert (cache.get("t", "one"), cache.get("t", "two")) == (b"code of one", None)
+
+
+@pytest.mark.parametrize("place", ["entry", "folder"])
+def test_kernels_that_others_may_have_written_are_not_run(
+    tmp_path: Path, place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache = ObjectCache(tmp_path / "kernels")
+    cache.put("t", "one", b"code")
+    changed = cache.path("t", "one") if place == "entry" else cache.folder
+    changed.chmod(0o722)
+    assert [cache.get("t", "one") for _ in range(2)] == [None, None]
+    assert caplog.text.count("others must not have permission to write") == 1
+    cache.put("t", "one", b"code")
+    assert cache.get("t", "one") == (b"code" if place == "entry" else None)
+
+
+def test_temporary_files_of_writers_that_died_are_removed(tmp_path: Path) -> None:
+    old, new = tmp_path / "0.tmp", tmp_path / "1.tmp"
+    for path in (old, new):
+        path.write_bytes(b"")
+    os.utime(old, (0, 0))
+    ObjectCache(tmp_path).put("t", "one", b"code")
+    assert (old.exists(), new.exists()) == (False, True)
+
+
 def test_the_oldest_entries_beyond_the_cap_are_evicted(tmp_path: Path) -> None:
     cache = ObjectCache(tmp_path, cap=250)
     for i, name in enumerate(("first", "second", "third")):

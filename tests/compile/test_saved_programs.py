@@ -172,14 +172,19 @@ def test_an_input_with_a_default_is_a_constant(tmp_path: Path) -> None:
 # --- damage ----------------------------------------------------------------------------------
 
 
-def test_every_changed_byte_outside_of_the_constants_is_detected(static: Path, tmp_path: Path) -> None:
+def test_every_changed_byte_of_a_section_is_detected(static: Path, tmp_path: Path) -> None:
     content = static.read_bytes()
     first, length = SDX_HEADER.unpack_from(content)[3:5]
     document = json.loads(content[first : first + length])
     covered = [range(SDX_HEADER.size), range(first, first + length)]
-    for name, (offset, size, _) in document["sections"].items():
-        covered += [range(offset, offset + size)] if name != "constants" else []
-    offsets = [*range(SDX_HEADER.size), *random.Random(0).sample([i for r in covered for i in r], 200)]
+    covered += [range(offset, offset + size) for offset, size, _ in document["sections"].values()]
+    constants, constants_size, _ = document["sections"]["constants"]
+    offsets = [
+        *range(SDX_HEADER.size),
+        constants,
+        constants + constants_size - 1,
+        *random.Random(0).sample([i for r in covered for i in r], 200),
+    ]
     damaged = tmp_path / "m.sdx"
     for offset in offsets:
         damaged.write_bytes(

@@ -10,7 +10,6 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.llvm.cache import ObjectCache
-from sardonyx._src.io.regular_files import open_private_entry
 from sardonyx.errors import InputError, InvalidModel
 
 MODEL = parse_model("g (float[2] x) => (float[2] y) { y = Abs(x) }")
@@ -67,17 +66,6 @@ def test_a_path_that_no_file_can_have_is_an_input_error(suffix: str) -> None:
                 opener(Path(name + suffix))
     with pytest.raises(InputError, match="a path must be one"):
         sx.save(MODEL, f"a\0b{suffix}" if suffix != ".sdx" else "a\0b")
-
-
-def test_cache_entries_are_regular_files_and_no_links(tmp_path: Path) -> None:
-    (tmp_path / "entry").write_bytes(b"code")
-    with open_private_entry(tmp_path / "entry") as file:
-        assert file.read() == b"code"
-    (tmp_path / "link").symlink_to("entry")
-    os.mkfifo(tmp_path / "fifo")
-    for name in ("link", "fifo"):
-        with pytest.raises(OSError, match=r"links|regular file"):
-            open_private_entry(tmp_path / name)
 
 
 def test_a_fifo_in_place_of_cached_code_is_a_miss(tmp_path: Path) -> None:

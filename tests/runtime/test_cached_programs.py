@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import logging
 import os
 import subprocess
@@ -16,14 +17,16 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.linker import features
+from sardonyx._src.compile.llvm.cache import WARNED_OF
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.io import file_stamps
 from sardonyx._src.io.memory_release import mapped_file_of
 from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime import engine, shared_programs
 from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights
-from sardonyx._src.runtime.saved_programs import container, disk_cache
-from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine
+from sardonyx._src.runtime.saved_programs import container, disk_cache, verified_files
+from sardonyx._src.runtime.saved_programs.container import SDX_HEADER
+from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine, entry_path
 
 pytestmark = pytest.mark.skipif(
     features.saved_program_machine() is None, reason="programs are not saved here"
@@ -33,6 +36,8 @@ F = np.float32
 TESTS = Path(__file__).parents[1]
 PRODUCT = """g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {%d, 0, 0, %d}>
     { a = MatMul(x, w)  y = Relu(a) }"""
+WEIGHTS = """g (float[N,4] x) => (float[N,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2}, float[4] b = {1, 2, 3, 4}>
+    { a = MatMul(x, w)  y = Sub(a, b) }"""
 PICKED = "g (float[3] x, int64[N] i) => (float[N] y) { y = Gather(x, i) }"
 DEFAULT = "g (float[2] x, float[2] b) => (float[2] y) <float[2] b = {1, 2}> { y = Add(x, b) }"
 BRANCHES = """g (float[2] x, bool b) => (float[%s] y)
@@ -140,6 +145,108 @@ def test_a_damaged_entry_is_logged_and_replaced(
     assert is_cached(start_session(path))
 
 
+def test_damaged_weights_are_noticed_wherever_they_are(tmp_path: Path, folder: Path) -> None:
+    path = save_model(tmp_path / "m.onnx", WEIGHTS)
+    start_session(path)
+    (entry,) = folder.iterdir()
+    x = np.ones((1, 4), F)
+    expected = start_session(path).run({"x": x})["y"]
+    first, size = constants_of(entry)
+    for place in np.random.default_rng(3).integers(first, first + size, 10):
+        content = bytearray(entry.read_bytes())
+        content[place] ^= 0x40
+        entry.write_bytes(content)
+        session = start_session(path)
+        assert not is_cached(session)
+        np.testing.assert_array_equal(session.run({"x": x})["y"], expected)  # type: ignore[arg-type]
+
+
+def constants_of(entry: Path) -> tuple[int, int]:
+    """The offset and size of the weights in an entry."""
+    content = entry.read_bytes()
+    first, length = SDX_HEADER.unpack_from(content)[3:5]
+    offset, size, _ = json.loads(content[first : first + length])["sections"]["constants"]
+    return offset, size
+
+
+def test_weights_are_hashed_once_per_version_of_an_entry(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save_model(tmp_path / "m.onnx", WEIGHTS)
+    start_session(path)
+    (entry,) = folder.iterdir()
+    verified: list[object] = []
+    verify = container.Container.verify_constants
+    monkeypatch.setattr(
+        container.Container, "verify_constants", lambda self: (verified.append(self), verify(self))
+    )
+    for expected in (1, 1, 1):
+        verified_files.VERIFIED.clear()
+        if not verified:
+            os.utime(entry)  # another version: its record is that of the first
+        assert is_cached(start_session(path))
+        time.sleep(0.02)
+        assert len(verified) == expected
+
+
+def test_without_records_weights_are_hashed_at_every_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save_model(tmp_path / "m.onnx", WEIGHTS)
+    start_session(path)
+    (tmp_path / "cache" / "verified").chmod(0o777)
+    verified: list[object] = []
+    monkeypatch.setattr(container.Container, "verify_constants", lambda self: verified.append(self))
+    for _ in range(2):
+        verified_files.VERIFIED.clear()
+        assert is_cached(start_session(path))
+    assert len(verified) == 2
+
+
+def test_a_copied_entry_does_not_answer_for_another_model(
+    tmp_path: Path, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    paths = [save_model(tmp_path / f"{i}.onnx", PRODUCT % (i, i)) for i in (2, 3)]
+    for path in paths:
+        start_session(path)
+    entries = [entry_path(file_stamps.FileStamp.from_path(str(path))) for path in paths]
+    assert entries[0] is not None and entries[1] is not None
+    entries[1].write_bytes(entries[0].read_bytes())
+    with caplog.at_level(logging.WARNING):
+        session = start_session(paths[1])
+    assert not is_cached(session) and f"it is the entry '{entries[0].stem}'" in caplog.text
+    assert np.array_equal(session.run({"x": np.ones((1, 2), F)})["y"], [[3, 3]])  # type: ignore[arg-type]
+
+
+def test_entries_are_written_for_the_user_alone(tmp_path: Path, folder: Path) -> None:
+    old = os.umask(0)
+    try:
+        start_session(save_product(tmp_path))
+    finally:
+        os.umask(old)
+    (entry,) = folder.iterdir()
+    modes = [path.stat().st_mode & 0o777 for path in (folder.parent, folder, entry)]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+@pytest.mark.parametrize("place", ["entry", "folder"])
+def test_code_that_others_may_have_written_is_not_run(
+    tmp_path: Path, folder: Path, place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = save_product(tmp_path)
+    start_session(path)
+    (entry,) = folder.iterdir()
+    changed = entry if place == "entry" else folder
+    changed.chmod(0o777)
+    WARNED_OF.clear()
+    with caplog.at_level(logging.WARNING):
+        sessions = [start_session(path) for _ in range(2)]
+    # A file is replaced by a private one; a folder is not used.
+    assert [is_cached(session) for session in sessions] == [False, place == "entry"]
+    assert sum("others must not have permission to write" in text for text in caplog.messages) == 1
+    assert str(changed) in caplog.text
+
+
 def test_an_empty_folder_name_disables_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SARDONYX_CACHE", "")
     path = save_product(tmp_path)
@@ -171,14 +278,11 @@ def test_least_recently_used_entries_are_evicted(
     assert [is_cached(start_session(path)) for path in (paths[0], paths[2], paths[1])] == [True, True, False]
 
 
-def test_stale_temporary_files_are_removed(tmp_path: Path, folder: Path) -> None:
+def test_what_a_killed_writer_left_is_removed(tmp_path: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
-    old, new = folder / ".sardonyx-0.tmp", folder / ".sardonyx-1.tmp"
-    for file in (old, new):
-        file.write_bytes(b"")
-    os.utime(old, (0, 0))
+    (folder / ".sardonyx-save-0123456789abcdef.tmp").write_bytes(b"")
     start_session(save_product(tmp_path))
-    assert (old.exists(), new.exists()) == (False, True)
+    assert [path.suffix for path in folder.iterdir()] == [".sdx"]
 
 
 def test_a_program_that_is_too_large_is_not_cached(

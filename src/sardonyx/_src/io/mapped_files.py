@@ -6,6 +6,7 @@ import errno
 import mmap
 import os
 import sys
+from typing import BinaryIO
 
 import numpy as np
 
@@ -73,6 +74,11 @@ def mapped_file_behind(data: Payload) -> MappedFile | None:
     if isinstance(data, memoryview) and isinstance(data.obj, MappedFile) and data.c_contiguous:
         return data.obj
     return None
+
+
+def map_file(file: BinaryIO, path: str) -> mmap.mmap:
+    """A map of a whole open file, at an absolute path."""
+    return MappedFile.from_descriptor(file.fileno(), os.fstat(file.fileno()).st_size, path)
 
 
 def address_of(view: memoryview) -> int:

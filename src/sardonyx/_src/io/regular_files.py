@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sardonyx._src.errors import InputError, InvalidModel
-from sardonyx._src.io.open_flags import NOFOLLOW_FLAG, READ_FLAGS
+from sardonyx._src.io.open_flags import READ_FLAGS
 
 # Names of open descriptors: the caller opened them, and shells pass pipes by them, as in `sardonyx check <(zcat m.gz)`.
 DESCRIPTOR_PATH = re.compile(r"/dev/(?:stdin|fd/(\d+))|/proc/self/fd/(\d+)")
@@ -82,17 +81,3 @@ def read_regular(path: Path) -> bytes:
     """The content of a regular file; raises what `open_regular` raises."""
     with open_regular(path) as file:
         return file.read()
-
-
-def open_private_entry(path: str | os.PathLike[str]) -> BinaryIO:
-    """The regular file at a path, open for reading; a symbolic link is not followed.
-
-    Raises OSError, also for any other kind of file, as for a file that cannot be opened.
-    """
-    text = os.fspath(path)
-    fd = os.open(text, READ_FLAGS | NOFOLLOW_FLAG)
-    status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(fd)
-        raise OSError(errno.EINVAL, f"must be a regular file; got a {kind_of_file(status)}", text)
-    return os.fdopen(fd, "rb")

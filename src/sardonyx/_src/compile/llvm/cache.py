@@ -1,8 +1,9 @@
 """Disk cache of object code, for the kernels of later processes.
 
-An entry is a file named by the hash of what it was compiled from and for; it begins with the hash of its content, so that
-a torn or damaged one is recognized and compiled again.  Files are renamed into place, which makes concurrent processes
-harmless.  When the folder exceeds its cap, the least recently used entries are removed.
+An entry is a file named by the hash of what it was compiled from and for; it begins with the hash of its name and content,
+so that a torn, damaged or copied one is recognized and compiled again.  Entries are executed, and so are only used if no
+other user can have written them.  Files are renamed into place, which makes concurrent processes harmless.  When the folder
+exceeds its cap, the least recently used entries are removed.
 """
 
 from __future__ import annotations
@@ -11,16 +12,23 @@ import hashlib
 import logging
 import os
 import sys
+import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from sardonyx._src.io.regular_files import open_private_entry
+from sardonyx._src.io.private_files import (
+    NotPrivateError,
+    make_private_folder,
+    open_private_file,
+)
 
-ENTRY_VERSION = "1"  # of the layout of entries; a change makes older entries unreachable
+ENTRY_VERSION = "2"  # of the layout of entries; a change makes older entries unreachable
 MAX_CACHE_BYTES = 256 << 20
+ABANDONED_AFTER = 3600  # seconds after which a temporary file belongs to a writer that died
 TRIM_INTERVAL = 16  # trims per cap: a process looks at the folder after adding a sixteenth of the cap
 BYTES_ADDED: dict[Path, int] = {}  # by this process to each folder, since it last looked at the folder
+WARNED_OF: set[str] = set()  # paths that others may have written to
 DIGEST_BYTES = hashlib.sha256().digest_size
 log = logging.getLogger(__name__)
 
@@ -55,12 +63,13 @@ class ObjectCache:
         """The object code for this source and target; None if there is no intact entry."""
         path = self.path(target, source)
         try:
-            with open_private_entry(path) as file:
+            with open_private_file(path) as file:
                 content = file.read()
             os.utime(path)  # for least-recently-used trimming
-        except OSError:
+        except OSError as error:
+            warn_not_private(error)
             return None
-        if hashlib.sha256(content[DIGEST_BYTES:]).digest() != content[:DIGEST_BYTES]:
+        if digest_entry(path, content[DIGEST_BYTES:]) != content[:DIGEST_BYTES]:
             log.warning("the cached kernel %s is damaged and will be compiled again", path)
             return None
         return content[DIGEST_BYTES:]
@@ -74,14 +83,15 @@ class ObjectCache:
         path = self.path(target, source)
         temporary = self.folder / f"{os.urandom(8).hex()}.tmp"
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder)
             with open(temporary, "xb", opener=open_private) as file:
-                file.write(hashlib.sha256(code).digest())
+                file.write(digest_entry(path, code))
                 file.write(code)
             os.replace(temporary, path)
             if self.is_trim_due(DIGEST_BYTES + len(code)):
                 self.trim()
         except OSError as error:
+            warn_not_private(error)
             log.info("compiled kernels are not cached in %s: %s", self.folder, error)
 
     def path(self, target: str, source: str) -> Path:
@@ -96,7 +106,11 @@ class ObjectCache:
         return is_due
 
     def trim(self) -> None:
-        """Removes the least recently used entries until the others fit."""
+        """Removes the least recently used entries until the others fit, and files of writers that died."""
+        now = time.time()
+        for path in self.folder.glob("*.tmp"):
+            if now - path.lstat().st_mtime > ABANDONED_AFTER:
+                path.unlink(missing_ok=True)
         entries = [(path.stat(), path) for path in self.folder.glob("*.o")]
         total = sum(stat.st_size for stat, _ in entries)
         for stat, path in sorted(entries, key=lambda entry: entry[0].st_mtime):
@@ -104,6 +118,18 @@ class ObjectCache:
                 return
             path.unlink(missing_ok=True)
             total -= stat.st_size
+
+
+def digest_entry(path: Path, code: bytes) -> bytes:
+    """The hash of an entry: of its name and of its code."""
+    return hashlib.sha256(path.name.encode() + code).digest()
+
+
+def warn_not_private(error: OSError) -> None:
+    """Logs a warning, once per file or folder, if an error says that others may have written what is executed."""
+    if isinstance(error, NotPrivateError) and error.filename not in WARNED_OF:
+        WARNED_OF.add(error.filename)
+        log.warning("the cache does not use %s: %s", error.filename, error.strerror)
 
 
 def open_private(path: str, flags: int) -> int:

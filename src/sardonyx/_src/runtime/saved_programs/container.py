@@ -2,14 +2,13 @@
 
 The header has the offset, length and hash of the document; the document has the offset, size and hash of each section.
 Constants come first, from the second page on, because they are written before the code is compiled; they are mapped
-rather than read, and so have no hash.  The document comes last.
+rather than read, and so their hash is verified once per version of the file (`verified_files`).  The document comes last.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import mmap
 import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,9 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
 from sardonyx._src.errors import DecodeError
+from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.file_formats import HEAD_BYTES, recognize_format
+from sardonyx._src.io.mapped_files import map_file
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.saving.staging import StagedFile, Staging
 
@@ -29,7 +30,7 @@ DocumentAndSections: TypeAlias = tuple[
     Mapping[str, Json], Mapping[str, bytes]
 ]  # the document and the sections
 SDX_MAGIC = b"\x89SDX\r\n\x1a\n"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 SDX_HEADER = struct.Struct(
     "<8sIIQQ32s"
 )  # magic, version, bytes of the header, offset and bytes of the document, its hash
@@ -40,37 +41,63 @@ CONSTANTS = "constants"
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """An open file: its document, and its sections as views of the mapped file."""
+    """An open file: its stamp, its document, and its sections as views of the mapped file.
 
+    constants_digest: what the SHA-256 of the section of constants must be, in hexadecimal.
+    """
+
+    stamp: FileStamp
     document: dict[str, Json]
     sections: Mapping[str, memoryview]
+    constants_digest: str
+
+    def verify_constants(self) -> None:
+        """Raises DecodeError if the constants do not have their hash."""
+        digest = hashlib.sha256(self.sections[CONSTANTS]).hexdigest()
+        require(digest == self.constants_digest, f"the section {CONSTANTS!r} is damaged", PAGE_BYTES)
 
 
 def write_container(
-    path: Path, constants: Sequence[ConstantBytes], finish: Callable[[], DocumentAndSections]
+    path: Path,
+    constants: Sequence[ConstantBytes],
+    finish: Callable[[], DocumentAndSections],
+    mode: int = 0o666,
 ) -> None:
     """Writes a file, which appears under its name when it is complete; constants are at `aligned_offsets`.
 
     finish: returns the document and the sections; called after the constants are written, so that code compiles meanwhile.
+    mode: of the file, under the umask.
     """
     folder, name = os.path.split(path)
-    with Staging(folder or os.curdir) as staging:
+    with Staging(folder or os.curdir, mode) as staging:
         with staging.create([name]) as file:
-            sizes = [size for size, _ in constants]
-            for offset, (_, parts) in zip(aligned_offsets(sizes), constants, strict=True):
-                file.skip_to(PAGE_BYTES + offset)
-                for part in parts:
-                    file.write(part)
-            write_sections(file, *finish(), total_extent(sizes))
+            table = write_constants(file, constants)
+            write_sections(file, *finish(), table)
         staging.commit()
 
 
+def write_constants(file: StagedFile, constants: Sequence[ConstantBytes]) -> list[Json]:
+    """Writes the constants; returns the offset, size and hash of their section, gaps included."""
+    sizes = [size for size, _ in constants]
+    digest, end = hashlib.sha256(), 0
+    for offset, (size, parts) in zip(aligned_offsets(sizes), constants, strict=True):
+        if not size:
+            continue
+        file.skip_to(PAGE_BYTES + offset)
+        digest.update(bytes(offset - end))
+        for part in parts:
+            digest.update(part)
+            file.write(part)
+        end = offset + size
+    return [PAGE_BYTES, end, digest.hexdigest()]
+
+
 def write_sections(
-    file: StagedFile, document: Mapping[str, Json], sections: Mapping[str, bytes], constants: int
+    file: StagedFile, document: Mapping[str, Json], sections: Mapping[str, bytes], constants: list[Json]
 ) -> None:
-    """Writes the sections after `constants` bytes of constants, then the document, and the header."""
-    table: dict[str, Json] = {CONSTANTS: [PAGE_BYTES, constants, ""]}
-    end = round_up(PAGE_BYTES + constants, ALIGNMENT)
+    """Writes the sections after the constants, whose entry in the table is given, then the document, and the header."""
+    table: dict[str, Json] = {CONSTANTS: constants}
+    end = round_up(PAGE_BYTES + expect_integer(constants[1]), ALIGNMENT)
     for offset, (name, data) in zip(
         aligned_offsets([*map(len, sections.values())]), sections.items(), strict=True
     ):
@@ -112,8 +139,12 @@ def round_up(size: int, to: int) -> int:
 
 
 def read_container(path: Path, open_file: Callable[[Path], BinaryIO] = open_regular) -> Container:
-    """Opens a file and checks all hashes; raises DecodeError for a file that is damaged or has another format."""
+    """Opens a file and checks all hashes but that of the constants.
+
+    Raises DecodeError for a file that is damaged or has another format.
+    """
     with open_file(path) as file, name_file(path):
+        stamp = FileStamp.from_descriptor(os.path.realpath(path), file.fileno())
         start_of_file = file.read(HEAD_BYTES)
         head = start_of_file[: SDX_HEADER.size]
         if not head.startswith(SDX_MAGIC) and (actual := recognize_format(start_of_file)) is not None:
@@ -127,12 +158,13 @@ def read_container(path: Path, open_file: Callable[[Path], BinaryIO] = open_regu
             8,
         )
         require(size == SDX_HEADER.size and length <= MAX_DOCUMENT_BYTES, "the header is damaged", 12)
-        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        data = memoryview(map_file(file, stamp.path))
         require(start + length == len(data), "the file does not end with its document", len(data))
         text = data[start:]
         require(hashlib.sha256(text).digest() == digest, "the document is damaged", start)
         document = expect_object(json.loads(bytes(text)))
-        return Container(document, dict(read_sections(document, data)))
+        digest = expect_string(expect_list(expect_object(document["sections"])[CONSTANTS], 3)[2])
+        return Container(stamp, document, dict(read_sections(document, data)), digest)
 
 
 def read_sections(document: Mapping[str, Json], data: memoryview) -> Iterator[tuple[str, memoryview]]:

@@ -1,17 +1,16 @@
 """Disk cache of compiled programs: the next process that opens the same file compiles and packs nothing.
 
 An entry is a saved program.  Its name hashes everything that it depends on: the file stamp of the model, the sources of
-Sardonyx, Python and NumPy, and the processor; and then the compiler, which a process without llvmlite disregards.  Whatever
-goes wrong with an entry costs time and nothing else.
+Sardonyx, Python and NumPy, and the processor; and then the compiler, which a process without llvmlite disregards.  An entry
+states its name, so that a copy under another one is not used for another model, and since it is executed, entries and folders
+that other users own or may write to are not used.  Whatever goes wrong with an entry costs time and nothing else.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from sardonyx._src.compile.linker import features
-from sardonyx._src.compile.llvm.cache import default_folder
+from sardonyx._src.compile.llvm.cache import default_folder, warn_not_private
 from sardonyx._src.compile.llvm.host_target import compiler_stamp, cpu_identity, require_llvmlite
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.compile.program.executable import Executable
@@ -34,7 +33,7 @@ from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.io.regular_files import open_private_entry
+from sardonyx._src.io.private_files import make_private_folder, open_private_file
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.async_compilation import async_compilation
@@ -43,6 +42,7 @@ from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.saved_programs import reading
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
+from sardonyx._src.runtime.saved_programs.verified_files import last_use
 from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, stamp_file
 from sardonyx._src.runtime.source_digest import package_stamps
 from sardonyx._src.runtime.stats import RunCounters
@@ -50,10 +50,9 @@ from sardonyx._src.runtime.stats import RunCounters
 if TYPE_CHECKING:
     from sardonyx._src.runtime.memory_report import MemoryReport
 
-NAME_FORMAT = "2"  # of entry names; a change makes older entries unreachable, and trimming removes them
+NAME_FORMAT = "3"  # of entry names; a change makes older entries unreachable, and trimming removes them
 MAX_ENTRY_BYTES = 1 << 30
 MAX_TOTAL_BYTES = 4 << 30  # of all entries
-ABANDONED_AFTER = 3600  # seconds after which a temporary file belongs to a writer that died
 log = logging.getLogger(__name__)
 
 
@@ -228,13 +227,13 @@ def read_entry(path: Path) -> ProgramImage | None:
     try:
         with pause_gc():
             # Its requirements are part of its name.
-            container, *_ = reading.open_container(path, open_private_entry)
-            with suppress(OSError):
-                os.utime(path)  # for least-recently-used trimming
+            container, *_ = reading.open_container(path, open_private_file)
+            reading.require_entry(path, container)
             return reading.read_image(path, container)
     except FileNotFoundError:
         return None
     except OSError as error:
+        warn_not_private(error)
         log.info("the cached program %s cannot be read: %s", path, error)
     except (DecodeError, *DEFECTS) as error:
         if not isinstance(error, DecodeError) and are_defects_fatal():
@@ -264,14 +263,16 @@ def store_program(stamp: FileStamp, model: Model, executable: Executable) -> Cac
     from sardonyx._src.runtime.saved_programs import writing
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         with limit_nesting():
-            writing.write_program(path, model, executable, host_target(), FIELDS)
+            writing.write_program(path, model, executable, host_target(), FIELDS, entry=path.stem)
         cached = open_cached_program(stamp)
         trim_folder(path.parent)
     except (OSError, *DEFECTS) as error:
         if not isinstance(error, OSError) and are_defects_fatal():
             raise
+        if isinstance(error, OSError):
+            warn_not_private(error)
         log.info("compiled programs are not cached in %s: %s", path.parent, error)
         return None
     return cached
@@ -286,18 +287,16 @@ def is_cacheable_program(program: Program) -> bool:
 
 
 def trim_folder(folder: Path) -> None:
-    """Removes the least recently used entries until the others fit, and temporary files of writers that died."""
-    now = time.time()
-    for path in folder.glob(".*.tmp"):
-        if now - path.stat().st_mtime > ABANDONED_AFTER:
-            path.unlink(missing_ok=True)
-    entries = [(path.stat(), path) for path in folder.glob("*.sdx")]
-    total = sum(stat.st_size for stat, _ in entries)
-    for stat, path in sorted(entries, key=lambda entry: entry[0].st_mtime):
+    """Removes the least recently used entries until the others fit."""
+    sizes = {path: path.stat().st_size for path in folder.glob("*.sdx")}
+    total = sum(sizes.values())
+    if total <= MAX_TOTAL_BYTES:
+        return
+    for path in sorted(sizes, key=last_use):
+        path.unlink(missing_ok=True)
+        total -= sizes[path]
         if total <= MAX_TOTAL_BYTES:
             return
-        path.unlink(missing_ok=True)
-        total -= stat.st_size
 
 
 # --- names -----------------------------------------------------------------------------------

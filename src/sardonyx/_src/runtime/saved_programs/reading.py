@@ -25,6 +25,7 @@ from sardonyx._src.compile.program.size_limits import MAX_INT64
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, BufferRole, TensorView
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import DecodeError
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.serde.types import type_from
@@ -47,6 +48,7 @@ from sardonyx._src.runtime.saved_programs.container import (
     require,
 )
 from sardonyx._src.runtime.saved_programs.dims import decode_dim, decode_dims
+from sardonyx._src.runtime.saved_programs.verified_files import is_verified, record_verified
 
 ImageSlots = NDArray[np.int64]
 BUFFER_ROLES = ("arena", "input", "output", "constant", "status")
@@ -92,12 +94,22 @@ def protocol_digest() -> str:
 def open_container(
     path: Path, open_file: Callable[[Path], BinaryIO] = open_regular
 ) -> tuple[Container, list[str], str, str]:
-    """A file and its requirements: features of the processor, the machine, and the protocol digest."""
+    """A file, verified, and its requirements: features of the processor, the machine, and the protocol digest."""
     container = read_container(path, open_file)
     with name_file(path):
+        if not is_verified(container.stamp):
+            container.verify_constants()
+            record_verified(container.stamp)
         document = container.document
         features = [expect_string(name) for name in expect_list(document["features"])]
         return container, features, expect_string(document["machine"]), expect_string(document["protocol"])
+
+
+def require_entry(path: Path, container: Container) -> None:
+    """Raises DecodeError unless a file is the cache entry of its name: a copy is that of another model."""
+    entry = container.document.get("entry")
+    if entry != path.stem:
+        raise DecodeError(f"it is the entry {entry!r}", offset=0, source=str(path))
 
 
 def read_image(path: Path, container: Container) -> ProgramImage:

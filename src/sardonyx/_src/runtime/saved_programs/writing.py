@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from sardonyx._src.compile.program.program import Action, CollectScanOutputs, Fa
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.errors import SardonyxError
+from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.serde.types import type_to
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import Model
@@ -30,13 +33,23 @@ from sardonyx._src.runtime.saved_programs.dims import encode_dim, encode_dims
 from sardonyx._src.runtime.saved_programs.fallback_model import extract_fallback_model
 from sardonyx._src.runtime.saved_programs.program_code import ProgramCode
 from sardonyx._src.runtime.saved_programs.reading import protocol_digest
+from sardonyx._src.runtime.saved_programs.verified_files import record_verified
+
+ENTRY_MODE, FILE_MODE = 0o600, 0o666
 
 
 def write_program(
-    path: Path, model: Model, executable: Executable, target: Target, fields: fast_entry.ArrayFields
+    path: Path,
+    model: Model,
+    executable: Executable,
+    target: Target,
+    fields: fast_entry.ArrayFields,
+    *,
+    entry: str = "",
 ) -> None:
     """Writes the program of a model, and its code, into a file; fields: the memory layout of NumPy's arrays.
 
+    entry: the name of an entry of the cache, which only the user may read; "" for any other file.
     Raises SardonyxError on other systems than Linux on x86-64 or AArch64.
     """
     if saved_program_machine() is None:
@@ -46,9 +59,11 @@ def write_program(
 
     def link() -> container.DocumentAndSections:
         code_document, image = code.link_and_describe(document["others"])
-        return {**document, **code_document}, {**sections, "code": image}
+        return {"entry": entry, **document, **code_document}, {**sections, "code": image}
 
-    container.write_container(path, constants, link)
+    container.write_container(path, constants, link, ENTRY_MODE if entry else FILE_MODE)
+    with suppress(OSError):
+        record_verified(FileStamp.from_path(os.path.realpath(path)))
 
 
 def encode_parts(

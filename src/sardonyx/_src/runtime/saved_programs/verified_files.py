@@ -1,0 +1,93 @@
+"""Which saved programs have been verified: their constants are hashed once per version of a file, not at every start.
+
+The cache folder has a record for each file, named by its path, with the file's stamp.  Whatever changes the content of a
+file changes its stamp, but for a change within the resolution of the clock, so a record counts only if it was written
+later than the file was changed ("racily clean", as git's index calls the other case).  The time of a record is that of the last
+use of the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from sardonyx._src.compile.llvm.cache import default_folder, open_private, warn_not_private
+from sardonyx._src.io.file_stamps import FileStamp
+from sardonyx._src.io.private_files import make_private_folder, open_private_file
+
+MAX_RECORDS = 4096  # of which the oldest are removed
+RECORDS = "verified"  # the folder in the cache folder
+VERIFIED: set[FileStamp] = set()  # by this process
+
+
+def is_verified(stamp: FileStamp) -> bool:
+    """Whether this version of a file was verified, by this process or an earlier one; notes its use."""
+    path = record_path(stamp.path)
+    result = stamp in VERIFIED or (path is not None and has_record(path, stamp))
+    if result and path is not None:
+        with suppress(OSError):
+            os.utime(path)
+    return result
+
+
+def has_record(path: Path, stamp: FileStamp) -> bool:
+    """Whether the record at a path is that of this version of a file, and was written later."""
+    try:
+        with open_private_file(path) as file:
+            is_current = file.read() == encode_stamp(stamp)
+            return is_current and os.fstat(file.fileno()).st_mtime_ns > stamp.changed
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        warn_not_private(error)
+        return False
+
+
+def record_verified(stamp: FileStamp) -> None:
+    """Records that this version of a file is intact; best effort."""
+    VERIFIED.add(stamp)
+    path = record_path(stamp.path)
+    if path is None:
+        return
+    temporary = path.with_name(f"{os.urandom(8).hex()}.tmp")
+    try:
+        make_private_folder(path.parent)
+        with open(temporary, "xb", opener=open_private) as file:
+            file.write(encode_stamp(stamp))
+        os.replace(temporary, path)
+        trim_records(path.parent)
+    except OSError as error:
+        warn_not_private(error)
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def last_use(path: Path) -> int:
+    """When a file was last opened, in nanoseconds: the time of its record, or else its own."""
+    record = record_path(os.path.realpath(path))
+    try:
+        return (path if record is None else record).stat().st_mtime_ns
+    except OSError:
+        return path.stat().st_mtime_ns
+
+
+def record_path(path: str) -> Path | None:
+    """Where the record of a file is; None without a cache."""
+    folder = default_folder()
+    return None if folder is None else folder / RECORDS / hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
+
+
+def encode_stamp(stamp: FileStamp) -> bytes:
+    return repr((stamp.path, stamp.device, stamp.inode, stamp.size, stamp.modified, stamp.changed)).encode()
+
+
+def trim_records(folder: Path) -> None:
+    """Removes the oldest quarter of the records if there are too many."""
+    names = os.listdir(folder)
+    if len(names) <= MAX_RECORDS:
+        return
+    paths = sorted((folder / name for name in names), key=lambda path: path.lstat().st_mtime_ns)
+    for path in paths[: len(paths) // 4]:
+        path.unlink(missing_ok=True)

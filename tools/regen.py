@@ -7,6 +7,7 @@ from pathlib import Path
 
 import conversions_page
 import import_schemas
+import import_vendor_schemas
 import indexes
 import make_records
 import operators_page
@@ -16,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def generated_files() -> dict[Path, str]:
-    writers = (make_records, import_schemas, indexes, operators_page, conversions_page, rules_pages)
+    writers = (make_records, import_schemas, import_vendor_schemas, indexes, operators_page, conversions_page, rules_pages)
     return {path: content for writer in writers for path, content in writer.files().items()}
 
 

@@ -27,6 +27,12 @@ from sardonyx._src.convert.steps import (
     previous,
     reason_for_no_facet,
 )
+from sardonyx._src.convert.vendor_operators import (
+    OperatorName,
+    replace_operators,
+    replaced_domains,
+    vendor_operators,
+)
 from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError, InputError
 from sardonyx._src.infer.merge import open_sizes
 from sardonyx._src.infer.state import InferenceState
@@ -46,7 +52,7 @@ from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.version_adapter import Adapter, Attributes
-from sardonyx._src.schema import OpSchema, domains, last_version, latest
+from sardonyx._src.schema import OpSchema, domains, last_version, latest, vendor_domains
 
 # The errors by which facets, inference and bodies reject a node.
 CONVERSION_ERRORS = (ConversionError, InferenceError, EvaluationError)
@@ -62,7 +68,8 @@ def convert(
 ) -> Model:
     """Return a copy of the model with other versions of its operator sets and of the IR.
 
-    opset: the version of ai.onnx.  sets: versions of other operator sets by domain, as {"ai.onnx.ml": 3}.  ir_version: a
+    opset: the version of ai.onnx.  sets: versions of other operator sets by domain, as {"ai.onnx.ml": 3}; 0 for a vendor
+    domain, as {"com.microsoft": 0}, replaces its operators, and vendors' operators in ai.onnx, by standard ones.  ir_version: a
     number, "auto" for the lowest possible, or None to raise it only if necessary.  Main graph, training graphs,
     subgraphs and functions are converted; names, documentation, metadata and weights are kept.
 
@@ -73,6 +80,8 @@ def convert(
     """
     versions_by_domain = targets(opset, sets or {})
     for domain in versions_by_domain:
+        if domain in vendor_domains():
+            continue
         if domain and not bodies_of(model, domain):
             imported = ", ".join(d or "ai.onnx" for d in model.opset_imports) or "none"
             raise InputError(
@@ -86,7 +95,10 @@ def convert(
             for pair in zip(roots(model), roots(result), strict=True)
             for original, copy in zip(*map(nodes, pair), strict=True)
         }
-        convert_domains(result, versions_by_domain, errors, origins)
+        replaced = set()
+        if replaced_domains(versions_by_domain.items()):
+            replaced = vendor_operators(result)
+        convert_domains(result, versions_by_domain, errors, origins, replaced)
         set_ir_version(result, ir_version, errors)
     return result
 
@@ -105,8 +117,9 @@ def convert_domains(
     versions_by_domain: Mapping[str, int],
     errors: list[ConversionError] | None,
     origins: dict[Node, Node],
+    replaced: Collection[OperatorName] = (),
 ) -> None:
-    """Convert a model in place to these versions, domain by domain.
+    """Convert a model in place to these versions, domain by domain, and then replace operators by their bodies.
 
     Nothing is computed from sizes that the model declares of values inside it, since they may be stale; of the outputs of
     unknown operators, about which nothing else is known, the declared ranks count.
@@ -123,8 +136,11 @@ def convert_domains(
     default = versions_by_domain.get("", latest(""))
     try:
         for domain, version in versions_by_domain.items():
-            for body in bodies_of(model, domain):
+            for body in bodies_of(model, domain) if domain not in vendor_domains() else ():
                 Converter(inference_state, body, domain, default, errors, origins, referenced).run(version)
+        for body in bodies_of(model) if replaced else ():
+            converter = Converter(inference_state, body, "", default, errors, origins, referenced)
+            replace_operators(converter, replaced, target=default)
     finally:
         inference_state.restore()
         for value in all_values(model):
@@ -141,8 +157,10 @@ def targets(opset: int | None, sets: Mapping[str, int]) -> dict[str, int]:
         )
     for domain, version in versions_by_domain.items():
         shown = domain or "ai.onnx"
+        if domain in vendor_domains() and version in (0, latest(domain)):
+            continue
         if domain not in domains():
-            known = ", ".join(d or "ai.onnx" for d in domains())
+            known = ", ".join(d or "ai.onnx" for d in (*domains(), *vendor_domains()))
             raise InputError(f"an operator set must be one of {known}; got {shown}", name="sets")
         if not 1 <= version <= latest(domain):
             raise InputError(
@@ -160,13 +178,13 @@ class ImportScope:
     filled: Collection[str] = ()  # attributes of the function with a default, so that every call has a value
 
 
-def bodies_of(model: Model, domain: str) -> list[ImportScope]:
-    """The scopes that import the domain: the model's own graphs, and functions."""
+def bodies_of(model: Model, domain: str | None = None) -> list[ImportScope]:
+    """The scopes that import the domain, or all of them: the model's own graphs, and functions."""
     training = [g for step in model.training for g in (step.initialization, step.algorithm) if g is not None]
     scopes = [ImportScope([model.graph, *training], model.opset_imports)]
     for function in model.functions.values():
         scopes.append(ImportScope([function.body], function.opset_imports, filled_parameters(function)))
-    return [scope for scope in scopes if domain in scope.imports]
+    return [scope for scope in scopes if domain is None or domain in scope.imports]
 
 
 @dataclass(slots=True)
@@ -255,7 +273,7 @@ class Converter:
                 self.scope.imports.setdefault(n.domain, adapter.imports[n.domain])
             return [n for n in new_nodes if n.domain == self.domain]
         except CONVERSION_ERRORS as error:
-            refused = error if isinstance(error, ConversionError) else refusal(adapter, error)
+            refused = error if isinstance(error, ConversionError) else adapter.refusal(error.why)
             undo(adapter)
             if self.errors is None:
                 raise refused from None
@@ -345,9 +363,13 @@ def check_node_types(op: Operator, adapter: Adapter) -> None:
         infer(adapter.inference)
 
 
-def refusal(adapter: Adapter, error: InferenceError | EvaluationError) -> ConversionError:
-    """A rejection of a node by its operator, as a ConversionError."""
-    try:
-        adapter.refuse(error.why)
-    except ConversionError as refused:
-        return refused
+def expand_vendor_operators(
+    model: Model, selected: Collection[OperatorName] | None = None
+) -> list[ConversionError]:
+    """Replace vendors' operators, or the selected ones, by their bodies, in place; returns why others stay as they are."""
+    selected = vendor_operators(model) if selected is None else selected
+    errors: list[ConversionError] = []
+    if selected:
+        with pause_gc(), limit_nesting():
+            convert_domains(model, {}, errors, {}, selected)
+    return errors

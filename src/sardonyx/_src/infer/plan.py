@@ -10,7 +10,7 @@ from sardonyx._src.infer.memo_cache import MEMO_CACHE, Key, OutputTypes, element
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.types import TensorType, Type
-from sardonyx._src.ops.api import InferFacet, Operator, ReferenceKernel, ValueFacet
+from sardonyx._src.ops.api import BodyFacet, InferFacet, Operator, ReferenceKernel, ValueFacet
 from sardonyx._src.ops.bind import plan_of
 from sardonyx._src.schema import OpSchema
 
@@ -33,12 +33,15 @@ class InferencePlan:
         "infers_elements",
         "kernel",
         "key_attributes",
+        "op",
         "schema",
         "value",
         "version",
     )
 
-    def __init__(self, op: Operator, schema: OpSchema, infer: InferFacet) -> None:
+    def __init__(self, op: Operator, schema: OpSchema, infer: InferFacet | None) -> None:
+        """infer: None for an operator whose body determines the types."""
+        self.op = op
         self.schema = schema
         version = self.version = schema.since_version
         self.attributes = plan_of(schema)
@@ -50,7 +53,7 @@ class InferencePlan:
         if not op.is_random and not self.has_subgraphs:
             self.kernel = op.kernels.get(version)  # run where all inputs are few numbers
         self.infers_elements = self.value is not None or self.kernel is not None
-        self.cache_token = cache_token_of(infer, schema)
+        self.cache_token = cache_token_of(infer or op.bodies[version].text, schema)
 
     def accepts(self, types: Sequence[Type | None], is_given: Sequence[bool]) -> bool:
         """Whether the schema allows inputs of these types, which kernels and value facets assume."""
@@ -118,7 +121,7 @@ def key_attributes_of(schema: OpSchema) -> tuple[dict[str, AttributeType], bool]
 
 
 @cache
-def cache_token_of(infer: InferFacet, schema: OpSchema) -> object:
+def cache_token_of(infer: InferFacet | BodyFacet, schema: OpSchema) -> object:
     """The object that identifies the operator in a key: one for each facet, version and set of defaults."""
     attributes = plan_of(schema)
     identity = (infer, schema.since_version, attributes.required, *attributes.defaults.items())

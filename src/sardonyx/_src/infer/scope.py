@@ -27,6 +27,7 @@ from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.api import OPERAND_ERRORS
 from sardonyx._src.ops.bind import literal_of, schema_of
 from sardonyx._src.ops.control.joins import drop_shape
+from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import Iteration, Known
 from sardonyx._src.ops.registry import find
 
@@ -171,10 +172,14 @@ class InferenceScope:
             return None
         op = find(node.domain, node.op_type)
         infer = op.infers.get(schema.since_version) if op is not None else None
-        return None if op is None or infer is None else InferencePlan(op, schema, infer)
+        if op is None or (infer is None and schema.since_version not in op.bodies):
+            return None
+        return InferencePlan(op, schema, infer)
 
     def infer_outputs(self, node: Node, plan: InferencePlan, key: Key | None) -> NodeWalk:
         """The output types of a node: cached for these elements of its inputs, or computed and cached."""
+        if plan.infer is None:
+            return (yield from self.infer_by_body(node, plan))
         elements = self.state.elements
         result = plan.look_up(key, node, elements)
         if result is None:
@@ -192,6 +197,37 @@ class InferenceScope:
         if result.may_be_small and plan.infers_elements:
             self.put_lazy_elements(node, plan, result)
         return result.types
+
+    def infer_by_body(self, node: Node, plan: InferencePlan) -> NodeWalk:
+        """The output types of a node whose operator has a body and no infer facet: those of a call of the body.
+
+        Nothing is known of them where the body depends on types that are not.
+        """
+        state, context = self.state, self.new_context(node, plan)
+        check_enums(context, plan)
+        try:
+            function = body_of(plan.op, context)
+        except InferenceError:
+            if all(map(is_of_known_size, context.inputs, context.given)):
+                raise
+            return ()
+        assert function is not None, f"{plan.op.name} has neither an infer facet nor a body"
+        function = state.own_copy(function)
+        if not state.may_enter(function.body):
+            return ()
+        inner = InferenceScope(
+            state, function.opset_imports, bind_parameters(function, bound_attributes(node, self.bindings))
+        )
+        with state.trial() as errors:
+            for i, value in enumerate(function.body.inputs):
+                actual = node.inputs[i] if i < len(node.inputs) else None
+                inner.bind_formal(value, None if actual is None else actual.type, state.elements.get(actual))
+            yield inner.graph(function.body)
+        if errors:
+            raise InferenceError(f"{node.op_type}: {errors[0].why}", about=errors[0].about)
+        for value, result in zip(node.outputs, function.body.outputs, strict=False):
+            state.elements.put(value, state.elements.get(result))
+        return [v.type for v in function.body.outputs]
 
     def infer_with_subgraphs(
         self, node: Node, plan: InferencePlan
@@ -311,6 +347,7 @@ def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> Outp
     size."""
     if plan.enums:
         check_enums(context, plan)
+    assert plan.infer is not None, f"{context.op_type} has no infer facet"
     try:
         result = OutputTypes(plan.infer(context))
     except OPERAND_ERRORS as error:
@@ -322,6 +359,17 @@ def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> Outp
                 f"{context.op_type} output sizes must be in the range from 0 to 2^63 - 1; got {type_}"
             )
     return result
+
+
+def is_of_known_size(type_: Type | None, is_given: bool) -> bool:
+    """Whether an input is omitted or a tensor whose dims are all numbers."""
+    if not is_given:
+        return True
+    return (
+        isinstance(type_, TensorType)
+        and type_.shape is not None
+        and all(isinstance(d, int) for d in type_.shape)
+    )
 
 
 def check_enums(context: NodeInferenceContext, plan: InferencePlan) -> None:

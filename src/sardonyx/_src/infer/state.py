@@ -11,6 +11,7 @@ from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.elements import Elements
 from sardonyx._src.infer.observer import InferenceObserver
 from sardonyx._src.infer.plan import InferencePlan
+from sardonyx._src.ir.clone import clone_function
 from sardonyx._src.ir.dims import Expr, symbol
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
@@ -43,6 +44,7 @@ class InferenceState:
     trial_depth: int = 0
     iterated_nodes: int = 0
     given_up: set[Graph] = field(default_factory=set)
+    body_copies: dict[Function, Function] = field(default_factory=dict)  # of shared operator bodies
 
     def __post_init__(self) -> None:
         functions = self.model.functions
@@ -57,6 +59,12 @@ class InferenceState:
         """The model-local function that the node calls."""
         functions = self.model.functions
         return functions.get((node.domain, node.op_type, node.overload)) if functions else None
+
+    def own_copy(self, function: Function) -> Function:
+        """The copy of an operator's body that this inference may write types into."""
+        if function not in self.body_copies:
+            self.body_copies[function] = clone_function(function)
+        return self.body_copies[function]
 
     def report(self, error: InferenceError) -> None:
         """Raises an error, or adds it to the list unless an earlier walk of its graph has reported it."""

@@ -37,4 +37,4 @@ def has_inference(model: Model, node: Node) -> bool:
     if (node.domain, node.op_type, node.overload) in model.functions:
         return True
     op = find(node.domain, node.op_type)
-    return op is not None and bool(op.infers)
+    return op is not None and bool(op.infers or op.bodies)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InvalidModel
 from sardonyx._src.interp.run_state import Frame, RunState, seeded_state
 from sardonyx._src.interp.signature import check_counts, takes_containers
@@ -15,9 +16,15 @@ from sardonyx._src.interp.steps import NodeStep, as_value
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.parameters import Bindings, bind_parameters, bound_attributes
+from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import captures, location, nodes
-from sardonyx._src.ops.api import Evaluated, ReferenceKernel, RunLimits, RuntimeValue
-from sardonyx._src.ops.bind import attributes_of, kernel_of, schema_of
+from sardonyx._src.ops.api import Evaluated, Operator, ReferenceKernel, RunLimits, RuntimeValue
+from sardonyx._src.ops.bind import attributes_of, body_operator, check_runnable, kernel_of, schema_of
+from sardonyx._src.ops.function_bodies import body_of
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.schema import OpSchema
+
+MAX_BODIES = 64  # bodies of one node that are kept, by the types of its inputs
 
 
 @dataclass(slots=True)
@@ -115,6 +122,9 @@ def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
     node = step.node
     schema = step.schema = schema_of(node, program.imports)
     check_counts(node, schema)
+    if (op := body_operator(node, schema)) is not None:
+        bind_body(step, op, schema, program)
+        return
     step.is_strict = takes_containers(schema)
     kernel = kernel_of(node, schema)
     attributes = attributes_of(node, schema, program.bindings)
@@ -132,6 +142,39 @@ def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
         return function(*inputs, **keywords, context=context)
 
     step.call = call
+
+
+def bind_body(step: NodeStep, op: Operator, schema: OpSchema, program: InterpreterProgram) -> None:
+    """A call of an operator without kernel: its body for the types of the inputs, prepared at the first call with them."""
+    node = step.node
+    attributes = attributes_of(node, schema, program.bindings)
+    arguments = bound_attributes(node, program.bindings)
+    bodies: dict[tuple[Type | None, ...], InterpreterProgram] = {}
+
+    def call(frame: Frame, inputs: list[RuntimeValue]) -> Evaluated:
+        types = tuple(map(tensor_type, inputs))
+        if types not in bodies:
+            if len(bodies) >= MAX_BODIES:
+                bodies.clear()
+            given = [value is not None for value in inputs]
+            function = body_of(
+                op, Inference(node.op_type, schema.since_version, types, given, attributes, len(node.outputs))
+            )
+            assert function is not None, f"{node!r} has no body"
+            bindings = bind_parameters(function, arguments)
+            bodies[types] = InterpreterProgram(
+                function.body, program.model, function.opset_imports, bindings
+            ).prepare()
+        body = bodies[types]
+        inner = Frame(dict(body.constants), None, frame.run)
+        return tuple(body.run_in(inner, inputs + [None] * (len(body.graph.inputs) - len(inputs))))
+
+    step.call = call
+
+
+def tensor_type(value: RuntimeValue) -> TensorType | None:
+    """The type of a tensor; None for what is omitted or no tensor."""
+    return TensorType(DataType.of(value.dtype), value.shape) if isinstance(value, np.ndarray) else None
 
 
 def kernel_attributes(
@@ -191,7 +234,7 @@ def check_kernels(model: Model) -> None:
         for node in nodes(graph):
             function = model.functions.get((node.domain, node.op_type, node.overload))
             if function is None:
-                kernel_of(node, schema_of(node, imports))
+                check_runnable(node, schema_of(node, imports))
             elif function not in seen:
                 seen[function] = None
                 bodies.append((function.body, function.opset_imports))

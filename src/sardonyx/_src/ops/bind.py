@@ -14,16 +14,25 @@ from sardonyx._src.ir.graph import Attribute, AttributeValue, Node
 from sardonyx._src.ir.parameters import Bindings, bound_attributes
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.walk import location
-from sardonyx._src.ops.api import ReferenceKernel
+from sardonyx._src.ops.api import Operator, ReferenceKernel
 from sardonyx._src.ops.registry import find, signature
-from sardonyx._src.schema import AttributeSchema, OpSchema, domains, latest, lookup, versions
+from sardonyx._src.schema import AttributeSchema, OpSchema, domains, latest, lookup, vendor_domains, versions
 
+FOREIGN_DOMAIN_HINT = (
+    "ONNX does not define the domain {domain!r}: pass an operator-set document with a function of that name as"
+    " operator_sets=, or register an Operator with a kernel (DEVELOPMENT.md, section An operator)"
+)
 AS_THEY_ARE = frozenset(AttributeType[name] for name in ("FLOAT", "INT", "FLOATS", "INTS", "GRAPH"))
 
 
 def version_of(node: Node, imports: Mapping[str, int]) -> int:
-    """The version of the node's operator set that its model or function imports."""
+    """The version of the node's operator set that its model or function imports.
+
+    Operators of vendor domains need no import, and then have the newest version.
+    """
     version = imports.get(node.domain)
+    if version is None and node.domain in vendor_domains():
+        return latest(node.domain)
     if version is None:
         what = f"domain {node.domain or 'ai.onnx'!r} is not imported; the model imports {sorted(imports)}"
         raise InvalidModel(what, location=location(node))
@@ -41,9 +50,7 @@ def schema_of(node: Node, imports: Mapping[str, int]) -> OpSchema:
     if schema is None and (known := versions(node.domain, node.op_type)) and version < known[0]:
         schema = lookup(node.domain, node.op_type, known[0])
     if schema is None:
-        hint = ""
-        if node.domain in domains() and version > latest(node.domain):
-            hint = f"the newest operator set known is {latest(node.domain)}; convert the model to it"
+        hint = unknown_operator_hint(node.domain, version)
         where = location(node)
         raise UnsupportedOperator(
             node.domain, node.op_type, version, facet="signature", location=where, hint=hint
@@ -51,16 +58,41 @@ def schema_of(node: Node, imports: Mapping[str, int]) -> OpSchema:
     return schema
 
 
+def unknown_operator_hint(domain: str, version: int) -> str:
+    """How a model with an operator that has no signature could run."""
+    if domain in (*domains(), *vendor_domains()) and version > latest(domain):
+        return f"the newest operator set known is {latest(domain)}; convert the model to it"
+    return "" if domain in domains() else FOREIGN_DOMAIN_HINT.format(domain=domain)
+
+
 def kernel_of(node: Node, schema: OpSchema) -> ReferenceKernel:
     """The kernel for exactly this version; raises UnsupportedOperator when there is none."""
     op = find(node.domain, node.op_type)
     kernel = op.kernels.get(schema.since_version) if op is not None else None
     if kernel is None:
-        where = location(node)
+        where, hint = location(node), "" if node.domain in domains() else FOREIGN_DOMAIN_HINT
         raise UnsupportedOperator(
-            node.domain, node.op_type, schema.since_version, facet="kernel", location=where
+            node.domain,
+            node.op_type,
+            schema.since_version,
+            facet="kernel",
+            location=where,
+            hint=hint.format(domain=node.domain),
         )
     return kernel
+
+
+def body_operator(node: Node, schema: OpSchema) -> Operator | None:
+    """The node's operator if its body alone defines it: it has a body, and no kernel."""
+    op = find(node.domain, node.op_type)
+    version = schema.since_version
+    return op if op is not None and version in op.bodies and version not in op.kernels else None
+
+
+def check_runnable(node: Node, schema: OpSchema) -> None:
+    """Raises UnsupportedOperator for an operator that has neither a kernel nor a body."""
+    if body_operator(node, schema) is None:
+        kernel_of(node, schema)
 
 
 def literal_of(node: Node) -> Tensor | None:

@@ -320,7 +320,11 @@ class Adapter:
 
     def refuse(self, why: str) -> NoReturn:
         """Raises ConversionError at this node."""
-        raise ConversionError(
+        raise self.refusal(why)
+
+    def refusal(self, why: str) -> ConversionError:
+        """The error that refuses this node."""
+        return ConversionError(
             why,
             domain=self.node.domain,
             op_type=self.node.op_type,

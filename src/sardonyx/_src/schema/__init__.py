@@ -11,6 +11,7 @@ from sardonyx._src.schema.signature import (
     Parameter,
     Status,
 )
+from sardonyx._src.schema.vendors import is_vendor_operator, vendor_domains, vendor_names
 from sardonyx._src.schema.withdrawals import last_version
 
 __all__ = [
@@ -25,12 +26,15 @@ __all__ = [
     "canonical",
     "domains",
     "exact",
+    "is_vendor_operator",
     "last_version",
     "latest",
     "lookup",
     "operators",
     "releases",
     "replacement_of",
+    "vendor_domains",
+    "vendor_names",
     "versions",
     "withdrawn",
 ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from sardonyx._src.schema.records import SCHEMA_DIR, read_operator, read_withdrawn
+from sardonyx._src.schema.records import SCHEMA_DIR, read_operator, read_vendor_operator, read_withdrawn
 from sardonyx._src.schema.releases import canonical, domains, latest
 from sardonyx._src.schema.signature import OpSchema
+from sardonyx._src.schema.vendors import is_vendor_operator, vendor_domains, vendor_names
 
 
 def lookup(domain: str, op_type: str, version: int) -> OpSchema | None:
@@ -18,7 +19,7 @@ def lookup(domain: str, op_type: str, version: int) -> OpSchema | None:
     last opset that had them (`last_version`), since their meaning there is clear.
     """
     domain = canonical(domain)
-    if domain not in domains() or version > latest(domain):
+    if domain not in (*domains(), *vendor_domains()) or version > latest(domain):
         return None
     newest = None
     for schema in _history(domain, op_type):
@@ -52,8 +53,9 @@ def replacement_of(schema: OpSchema) -> int | None:
 
 
 def operators(domain: str) -> tuple[str, ...]:
-    """The names of a domain's operators, sorted, without withdrawn ones; () for an unknown domain."""
-    return tuple(sorted(_names(canonical(domain))))
+    """The names of a domain's operators, sorted, without withdrawn ones and vendors' in ai.onnx; () for an unknown domain."""
+    domain = canonical(domain)
+    return tuple(sorted(_names(domain) or (vendor_names(domain) if domain else ())))
 
 
 @cache
@@ -70,7 +72,14 @@ def _history(domain: str, op_type: str) -> tuple[OpSchema, ...]:
     # Names come from models.  Only listed ones are cached or made into a path.
     if op_type in _names(domain) or (domain == "" and op_type in _withdrawn_names()):
         return _read(domain, op_type)
+    if is_vendor_operator(domain, op_type) and op_type in vendor_names(domain):
+        return _read_vendor(domain, op_type)
     return ()
+
+
+@cache
+def _read_vendor(domain: str, op_type: str) -> tuple[OpSchema, ...]:
+    return tuple(read_vendor_operator(domain, op_type))
 
 
 @cache

@@ -23,6 +23,7 @@ from sardonyx._src.schema.signature import (
     Parameter,
     Status,
 )
+from sardonyx._src.schema.vendors import VENDOR_DIR
 
 SCHEMA_DIR = Path(__file__).parent / "data"
 
@@ -60,7 +61,16 @@ class VersionRecord(TypedDict):
 
 def read_operator(domain: str, name: str) -> list[OpSchema]:
     """Every version of an operator that has a file, from old to new; `domain` is "" for ai.onnx."""
-    text = (SCHEMA_DIR / (domain or "ai.onnx") / f"{name}.json").read_bytes()
+    return read_versions(SCHEMA_DIR, domain, name)
+
+
+def read_vendor_operator(domain: str, name: str) -> list[OpSchema]:
+    """Every version of a vendor's operator, from old to new."""
+    return read_versions(VENDOR_DIR, domain, name)
+
+
+def read_versions(folder: Path, domain: str, name: str) -> list[OpSchema]:
+    text = (folder / (domain or "ai.onnx") / f"{name}.json").read_bytes()
     return [_schema(domain, name, record) for record in cast(list[VersionRecord], json.loads(text))]
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TypedDict, cast
 
 from sardonyx._src.schema.records import SCHEMA_DIR
+from sardonyx._src.schema.vendors import NEWEST_VERSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,9 @@ def domains() -> tuple[str, ...]:
 
 
 def latest(domain: str) -> int:
-    """The newest opset version of a domain in `domains()`."""
-    newest = _newest().get(canonical(domain))
-    assert newest is not None, f"{domain!r} is not a domain of ONNX; see domains()"
+    """The newest opset version of a domain in `domains()` or `vendor_domains()`."""
+    newest = _newest().get(canonical(domain), NEWEST_VERSIONS.get(domain))
+    assert newest is not None, f"{domain!r} is not a domain of ONNX or of a vendor; see domains()"
     return newest
 
 

@@ -23,7 +23,7 @@ AttributeTypeName = Literal[
     "TYPE_PROTOS",
 ]
 Option = Literal["single", "optional", "variadic"]
-Status = Literal["common", "experimental", "withdrawn"]
+Status = Literal["common", "experimental", "withdrawn", "vendor"]
 Default = int | float | bytes | tuple[int, ...] | tuple[float, ...] | tuple[bytes, ...]
 
 
@@ -63,7 +63,7 @@ class OpSchema:
     """One version of an operator.
 
     `domain` is "" for ai.onnx.  `status` "withdrawn" marks experiments of the first releases that later
-    releases do not contain.  `max_inputs` and `max_outputs` are None where a variadic parameter sets no
+    releases do not contain, "vendor" operators that ONNX does not define (`vendors`).  `max_inputs` and `max_outputs` are None where a variadic parameter sets no
     limit.
     `bodies` lists the opset versions for which the specification defines the operator as a function.
     """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
+from sardonyx._src.convert.converter import expand_vendor_operators
+from sardonyx._src.convert.vendor_operators import vendor_operators
 from sardonyx._src.errors import InputError, InvalidModel, LimitError
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Graph, Node
@@ -35,7 +37,8 @@ def inline(
     `functions` names functions as `domain.name` or `domain.name:overload`; without an overload, all of that name; by
     default all functions are inlined, nested calls included.  `lacking` is called with domain and name, and returns
     whether to inline: an engine that implements a function keeps its calls (`is_unregistered` for the reference
-    engine).  Imports that only a function has are added to the model.  A call in a function that is not inlined
+    engine).  Vendors' operators are inlined, too, by the same rules: replaced by their bodies in standard operators; one that has
+    no body stays, with a note.  Imports that only a function has are added to the model.  A call in a function that is not inlined
     stays, with a note, if it forwards an attribute that its own callers may omit, and its function has a default for it.
 
     Raises InputError for an unknown function; InvalidModel if an operator of a body has another version under the
@@ -43,9 +46,15 @@ def inline(
     more than `limit` nodes or with graphs nested deeper than `nesting`.
     """
     result = clone(model)
-    selected = set(result.functions) if functions is None else keys_of(result, functions)
+    operators = vendor_operators(result)
+    labels = None if functions is None else set(functions)
+    if labels is not None:
+        operators = {pair for pair in operators if label_of(*pair) in labels}
+        labels -= {label_of(*pair) for pair in operators}
+    selected = set(result.functions) if labels is None else keys_of(result, labels)
     if lacking is not None:
         selected = {key for key in selected if lacking(*key[:2])}
+        operators = {pair for pair in operators if lacking(*pair)}
     order = reachable_functions(result)
     refuse_growth(result, order, selected, limit)
     refuse_nesting(result, order, selected, nesting)
@@ -55,7 +64,14 @@ def inline(
             kept |= replace_calls(result, function, [function.body], selected)
     remove_uncalled(result)
     remove_unused_imports(result, {function.domain for function in order})
+    for refused in expand_vendor_operators(result, operators):
+        result.notes.append(Note(refused.location, refused.why))
     return result
+
+
+def label_of(domain: str, name: str) -> str:
+    """The name of an operator as labels of functions are spelled."""
+    return f"{domain or 'ai.onnx'}.{name}"
 
 
 def is_unregistered(domain: str, name: str) -> bool:

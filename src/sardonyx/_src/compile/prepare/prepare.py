@@ -11,7 +11,7 @@ from sardonyx._src.compile.prepare.legacy_opsets import broadcasts_are_equivalen
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
 from sardonyx._src.compile.program.defects import DEFECTS
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.converter import convert, expand_vendor_operators
 from sardonyx._src.errors import CompilationError, ConversionError, InferenceError, LimitError
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.infer.merge import open_elements
@@ -156,7 +156,7 @@ def forget_types(model: Model) -> None:
 
 
 def upgrade_opset(model: Model) -> Model:
-    """The model at the newest default operator set, or unchanged if it cannot be converted."""
+    """The model at the newest default operator set, without vendors' operators; unchanged if it cannot be converted."""
     if not broadcasts_are_equivalent(model):
         log.info(
             "the model keeps its operator sets: newer versions accept shapes that its own versions reject"
@@ -168,7 +168,10 @@ def upgrade_opset(model: Model) -> Model:
         log.info("the model keeps its operator sets: an attribute has an invalid value")
         return model
     try:
-        return convert(model, opset=latest(""))
+        upgraded = convert(model, opset=latest(""))
+        for refused in expand_vendor_operators(upgraded):
+            log.info("a reference kernel or body is called: %s", refused)
+        return upgraded
     except (ConversionError, InferenceError) as error:
         log.info("the model keeps its operator sets: %s", error)
         return model

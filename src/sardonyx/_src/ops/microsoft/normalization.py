@@ -1,0 +1,119 @@
+"""Layer normalisations of com.microsoft, and SimplifiedLayerNormalization, which onnxruntime's optimiser puts into ai.onnx.
+
+Spec: com.microsoft EmbedLayerNormalization-1 SkipLayerNormalization-1 SkipSimplifiedLayerNormalization-1, and
+SimplifiedLayerNormalization-1, as onnxruntime computes them.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.microsoft.text import DOMAIN, results_text
+from sardonyx._src.ops.nn.normalizing import inner_axes
+from sardonyx._src.ops.support.body_text import scalar, vector
+
+simplified = Operator(
+    "SimplifiedLayerNormalization",
+    tolerance="rounding",
+    about="RMSNormalization under onnxruntime's internal name",
+)
+skip = Operator("SkipLayerNormalization", DOMAIN, tolerance="rounding", about="LayerNormalization of a sum")
+skip_simplified = Operator(
+    "SkipSimplifiedLayerNormalization", DOMAIN, tolerance="rounding", about="RMSNormalization of a sum"
+)
+embed = Operator(
+    "EmbedLayerNormalization",
+    DOMAIN,
+    tolerance="rounding",
+    about="LayerNormalization of the sum of word, position and segment embeddings",
+)
+
+
+@simplified.body(1, opset=23)
+def simplified_body(inference: Inference) -> str:
+    axes = ", ".join(map(str, inner_axes(inference)))
+    return f"""(x, scale) => {results_text(inference, "y", "deviation")} {{
+      y = RMSNormalization <axis = @axis, epsilon = @epsilon, stash_type = @stash_type> (x, scale)
+      {inverse_deviation_text("x", "deviation", f"[{axes}]") if inference.outputs > 1 else ""}
+    }}"""
+
+
+def inverse_deviation_text(x: str, result: str, axes: str) -> str:
+    """The nodes of the reciprocal of the root mean square, in float."""
+    return f"""
+      wide = Cast <to = {int(DataType.FLOAT)}> ({x})
+      square = Mul(wide, wide)
+      axes = Constant <value_ints = {axes}> ()
+      mean_square = ReduceMean(square, axes)
+      epsilon = Constant <value_float = @epsilon> ()
+      positive = Add(mean_square, epsilon)
+      root = Sqrt(positive)
+      {result} = Reciprocal(root)"""
+
+
+@skip.body(1, opset=17)
+def skip_body(inference: Inference) -> str:
+    outputs = results_text(inference, "y", "mean", "deviation", "sum")
+    beta = ", beta" if inference.has(3) else ""
+    return f"""(x, skip, gamma, beta, bias) => {outputs} {{
+      {sum_text(inference, bias=4)}
+      y, mean, deviation = LayerNormalization <axis = -1, epsilon = @epsilon> (sum, gamma{beta})
+    }}"""
+
+
+@skip_simplified.body(1, opset=23)
+def skip_simplified_body(inference: Inference) -> str:
+    outputs = results_text(inference, "y", "mean", "deviation", "sum")
+    more = inverse_deviation_text("sum", "deviation", "[-1]") + "  mean = ReduceMean(wide, axes)"
+    return f"""(x, skip, gamma, bias) => {outputs} {{
+      {sum_text(inference, bias=3)}
+      y = RMSNormalization <axis = -1, epsilon = @epsilon> (sum, gamma)
+      {more if inference.outputs > 1 else ""}
+    }}"""
+
+
+def sum_text(inference: Inference, bias: int) -> str:
+    """The nodes of `sum`; bias: the position of the optional bias."""
+    if not inference.has(bias):
+        return "sum = Add(x, skip)"
+    return "skipped = Add(x, skip)  sum = Add(skipped, bias)"
+
+
+@embed.body(1, opset=17)
+def embed_body(inference: Inference) -> str:
+    """ids: [batch, length]; embeddings: [entries, hidden]."""
+    has_segments = inference.has(1) and inference.has(4)
+    segments = "segments = Gather(segment_embedding, segment_ids)  sum = Add(placed, segments)"
+    inputs = "ids, segment_ids, word_embedding, position_embedding, segment_embedding, gamma, beta, mask, position_ids"
+    return f"""({inputs}) => {results_text(inference, "y", "mask_index", "sum")} {{
+      words = Gather(word_embedding, ids)
+      {positions_text(inference)}
+      placed = Add(words, positions)
+      {segments if has_segments else "sum = Identity(placed)"}
+      y = LayerNormalization <axis = -1, epsilon = @epsilon> (sum, gamma, beta)
+      {mask_index_text(inference)}
+    }}"""
+
+
+def positions_text(inference: Inference) -> str:
+    if inference.has(8):
+        return "positions = Gather(position_embedding, position_ids)"
+    return f"""
+      none = {vector([0])}
+      length = Shape <start = 1, end = 2> (ids)
+      positions = Slice(position_embedding, none, length, none)"""
+
+
+def mask_index_text(inference: Inference) -> str:
+    """The nodes of `mask_index`: the number of words that the mask lets through, or 0 without one."""
+    if not inference.has(7):
+        return """
+      batch = Shape <end = 1> (ids)
+      mask_index = ConstantOfShape <value = int32[1] {0}> (batch)"""
+    return f"""
+      present = {scalar(1, DataType.INT32)}
+      is_present = Equal(mask, present)
+      numbers = Cast <to = {int(DataType.INT32)}> (is_present)
+      inner = {vector([1])}
+      mask_index = ReduceSum <keepdims = 0> (numbers, inner)"""

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from sampling import FACTOR
 
@@ -57,7 +57,8 @@ SLOW = (
 MARKS = {"native": NATIVE, "conformance": CONFORMANCE, "fuzz": FUZZ, "slow": SLOW}
 
 # Default number of examples of Hypothesis tests.
-settings.register_profile("sardonyx", max_examples=100 * FACTOR)
+# Inputs are slow to generate where other processes use the cores: no fault of a test.
+settings.register_profile("sardonyx", max_examples=100 * FACTOR, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sardonyx")
 
 

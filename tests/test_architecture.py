@@ -25,6 +25,7 @@ NAMED_OPERATORS = (
     "rewrite/passes/",
     "compile/partition/patterns/",
     "compile/lower/operators/",
+    "grad/operators/",
     "check/rules/",
     "cli/",
 )
@@ -38,6 +39,7 @@ FILES_THAT_NAME_OPERATORS = {
     "compile/partition/rounding.py": "recognizes one pattern, Casts to half precision and back",
     "compile/prepare/dequantized_constants.py": "recognizes one pattern, dequantized weights",
     "compile/prepare/promote_half.py": "inserts Casts, and gives bounds to Clip",
+    "grad/detection.py": "finds one operator, Gradient",
     "rewrite/support/attention.py": "the texts of one pattern, attention",
     "rewrite/support/splits.py": "emits Splits",
     "runtime/native_subgraphs.py": "runs the bodies of one operator, Loop",

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from sardonyx._src.compile.lower.registry import LOWERINGS
 from sardonyx._src.compile.partition import registry as matchers
+from sardonyx._src.grad import registry as gradients
 from sardonyx._src.ops import registry
+from sardonyx._src.ops.api import GRADIENTS
 from sardonyx._src.ops.index import INDEX_FILE, Index, qualified_name
 from sardonyx._src.rewrite import pages
 
@@ -23,6 +25,7 @@ def files() -> dict[Path, str]:
             (matchers.OPERATOR_INDEX, matchers_and_lowerings()),
             (matchers.PATTERN_INDEX, patterns()),
             (pages.INDEX, passes()),
+            (gradients.INDEX, gradient_facets()),
         )
     )
 
@@ -51,6 +54,12 @@ def patterns() -> Iterable[tuple[str, str]]:
 def passes() -> Iterable[tuple[str, str]]:
     """Modules of passes, and the operators at whose nodes they start."""
     return ((rewrite.module, root) for rewrite in pages.passes().values() for root in pages.roots_of(rewrite))
+
+
+def gradient_facets() -> Iterable[tuple[str, str]]:
+    """Modules of gradient facets, and their operators."""
+    gradients.INDEX.import_all()
+    return ((facet.__module__, qualified_name(*key[:2])) for key, facet in GRADIENTS.items())
 
 
 def file_of(index: Index, pairs: Iterable[tuple[str, str]]) -> tuple[Path, str]:

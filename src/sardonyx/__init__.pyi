@@ -7,6 +7,7 @@ from sardonyx._src.errors import CompilationError as CompilationError
 from sardonyx._src.errors import CompilerWarning as CompilerWarning
 from sardonyx._src.errors import ConversionError as ConversionError
 from sardonyx._src.errors import DecodeError as DecodeError
+from sardonyx._src.errors import DifferentiationError as DifferentiationError
 from sardonyx._src.errors import EvaluationError as EvaluationError
 from sardonyx._src.errors import ExternalDataError as ExternalDataError
 from sardonyx._src.errors import InferenceError as InferenceError
@@ -22,6 +23,7 @@ from sardonyx._src.errors import ShapeWarning as ShapeWarning
 from sardonyx._src.errors import TextError as TextError
 from sardonyx._src.errors import UnsupportedOperator as UnsupportedOperator
 from sardonyx._src.errors import UnsupportedProcessor as UnsupportedProcessor
+from sardonyx._src.grad.gradient import gradient as gradient
 from sardonyx._src.infer.walk import infer as infer
 from sardonyx._src.io.external import Policy as Policy
 from sardonyx._src.io.loading.load import load as load

@@ -4,6 +4,7 @@ from sardonyx._src.errors import CompilationError as CompilationError
 from sardonyx._src.errors import CompilerWarning as CompilerWarning
 from sardonyx._src.errors import ConversionError as ConversionError
 from sardonyx._src.errors import DecodeError as DecodeError
+from sardonyx._src.errors import DifferentiationError as DifferentiationError
 from sardonyx._src.errors import EvaluationError as EvaluationError
 from sardonyx._src.errors import ExternalDataError as ExternalDataError
 from sardonyx._src.errors import InferenceError as InferenceError
@@ -26,6 +27,7 @@ __all__ = [
     "CompilerWarning",
     "ConversionError",
     "DecodeError",
+    "DifferentiationError",
     "EvaluationError",
     "ExternalDataError",
     "InferenceError",

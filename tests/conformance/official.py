@@ -26,8 +26,6 @@ from sardonyx._src.proto.binary import decode
 from sardonyx._src.proto.record import Record
 from sardonyx._src.runtime.session import Session
 
-WITHOUT_OPERATOR = ("test_gradient_of_add", "test_gradient_of_add_and_mul")  # Gradient-1 has no kernel
-
 
 class NoFiles:
     """The external data of models that have none."""

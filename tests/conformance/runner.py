@@ -8,16 +8,15 @@ from collections.abc import Sequence
 
 from onnx.backend.test.runner import Runner
 
-from conformance.official import WITHOUT_OPERATOR, assert_close, datum
+from conformance.official import assert_close, datum
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ops.registry import find
 from sardonyx._src.runtime.session import Engine
 from sardonyx.backend import Backend, BackendRep, Outputs
 
-# A case whose operator is missing, or whose expected values nothing can draw: the body of Bernoulli in the wheel is 1
-# where a number is above the probability, and the expected values are those of Bernoulli itself.
+# Cases whose expected values nothing can draw: the body of Bernoulli in the wheel is 1 where a number is above the
+# probability, and the expected values are those of Bernoulli itself.
 EXPECTED_FAILURES = (
-    *WITHOUT_OPERATOR,
     "test_bernoulli_expanded",
     "test_bernoulli_double_expanded",
     "test_bernoulli_seed_expanded",

@@ -13,7 +13,7 @@ import pytest
 
 import sardonyx as sx
 from conformance.conversions import Target, convert_to, targets_of
-from conformance.official import WITHOUT_OPERATOR, OfficialCase, assert_case_passes, official_cases
+from conformance.official import OfficialCase, assert_case_passes, official_cases
 from conformance.test_shared_models import FOLDERS, MODELS, STEPS, VENDOR, assert_outputs_equal, reference
 from sardonyx._src.convert.steps import how, steps
 from sardonyx._src.errors import ConversionError
@@ -27,7 +27,7 @@ CHECKED = 500
 def sample() -> list[tuple[OfficialCase, Target]]:
     """Pairs of a case and a target version, drawn with a fixed seed."""
     draw = random.Random(7)
-    cases = [case for case in official_cases() if case.kind != "real" and case.name not in WITHOUT_OPERATOR]
+    cases = [case for case in official_cases() if case.kind != "real"]
     pairs = []
     for case in draw.choices(cases, k=SAMPLE):
         targets = targets_of(case.load())

@@ -17,7 +17,7 @@ import pytest
 import sardonyx as sx
 from compile.random_layers import sample
 from conformance.inference import with_variables
-from conformance.official import WITHOUT_OPERATOR, OfficialCase, assert_case_passes, official_cases
+from conformance.official import OfficialCase, assert_case_passes, official_cases
 from models import parse_model
 from sampling import FACTOR, seed_range
 from sardonyx._src.compile.linker import features
@@ -192,7 +192,7 @@ def sampled_cases() -> list[OfficialCase]:
     for case in official_cases():
         operators = {(node.domain, node.op_type) for node in case.load().graph.nodes}
         least = min(map(counts.__getitem__, operators), default=0)
-        if case.name not in WITHOUT_OPERATOR and case.kind != "real" and least < CASES_PER_OPERATOR * FACTOR:
+        if case.kind != "real" and least < CASES_PER_OPERATOR * FACTOR:
             counts.update(operators)
             result.append(case)
     return result

@@ -16,6 +16,7 @@
     ├── UnsupportedProcessor a compiled program for another processor: .features
     ├── MissingPackage       an optional package that is not installed: .package
     ├── ConversionError      the target version cannot express a construct: .domain .op_type .version .target .location
+    ├── DifferentiationError a node that has no gradient: .domain .op_type .version .location
     └── OptimizationError    an optimized model whose results differ: .edit .name .place
 
 Two are warnings of Python's, not errors: `ShapeWarning`, since sizes that a file declares are often stale, and
@@ -207,6 +208,18 @@ class ConversionError(Located):
         self.domain, self.op_type, self.version, self.target = domain, op_type, version, target
         set_name = f"{domain or 'ai.onnx'} {target}"
         subject = f"{op_type}-{version} cannot be expressed in {set_name}: " if op_type else ""
+        super().__init__(subject + why, location=location)
+
+
+class DifferentiationError(Located):
+    """A node through which a gradient would have to flow, and that has none."""
+
+    def __init__(
+        self, why: str, *, domain: str = "", op_type: str = "", version: int = 0, location: str = ""
+    ) -> None:
+        """op_type: empty if a value, not an operator, is the cause."""
+        self.domain, self.op_type, self.version = domain, op_type, version
+        subject = f"{op_type}-{version} cannot be differentiated: " if op_type else ""
         super().__init__(subject + why, location=location)
 
 

@@ -350,7 +350,7 @@ class Converter:
         )
         origin = self.origins.get(node, node)
         inference = insertion.inference(node, schema)
-        adapter = Adapter(node, origin, inference, target, imports, insertion, self.scope.filled)
+        adapter = Adapter(node, inference, origin, target, imports, insertion, self.scope.filled)
         references = {a.name for a in node.attributes.values() if a.ref}
         adapter.inference.attributes = Attributes(adapter.inference.attributes, references, adapter.refuse)
         return adapter

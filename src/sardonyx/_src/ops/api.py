@@ -22,6 +22,7 @@ import numpy as np
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array, SparseTensor
+from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.traits import OperatorTraits
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
@@ -110,6 +111,7 @@ ConvertFacet: TypeAlias = Callable[[Adapter], AdaptedNode]
 InferFacet: TypeAlias = Callable[[Inference], Result]
 ValueFacet: TypeAlias = Callable[[Inference], "Known | None"]
 BodyFacet: TypeAlias = Callable[[Inference], str]
+GradientFacet: TypeAlias = Callable[[BackwardStep], Gradients]
 
 
 @dataclass(eq=False)
@@ -173,6 +175,22 @@ class Operator(OperatorTraits):
 
         return register_facet(self, "convert", self.conversions, steps)
 
+    def gradient(self, *versions: int) -> Callable[[GradientFacet], GradientFacet]:
+        """The gradients of the inputs, as a function of a `BackwardStep`.
+
+        Only newest versions need one, since models are converted to them first.  An operator without it is
+        differentiated through its body.
+        """
+
+        def register(facet: GradientFacet) -> GradientFacet:
+            for version in versions:
+                key = (self.domain, self.name, version)
+                assert key not in GRADIENTS, f"{self.name}-{version} has two gradient facets"
+                GRADIENTS[key] = facet
+            return facet
+
+        return register
+
     def eval(self, *versions: int, ignores: Sequence[str] = ()) -> Callable[[F], F]:
         """The kernel of the reference engine; `ignores` names attributes that do not change the result."""
 
@@ -214,6 +232,8 @@ def make_kernel(function: Callable[..., object], ignores: Sequence[str]) -> Refe
 
 
 OPERATORS: dict[tuple[str, str], Operator] = {}
+# Gradient facets by domain, name and version: no fields of operators, whose other facets are what a session compiles.
+GRADIENTS: dict[tuple[str, str, int], GradientFacet] = {}
 
 
 def register_operator(op: Operator) -> None:

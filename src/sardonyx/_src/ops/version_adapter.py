@@ -15,7 +15,7 @@ from sardonyx._src.ir.build import attribute as make_attribute
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.walk import location
-from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.node_context import NodeContext, trim_absent_inputs
 from sardonyx._src.schema import exact
 
 
@@ -81,7 +81,7 @@ class Attributes(dict[str, object]):
 
 
 @dataclass(slots=True)
-class Adapter:
+class Adapter(NodeContext):
     """One node to be replaced by its counterpart in operator set `target` of its domain.
 
     origin: the node of the model from which this one results by earlier steps.
@@ -89,9 +89,7 @@ class Adapter:
     New nodes use `imports`, in which `target` is the version of the node's domain.
     """
 
-    node: Node
     origin: Node
-    inference: Inference
     target: int
     imports: Mapping[str, int]
     insertion_point: InsertionPoint
@@ -101,50 +99,9 @@ class Adapter:
 
     # --- the node ------------------------------------------------------------------------------
 
-    def input(self, i: int) -> Value:
-        """Input i; refused if it is left out."""
-        value = self.optional(i)
-        if value is None:
-            self.refuse(f"input {i} is missing")
-        return value
-
-    def optional(self, i: int) -> Value | None:
-        """Input i, or None if it is left out."""
-        return self.node.inputs[i] if i < len(self.node.inputs) else None
-
-    def has_output(self, i: int) -> bool:
-        """Whether output i is named."""
-        return i < len(self.node.outputs) and bool(self.node.outputs[i].name)
-
     def has(self, name: str) -> bool:
         """Whether the node itself sets an attribute."""
         return name in self.node.attributes
-
-    def rank(self, i: int) -> int:
-        """The rank of input i; refused where it is not known."""
-        rank = self.inference.rank(i)
-        if rank is None:
-            self.refuse(f"the rank of input {i} must be known")
-        return rank
-
-    def shape(self, i: int) -> tuple[int, ...]:
-        """The shape of input i; refused unless all sizes are known numbers."""
-        shape = self.inference.shape(i)
-        if shape is None or not all(isinstance(d, int) for d in shape):
-            self.refuse(f"the sizes of input {i} must be known; got {self.inference.type(i) or 'no type'}")
-        return tuple(d for d in shape if isinstance(d, int))
-
-    def dtype(self, i: int) -> DataType:
-        """The element type of input i; refused where it is not known."""
-        dtype = self.inference.dtype(i)
-        if dtype is None:
-            self.refuse(f"the element type of input {i} must be known")
-        return dtype
-
-    def axis(self, name: str = "axis", i: int = 0) -> int:
-        """An axis of input i that an attribute names, counted from the front."""
-        axis = self.inference.integer(name)
-        return axis if axis >= 0 else self.inference.axis(axis, self.rank(i))
 
     # --- the replacement -----------------------------------------------------------------------
 
@@ -180,32 +137,22 @@ class Adapter:
         count = len(self.node.outputs) if outputs is None else outputs
         return SameOp(op_type or self.node.op_type, trim_absent_inputs(operands), merged, count)
 
-    def op(self, op_type: str, *inputs: Value | None, domain: str = "", **attributes: object) -> Value:
-        """Adds a node of one output before the old one; an attribute of None is left out."""
-        return self.ops(op_type, *inputs, outputs=1, domain=domain, **attributes)[0]
-
     def fresh(self, name: str) -> str:
         """An unused name derived from `name`."""
         return self.insertion_point.fresh(name)
-
-    def ops(
-        self, op_type: str, *inputs: Value | None, outputs: int, domain: str = "", **attributes: object
-    ) -> tuple[Value, ...]:
-        """Adds a node of several outputs."""
-        given_attributes = {k: make_attribute(k, v) for k, v in attributes.items() if v is not None}
-        return self.add(op_type, inputs, given_attributes, outputs, domain)
 
     def add(
         self,
         op_type: str,
         inputs: Sequence[Value | None],
-        attributes: dict[str, Attribute],
+        attributes: Mapping[str, Attribute],
         outputs: int,
         domain: str = "",
     ) -> tuple[Value, ...]:
+        """Adds a node before the old one."""
         stem = self.node.outputs[0].name if self.node.outputs else ""
         results = [Value(f"{stem}_{op_type}") for _ in range(outputs)]
-        node = Node(op_type, trim_absent_inputs(inputs), results, attributes, domain=domain)
+        node = Node(op_type, trim_absent_inputs(inputs), results, dict(attributes), domain=domain)
         try:
             self.insertion_point.add(node, self)
         except ConversionError:
@@ -216,22 +163,9 @@ class Adapter:
         self.added.append(node)
         return node.outputs
 
-    def __getattr__(self, op_type: str) -> Callable[..., Value]:
-        if not op_type[:1].isupper():
-            raise AttributeError(f"Adapter has no {op_type!r}; operators begin with a capital letter")
-
-        def call(*inputs: Value | None, **options: object) -> Value:
-            return self.op(op_type, *inputs, **options)  # type: ignore[arg-type]  # op checks them
-
-        return call
-
     def constant(self, values: object, dtype: DataType | None = None) -> Value:
         """The array-like `values` as a Constant; before operator set 9, which knows only some types, an initializer."""
         return self.insertion_point.constant(Tensor.of(values, dtype), self)
-
-    def integers(self, values: object) -> Value:
-        """Elements of int64 as `constant` gives them."""
-        return self.constant(np.asarray(values, np.int64))
 
     def take_graph(self, name: str) -> Graph:
         """The graph of an attribute, moved out of the node for use in a new one."""
@@ -332,14 +266,6 @@ class Adapter:
             target=self.target,
             location=location(self.origin),
         )
-
-
-def trim_absent_inputs(inputs: Sequence[Value | None]) -> Sequence[Value | None]:
-    """Inputs without absent ones at the end."""
-    remaining = list(inputs)
-    while remaining and remaining[-1] is None:
-        remaining.pop()
-    return remaining
 
 
 def referenced_parameter(value: Value) -> Attribute | None:

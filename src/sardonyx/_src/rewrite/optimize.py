@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 
+from sardonyx._src.grad.gradient_nodes import expand_gradients
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.model import Model
@@ -33,7 +34,8 @@ def optimize(
 
     Runs all passes, or those in `passes`, minus those in `skip`, to a fixpoint or until `stop_after` edits or `seconds`
     are spent.  Folded constants may add `growth` bytes.  Names of inputs and outputs, declared types, docs, metadata,
-    functions and training graphs are kept; floats may round differently where operators are fused.
+    functions and training graphs are kept; floats may round differently where operators are fused.  Gradient nodes, whose
+    meaning depends on the graph, are replaced by the operators that compute them, in the newest operator sets.
 
     `verify` runs both models on generated inputs (`dims` fixes dimension variables) and raises OptimizationError,
     naming the first wrong edit, if results differ.  `debug` verifies the model's invariants after every edit.
@@ -41,6 +43,7 @@ def optimize(
 
     Raises InputError for a pass that does not exist, and what `infer` raises.
     """
+    model = expand_gradients(model)
     filled_report = OptimizationReport() if report is None else report
     selected = select_passes(passes, skip)
     budget = Budget(stop_after, seconds, growth)

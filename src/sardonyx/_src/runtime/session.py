@@ -23,6 +23,7 @@ from sardonyx._src.errors import (
     SardonyxError,
     are_defects_fatal,
 )
+from sardonyx._src.grad.detection import has_gradient_nodes
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.external import verify_checksums as verify_external_data
@@ -151,11 +152,12 @@ class Session:
         if compiled is not None:
             self._runner, self._source_model, interface = compiled, compiled.source, compiled.interface
         else:
-            self._source_model = interface = load(
-                source, policy=policy, operator_sets=sets, verify_checksums=verify_checksums
+            stored = load(source, policy=policy, operator_sets=sets, verify_checksums=verify_checksums)
+            verify_external_data(model_tensors(stored))
+            self._source_model = interface = without_gradient_nodes(stored)
+            is_unchanged = (
+                stamp == stamp_file(source) and not has_external_data(stored) and interface is stored
             )
-            verify_external_data(model_tensors(interface))
-            is_unchanged = stamp == stamp_file(source) and not has_external_data(interface)
             self._runner = self._make_engine(interface, stamp if is_unchanged else None, engine)
         self._try_run = self._runner.try_run if isinstance(self._runner, NativeEngine) else None
         self._ir_version, self._shapes = interface.ir_version, shapes
@@ -449,6 +451,15 @@ class ClosedSession:
 
     def run(self, feeds: Mapping[str, RuntimeValue]) -> dict[str, RuntimeValue]:
         raise SardonyxError("the session was closed; open a new one to run the model")
+
+
+def without_gradient_nodes(model: Model) -> Model:
+    """The model that an engine runs: itself or, if it has Gradient nodes, a copy that computes what they mean."""
+    if not has_gradient_nodes(model):
+        return model
+    from sardonyx._src.grad.gradient_nodes import expand_gradients  # lazy: few models have Gradient nodes
+
+    return expand_gradients(model)
 
 
 def saved_program_path(source: ModelSource, engine: Engine) -> Path | None:

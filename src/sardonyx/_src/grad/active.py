@@ -1,0 +1,51 @@
+"""Active values: those through which a gradient flows from a target to its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from sardonyx._src.convert.outline import read_values
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
+
+
+def active_nodes(
+    nodes: Iterable[Node], sources: Collection[Value], target: Value, constants: Collection[Value] = ()
+) -> list[Node]:
+    """The nodes, in their order, on paths of differentiable values from the sources to the target.
+
+    No path goes through a source or one of the `constants`.
+    """
+    dependent = set(sources)
+    fixed = {*sources, *constants}
+    forward: list[Node] = []
+    for node in nodes:
+        if any(value in dependent for value in read_values(node)):
+            forward.append(node)
+            dependent.update(
+                v for v in node.outputs if v.name and v not in fixed and carries_gradient(v.type)
+            )
+    needed = {target}
+    path: list[Node] = []
+    for node in reversed(forward):
+        if any(value in needed for value in node.outputs if value in dependent):
+            path.append(node)
+            needed.update(value for value in read_values(node) if value in dependent and value not in fixed)
+    return path[::-1]
+
+
+def active_values(path: Iterable[Node], sources: Collection[Value]) -> set[Value]:
+    """The sources, and the outputs of nodes on a path that carry gradients."""
+    return {*sources, *(v for node in path for v in node.outputs if v.name and carries_gradient(v.type))}
+
+
+def carries_gradient(type: Type | None) -> bool:
+    """Whether values of a type have gradients: floats, and sequences and optionals of them."""
+    match type:
+        case None:
+            return True
+        case TensorType():
+            return type.dtype.is_float
+        case SequenceType() | OptionalType():
+            return carries_gradient(type.elem)
+    return False

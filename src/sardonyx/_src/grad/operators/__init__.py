@@ -1,0 +1,1 @@
+"""Gradient facets, one file for an operator or a family of them."""

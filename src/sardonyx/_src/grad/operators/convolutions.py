@@ -1,0 +1,95 @@
+"""Gradients of Conv and ConvTranspose: each is the other's, and that of weights is a convolution of input and gradient."""
+
+from __future__ import annotations
+
+from sardonyx._src.grad.operators.sliding_windows import (
+    WindowAttributes,
+    transposed_windows,
+    window_attributes,
+)
+from sardonyx._src.grad.registry import operator
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ops.backward_step import BackwardStep, Gradients
+
+
+@operator("Conv").gradient(22)
+def conv(step: BackwardStep) -> Gradients:
+    x, w, dy = step.input(0), step.input(1), step.gradient()
+    windows, group = window_attributes(step, 1), step.inference.integer("group")
+    dx = transposed_windows(step, dy, w, windows, x, group) if step.wants(0) else None
+    dw = weight_gradient(step, x, dy, w, windows) if step.wants(1) else None
+    return [dx, dw, bias_gradient(step) if step.wants(2) else None]
+
+
+@operator("ConvTranspose").gradient(22)
+def conv_transpose(step: BackwardStep) -> Gradients:
+    """The gradient is cropped to what the input reaches, since output_padding adds elements that nothing reaches."""
+    x, w, dy = step.input(0), step.input(1), step.gradient()
+    auto_pad = step.inference.attributes.get("auto_pad") or "NOTSET"
+    if step.inference.integers("output_shape") is not None or auto_pad not in ("NOTSET", "VALID"):
+        step.refuse("its padding must be given by pads, not by output_shape or auto_pad")
+    windows, group = window_attributes(step, 1), step.inference.integer("group")
+    dx = dw = None
+    if step.wants(0):
+        product = step.op(
+            "Conv",
+            dy,
+            w,
+            strides=windows.strides,
+            dilations=windows.dilations,
+            pads=windows.pads,
+            group=group,
+        )
+        dx = first_sizes(step, product, x, windows.rank)
+    if step.wants(1):
+        dw = weight_gradient(step, dy, x, w, windows)
+    return [dx, dw, bias_gradient(step) if step.wants(2) else None]
+
+
+def bias_gradient(step: BackwardStep) -> Value:
+    """The sum over batch and space."""
+    return step.ReduceSum(step.gradient(), step.integers([0, *range(2, step.rank(0))]), keepdims=0)
+
+
+def weight_gradient(
+    step: BackwardStep, wide: Value, narrow: Value, w: Value, windows: WindowAttributes
+) -> Value:
+    """The gradient of weights [M, C / group, *kernel]: products of `wide` [N, C, *size], as windows read it, and `narrow` [N, M, *out].
+
+    It is a convolution in which batch and channels change places, strides are dilations, and dilations strides.
+    """
+    group = step.inference.integer("group")
+    images, kernels = (
+        channels_first(step, wide, group, by_group=False),
+        channels_first(step, narrow, group, by_group=True),
+    )
+    product = step.op(
+        "Conv",
+        images,
+        kernels,
+        strides=windows.dilations,
+        dilations=windows.strides,
+        pads=windows.pads,
+        group=group,
+    )
+    swapped = step.op("Transpose", product, perm=[1, 0, *range(2, windows.rank + 2)])
+    return first_sizes(step, swapped, w, windows.rank)
+
+
+def channels_first(step: BackwardStep, x: Value, group: int, *, by_group: bool) -> Value:
+    """x [N, group * C, *size] as [C, group * N, *size], or as [group * C, N, *size] if ordered by group."""
+    rank = step.rank(0)
+    if by_group or group == 1:
+        return step.op("Transpose", x, perm=[1, 0, *range(2, rank)])
+    space = step.op("Shape", x, start=2)
+    batch = step.op("Shape", x, start=0, end=1)
+    count = step.integers([group])
+    split = step.Reshape(x, step.op("Concat", batch, count, step.integers([-1]), space, axis=0))
+    moved = step.op("Transpose", split, perm=[2, 1, 0, *range(3, rank + 1)])
+    return step.Reshape(moved, step.op("Concat", step.integers([-1]), step.Mul(batch, count), space, axis=0))
+
+
+def first_sizes(step: BackwardStep, x: Value, like: Value, rank: int) -> Value:
+    """The leading part of a tensor in the spatial sizes of another."""
+    axes = step.integers(range(2, rank + 2))
+    return step.Slice(x, step.integers([0] * rank), step.op("Shape", like, start=2), axes)

@@ -1,0 +1,101 @@
+"""Gradients of Softmax, LogSoftmax, BatchNormalization, InstanceNormalization, LpNormalization and LRN."""
+
+from __future__ import annotations
+
+from sardonyx._src.grad.registry import operator
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ops.backward_step import BackwardStep, Gradients
+
+
+@operator("Softmax").gradient(13)
+def softmax(step: BackwardStep) -> Gradients:
+    """y * (dy - sum(dy * y))."""
+    y, dy, axis = step.output(), step.gradient(), step.integers([step.inference.integer("axis")])
+    return step.Mul(y, step.Sub(dy, step.ReduceSum(step.Mul(dy, y), axis)))
+
+
+@operator("LogSoftmax").gradient(13)
+def log_softmax(step: BackwardStep) -> Gradients:
+    """dy - exp(y) * sum(dy)."""
+    dy, axis = step.gradient(), step.integers([step.inference.integer("axis")])
+    return step.Sub(dy, step.Mul(step.Exp(step.output()), step.ReduceSum(dy, axis)))
+
+
+@operator("BatchNormalization").gradient(15)
+def batch_normalization(step: BackwardStep) -> Gradients:
+    """The training mode normalizes with the statistics of x, through which gradients flow, too (Ioffe and Szegedy, 2015)."""
+    training = step.inference.integer("training_mode")
+    x, scale, dy = step.input(0), step.input(1), step.gradient()
+    if training and (step.has_gradient(1) or step.has_gradient(2)):
+        step.refuse("a gradient of its running statistics is not supported")
+    axes = step.integers([0, *range(2, step.rank(0))])
+    column = step.integers([-1, *[1] * (step.rank(0) - 2)]) if step.rank(0) > 1 else step.integers([-1])
+    wide = step.CastLike
+    mean, variance = (
+        (step.ReduceMean(x, axes), None)
+        if training
+        else (per_channel(step, 3, column), per_channel(step, 4, column))
+    )
+    centred = step.Sub(x, mean)
+    if variance is None:
+        variance = step.ReduceMean(step.Mul(centred, centred), axes)
+    epsilon = step.scalar(float(str(step.inference.attributes["epsilon"])))
+    factor = step.Reciprocal(step.Sqrt(step.Add(variance, epsilon)))
+    normal = step.Mul(centred, factor)
+    d_scale = step.ReduceSum(step.Mul(dy, normal), axes, keepdims=0)
+    d_bias = step.ReduceSum(dy, axes, keepdims=0)
+    d_normal = step.Mul(dy, step.Reshape(wide(scale, x), column))
+    if training:
+        return [normalized_gradient(step, d_normal, normal, factor, axes), d_scale, d_bias]
+    d_x = step.Mul(d_normal, factor)
+    d_mean = step.Neg(step.ReduceSum(d_x, axes, keepdims=0)) if step.wants(3) else None
+    half = step.scalar(-0.5)
+    d_variance = None
+    if step.wants(4):
+        d_variance = step.ReduceSum(step.Mul(step.Mul(d_x, step.Mul(normal, factor)), half), axes, keepdims=0)
+    return [d_x, step.CastLike(d_scale, scale), step.CastLike(d_bias, step.input(2)), d_mean, d_variance]
+
+
+def per_channel(step: BackwardStep, i: int, column: Value) -> Value:
+    """Input i, a vector over channels, in a shape that broadcasts to x."""
+    return step.Reshape(step.CastLike(step.input(i), step.input(0)), column)
+
+
+def normalized_gradient(
+    step: BackwardStep, d_normal: Value, normal: Value, factor: Value, axes: Value
+) -> Value:
+    """The gradient of x of `normal = (x - mean(x)) * factor`, with the factor from the variance over the same axes."""
+    mean = step.ReduceMean(d_normal, axes)
+    projection = step.Mul(normal, step.ReduceMean(step.Mul(d_normal, normal), axes))
+    return step.Mul(factor, step.Sub(step.Sub(d_normal, mean), projection))
+
+
+@operator("InstanceNormalization").gradient(22)
+def instance_normalization(step: BackwardStep) -> Gradients:
+    x, dy, rank = step.input(0), step.gradient(), step.rank(0)
+    spatial, others = step.integers(range(2, rank)), step.integers([0, *range(2, rank)])
+    column = step.integers([-1, *[1] * (rank - 2)])
+    centred = step.Sub(x, step.ReduceMean(x, spatial))
+    variance = step.ReduceMean(step.Mul(centred, centred), spatial)
+    epsilon = step.scalar(float(str(step.inference.attributes["epsilon"])))
+    factor = step.Reciprocal(step.Sqrt(step.Add(variance, epsilon)))
+    normal = step.Mul(centred, factor)
+    d_normal = step.Mul(dy, step.Reshape(step.input(1), column))
+    return [
+        normalized_gradient(step, d_normal, normal, factor, spatial),
+        step.ReduceSum(step.Mul(dy, normal), others, keepdims=0),
+        step.ReduceSum(dy, others, keepdims=0),
+    ]
+
+
+@operator("LpNormalization").gradient(22)
+def lp_normalization(step: BackwardStep) -> Gradients:
+    """y = x / |x|; rows of zeros have the gradient 0."""
+    x, y, dy = step.input(0), step.output(), step.gradient()
+    axis, p = step.integers([step.inference.integer("axis")]), step.inference.integer("p")
+    norm = step.op("ReduceL1" if p == 1 else "ReduceL2", x, axis)
+    slope = step.Sign(x) if p == 1 else y
+    inner = step.Sub(dy, step.Mul(slope, step.ReduceSum(step.Mul(dy, y), axis)))
+    zero = step.scalar(0)
+    is_zero = step.Equal(norm, zero)
+    return step.Where(is_zero, zero, step.Div(inner, step.Where(is_zero, step.scalar(1), norm)))

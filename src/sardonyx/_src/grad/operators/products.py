@@ -1,0 +1,108 @@
+"""Gradients of MatMul, Gemm and Einsum."""
+
+from __future__ import annotations
+
+from sardonyx._src.grad.registry import operator
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.types import Shape
+from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
+
+
+@operator("MatMul").gradient(13)
+def matmul(step: BackwardStep) -> Gradients:
+    """dA = dY B' and dB = A' dY; a vector is a matrix of one row or column."""
+    A, B, dY = step.input(0), step.input(1), step.gradient()
+    ranks = step.rank(0), step.rank(1)
+    rows = step.Unsqueeze(A, step.integers([0])) if ranks[0] == 1 else A
+    columns = step.Unsqueeze(B, step.integers([1])) if ranks[1] == 1 else B
+    if ranks[1] == 1:
+        dY = step.Unsqueeze(dY, step.integers([-1]))
+    if ranks[0] == 1:
+        dY = step.Unsqueeze(dY, step.integers([-2]))
+    dA = dB = None
+    if step.wants(0):
+        product = step.MatMul(dY, swap_last_axes(step, columns, max(ranks[1], 2)))
+        dA = sum_batches(step, product, A, max(ranks[0], 2), max(ranks))
+    if step.wants(1):
+        product = step.MatMul(swap_last_axes(step, rows, max(ranks[0], 2)), dY)
+        dB = sum_batches(step, product, B, max(ranks[1], 2), max(ranks))
+    return [dA, dB]
+
+
+def swap_last_axes(step: BackwardStep, x: Value, rank: int) -> Value:
+    """The matrices of a tensor, transposed."""
+    return step.op("Transpose", x, perm=[*range(rank - 2), rank - 1, rank - 2])
+
+
+def sum_batches(step: BackwardStep, product: Value, operand: Value, rank: int, result_rank: int) -> Value:
+    """The gradient of an operand, from that of its broadcast matrices: [..., m, n]."""
+    shape, own = shape_of(step.output()), shape_of(operand)
+    if result_rank == 2 or (rank == result_rank and has_same_batches(own, shape)):
+        return product if own is not None and len(own) == rank else step.reshape_like(product, operand)
+    return (
+        step.reduce_by_sizes(product, operand)
+        if own is not None and len(own) > 1
+        else sum_vector(step, product, operand)
+    )
+
+
+def has_same_batches(own: Shape | None, shape: Shape | None) -> bool:
+    """Whether the batch sizes of an operand are those of the product."""
+    return own is not None and shape is not None and own[:-2] == shape[:-2] and None not in own[:-2]
+
+
+def sum_vector(step: BackwardStep, product: Value, operand: Value) -> Value:
+    """The gradient of a vector, from that of the matrix of one row or column in every batch."""
+    count = step.Size(operand)
+    columns = step.op("Concat", step.integers([-1]), step.Unsqueeze(count, step.integers([0])), axis=0)
+    total = step.op("ReduceSum", step.op("Reshape", product, columns), step.integers([0]), keepdims=0)
+    return step.reshape_like(total, operand)
+
+
+@operator("Gemm").gradient(13)
+def gemm(step: BackwardStep) -> Gradients:
+    """Y = alpha * A' B' + beta * C."""
+    A, B, dY = step.input(0), step.input(1), step.gradient()
+    alpha, beta = step.inference.attributes["alpha"], step.inference.attributes["beta"]
+    is_a_transposed, is_b_transposed = step.inference.integer("transA"), step.inference.integer("transB")
+    dA = dB = dC = None
+    if step.wants(0) and is_a_transposed:
+        dA = step.op("Gemm", B, dY, alpha=alpha, transA=is_b_transposed, transB=1)
+    elif step.wants(0):
+        dA = step.op("Gemm", dY, B, alpha=alpha, transB=1 - is_b_transposed)
+    if step.wants(1) and is_b_transposed:
+        dB = step.op("Gemm", dY, A, alpha=alpha, transA=1, transB=is_a_transposed)
+    elif step.wants(1):
+        dB = step.op("Gemm", A, dY, alpha=alpha, transA=1 - is_a_transposed)
+    if step.wants(2):
+        dC = step.reduce_to_input(dY if beta == 1 else step.Mul(dY, step.scalar(float(str(beta)))), 2)
+    return [dA, dB, dC]
+
+
+@operator("Einsum").gradient(28)
+def einsum(step: BackwardStep) -> Gradients:
+    """The same contraction with the result in the place of each operand, which is expanded along summed axes of its own."""
+    equation = str(step.inference.attributes["equation"]).replace(" ", "")
+    operands, arrow, result = equation.partition("->")
+    terms = operands.split(",")
+    if "..." in equation:
+        step.refuse("its equation must have no ellipsis")
+    if any(len(set(term)) < len(term) for term in terms):
+        step.refuse("no operand of its equation may repeat an index")
+    if not arrow:
+        result = "".join(sorted(index for index in set(operands) - {","} if operands.count(index) == 1))
+    return [contract(step, terms, result, i) if step.wants(i) else None for i in range(len(terms))]
+
+
+def contract(step: BackwardStep, terms: list[str], result: str, i: int) -> Value:
+    """The gradient of operand i: the product of the result's gradient with all other operands."""
+    own = terms[i]
+    others = [(term, step.input(j)) for j, term in enumerate(terms) if j != i]
+    known = set(result).union(*(term for term, _ in others))
+    present = "".join(index for index in own if index in known)
+    inputs = ",".join([result, *(term for term, _ in others)])
+    product = step.op("Einsum", step.gradient(), *(x for _, x in others), equation=f"{inputs}->{present}")
+    missing = [axis for axis, index in enumerate(own) if index not in known]
+    if missing:
+        product = step.Unsqueeze(product, step.integers(missing))
+    return step.Expand(product, step.Shape(step.input(i)))

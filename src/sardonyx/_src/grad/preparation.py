@@ -1,0 +1,88 @@
+"""Preparation of a model for differentiation: newest operator sets, no calls, and bodies for operators without gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.expansion import expand
+from sardonyx._src.errors import DifferentiationError
+from sardonyx._src.grad.active import active_nodes
+from sardonyx._src.grad.registry import find_gradient
+from sardonyx._src.infer.state import InferenceState
+from sardonyx._src.infer.walk import model_walk, run_walk
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.inline import inline
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.names import FreshNames
+from sardonyx._src.ir.walk import location, nodes
+from sardonyx._src.ops.bind import schema_of
+from sardonyx._src.ops.registry import find
+from sardonyx._src.schema import domains, latest
+
+MAX_NODES = 1_000_000  # of a model with its calls inlined
+
+
+def update(model: Model) -> Model:
+    """A copy of a model in the newest version of every operator set that it imports, without training information."""
+    sets = {domain: latest(domain) for domain in model.opset_imports if domain in domains()}
+    result = convert(model, sets=sets)
+    result.training = []
+    return result
+
+
+def inline_calls(model: Model) -> None:
+    """Replaces all calls of the main graph, subgraphs included, by the bodies of their functions."""
+    names = FreshNames.of_graphs([model.graph])
+    pending = list(nodes(model.graph))
+    count = 0
+    while pending:
+        node = pending.pop()
+        function = model.functions.get((node.domain, node.op_type, node.overload))
+        if function is None:
+            continue
+        for domain, version in function.opset_imports.items():
+            model.opset_imports.setdefault(domain, version)
+        copies = inline(node, function, names)
+        count += len(copies)
+        if count > MAX_NODES:
+            raise DifferentiationError(
+                f"a model must have at most {MAX_NODES} nodes with its calls inlined",
+                location=location(copies[0]),
+            )
+        pending += [
+            inner for copy in copies for inner in (copy, *(n for g in copy.subgraphs for n in nodes(g)))
+        ]
+    model.functions.clear()
+
+
+def expand_path(
+    model: Model, sources: Sequence[Value], target: Value, constants: Collection[Value] = ()
+) -> list[Node]:
+    """The nodes on paths from the sources to the target, once operators without gradient are replaced by their bodies."""
+    graph = target.owner
+    assert graph is not None, f"{target!r} is in no graph"
+    while True:
+        infer_types(model)
+        path = active_nodes(graph.nodes, sources, target, constants)
+        pending = [node for node in path if must_expand(node, model)]
+        if not pending:
+            return path
+        expand(model, pending)
+
+
+def must_expand(node: Node, model: Model) -> bool:
+    """Whether a node's operator has a body and no gradient."""
+    op = find(node.domain, node.op_type)
+    if op is None:
+        return False
+    version = schema_of(node, model.opset_imports).since_version
+    return version in op.bodies and find_gradient(node.domain, node.op_type, version) is None
+
+
+def infer_types(model: Model) -> InferenceState:
+    """Types the values of a model; returns the state, which has the known elements."""
+    state = InferenceState(model, [])
+    run_walk(model_walk(model, state))
+    state.finalize()
+    return state

@@ -1,0 +1,76 @@
+"""`sx.gradient`: names, kinds of values, refusals and models of older operator sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from grad.test_gradient_nodes import ENGINES, outputs
+from sardonyx._src.runtime.session import Engine
+
+TEXT = """<ir_version: 8, opset_import: ["": 11, "my": 1]>
+g (float[N,3] x, int64[N] i) => (float[N,2] y, int64[N] k)
+<float[3,2] w = {1, 2, 3, 4, 5, 6}>
+{
+  h = MatMul(x, w)
+  r = Relu(h)
+  y = my.Double(r)
+  a = ArgMax<axis = 1, keepdims = 0>(y)
+  k = Add(a, i)
+}
+<domain: "my", opset_import: ["": 11]>
+Double (u) => (v) { v = Add(u, u) }"""
+X = np.array([[1, -2, 0.5], [0.5, 1, -4]], np.float32)
+
+
+def model() -> sx.Model:
+    return sx.from_text(TEXT)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_outputs_follow_those_of_the_model(engine: Engine) -> None:
+    result = sx.gradient(model(), "y", ["x", "w", "h"])
+    assert [v.name for v in result.graph.outputs] == ["y", "k", "x_gradient", "w_gradient", "h_gradient"]
+    assert sx.check(result).ok
+    out = outputs(result, engine, x=X, i=np.zeros(2, np.int64))
+    w = np.arange(1, 7, dtype=np.float32).reshape(3, 2)
+    slope = 2 * (X @ w > 0)
+    np.testing.assert_allclose(out["h_gradient"], slope)
+    np.testing.assert_allclose(out["x_gradient"], slope @ w.T)
+    np.testing.assert_allclose(out["w_gradient"], X.T @ slope)
+
+
+def test_the_model_is_left_unchanged() -> None:
+    original = model()
+    before = sx.to_text(original)
+    sx.gradient(original, "y", "x")
+    assert sx.to_text(original) == before
+
+
+def test_a_value_without_influence_has_the_gradient_zero() -> None:
+    out = outputs(sx.gradient(model(), "h", "y"), "reference", x=X, i=np.zeros(2, np.int64))
+    np.testing.assert_array_equal(out["y_gradient"], np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    ("of", "wrt", "message"),
+    [
+        ("k", "x", "of must name floating-point tensors; got 'k' of type int64"),
+        ("y", "i", "wrt must name floating-point tensors; got 'i' of type int64"),
+        ("yy", "x", "no value 'yy'"),
+        ("y", "q", "no value 'q'"),
+    ],
+)
+def test_names_must_be_those_of_float_tensors(of: str, wrt: str, message: str) -> None:
+    with pytest.raises(sx.InputError, match=message):
+        sx.gradient(model(), of, wrt)
+
+
+def test_an_operator_without_gradient_is_refused() -> None:
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[3,3] x) => (float y) { y = Det(x) }'
+    with pytest.raises(
+        sx.DifferentiationError, match=r"Det-\d+ cannot be differentiated: it has no gradient; choose"
+    ) as info:
+        sx.gradient(sx.from_text(text), "y", "x")
+    assert (info.value.op_type, info.value.location) == ("Det", "node[0] (Det)")

@@ -91,10 +91,12 @@ def assert_agrees(case: VendorCase) -> None:
         assert_results(case, run_onnxruntime(standard, feeds), expected, "standard operators")
 
 
-def run(case: VendorCase) -> object:
+def run(case: VendorCase) -> Array:
     """The first result of the reference engine."""
     feeds = {f"x{i}": value for i, value in enumerate(case.inputs) if value is not None}
-    return next(iter(Interpreter(typed(vendor_model(case))).run(feeds).values()))
+    result = next(iter(Interpreter(typed(vendor_model(case))).run(feeds).values()))
+    assert isinstance(result, np.ndarray)
+    return result
 
 
 def assert_native_agrees(case: VendorCase) -> None:

@@ -1,0 +1,243 @@
+"""GroupQueryAttention of com.microsoft: attention of grouped heads over a cache of keys and values.
+
+Spec: com.microsoft GroupQueryAttention-1, as onnxruntime computes it.  The cache of each batch entry has its own length,
+`seqlens_k` + 1 tokens with the new ones.  A cache that is longer than all tokens is a buffer, and so is then the present one.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.microsoft.attention_text import attention_text, merge_text, split_text
+from sardonyx._src.ops.microsoft.text import DOMAIN, number_attribute, results_text, string_attribute
+from sardonyx._src.ops.nn.heads_text import matmul_text
+from sardonyx._src.ops.support.body_text import SLICE_END, element_type, scalar, vector
+
+op = Operator(
+    "GroupQueryAttention", DOMAIN, tolerance="rounding", about="attention of grouped heads over a cache"
+)
+INPUTS = (
+    "query",
+    "key",
+    "value",
+    "past_key",
+    "past_value",
+    "last_places",
+    "total",
+    "cos",
+    "sin",
+    "position_ids",
+    "attention_bias",
+    "sink",
+    "k_scale",
+    "v_scale",
+    "q_norm",
+    "k_norm",
+)
+POSITION_IDS, BIAS, SINK = INPUTS.index("position_ids"), INPUTS.index("attention_bias"), INPUTS.index("sink")
+BEFORE_SOFTMAX, AFTER_SOFTMAX = 1, 2  # values of qk_output
+
+
+@op.body(1, opset=24)
+def body(inference: Inference) -> str:
+    refuse(inference)
+    outputs = results_text(inference, "y", "present_key", "present_value", "qk")
+    return f"""({", ".join(INPUTS)}) => {outputs} {{
+      {heads_text(inference)}
+      {PLACES_TEXT}
+      {rotary_text(inference)}
+      {cache_text(inference, "key", "new_keys")}
+      {cache_text(inference, "value", "new_values")}
+      {mask_text(inference)}
+      {scores_text(inference) if has_own_softmax(inference) else builtin_text(inference)}
+      {merge_text("result", "y")}
+    }}"""
+
+
+def refuse(inference: Inference) -> None:
+    for name in ("k_scale", "v_scale", "q_norm", "k_norm"):
+        if inference.has(INPUTS.index(name)):
+            inference.fail(f"a body is known without {name} only")
+    if string_attribute(inference, "k_quant_type") != "NONE" or inference.integer("sliding_window_cache"):
+        inference.fail("a body is known for caches of all tokens, not quantized, only")
+
+
+def heads_text(inference: Inference) -> str:
+    """The nodes of `queries`, `unrotated_keys` and `new_values`: [batch, heads, new length, size]."""
+    many, few = inference.integer("num_heads"), inference.integer("kv_num_heads")
+    if inference.has(1):
+        pairs = (
+            ("query", many, "unrotated_queries"),
+            ("key", few, "unrotated_keys"),
+            ("value", few, "new_values"),
+        )
+        return "".join(split_text(name, heads, result) for name, heads, result in pairs)
+    return f"""{split_text("query", many + 2 * few, "packed")}
+      counts = {vector([many, few, few])}
+      unrotated_queries, unrotated_keys, new_values = Split <axis = 1> (packed, counts)"""
+
+
+# `old`, [batch]: the number of tokens in the cache; `places`, [batch, new length]: the positions of the new tokens.
+PLACES_TEXT = f"""
+      one_size = {vector([-1])}
+      no_token = {scalar(0, DataType.INT64)}
+      one_token = {scalar(1, DataType.INT64)}
+      wide_total = Cast <to = {int(DataType.INT64)}> (total)
+      all_tokens = Reshape(wide_total, one_size)
+      new_size = Shape <start = 1, end = 2> (query)
+      new_count = Squeeze(new_size)
+      last = Cast <to = {int(DataType.INT64)}> (last_places)
+      last_vector = Reshape(last, one_size)
+      tokens = Add(last_vector, one_token)
+      tokens_before = Sub(tokens, new_size)
+      is_prompt = Equal(all_tokens, new_size)
+      old = Where(is_prompt, no_token, tokens_before)
+      steps = Range(no_token, new_count, one_token)
+      column = {vector([1])}
+      old_column = Unsqueeze(old, column)
+      places = Add(old_column, steps)"""
+
+
+def rotary_text(inference: Inference) -> str:
+    """The nodes of `queries` and `new_keys`."""
+    if not inference.integer("do_rotary", 0):
+        return "queries = Identity(unrotated_queries)  new_keys = Identity(unrotated_keys)"
+    shape = inference.shape(INPUTS.index("cos"))
+    if shape is None or not isinstance(shape[1], int):
+        inference.fail("the width of cos_cache must be known")
+    attributes = (
+        f"interleaved = {inference.integer('rotary_interleaved', 0)}, rotary_embedding_dim = {2 * shape[1]}"
+    )
+    if inference.has(POSITION_IDS):
+        positions = "rotary_places = Identity(position_ids)"
+    else:
+        positions = "most = Sub(all_tokens, one_token)  rotary_places = Min(places, most)"
+    return f"""{positions}
+      queries = RotaryEmbedding <{attributes}> (unrotated_queries, cos, sin, rotary_places)
+      new_keys = RotaryEmbedding <{attributes}> (unrotated_keys, cos, sin, rotary_places)"""
+
+
+def cache_text(inference: Inference, name: str, new: str) -> str:
+    """The nodes of `present_{name}`: the cache, padded to the number of all tokens, with the new ones."""
+    if not inference.has(INPUTS.index("past_key")):
+        return f"present_{name} = Identity({new})"
+    return f"""
+      {name}_room = Shape <start = 2, end = 3> (past_{name})
+      {name}_space = Max({name}_room, all_tokens)
+      {name}_lack = Sub({name}_space, {name}_room)
+      {name}_before = {vector([0] * 6)}
+      {name}_after = {vector([0])}
+      {name}_pads = Concat <axis = 0> ({name}_before, {name}_lack, {name}_after)
+      {name}_buffer = Pad(past_{name}, {name}_pads)
+      present_{name} = TensorScatter <axis = 2> ({name}_buffer, {new}, old)"""
+
+
+def mask_text(inference: Inference) -> str:
+    """The nodes of `score_bias`, [batch, 1 or heads, new length, keys]: -inf for keys that a token does not see."""
+    window = inference.integer("local_window_size")
+    nearest = f"""
+      window = {scalar(window, DataType.INT64)}
+      behind = Sub(token_places, window)
+      is_near = Greater(key_places, behind)
+      is_seen = And(is_past, is_near)"""
+    limit = "token_places" if inference.integer("causal") else "last_seen"
+    dtype = element_type(inference)
+    return f"""
+      key_size = Shape <start = 2, end = 3> (present_key)
+      key_count = Squeeze(key_size)
+      key_places = Range(no_token, key_count, one_token)
+      head_and_key = {vector([1, 3])}
+      token_places = Unsqueeze(places, head_and_key)
+      inner = {vector([1, 2, 3])}
+      last_seen = Unsqueeze(last_vector, inner)
+      is_past = LessOrEqual(key_places, {limit})
+      {nearest if window >= 0 else "is_seen = Identity(is_past)"}
+      lowest = {scalar(float("-inf"), dtype)}
+      zero = {scalar(0, dtype)}
+      {bias_text(inference)}"""
+
+
+def bias_text(inference: Inference) -> str:
+    """The nodes of `score_bias`; an attention bias has columns for all tokens, of which a buffer may have more."""
+    if not inference.has(BIAS):
+        return "score_bias = Where(is_seen, zero, lowest)"
+    return f"""
+      bias_size = Shape <start = 3> (attention_bias)
+      bias_lack = Sub(key_size, bias_size)
+      nothing = {vector([0])}
+      most_lack = Max(bias_lack, nothing)
+      bias_before = {vector([0] * 7)}
+      bias_pads = Concat <axis = 0> (bias_before, most_lack)
+      bias_of_keys = Pad(attention_bias, bias_pads)
+      score_bias = Where(is_seen, bias_of_keys, lowest)"""
+
+
+def has_own_softmax(inference: Inference) -> bool:
+    """Whether the softmax has a summand besides those of the keys, or an output besides the result."""
+    return inference.has(SINK) or inference.integer("smooth_softmax") > 0 or inference.outputs > 3
+
+
+def builtin_text(inference: Inference) -> str:
+    operands = ["queries", "present_key", "present_value", "score_bias"]
+    cap = number_attribute(inference, "softcap", 0.0)
+    return attention_text(inference, operands, ["result"], f"softcap = {cap!r}" if cap else "")
+
+
+def scores_text(inference: Inference) -> str:
+    """The nodes of `result` and `qk`, with the softmax spelled out."""
+    dtype = element_type(inference)
+    scale = number_attribute(inference, "scale", 0.0)
+    factor = (
+        f"factor = {scalar(scale, dtype)}"
+        if scale
+        else f"""
+      size = Shape <start = 3> (queries)
+      real_size = Cast <to = {int(dtype)}> (size)
+      root = Sqrt(real_size)
+      factor = Reciprocal(root)"""
+    )
+    cap = number_attribute(inference, "softcap", 0.0)
+    capped = f"""
+      cap = {scalar(cap, dtype)}
+      ratio = Div(scores, cap)
+      bounded = Tanh(ratio)
+      capped = Mul(cap, bounded)"""
+    is_grouped = inference.integer("num_heads") != inference.integer("kv_num_heads")
+    return f"""{factor}
+      scaled_queries = Mul(queries, factor)
+      columns = Transpose <perm = [0, 1, 3, 2]> (present_key)
+      {matmul_text("scaled_queries", "columns", "scores", is_grouped=is_grouped)}
+      {capped if cap else "capped = Identity(scores)"}
+      biased = Add(capped, score_bias)
+      {shares_text(inference)}
+      {matmul_text("shares", "present_value", "result", is_grouped=is_grouped)}
+      {qk_text(inference)}"""
+
+
+def shares_text(inference: Inference) -> str:
+    """The nodes of `shares`; a sink is a score without a value for each head."""
+    if not inference.has(SINK) and inference.integer("smooth_softmax") <= 0:
+        return "shares = Softmax <axis = -1> (biased)"
+    sinks = "sinks = Identity(zero)"
+    if inference.has(SINK):
+        sinks = f"sink_shape = {vector([1, -1, 1, 1])}  sinks = Reshape(sink, sink_shape)"
+    return f"""{sinks}
+      rows = Shape <end = 3> (biased)
+      row_sizes = Concat <axis = 0> (rows, column)
+      sink_column = Expand(sinks, row_sizes)
+      with_sink = Concat <axis = 3> (sink_column, biased)
+      all_shares = Softmax <axis = -1> (with_sink)
+      end = {vector([SLICE_END])}
+      key_axis = {vector([3])}
+      shares = Slice(all_shares, column, end, key_axis)"""
+
+
+def qk_text(inference: Inference) -> str:
+    """The nodes of `qk`, the shares or the scores of the keys, 0 for keys that are not seen."""
+    if inference.outputs <= 3:
+        return ""
+    mode = inference.integer("qk_output")
+    if mode not in (BEFORE_SOFTMAX, AFTER_SOFTMAX):
+        inference.fail(f"qk_output must be {BEFORE_SOFTMAX} or {AFTER_SOFTMAX} for output 3; got {mode}")
+    return "qk = Where(is_seen, biased, zero)" if mode == BEFORE_SOFTMAX else "qk = Identity(shares)"

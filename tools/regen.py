@@ -17,7 +17,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def generated_files() -> dict[Path, str]:
-    writers = (make_records, import_schemas, import_vendor_schemas, indexes, operators_page, conversions_page, rules_pages)
+    writers = (
+        make_records,
+        import_schemas,
+        import_vendor_schemas,
+        indexes,
+        operators_page,
+        conversions_page,
+        rules_pages,
+    )
     return {path: content for writer in writers for path, content in writer.files().items()}
 
 

@@ -45,6 +45,7 @@ from sardonyx._src.rewrite.optimize import optimize as optimize
 from sardonyx._src.rewrite.report import OptimizationReport as OptimizationReport
 from sardonyx._src.runtime.session import Session as Session
 from sardonyx._src.runtime.stats import SessionStats as SessionStats
+from sardonyx._src.train.training_session import TrainingSession as TrainingSession
 
 __version__: str
 __all__: list[str]

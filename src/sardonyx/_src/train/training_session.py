@@ -1,0 +1,162 @@
+"""`TrainingSession`: initialization, training steps and inference of a model with training information."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+
+from sardonyx._src.errors import InputError, OutputError
+from sardonyx._src.io.loading.load import ModelSource, load
+from sardonyx._src.io.saving.save import save
+from sardonyx._src.ir.clone import clone
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.train.training_models import (
+    algorithm_model,
+    inference_model,
+    initialization_model,
+    state_values,
+)
+
+Binding = tuple[Value, Value]
+
+
+class TrainingSession:
+    """Trains a model as its training information says: IR specification, "Training Related Information".
+
+    The state variables are the initializers that bindings of the model name.  They start with their stored values, are
+    shared by the inference graph and all training steps, and change in `initialize` and `step` alone.  A model has one
+    training step for each entry of its training information; the caller decides about their order.
+
+    `engine`, `threads`, `seed` and `limits` are those of `sx.Session`.  A session is not meant for several threads at
+    once.
+
+    Raises what `load` and `sx.Session` raise; InputError for a model without training information, or with a state that
+    is not a dense tensor.
+    """
+
+    def __init__(
+        self,
+        source: ModelSource,
+        *,
+        engine: Engine = "auto",
+        threads: int | None = None,
+        seed: int | None = None,
+        limits: RunLimits | None = None,
+    ) -> None:
+        self.model = load(source)
+        if not self.model.training:
+            raise InputError("the model must have training information; it has none", name="source")
+        self._open = partial(Session, engine=engine, threads=threads, seed=seed, limits=limits)
+        self._states = {value: value.name for value in state_values(self.model)}
+        self._values = {value: initial_value(value) for value in self._states}
+        self._inference: Session | None = None
+        self._algorithms: dict[int, Session] = {}
+
+    @property
+    def state(self) -> Mapping[str, Array]:
+        """The present values of the state variables by name; the arrays are read-only."""
+        return MappingProxyType({name: self._values[value] for value, name in self._states.items()})
+
+    @property
+    def steps(self) -> int:
+        """The number of training steps that the model offers."""
+        return len(self.model.training)
+
+    def initialize(self) -> None:
+        """Runs the initialization graphs of all training steps in order, and assigns their outputs to the state."""
+        for step in self.model.training:
+            initialization = initialization_model(self.model, step)
+            if initialization is not None:
+                results = self._open(initialization).run()
+                self._assign(step.initialization_binding, results)
+
+    def step(self, feeds: Mapping[str, object] | None = None, index: int = 0) -> dict[str, RuntimeValue]:
+        """Performs training step `index`: evaluates inference graph and algorithm, then assigns all updates at once.
+
+        `feeds`: the inputs of both graphs by name, as `sx.Session.run` takes them.  Returns the outputs of both graphs
+        by name, and of the values that updates assign; the state is unchanged if an error is raised.  Raises InputError
+        for an index that the model does not have, and what `sx.Session.run` raises.
+        """
+        if not 0 <= index < self.steps:
+            raise InputError(f"index must be in 0 to {self.steps - 1}; got {index}", name="index")
+        step = self.model.training[index]
+        if index not in self._algorithms:
+            self._algorithms[index] = self._open(algorithm_model(self.model, step, self._states))
+        results = self._run(self._algorithms[index], feeds)
+        self._assign(step.update_binding, results)
+        return results
+
+    def infer(
+        self, feeds: Mapping[str, object] | None = None, outputs: Sequence[str] | None = None
+    ) -> dict[str, RuntimeValue]:
+        """The outputs of the inference graph with the present state, which does not change; as `sx.Session.run`."""
+        if self._inference is None:
+            self._inference = self._open(inference_model(self.model, self._states))
+        return self._run(self._inference, feeds, outputs)
+
+    def save(self, target: str | os.PathLike[str]) -> None:
+        """Writes the model with the present state as its initializers.
+
+        A training session of that file continues with equal bits, but for draws of random operators without a seed.
+        """
+        save(self.checkpoint(), target)
+
+    def checkpoint(self) -> Model:
+        """A copy of the model with the present state as its initializers."""
+        for value, name in self._states.items():
+            tensor = value.initializer
+            assert isinstance(tensor, Tensor), f"{value!r} has no tensor"
+            value.initializer = Tensor.of(self._values[value], tensor.dtype, name)
+        return clone(self.model)
+
+    def _run(
+        self, session: Session, feeds: Mapping[str, object] | None, outputs: Sequence[str] | None = None
+    ) -> dict[str, RuntimeValue]:
+        """A run with the present state."""
+        given = dict(feeds or {})
+        for name in given:
+            if name in self.state:
+                raise InputError(f"{name!r} is a state variable, which cannot be fed", name=name)
+        expected = {value.name for value in session.inputs}
+        given.update((name, array) for name, array in self.state.items() if name in expected)
+        return session.run(given, outputs)
+
+    def _assign(self, bindings: Sequence[Binding], results: Mapping[str, RuntimeValue]) -> None:
+        """Assigns results to the state, all or none."""
+        updates = {
+            state: checked_update(state, self._values[state], results[source.name])
+            for state, source in bindings
+        }
+        self._values.update(updates)
+
+
+def initial_value(state: Value) -> Array:
+    """The stored value of a state variable."""
+    assert isinstance(state.initializer, Tensor), f"{state!r} has no tensor"
+    return read_only(state.initializer.numpy())
+
+
+def checked_update(state: Value, old: Array, new: RuntimeValue) -> Array:
+    """A new value of a state variable; raises OutputError unless it has the variable's type and shape."""
+    if not isinstance(new, np.ndarray) or new.dtype != old.dtype or new.shape != old.shape:
+        actual = f"{new.dtype}{list(new.shape)}" if isinstance(new, np.ndarray) else type(new).__name__
+        what = (
+            f"a new value of state variable {state.name!r} must be {old.dtype}{list(old.shape)}; got {actual}"
+        )
+        raise OutputError(what, name=state.name)
+    return read_only(new)
+
+
+def read_only(array: Array) -> Array:
+    """A view of an array that cannot be written through."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

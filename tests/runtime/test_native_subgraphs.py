@@ -320,6 +320,14 @@ def test_iterations_of_native_loops_are_limited() -> None:
     assert engine.native.try_run(dict(fits)) is not None
 
 
+def test_native_loops_of_too_many_iterations_are_refused_before_the_first() -> None:
+    engine = make_engine(NATIVE, RunLimits(iterations=1000, nodes=60))
+    with pytest.raises(LimitError, match="at most 60 nodes"):
+        engine.run({"x": floats(3), "m": np.array(1000)})
+    with pytest.raises(LimitError, match="the loop exceeds 1000 iterations"):
+        engine.run({"x": floats(3), "m": np.array(1001)})
+
+
 def test_native_loops_without_an_end_are_limited() -> None:
     text = NATIVE.replace("(m, , x)", "(, on, x)").replace("int64 m", "bool on")
     with pytest.raises(LimitError, match="the loop exceeds 100 iterations"):

@@ -10,8 +10,9 @@ from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.build import Builder
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.ops.inference import Known
@@ -137,7 +138,25 @@ def test_endless_loops_pass_the_limit() -> None:
 
 def test_large_scan_outputs_pass_the_limit() -> None:
     with pytest.raises(LimitError, match=r"'seen'.*would take 24 bytes"):
-        Interpreter(loop(counting_to(0), outputs=1), limits=RunLimits(bytes=23)).run({})
+        Interpreter(loop(counting_to(0), 100, outputs=1), limits=RunLimits(bytes=23)).run({})
+
+
+@pytest.mark.parametrize("condition", [None, YES], ids=["counted", "true"])
+@pytest.mark.parametrize("count", [51, 1 << 60, None])
+def test_more_iterations_than_the_limit_are_refused_before_the_first(
+    count: int | None, condition: Array | None
+) -> None:
+    called: list[Node] = []
+    interpreter = Interpreter(loop(growing(), count, condition, START), limits=RunLimits(iterations=50))
+    with pytest.raises(LimitError, match="the loop exceeds 50 iterations"):
+        interpreter.run({}, lambda node, results: called.append(node))
+    assert not any(node.op_type == "Concat" for node in called)
+
+
+def test_a_condition_that_the_body_computes_may_end_a_loop_of_any_trip_count() -> None:
+    limits = RunLimits(iterations=50)
+    (seen,) = Interpreter(loop(counting_to(2), 1 << 60, YES, outputs=1), limits=limits).run({}).values()
+    np.testing.assert_array_equal(seen, np.arange(3))
 
 
 def growing() -> Graph:

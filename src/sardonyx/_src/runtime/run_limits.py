@@ -52,9 +52,7 @@ def raise_limit_error(block: NDArray[np.int64], limits: RunLimits) -> None:
     """Raises LimitError if native code reported that a limit was exceeded."""
     match int(block[status.EXCEEDED_LIMIT]):
         case status.LOOP_LIMIT:
-            raise LimitError(
-                f"the loop exceeds {block[status.EXCEEDED_COUNT]} iterations", limit="limits.iterations"
-            )
+            raise LimitError(f"the loop exceeds {limits.iterations} iterations", limit="limits.iterations")
         case status.SCAN_LIMIT:
             raise LimitError(
                 f"the inputs have {block[status.EXCEEDED_COUNT]} slices", limit="limits.iterations"

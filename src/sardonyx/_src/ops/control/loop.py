@@ -143,7 +143,7 @@ def evaluate(
     """M: one int64; cond: one bool; either may be left out.  Results: final carried values, then scan outputs.
 
     Without any iteration a scan output has length 0 and the element type and sizes that the body declares for it.
-    Raises LimitError after `limits.iterations` iterations.
+    Raises LimitError after `limits.iterations` iterations, before the first where it is known that there are more.
     """
     trips = None if M is None else single(M, "M")
     condition: RuntimeValue = np.array(True) if cond is None else cond
@@ -154,9 +154,11 @@ def evaluate(
         ScanOutput(context, v) if w else None
         for v, w in zip(body.outputs[1 + count :], context.requested_outputs[count:], strict=False)
     ]
+    limit = context.limits.iterations
+    ends_by_count = cond is None or keeps_going(body)
     while going and (trips is None or done < trips):
-        if done >= context.limits.iterations:
-            raise LimitError(f"the loop exceeds {done} iterations", limit="limits.iterations")
+        if done >= limit or (ends_by_count and (trips is None or trips > limit)):
+            raise LimitError(f"the loop exceeds {limit} iterations", limit="limits.iterations")
         heads = [np.full(number_shape, done, np.int64), reshape_condition(condition, condition_shape)]
         condition, *results = run_body(
             context, body, [*heads, *carried], 1 + max(count, len(context.requested_outputs))

@@ -21,12 +21,10 @@ from sardonyx._src.compile.executor.status import (
     EXCEEDED_COUNT,
     EXCEEDED_LIMIT,
     FAULT,
-    LOOP_LIMIT,
     MAX_ITERATIONS,
     MAX_NODES,
     NODE_LIMIT,
     NODES_CALLED,
-    SCAN_LIMIT,
     STATUS_SLOTS,
     UNLIMITED,
 )
@@ -46,7 +44,7 @@ LOOP = Parameters(
     "trip_count",
     "num_nodes",
     "is_start",
-    "is_scan",
+    "limit",
     "must_iterate",
     "buffer_capacity",
 )
@@ -74,8 +72,9 @@ def loop_step(
     """The step that starts a loop (distance > 0: past the body), or ends an iteration (distance < 0: back to the body).
 
     counter: [4], see `ITERATION`.  flag: [1], scratch for the jump.  trip_count: the maximum number of iterations.
-    condition: a bool, whether there is another iteration.  num_nodes: nodes called by an iteration.  limit: `LOOP_LIMIT`,
-    or `SCAN_LIMIT` for a loop whose iterations are checked against the limit before the first.
+    condition: a bool, whether there is another iteration; without one, the trip count is checked against the limit before
+    the first.  num_nodes: nodes called by an iteration.  limit: what is reported where the limit is exceeded, `LOOP_LIMIT` or
+    `SCAN_LIMIT`.
     partially_written: tensors that each iteration writes a part of, which are therefore live from the first iteration on.
     must_iterate: whether zero iterations are a fault.  buffer_capacity: entries of scan-output buffers; 0 for none.
     """
@@ -88,7 +87,7 @@ def loop_step(
         trip_count=UNLIMITED if trip_count is None else trip_count,
         num_nodes=0 if distance > 0 else num_nodes,
         is_start=int(distance > 0),
-        is_scan=int(limit == SCAN_LIMIT),
+        limit=limit,
         must_iterate=int(must_iterate),
         buffer_capacity=buffer_capacity,
         **({} if condition is None else {"condition": condition}),
@@ -117,7 +116,7 @@ def loop_module(name: str, target: Target, variant: tuple[bool, bool, bool]) -> 
     b = KernelBuilder(target, CONDITIONAL_LOOP if has_condition else LOOP)
     status, counter, flag = b.pointers("status", "counter", "flag")
     trip_count = load_at(b, b.pointer("trip_count"), 0) if has_trip_tensor else b.integer("trip_count")
-    is_start, is_scan = b.integer("is_start").ne(0), b.integer("is_scan").ne(0)
+    is_start = b.integer("is_start").ne(0)
     iteration = advance_counter(b, counter, is_start, trip_count)
     if has_capacity:
         advance_buffer_index(b, counter, iteration)
@@ -125,7 +124,7 @@ def loop_module(name: str, target: Target, variant: tuple[bool, bool, bool]) -> 
     if has_condition:
         condition = condition & load_bool(b, "condition")
     count_nodes(b, status, b.integer("num_nodes"))
-    check_iterations(b, status, condition, is_scan, b.select(is_scan, trip_count, iteration))
+    check_iterations(b, status, condition, iteration + 1 if has_condition else trip_count)
     with b.if_then(b.integer("must_iterate").ne(0) & condition.eq(0)):
         store_at(b, status, FAULT, iteration * 0 + 1)
     condition = condition & load_at(b, status, FAULT).eq(0)
@@ -149,13 +148,10 @@ def advance_buffer_index(b: KernelBuilder, counter: str, iteration: LLVMValue) -
     store_at(b, counter, HAS_CAPACITY, (index + 1).ne(capacity).convert("zext", "i64"))
 
 
-def check_iterations(
-    b: KernelBuilder, status: str, condition: LLVMValue, is_scan: LLVMValue, count: LLVMValue
-) -> None:
-    """Records an exceeded limit of iterations if there is another iteration."""
-    max_iterations = load_at(b, status, MAX_ITERATIONS) + is_scan.convert("zext", "i64")
-    is_exceeded = condition & (count >= max_iterations)
-    record_limit(b, status, is_exceeded, b.select(is_scan, SCAN_LIMIT, b.constant(LOOP_LIMIT, I64)), count)
+def check_iterations(b: KernelBuilder, status: str, condition: LLVMValue, count: LLVMValue) -> None:
+    """Records an exceeded limit if there is another iteration, and then at least `count` in all."""
+    is_exceeded = condition & (count > load_at(b, status, MAX_ITERATIONS))
+    record_limit(b, status, is_exceeded, b.integer("limit"), count)
 
 
 # --- branches --------------------------------------------------------------------------------

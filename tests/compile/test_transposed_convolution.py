@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from compile import guarded
+from compile.stages import AVX2
+from models import parse_model
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.conv.transposed import (
@@ -16,6 +18,8 @@ from sardonyx._src.compile.kernels.conv.transposed import (
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.tensors import Array
 
@@ -115,3 +119,21 @@ def test_empty_images(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(
         y, reference(x, weights, bias, window, 1, (3, 9)), 0, 1e-5
     )  # a sum of some terms
+
+
+def upsampling(stride: int) -> Executable:
+    text = f"""g (float[1,2,4,4] x) => (float[1,A,B,C] y) <float[2,1,1,2] w = {{1, 2, 3, 4}}> {{
+      y = ConvTranspose <strides = [{stride}, {stride}]> (x, w) }}"""
+    return compile_model(parse_model(text, opset=22), AVX2)
+
+
+@pytest.mark.parametrize("stride", [2, 32])
+def test_strides_of_upsampling_to_pixels_are_native(stride: int) -> None:
+    program = upsampling(stride).program
+    assert len(program.steps) >= stride * stride
+    assert len({step.kernel.key for step in program.steps}) <= 3
+
+
+@pytest.mark.parametrize("stride", [33, 64, 1 << 20, 1 << 41, (1 << 62) - 1])
+def test_strides_of_too_many_phases_are_left_to_the_reference_kernel(stride: int) -> None:
+    assert not upsampling(stride).program.steps

@@ -1,12 +1,14 @@
 """ConvTranspose with constant weights: one stride-1 convolution per output phase, channels-last.
 
-Falls back to the reference kernel for non-constant or infinite weights, non-constant bias, more than two spatial dims, and pads that depend on dynamic sizes.
+Falls back to the reference kernel for non-constant or infinite weights, non-constant bias, more than two spatial dims, pads that depend on dynamic sizes, and
+strides of more than `MAX_PHASES` output phases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -31,6 +33,10 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.nn.conv_transpose import Spreading
+
+MAX_PHASES = (
+    1024  # each is a step with packed weights; up to strides of 32 in two dims, as upsampling to pixels has
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,8 @@ def resolve_window(op: BoundNode, scope: Scope, x: Value, kernel: tuple[int, ...
         pads_before = attributes.pads[:rank] if is_explicit else attributes.windows(numbers, kernel).before
     except EvaluationError:
         return None  # the reference kernel reports the error
+    if prod(attributes.strides) > MAX_PHASES:
+        return None
     unit, zero = (1,) * (2 - rank), (0,) * (2 - rank)
     kernel_size, strides, dilations = (
         as_pair((*unit, *values)) for values in (kernel, attributes.strides, attributes.dilations)

@@ -94,7 +94,7 @@ def add_initializer_inputs(model: Model) -> None:
         names = FreshNames.of_graphs([root])
         uses = Counter(v.name for graph in graphs(root) for v in values(graph))
         for inner in list(graphs(root))[1:]:
-            for value in [v for v in inner.initializers.values() if v not in inner.inputs]:
+            for value in [v for v in inner.initializers.values() if not inner.has_input(v)]:
                 tensor = value.initializer
                 inner.remove_initializer(value)
                 uses[value.name] -= 1
@@ -103,7 +103,7 @@ def add_initializer_inputs(model: Model) -> None:
                 value.initializer = tensor
                 root.add_initializer(value)
         for value in root.initializers.values():
-            if value not in root.inputs:
+            if not root.has_input(value):
                 root.add_input(value)
 
 
@@ -159,9 +159,9 @@ def of_value(value: Value) -> Iterator[IrNeed]:
 def is_stored_sparse(value: Value) -> bool:
     """Whether a value is a sparse initializer whose type is only that of its tensor, and is not written."""
     graph = value.graph
-    if graph is None or value in graph.inputs or value in graph.outputs:
+    if graph is None or not isinstance(value.initializer, SparseTensor) or is_described(value):
         return False
-    return isinstance(value.initializer, SparseTensor) and not is_described(value)
+    return not graph.has_input(value) and value not in graph.outputs
 
 
 def of_tensor(tensor: Tensor | SparseTensor, where: str) -> Iterator[IrNeed]:

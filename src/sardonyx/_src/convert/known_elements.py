@@ -51,7 +51,7 @@ def training_states_as_inputs(model: Model) -> Iterator[None]:
     added = []
     for state, _ in bindings:
         graph = state.owner
-        if graph is not None and state.initializer is not None and state not in graph.inputs:
+        if graph is not None and state.initializer is not None and not graph.has_input(state):
             added.append((graph, graph.add_input(state)))
     try:
         yield

@@ -54,7 +54,7 @@ class NodeInferenceContext(Inference):
         None  # iterations of a subgraph that may be walked one by one
     )
     replay: ReplayState | None = None  # None: the facet cannot wait for subgraphs
-    inputs_read: tuple[int, ...] = ()  # inputs whose elements the facet has read
+    inputs_read: dict[int, None] = field(default_factory=dict)  # inputs whose elements the facet has read
     is_unique: bool = False  # the result has new symbols or depends on a subgraph: it cannot be cached
     output_index: int = 0  # the output whose elements a value facet computes
     reads_output_index: bool = False  # the value facet computes elements of outputs other than output 0
@@ -63,8 +63,7 @@ class NodeInferenceContext(Inference):
     new_dim_count: int = 0
 
     def value(self, i: int) -> Known | None:
-        if i not in self.inputs_read:
-            self.inputs_read = (*self.inputs_read, i)
+        self.inputs_read[i] = None
         return self.elements.get(self.values[i]) if i < len(self.values) else None
 
     def new_dim(self) -> Dim:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from functools import cache
 
 from sardonyx._src.infer.elements import Elements
@@ -97,7 +97,12 @@ class InferencePlan:
         return entry
 
     def store(
-        self, key: Key | None, inputs_read: Sequence[int], result: OutputTypes, node: Node, elements: Elements
+        self,
+        key: Key | None,
+        inputs_read: Collection[int],
+        result: OutputTypes,
+        node: Node,
+        elements: Elements,
     ) -> None:
         """Caches output types that depend on the elements of `inputs_read`."""
         if key is None:

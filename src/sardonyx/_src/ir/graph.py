@@ -294,7 +294,7 @@ class Graph(WithMetadata):
         self.details: SourceDetails | None = None
         self.declarations: Declarations | None = None
         self._metadata = None
-        self._inputs: list[Value] = []
+        self._inputs: dict[Value, None] = {}
         self._initializers: dict[str, Value] = {}
         self._first: Node | None = None
         self._last: Node | None = None
@@ -321,11 +321,20 @@ class Graph(WithMetadata):
     def add_input(self, value: Value, index: int | None = None) -> Value:
         assert value.producer is None, f"{value!r} is made by a node"
         value.graph = self
-        self._inputs.insert(len(self._inputs) if index is None else index, value)
+        if index is None:
+            self._inputs[value] = None
+        else:
+            inputs = list(self._inputs)
+            inputs.insert(index, value)
+            self._inputs = dict.fromkeys(inputs)
         return value
 
     def remove_input(self, value: Value) -> None:
-        self._inputs = [v for v in self._inputs if v is not value]
+        self._inputs.pop(value, None)
+
+    def has_input(self, value: Value) -> bool:
+        """Whether a value is one of the inputs, in constant time."""
+        return value in self._inputs
 
     def add_initializer(self, value: Value) -> Value:
         assert value.initializer is not None, f"{value!r} has no tensor"

@@ -38,11 +38,16 @@ def process_bases(encoding: Encoding) -> Slots:
 
 def find_relocations(extra_bases: Mapping[RelocationBase, int], base_indices: Slots) -> dict[Buffer, Slots]:
     """For each buffer of the caller, the indices of the slots that point into it."""
-    return {
-        base: np.flatnonzero(base_indices == index)
+    order = np.argsort(base_indices, kind="stable")
+    ordered = base_indices[order]
+    buffers = [
+        (base, index)
         for base, index in extra_bases.items()
         if isinstance(base, Buffer) and base.role in ("input", "output")
-    }
+    ]
+    indices = np.array([index for _, index in buffers], np.int64)
+    first, last = (np.searchsorted(ordered, indices, side).tolist() for side in ("left", "right"))
+    return {base: order[i:j] for (base, _), i, j in zip(buffers, first, last, strict=True)}
 
 
 class SizeFunctionLoader:

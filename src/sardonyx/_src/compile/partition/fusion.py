@@ -25,6 +25,7 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 
 MAX_FUSED_NODES, MAX_OPERANDS = 24, 8  # of one kernel: more of them are slow to compile and spill registers
+MAX_INPUTS = 16  # of one node, repeated ones included: expressions of more are deep
 QUANTIZATION = ("QuantizeLinear", "DequantizeLinear")
 Shape = tuple[Known, ...]
 Accepts = Callable[[Value, Shape], bool]
@@ -79,6 +80,7 @@ class GroupBuilder:
             or len(node.outputs) != 1
             or self.scope.shape(node.outputs[0]) != self.shape
             or node.domain
+            or len(node.inputs) > MAX_INPUTS
         ):
             return False
         if self.dtype is not None and not self.is_of_one_type(node):

@@ -45,7 +45,7 @@ def outer_inputs(graph: Graph) -> tuple[Value, ...]:
 
 def is_constant_initializer(value: Value) -> bool:
     """Whether a value is an initializer that callers cannot override."""
-    return value.initializer is not None and (value.graph is None or value not in value.graph.inputs)
+    return value.initializer is not None and (value.graph is None or not value.graph.has_input(value))
 
 
 def outline(graph: Graph, model: Model, examples: Sequence[RuntimeValue]) -> OutlinedSubgraph:

@@ -282,8 +282,7 @@ class Edit(View):
         assert value.graph is not None and not value._uses, f"{value!r} still has uses"
         graph = value.graph
         graph.remove_initializer(value)
-        if value in graph.inputs:
-            graph.remove_input(value)
+        graph.remove_input(value)
 
     # --- names and touched nodes
 

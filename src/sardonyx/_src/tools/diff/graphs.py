@@ -139,11 +139,11 @@ class Comparison:
             label = f"{place}{value.name!r}"
             assert value.initializer is not None, f"{value!r} is listed as an initializer"
             if other is None or other.initializer is None:
-                breaks = not place and other is not None and value in a.inputs and other in b.inputs
+                breaks = not place and other is not None and a.has_input(value) and b.has_input(other)
                 before = type_text(value.initializer)
                 yield Difference("weight", "removed", label, before=before, breaks=breaks)
                 continue
-            if value not in a.inputs and value.name != other.name:
+            if not a.has_input(value) and value.name != other.name:
                 yield Difference("name", "changed", label, value.name, other.name)
             yield from self.tensors(value.initializer, other.initializer, "weight", label)
         matched = {self.twin[v] for v in a.initializers.values() if v in self.twin}

@@ -26,7 +26,7 @@ def tensor_of(value: Value | None, model: Model) -> Tensor | None:
         return None
     if value.producer is not None:
         return literal_of(value.producer)
-    is_default = value in model.graph.inputs and model.ir_version >= 4
+    is_default = model.graph.has_input(value) and model.ir_version >= 4
     return value.initializer if isinstance(value.initializer, Tensor) and not is_default else None
 
 
@@ -77,7 +77,7 @@ class ConstantEditor:
             return
         if value.producer is not None:
             graph.remove(value.producer)
-        elif value not in graph.inputs or self.model.ir_version < 4:
+        elif not graph.has_input(value) or self.model.ir_version < 4:
             graph.remove_input(value)
             graph.remove_initializer(value)
 

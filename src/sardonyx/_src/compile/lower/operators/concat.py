@@ -1,4 +1,7 @@
-"""Concat: inputs are written into slices of the output, by their producers or by copies of the layout stage."""
+"""Concat: inputs are written into slices of the output, by their producers or by copies of the layout stage.
+
+Falls back to the reference kernel for more than `MAX_INPUTS` inputs.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,14 @@ from sardonyx._src.compile.program.layout import ANY, FOLLOW
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Value
 
+MAX_INPUTS = 1024  # each is a step or more; the reference kernel copies them in one loop
+
 
 @matches("Concat", 13)
 def match_concat(op: BoundNode, scope: Scope) -> Region[Concat] | None:
     shape = scope.shape(op.output)
     values = [value for value in op.node.inputs if value is not None]
-    if shape is None or not all(scope.is_native(value) for value in values):
+    if shape is None or len(values) > MAX_INPUTS or not all(scope.is_native(value) for value in values):
         return None
     axis = op.attribute("axis", int) % len(shape)
     if not parts_fill_output(scope, values, shape, axis):

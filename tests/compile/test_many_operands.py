@@ -1,0 +1,83 @@
+"""Nodes of thousands of inputs, and graphs of thousands: the work grows with their number, and no faster."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.model import Model
+
+SUMS = ("Sum", "Max", "Min", "Mean")
+X = np.arange(2, dtype=np.float32)
+
+
+def variadic(op_type: str, count: int, distinct: bool) -> Model:
+    """A node with `count` inputs of the graph, or `count` times the same one."""
+    b = Builder(23)
+    names = [f"x{i}" for i in range(count if distinct else 1)]
+    inputs = [b.input(name, DataType.FLOAT, [2]) for name in names] * (1 if distinct else count)
+    attributes = {"axis": 0} if op_type == "Concat" else {}
+    node = b.node(op_type, inputs, ["y"], **attributes)
+    return b.model(y=node.outputs[0])
+
+
+@pytest.mark.parametrize("distinct", [False, True], ids=["repeated", "distinct"])
+@pytest.mark.parametrize("op_type", [*SUMS, "Concat"])
+def test_thousands_of_inputs_are_left_to_one_reference_kernel(op_type: str, distinct: bool) -> None:
+    count = 2000
+    model = variadic(op_type, count, distinct)
+    session = sx.Session(model, engine="native")
+    assert session.stats.fallback_nodes == 1
+    y = session.run({value.name: X for value in model.graph.inputs})["y"]
+    expected = {"Sum": count * X, "Concat": np.tile(X, count)}.get(op_type, X)
+    np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize("op_type", SUMS)
+def test_chains_of_nodes_with_many_inputs_are_native(op_type: str) -> None:
+    b = Builder(23)
+    value = x = b.input("x", DataType.FLOAT, [2])
+    for i in range(40):
+        value = b.node(op_type, [value, *[x] * 15], [f"v{i}"]).outputs[0]
+    session = sx.Session(b.model(y=value), engine="native")
+    assert session.stats.fallback_nodes == 0
+    session.run({"x": X})
+
+
+def test_concats_of_hundreds_of_inputs_are_native() -> None:
+    program = compile_model(variadic("Concat", 300, True), host_target()).program
+    assert len(program.steps) == 300
+
+
+@pytest.mark.parametrize("tool", [sx.infer, sx.optimize, lambda model: sx.convert(model, 24), sx.Session])
+def test_the_inputs_of_a_graph_are_listed_a_fixed_number_of_times(
+    tool: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert callable(tool)
+    listed: list[int] = []
+
+    def inputs(graph: Graph) -> tuple[Value, ...]:
+        listed[-1] += 1
+        return tuple(graph._inputs)
+
+    monkeypatch.setattr(Graph, "inputs", property(inputs))
+    for count in (20, 40, 80):
+        listed.append(0)
+        tool(variadic("Sum", count, True))
+    assert listed[1] == listed[2]
+
+
+def test_has_input_follows_edits() -> None:
+    a, b, c = Value("a"), Value("b"), Value("c")
+    graph = Graph("g", [a, b])
+    graph.add_input(c, 0)
+    assert graph.inputs == (c, a, b)
+    graph.remove_input(a)
+    assert graph.inputs == (c, b)
+    assert [graph.has_input(value) for value in (a, b, c)] == [False, True, True]

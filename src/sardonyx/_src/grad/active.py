@@ -10,9 +10,12 @@ from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 
 
 def active_nodes(
-    nodes: Iterable[Node], sources: Collection[Value], target: Value, constants: Collection[Value] = ()
+    nodes: Iterable[Node],
+    sources: Collection[Value],
+    targets: Collection[Value],
+    constants: Collection[Value] = (),
 ) -> list[Node]:
-    """The nodes, in their order, on paths of differentiable values from the sources to the target.
+    """The nodes, in their order, on paths of differentiable values from the sources to the targets.
 
     No path goes through a source or one of the `constants`.
     """
@@ -25,7 +28,7 @@ def active_nodes(
             dependent.update(
                 v for v in node.outputs if v.name and v not in fixed and carries_gradient(v.type)
             )
-    needed = {target}
+    needed = set(targets)
     path: list[Node] = []
     for node in reversed(forward):
         if any(value in needed for value in node.outputs if value in dependent):

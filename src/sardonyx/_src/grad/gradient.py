@@ -59,11 +59,10 @@ def append_gradients(model: Model, target: Value, sources: Sequence[Value]) -> N
     """Adds the gradients of the sources to the graph and to its outputs."""
     graph = model.graph
     path = expand_path(model, sources, target)
-    state = infer_types(model)
+    elements = infer_types(model).elements
     names = FreshNames.of_graphs([graph])
-    backward = BackwardNodes(graph, names)
-    seed = fill_like(backward, target, 1)
-    results = ReverseSweep(backward, model.opset_imports, state.elements).run(path, sources, target, seed)
+    backward = BackwardNodes(graph, names, model.opset_imports, elements)
+    results = ReverseSweep(backward).run(path, sources, {target: fill_like(backward, target, 1)})
     for source, result in zip(sources, results, strict=True):
         value = fill_like(backward, source, 0) if result is None else result
         output = Value(names.fresh(f"{source.name}_gradient"), source.type)

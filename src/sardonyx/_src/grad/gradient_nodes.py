@@ -72,9 +72,9 @@ def replace_gradient_node(model: Model, node: Node) -> None:
     sources, constants = variables[:count], variables[count:]
     path = expand_path(model, sources, target, constants)
     elements = infer_types(model).elements
-    backward = BackwardNodes(graph, FreshNames.of_graphs([model.graph]), node)
-    sweep = ReverseSweep(backward, model.opset_imports, elements)
-    gradients = sweep.run(path, sources, target, fill_like(backward, target, 1))
+    names = FreshNames.of_graphs([model.graph])
+    backward = BackwardNodes(graph, names, model.opset_imports, elements, node)
+    gradients = ReverseSweep(backward).run(path, sources, {target: fill_like(backward, target, 1)})
     results: list[Value | None] = [
         fill_like(backward, source, 0) if gradient is None else gradient
         for source, gradient in zip(sources, gradients, strict=True)

@@ -64,8 +64,9 @@ def expand_path(
     assert graph is not None, f"{target!r} is in no graph"
     while True:
         infer_types(model)
-        path = active_nodes(graph.nodes, sources, target, constants)
-        pending = [node for node in path if must_expand(node, model)]
+        path = active_nodes(graph.nodes, sources, [target], constants)
+        within = (inner for node in path for graph in node.subgraphs for inner in nodes(graph))
+        pending = [node for node in (*path, *within) if must_expand(node, model)]
         if not pending:
             return path
         expand(model, pending)

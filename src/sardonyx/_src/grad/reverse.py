@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sardonyx._src.convert.insertion import NodeInsertionPoint
 from sardonyx._src.errors import DifferentiationError
-from sardonyx._src.grad.active import active_values
+from sardonyx._src.grad.active import active_nodes, active_values
 from sardonyx._src.grad.registry import find_gradient
 from sardonyx._src.infer.elements import Elements
 from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.clone import Copier
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.walk import location
+from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.api import GradientFacet
-from sardonyx._src.ops.backward_step import BackwardStep
+from sardonyx._src.ops.backward_step import BackwardStep, Gradients, ValueGradients
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.schema import OpSchema
 
@@ -26,10 +27,15 @@ CURE = "choose values after it as sources, or give the operator a gradient facet
 
 @dataclass(slots=True)
 class BackwardNodes:
-    """New nodes at the end of a graph, or before one of its nodes."""
+    """New nodes at the end of a graph, or before one of its nodes.
+
+    imports: the newest operator sets.  elements: known elements of values of the model.
+    """
 
     graph: Graph
     names: FreshNames
+    imports: Mapping[str, int]
+    elements: Elements
     place: Node | None = None
     shared: dict[tuple[object, ...], Value] = field(default_factory=dict)
 
@@ -52,52 +58,67 @@ class BackwardNodes:
         return self.shared[key]
 
     def add_constant(self, tensor: Tensor) -> Value:
-        node = Node(
-            "Constant", (), [Value("constant")], {"value": Attribute("value", AttributeType.TENSOR, tensor)}
-        )
+        value = Attribute("value", AttributeType.TENSOR, tensor)
+        node = Node("Constant", (), [Value("constant")], {"value": value})
         self.append(node)
         return node.outputs[0]
+
+    def copy_body(self, body: Graph) -> Graph:
+        """A copy of a subgraph for a new node, in which everything has new names."""
+        copier = Copier()
+        result = copier.graph(body)
+        for graph in graphs(result):
+            for value in values(graph):
+                if value.initializer is None:
+                    value.name = self.names.fresh(value.name)
+        for original, copy in copier.values.items():
+            if copy is not None:
+                self.elements.put(copy, self.elements.get(original))
+        return result
+
+    def inside(self, body: Graph) -> BackwardNodes:
+        """The same for new nodes at the end of a subgraph."""
+        return BackwardNodes(body, self.names, self.imports, self.elements)
+
+    def differentiate(self, sources: Sequence[Value], seeds: Mapping[Value, Value]) -> list[Value | None]:
+        """The gradients of the sources, computed by new nodes of the graph from the gradients `seeds` of its values."""
+        path = active_nodes(self.graph.nodes, sources, seeds.keys())
+        return ReverseSweep(self).run(path, sources, seeds)
 
 
 @dataclass(slots=True)
 class ReverseSweep:
-    """Visits a path of nodes in reverse order and sums the gradients that reach each value.
-
-    imports: the newest operator sets.  elements: known elements of values of the graph.
-    """
+    """Visits a path of nodes in reverse order and sums the gradients that reach each value."""
 
     backward: BackwardNodes
-    imports: Mapping[str, int]
-    elements: Elements
     contributions: dict[Value, list[Value]] = field(default_factory=dict)
 
     def run(
-        self, path: Sequence[Node], sources: Sequence[Value], target: Value, seed: Value
+        self, path: Sequence[Node], sources: Sequence[Value], seeds: Mapping[Value, Value]
     ) -> list[Value | None]:
-        """The gradients of the sources; None for a source that the target does not depend on.
+        """The gradients of the sources; None for a source on which no target depends.
 
-        path: the nodes between them.  seed: the gradient of the target.
+        path: the nodes between sources and targets.  seeds: the gradients of the targets.
         """
         active = active_values(path, sources)
-        self.contributions = {target: [seed]}
+        self.contributions = {target: [seed] for target, seed in seeds.items()}
         for node in reversed(path):
             gradients = [self.total(value) for value in node.outputs]
             if any(gradient is not None for gradient in gradients):
-                self.visit(node, gradients, [value in active for value in node.inputs])
+                self.visit(node, gradients, active)
         return [self.total(source) for source in sources]
 
-    def visit(self, node: Node, gradients: Sequence[Value | None], needs_gradient: Sequence[bool]) -> None:
-        """Adds the gradients of a node's inputs to their contributions."""
-        schema = schema_of(node, self.imports)
+    def visit(self, node: Node, gradients: Sequence[Value | None], active: Collection[Value]) -> None:
+        """Adds the gradients of what a node reads to their contributions."""
+        backward = self.backward
+        schema = schema_of(node, backward.imports)
         facet = facet_of(node, schema)
-        inference = NodeInsertionPoint(self.backward.names, self.elements, self.imports).inference(
+        inference = NodeInsertionPoint(backward.names, backward.elements, backward.imports).inference(
             node, schema
         )
-        step = BackwardStep(node, inference, gradients, needs_gradient, self.backward)
-        results = facet(step)
-        results = [results] if isinstance(results, Value) else results
-        for value, gradient, is_needed in zip(node.inputs, results, needs_gradient, strict=False):
-            if value is not None and gradient is not None and is_needed:
+        results = facet(BackwardStep(node, inference, gradients, active, backward))
+        for value, gradient in pairs_of(node, results):
+            if value in active and value is not None and gradient is not None:
                 self.contributions.setdefault(value, []).append(gradient)
 
     def total(self, value: Value) -> Value | None:
@@ -110,6 +131,13 @@ class ReverseSweep:
             self.backward.append(node)
             parts[:2] = node.outputs
         return parts[0]
+
+
+def pairs_of(node: Node, results: Gradients) -> Iterable[tuple[Value | None, Value | None]]:
+    """The values that a node reads, with the gradients that its facet returned."""
+    if isinstance(results, ValueGradients):
+        return results.pairs
+    return zip(node.inputs, [results] if isinstance(results, Value) else results, strict=False)
 
 
 def facet_of(node: Node, schema: OpSchema) -> GradientFacet:

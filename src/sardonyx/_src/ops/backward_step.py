@@ -7,7 +7,7 @@ respect to each of its elements, and has its shape and element type.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, TypeAlias
 
@@ -17,14 +17,22 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import DifferentiationError
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim, known_equal
-from sardonyx._src.ir.graph import Attribute, Node, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.node_context import NodeContext, trim_absent_inputs
 
+
+@dataclass(frozen=True, slots=True)
+class ValueGradients:
+    """Gradients of values that a node reads, of operators whose subgraphs capture values; one value may occur twice."""
+
+    pairs: Sequence[tuple[Value, Value]]
+
+
 # Gradients of the inputs, in their order: None where none flows, as to integers; trailing ones may be left out.
-Gradients: TypeAlias = "Value | Sequence[Value | None]"
+Gradients: TypeAlias = "Value | Sequence[Value | None] | ValueGradients"
 
 
 class BackwardGraph(Protocol):
@@ -38,17 +46,29 @@ class BackwardGraph(Protocol):
         """A tensor as a Constant; equal ones are shared."""
         ...
 
+    def copy_body(self, body: Graph) -> Graph:
+        """A copy of a subgraph for a new node, in which everything has new names."""
+        ...
+
+    def inside(self, body: Graph) -> BackwardGraph:
+        """The same for new nodes at the end of a subgraph."""
+        ...
+
+    def differentiate(self, sources: Sequence[Value], seeds: Mapping[Value, Value]) -> list[Value | None]:
+        """The gradients of the sources, computed by new nodes of the graph from the gradients `seeds` of its values."""
+        ...
+
 
 @dataclass(slots=True)
 class BackwardStep(NodeContext):
     """A node whose output gradients are known; its gradient facet adds nodes that compute those of its inputs.
 
     output_gradients: None for an output from which no gradient flows.
-    needs_gradient: for each input, whether its gradient is used.
+    active: the values whose gradients are used.
     """
 
     output_gradients: Sequence[Value | None]
-    needs_gradient: Sequence[bool]
+    active: Collection[Value]
     graph: BackwardGraph
 
     # --- the node ------------------------------------------------------------------------------
@@ -68,7 +88,7 @@ class BackwardStep(NodeContext):
 
     def wants(self, i: int) -> bool:
         """Whether the gradient of input i is used."""
-        return i < len(self.needs_gradient) and self.needs_gradient[i]
+        return self.optional(i) in self.active
 
     def refuse(self, why: str) -> NoReturn:
         """Raises DifferentiationError at this node."""

@@ -14,6 +14,7 @@ from sardonyx._src.io.serde.from_proto import LATEST_IR_VERSION
 from sardonyx._src.ops.api import OPERATORS
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Record
+from sardonyx._src.schema import vendor_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,10 @@ class Document:
         return self.record if isinstance(self.record, m.ModelProto) else None
 
     def declares(self, domain: str, op_type: str) -> bool:
-        """Whether a local function, an operator-set document or a registered operator has this name."""
+        """Whether a local function, an operator-set document, a vendor or a registered operator has this name."""
         name = (domain, op_type)
-        return name in self.overloads or name in self.declared or name in OPERATORS
+        is_known = name in OPERATORS or op_type in vendor_names(domain)
+        return is_known or name in self.overloads or name in self.declared
 
     @cached_property
     def overloads(self) -> Mapping[tuple[str, str], list[str]]:

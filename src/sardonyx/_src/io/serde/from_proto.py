@@ -27,6 +27,7 @@ from sardonyx._src.ir.graph import Attribute, Graph, Value
 from sardonyx._src.ir.model import Function, Model, Note, TrainingInfo
 from sardonyx._src.ir.walk import calls, nodes, roots
 from sardonyx._src.proto import messages as m
+from sardonyx._src.schema import latest, vendor_domains
 
 
 def model(record: m.ModelProto, external: ExternalData) -> Model:
@@ -56,9 +57,18 @@ def model(record: m.ModelProto, external: ExternalData) -> Model:
     for i, step in enumerate(record.training_info):
         result.training.append(training(step, reader, graph, f"training_info[{i}]"))
     note_unused_imports(result)
+    note_missing_imports(result)
     parts = [*metadata_details(record), *import_details(record.opset_import)]
     result.details = own_details(record, ("ir_version",), parts)
     return result
+
+
+def note_missing_imports(model: Model) -> None:
+    """Notes the vendor domains of which the main graph uses operators that the model does not import."""
+    used = {node.domain for node in model.graph.nodes}
+    for domain in sorted(used.intersection(vendor_domains()) - model.opset_imports.keys()):
+        what = f"domain {domain!r} is used but not imported: its operators have version {latest(domain)}"
+        model.notes.append(Note("opset_import", what))
 
 
 def note_unused_imports(model: Model) -> None:

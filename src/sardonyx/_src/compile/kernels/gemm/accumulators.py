@@ -137,11 +137,13 @@ class Prefetch:
     """Memory that is prefetched into L2 while a tile accumulates: `bytes_per_term` from `address` on, for each k.
 
     max_bytes: a power of two, at least `bytes_per_term`; there is an instruction for each cache line of this many bytes.
+    line_stride: bytes between the cache lines of a term.
     """
 
     address: str
     bytes_per_term: LLVMValue | int = CACHE_LINE_BYTES
     max_bytes: int = CACHE_LINE_BYTES
+    line_stride: LLVMValue | int = CACHE_LINE_BYTES
 
 
 def accumulate(
@@ -179,8 +181,8 @@ def accumulate(
 def prefetch_term(b: KernelBuilder, prefetch: Prefetch, k: LLVMValue) -> None:
     """Prefetches the cache lines from that of the term k on, as many as there may be."""
     start = b.gep(prefetch.address, k * prefetch.bytes_per_term, "i8")
-    for offset in range(0, prefetch.max_bytes, CACHE_LINE_BYTES):
-        prefetch_l2(b, start, b.constant(offset, I64))
+    for line in range(-(-prefetch.max_bytes // CACHE_LINE_BYTES)):
+        prefetch_l2(b, start, b.constant(line, I64) * prefetch.line_stride)
 
 
 def prefetch_l2(b: KernelBuilder, address: str, offset: LLVMValue) -> None:

@@ -262,7 +262,7 @@ def accumulate_terms(
     address = b.gep(next_block, block.index * count * share, "i8")
     dense = Prefetch(address, share, 1 << (panel_row_bytes(m) - 1).bit_length())
     if len(rows) == 1:
-        accumulate(m, rows, panel, count, stride, dense)
+        accumulate(m, rows, panel, count, stride, split_into_streams(m, dense, share, count))
         return
     is_dense = is_sparse.eq(0)
     with b.if_then(is_dense):
@@ -270,6 +270,17 @@ def accumulate_terms(
     with b.if_then(is_sparse):
         sparse = Prefetch(address, share, GemmTuning.sparse_prefetch_bytes)
         accumulate(m, rows, panel, count, stride, sparse)
+
+
+def split_into_streams(m: Microkernel, prefetch: Prefetch, share: LLVMValue, count: LLVMValue) -> Prefetch:
+    """The prefetches of a row block; if it is the only one, in a stream for each vector of the tile.
+
+    Memory serves several streams, each in pages of its own, faster than one.
+    """
+    b, line = m.b, m.b.constant(CACHE_LINE_BYTES, I64)
+    is_only = share.eq(panel_row_bytes(m))
+    bytes_per_term, line_stride = b.select(is_only, line, share), b.select(is_only, count * line, line)
+    return replace(prefetch, bytes_per_term=bytes_per_term, line_stride=line_stride)
 
 
 def batch_output(

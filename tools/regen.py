@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import conversions_page
+import gradients_page
 import import_schemas
 import import_vendor_schemas
 import indexes
@@ -24,6 +25,7 @@ def generated_files() -> dict[Path, str]:
         indexes,
         operators_page,
         conversions_page,
+        gradients_page,
         rules_pages,
     )
     return {path: content for writer in writers for path, content in writer.files().items()}

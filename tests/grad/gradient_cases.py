@@ -247,5 +247,72 @@ def networks() -> Iterator[GradientCase]:
     )
 
 
-GROUPS = (unary, broadcasting, products, reductions, shapes, indexing, windows, networks)
+def recurrent() -> Iterator[GradientCase]:
+    for name, gates, outputs in (("LSTM", 4, "y, h, c"), ("GRU", 3, "y, h"), ("RNN", 1, "y, h")):
+        for direction, count in (("forward", 1), ("reverse", 1), ("bidirectional", 2)):
+            rows = gates * 3
+            weights = f"double[3,2,4] x, double[{count},{rows},4] w, double[{count},{rows},3] r"
+            attributes = f'hidden_size = 3, direction = "{direction}"'
+            yield GradientCase(
+                f"{weights}, double[{count},{2 * rows}] b", f"{outputs} = {name}<{attributes}>(x, w, r, b)"
+            )
+            lengths = "n = Constant<value = int32[2] {2, 3}>()"
+            yield GradientCase(
+                f"{weights}, double[{count},2,3] s",
+                f"{lengths} {outputs} = {name}<{attributes}>(x, w, r, , n, s)",
+            )
+    weights = "double[3,2,4] x, double[1,12,4] w, double[1,12,3] r, double[1,9] k"
+    yield GradientCase(weights, "y = LSTM<hidden_size = 3>(x, w, r, , , , , k)")
+    weights = "double[3,2,4] x, double[1,9,4] w, double[1,9,3] r, double[1,18] b"
+    yield GradientCase(weights, "y = GRU<hidden_size = 3, linear_before_reset = 1>(x, w, r, b)")
+
+
+def images() -> Iterator[GradientCase]:
+    for attributes in (
+        'mode = "linear"',
+        'mode = "nearest"',
+        'mode = "cubic"',
+        'mode = "linear", antialias = 1',
+        'mode = "cubic", exclude_outside = 1',
+        'mode = "linear", coordinate_transformation_mode = "align_corners"',
+    ):
+        for scales in ("1.0, 1.0, 2.0, 2.5", "1.0, 1.0, 0.6, 0.5"):
+            constant = f"s = Constant<value_floats = [{scales}]>()"
+            yield GradientCase("double[1,2,4,5] x", f"{constant} y = Resize<{attributes}>(x, , s)")
+        sizes = "s = Constant<value_ints = [7, 3]>()"
+        yield GradientCase("double[N,2,H,5] x", f"{sizes} y = Resize<{attributes}, axes = [2, 3]>(x, , , s)")
+    shapes = "i = Constant<value_ints = [5, 5]>() b = Constant<value_ints = [2, 2]>()"
+    for attributes, count in (
+        ("pads = [1, 0, 1, 1]", 30),
+        ("strides = [2, 1]", 8),
+        ("dilations = [2, 1]", 12),
+    ):
+        yield GradientCase(f"double[2,12,{count}] x", f"{shapes} y = Col2Im<{attributes}>(x, i, b)")
+
+
+def others() -> Iterator[GradientCase]:
+    yield from (GradientCase(f"double[{size},{size}] x", "y = Det(x)") for size in (1, 2, 3, 4))
+    yield GradientCase("double[2,3,3] x", "y = Det(x)")
+    yield from (
+        GradientCase("double[2,6,3,2] x", f"y = LRN<size = {size}, alpha = 0.5, beta = 0.75, bias = 1.5>(x)")
+        for size in (2, 3, 5)
+    )
+    indices = "i = Constant<value = int64[3] {0, 2, -1}>() d = Constant<value_int = 4>()"
+    yield GradientCase("double[2] x", f"{indices} y = OneHot<axis = 0>(i, d, x)")
+    yield GradientCase("double[2,3] x", "d = Constant<value_float = 0.5>() y = Dropout(x, d)")
+
+
+GROUPS = (
+    recurrent,
+    images,
+    others,
+    unary,
+    broadcasting,
+    products,
+    reductions,
+    shapes,
+    indexing,
+    windows,
+    networks,
+)
 CASES = [case for group in GROUPS for case in group()]

@@ -1,4 +1,4 @@
-"""Gradients of Gather, GatherElements, GatherND, ScatterElements, ScatterND and TensorScatter."""
+"""Gradients of Gather, GatherElements, GatherND, ScatterElements, ScatterND, TensorScatter and OneHot."""
 
 from __future__ import annotations
 
@@ -68,3 +68,16 @@ def part(step: BackwardStep, sources: Value, is_other: Value, x: Value, offset: 
     numbers = sources if offset is None else step.Sub(sources, offset)
     inner = step.Where(is_other, step.integers(0), numbers)
     return scatter_elements(step, step.Where(is_other, step.scalar(0), step.gradient()), inner, x)
+
+
+@operator("OneHot").gradient(28)
+def one_hot(step: BackwardStep) -> Gradients:
+    """dvalues: the sums where the result is the off and where it is the on value; OneHot of 0 and 1 tells them apart."""
+    dy = step.gradient()
+    bits = step.constant([0, 1], step.dtype(2))
+    (hits,) = step.add("OneHot", [step.input(0), step.input(1), bits], step.node.attributes, 1)
+    on = step.op("ReduceSum", step.Mul(dy, hits), keepdims=0)
+    total = step.op("ReduceSum", dy, keepdims=0)
+    axis = step.integers([0])
+    parts = [step.Unsqueeze(part, axis) for part in (step.Sub(total, on), on)]
+    return [None, None, step.op("Concat", *parts, axis=0)]

@@ -99,3 +99,31 @@ def lp_normalization(step: BackwardStep) -> Gradients:
     zero = step.scalar(0)
     is_zero = step.Equal(norm, zero)
     return step.Where(is_zero, zero, step.Div(inner, step.Where(is_zero, step.scalar(1), norm)))
+
+
+@operator("LRN").gradient(13)
+def lrn(step: BackwardStep) -> Gradients:
+    """With s = bias + alpha / size * sum of x^2 over a window of channels: the window of a channel reads it in all of its neighbours'."""
+    x, dy = step.input(0), step.gradient()
+    size = step.inference.integer("size")
+    alpha, beta, bias = (float(str(step.inference.attributes[name])) for name in ("alpha", "beta", "bias"))
+    before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
+    squares = channel_means(step, step.Mul(x, x), size, before, after)
+    base = step.Add(step.Mul(squares, step.scalar(alpha)), step.scalar(bias))
+    power = step.Pow(base, step.scalar(-beta))
+    shares = step.Div(step.Mul(step.Mul(dy, x), power), base)
+    sums = channel_means(step, shares, size, after, before)
+    return step.Sub(step.Mul(dy, power), step.Mul(step.Mul(x, sums), step.scalar(2 * alpha * beta)))
+
+
+def channel_means(step: BackwardStep, x: Value, size: int, before: int, after: int) -> Value:
+    """The sum over a window of channels, divided by its size: [N, C, ...]."""
+    channels = step.op("Shape", x, start=1, end=2)
+    planes = step.op("Concat", step.integers([-1, 1]), channels, step.integers([1]), axis=0)
+    moved = step.op("Transpose", x, perm=[0, *range(2, step.rank(0)), 1])
+    rows = step.Reshape(moved, planes)
+    pads = [before, 0, after, 0]
+    means = step.op("AveragePool", rows, kernel_shape=[size, 1], pads=pads, count_include_pad=1)
+    return step.op(
+        "Transpose", step.reshape_like(means, moved), perm=[0, step.rank(0) - 1, *range(1, step.rank(0) - 1)]
+    )

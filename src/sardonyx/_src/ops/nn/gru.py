@@ -23,12 +23,14 @@ from sardonyx._src.ops.nn.recurrence import (
     prepare_layer,
     register_recurrent_adapters,
 )
+from sardonyx._src.ops.nn.recurrence_body import CellText, bias_text, recurrent_body
 from sardonyx._src.ops.nn.recurrent_activations import (
     ACTIVATION_NAMES,
     Function,
     activation_functions,
     per_direction,
 )
+from sardonyx._src.ops.support.body_text import scalar
 from sardonyx._src.ops.traits import enum_values
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
@@ -55,6 +57,53 @@ def spell_direction(adapter: Adapter) -> AdaptedNode:
 @op.infer(1, 3, 7, 14, 22)
 def infer(inference: Inference) -> Result:
     return infer_recurrent(inference, gates=3, functions=("Sigmoid", "Tanh"))
+
+
+@op.body(22, opset=18)
+def body(inference: Inference) -> str:
+    return recurrent_body(inference, ("Sigmoid", "Tanh"), cell_text, "h")
+
+
+def cell_text(cell: CellText) -> tuple[str, str]:
+    """With linear_before_reset, the hidden gate's part of Rb is multiplied by the reset gate, and not added before."""
+    d = cell.d
+    is_linear_first, has_bias = bool(cell.inference.integer("linear_before_reset")), cell.inference.has(3)
+    outside = f"rz{d}, rr{d}, rh{d} = Split <axis = 1, num_outputs = 3> (r_t{d}) "
+    outside += gated_bias_text(cell) if is_linear_first and has_bias else bias_text(cell)
+    linear = f"h_linear{d} = MatMul(h_in{d}, rh{d}) "
+    biased = (
+        f"h_biased{d} = Add(h_linear{d}, rb_h{d}) " if has_bias else f"h_biased{d} = Identity(h_linear{d}) "
+    )
+    reset_last = f"{linear} {biased} recurrent{d} = Mul(r_gate{d}, h_biased{d})"
+    reset_first = f"h_reset{d} = Mul(r_gate{d}, h_in{d}) recurrent{d} = MatMul(h_reset{d}, rh{d})"
+    return (
+        outside,
+        f"""
+      to_z{d}, to_r{d}, to_h{d} = Split <axis = 1, num_outputs = 3> (p_in{d})
+      h_z{d} = MatMul(h_in{d}, rz{d}) sum_z{d} = Add(to_z{d}, h_z{d})
+      h_r{d} = MatMul(h_in{d}, rr{d}) sum_r{d} = Add(to_r{d}, h_r{d})
+      {cell.activation(0, f"sum_z{d}", f"z{d}")}
+      {cell.activation(0, f"sum_r{d}", f"r_gate{d}")}
+      {reset_last if is_linear_first else reset_first}
+      sum_h{d} = Add(to_h{d}, recurrent{d})
+      {cell.activation(1, f"sum_h{d}", f"candidate{d}")}
+      one{d} = {scalar(1.0, cell.dtype)}
+      rest{d} = Sub(one{d}, z{d})
+      fresh{d} = Mul(rest{d}, candidate{d})
+      kept{d} = Mul(z{d}, h_in{d})
+      h_new{d} = Add(fresh{d}, kept{d})""",
+    )
+
+
+def gated_bias_text(cell: CellText) -> str:
+    """The nodes of the projected input with all biases but that of the recurrent product of the hidden gate, rb_h."""
+    d = cell.d
+    return f"""
+      b_d{d} = Gather <axis = 0> (b, direction{d})
+      wb_z{d}, wb_r{d}, wb_h{d}, rb_z{d}, rb_r{d}, rb_h{d} = Split <axis = 0, num_outputs = 6> (b_d{d})
+      bias_z{d} = Add(wb_z{d}, rb_z{d}) bias_r{d} = Add(wb_r{d}, rb_r{d})
+      bias{d} = Concat <axis = 0> (bias_z{d}, bias_r{d}, wb_h{d})
+      projected{d} = Add(product{d}, bias{d}) """
 
 
 @op.eval(1, 3, ignores=("output_sequence",))

@@ -26,6 +26,7 @@ from sardonyx._src.ops.nn.recurrence import (
     prepare_layer,
     register_recurrent_adapters,
 )
+from sardonyx._src.ops.nn.recurrence_body import CellText, bias_text, recurrent_body
 from sardonyx._src.ops.nn.recurrent_activations import (
     ACTIVATION_NAMES,
     Function,
@@ -33,6 +34,7 @@ from sardonyx._src.ops.nn.recurrent_activations import (
     per_direction,
 )
 from sardonyx._src.ops.support.arithmetic import promote_to_float32
+from sardonyx._src.ops.support.body_text import scalar
 from sardonyx._src.ops.support.shapes import merge_dims
 from sardonyx._src.ops.traits import enum_values
 
@@ -58,6 +60,47 @@ def infer(inference: Inference) -> Result:
         "three times the hidden size and P",
     )
     return types
+
+
+@op.body(22, opset=18)
+def body(inference: Inference) -> str:
+    return recurrent_body(inference, ("Sigmoid", "Tanh", "Tanh"), cell_text, "hc")
+
+
+def cell_text(cell: CellText) -> tuple[str, str]:
+    d, has_peepholes = cell.d, cell.inference.has(7)
+    outside = bias_text(cell)
+    if has_peepholes:
+        outside += f"p_d{d} = Gather <axis = 0> (p, direction{d}) "
+        outside += f"pi{d}, po{d}, pf{d} = Split <axis = 0, num_outputs = 3> (p_d{d}) "
+
+    def gate(name: str, state: str) -> str:
+        """A gate, to which a peephole adds a share of the cell state."""
+        text, x = "", f"to_{name}{d}"
+        if has_peepholes:
+            text, x = (
+                f"{name}_peep{d} = Mul(p{name}{d}, {state}{d}) {name}_sum{d} = Add({x}, {name}_peep{d}) ",
+                f"{name}_sum{d}",
+            )
+        return text + cell.activation(0, x, f"{name}{d}")
+
+    coupled = f"one{d} = {scalar(1.0, cell.dtype)} f{d} = Sub(one{d}, i{d}) "
+    return (
+        outside,
+        f"""
+      h_product{d} = MatMul(h_in{d}, r_t{d})
+      gates{d} = Add(p_in{d}, h_product{d})
+      to_i{d}, to_o{d}, to_f{d}, to_c{d} = Split <axis = 1, num_outputs = 4> (gates{d})
+      {gate("i", "c_in")}
+      {coupled if cell.inference.integer("input_forget") else gate("f", "c_in")}
+      {cell.activation(1, f"to_c{d}", f"update{d}")}
+      kept{d} = Mul(f{d}, c_in{d})
+      added{d} = Mul(i{d}, update{d})
+      c_new{d} = Add(kept{d}, added{d})
+      {gate("o", "c_new")}
+      {cell.activation(2, f"c_new{d}", f"shown{d}")}
+      h_new{d} = Mul(o{d}, shown{d})""",
+    )
 
 
 @op.eval(1, ignores=("output_sequence",))

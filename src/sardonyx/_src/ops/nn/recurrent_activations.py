@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,6 +38,15 @@ ACTIVATION_NAMES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """An activation by its name in lower case, with the scales that it takes."""
+
+    name: str
+    alpha: float
+    beta: float
+
+
 def per_direction(names: Sequence[str] | None, default: Sequence[str], directions: int) -> Sequence[str]:
     """The activation names for all directions; a list for two directions is accepted for one."""
     count = len(default) * directions
@@ -57,6 +67,13 @@ def activation_functions(
     """
     if clip is not None and clip < 0:
         raise EvaluationError(f"clip must be >= 0; got {clip}")
+    return [clip_input(make_function(choice), clip) for choice in choose_activations(names, alpha, beta)]
+
+
+def choose_activations(
+    names: Sequence[str], alpha: Sequence[float], beta: Sequence[float]
+) -> list[Activation]:
+    """The activations of these names with their scales, as `activation_functions` has them."""
     lowered = [name.lower() for name in names]
     known = [*UNSCALED_ACTIVATIONS, *ALPHA_ACTIVATIONS, *ALPHA_BETA_ACTIVATIONS]
     for name in lowered:
@@ -65,9 +82,7 @@ def activation_functions(
     takes_alpha = [name in ALPHA_ACTIVATIONS or name in ALPHA_BETA_ACTIVATIONS for name in lowered]
     alphas = assign_scales(alpha, takes_alpha, "activation_alpha")
     betas = assign_scales(beta, [name in ALPHA_BETA_ACTIVATIONS for name in lowered], "activation_beta")
-    return [
-        clip_input(make_activation(n, a, b), clip) for n, a, b in zip(lowered, alphas, betas, strict=True)
-    ]
+    return [make_activation(n, a, b) for n, a, b in zip(lowered, alphas, betas, strict=True)]
 
 
 def assign_scales(values: Sequence[float], takes: Sequence[bool], what: str) -> list[float | None]:
@@ -82,11 +97,11 @@ def assign_scales(values: Sequence[float], takes: Sequence[bool], what: str) -> 
     return [next(rest, None) if takes_one else None for takes_one in takes]
 
 
-def make_activation(name: str, alpha: float | None, beta: float | None) -> Function:
-    """One function with its scales bound; raises EvaluationError for a missing scale without a default."""
+def make_activation(name: str, alpha: float | None, beta: float | None) -> Activation:
+    """An activation with its scales; raises EvaluationError for a missing scale without a default."""
     if name in UNSCALED_ACTIVATIONS:
-        return UNSCALED_ACTIVATIONS[name]
-    scaled, default_alpha, default_beta = (
+        return Activation(name, 0.0, 0.0)
+    _, default_alpha, default_beta = (
         ALPHA_BETA_ACTIVATIONS[name] if name in ALPHA_BETA_ACTIVATIONS else (*ALPHA_ACTIVATIONS[name], 0.0)
     )
     a = default_alpha if alpha is None else alpha
@@ -95,6 +110,15 @@ def make_activation(name: str, alpha: float | None, beta: float | None) -> Funct
         raise EvaluationError(
             "activation_alpha and activation_beta must be given for ScaledTanh, which has no default scales"
         )
+    return Activation(name, a, b)
+
+
+def make_function(activation: Activation) -> Function:
+    """The function of an activation."""
+    name, a, b = activation.name, activation.alpha, activation.beta
+    if name in UNSCALED_ACTIVATIONS:
+        return UNSCALED_ACTIVATIONS[name]
+    scaled, *_ = ALPHA_BETA_ACTIVATIONS[name] if name in ALPHA_BETA_ACTIVATIONS else ALPHA_ACTIVATIONS[name]
     return lambda x: scaled(x, a, b)
 
 

@@ -21,6 +21,7 @@ from sardonyx._src.ops.nn.recurrence import (
     prepare_layer,
     register_recurrent_adapters,
 )
+from sardonyx._src.ops.nn.recurrence_body import CellText, bias_text, recurrent_body
 from sardonyx._src.ops.nn.recurrent_activations import (
     ACTIVATION_NAMES,
     Function,
@@ -45,6 +46,22 @@ register_recurrent_adapters(op, oldest=1)
 @op.infer(1, 7, 14, 22)
 def infer(inference: Inference) -> Result:
     return infer_recurrent(inference, gates=1, functions=("Tanh",))
+
+
+@op.body(22, opset=18)
+def body(inference: Inference) -> str:
+    return recurrent_body(inference, ("Tanh",), cell_text, "h")
+
+
+def cell_text(cell: CellText) -> tuple[str, str]:
+    d = cell.d
+    return (
+        bias_text(cell),
+        f"""
+      h_product{d} = MatMul(h_in{d}, r_t{d})
+      sum{d} = Add(p_in{d}, h_product{d})
+      {cell.activation(0, f"sum{d}", f"h_new{d}")}""",
+    )
 
 
 @op.eval(1, ignores=("output_sequence",))

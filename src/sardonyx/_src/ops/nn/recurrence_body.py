@@ -1,0 +1,234 @@
+"""The function bodies of LSTM, GRU and RNN: a Scan over time for each direction, specialized for the inputs of one node.
+
+Everything is computed as float, or as double where X is, and rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.nn.recurrence import BACKWARD
+from sardonyx._src.ops.nn.recurrent_activations import Activation, choose_activations, per_direction
+from sardonyx._src.ops.support.body_text import element_type, promoted_type, scalar, vector
+
+
+@dataclass(frozen=True, slots=True)
+class CellText:
+    """The text of one direction of a layer; all its names end with `d`, the number of the direction.
+
+    inference: the node.  activations: of this direction.
+    """
+
+    inference: Inference
+    dtype: DataType
+    d: int
+    activations: Sequence[Activation]
+
+    def activation(self, i: int, x: str, y: str) -> str:
+        """The nodes of y = activation i of x, which is clipped before."""
+        clip = self.inference.attributes.get("clip")
+        if not isinstance(clip, float):
+            return activation_text(self.activations[i], x, y, self.dtype)
+        low, high = scalar(-clip, self.dtype), scalar(clip, self.dtype)
+        clipped = f"{y}_low = {low} {y}_high = {high} {y}_clipped = Clip({x}, {y}_low, {y}_high)"
+        return f"{clipped} {activation_text(self.activations[i], f'{y}_clipped', y, self.dtype)}"
+
+
+UNSCALED_OPERATORS = {
+    "relu": "Relu",
+    "tanh": "Tanh",
+    "sigmoid": "Sigmoid",
+    "softsign": "Softsign",
+    "softplus": "Softplus",
+}
+SCALED_OPERATORS = {
+    "leakyrelu": "LeakyRelu <alpha = {alpha!r}>",
+    "elu": "Elu <alpha = {alpha!r}>",
+    "hardsigmoid": "HardSigmoid <alpha = {alpha!r}, beta = {beta!r}>",
+}
+
+
+def activation_text(activation: Activation, x: str, y: str, dtype: DataType) -> str:
+    """The nodes of y = activation of x."""
+    name, alpha, beta = activation.name, activation.alpha, activation.beta
+    if name in UNSCALED_OPERATORS:
+        return f"{y} = {UNSCALED_OPERATORS[name]}({x}) "
+    if name in SCALED_OPERATORS:
+        return f"{y} = {SCALED_OPERATORS[name].format(alpha=alpha, beta=beta)} ({x}) "
+    first = f"{y}_alpha = {scalar(alpha, dtype)} "
+    if name == "thresholdedrelu":
+        return (
+            f"{first} {y}_above = GreaterOrEqual({x}, {y}_alpha) {y}_zero = {scalar(0.0, dtype)} "
+            f"{y} = Where({y}_above, {x}, {y}_zero) "
+        )
+    both = f"{first} {y}_beta = {scalar(beta, dtype)} "
+    if name == "affine":
+        return f"{both} {y}_scaled = Mul({y}_alpha, {x}) {y} = Add({y}_scaled, {y}_beta) "
+    return (
+        f"{both} {y}_scaled = Mul({y}_beta, {x}) {y}_tanh = Tanh({y}_scaled) {y} = Mul({y}_alpha, {y}_tanh) "
+    )
+
+
+# The nodes of one direction before its Scan, and those of the Scan's body: from p, the projected input of a step, and the
+# states h and c before it to the states hn and cn after it, all with the number of the direction.
+CellBody = Callable[[CellText], tuple[str, str]]
+
+
+def recurrent_body(inference: Inference, default: Sequence[str], cell: CellBody, states: str) -> str:
+    """The text of the function, in opset 18 of the default domain; states: "h", or "hc" with a cell state."""
+    dtype = promoted_type(element_type(inference))
+    backward = BACKWARD[str(inference.attributes["direction"])]
+    activations = activations_of(inference, default, len(backward))
+    count = len(default)
+    texts = [
+        CellText(inference, dtype, d, activations[count * d : count * (d + 1)]) for d in range(len(backward))
+    ]
+    directions = "".join(
+        direction_text(text, is_backward, cell, states)
+        for text, is_backward in zip(texts, backward, strict=True)
+    )
+    names = ("Y", "Y_h", "Y_c")[: inference.outputs]
+    results = "".join(result_text(inference, name, len(backward)) for name in names)
+    return f"""(X, W, R, B, lens, h_first, c_first, P) => ({", ".join(names)}) {{
+      {operands_text(inference, dtype)} {sizes_text(inference, states)} {directions} {results}
+    }}"""
+
+
+def activations_of(inference: Inference, default: Sequence[str], directions: int) -> list[Activation]:
+    """The activations of all directions."""
+    a = inference.attributes
+    names, alpha, beta = (a.get(name) for name in ("activations", "activation_alpha", "activation_beta"))
+    try:
+        chosen = per_direction(names if isinstance(names, tuple) else None, default, directions)
+        scales = (alpha if isinstance(alpha, tuple) else (), beta if isinstance(beta, tuple) else ())
+        return choose_activations(chosen, *scales)
+    except EvaluationError as error:
+        inference.fail(error.why)
+
+
+def operands_text(inference: Inference, dtype: DataType) -> str:
+    """The operands in the type that is computed in, time first: x: [length, batch, input]; sizes of the states."""
+    names = (
+        ("X", "x"),
+        ("W", "w"),
+        ("R", "r"),
+        ("B", "b"),
+        ("h_first", "h_given"),
+        ("c_first", "c_given"),
+        ("P", "p"),
+    )
+    positions = (0, 1, 2, 3, 5, 6, 7)
+    text = ""
+    for (name, result), i in zip(names, positions, strict=True):
+        if inference.has(i):
+            is_swapped = i in (0, 5, 6) and inference.integer("layout")
+            source = f"{name}_swapped" if is_swapped else name
+            text += f"{source} = Transpose <perm = [1, 0, 2]> ({name}) " if is_swapped else ""
+            text += f"{result} = Cast <to = {int(dtype)}> ({source}) "
+    if inference.has(4):
+        text += f"lengths = Cast <to = {int(DataType.INT64)}> (lens) start = Constant <value_int = 0> () "
+    return text
+
+
+def sizes_text(inference: Inference, states: str) -> str:
+    """The nodes of the sizes of results, and of initial states that are left out."""
+    has_all = all(inference.has(5 if state == "h" else 6) for state in states)
+    return f"""
+      length = Shape <start = 0, end = 1> (x)
+      batch = Shape <start = 1, end = 2> (x)
+      hidden = Shape <start = 2, end = 3> (r)
+      all_sizes = Concat <axis = 0> (length, batch, hidden)
+      {"" if has_all else "size = Concat <axis = 0> (batch, hidden)"}"""
+
+
+def direction_text(text: CellText, is_backward: bool, cell: CellBody, states: str) -> str:
+    """The nodes of one direction: yd: [length, batch, hidden], and the final states hd and cd: [batch, hidden].
+
+    A Scan without steps does not know the sizes of its output, hence the Reshape.
+    """
+    d, inference = text.d, text.inference
+    outside, inside = cell(text)
+    has_lengths = inference.has(4)
+    reversed_by_length = is_backward and has_lengths
+    x = f"x{d}" if reversed_by_length else "x"
+    reverse = "ReverseSequence <time_axis = 0, batch_axis = 1>"
+    directions = (
+        ", scan_input_directions = [1], scan_output_directions = [1]"
+        if is_backward and not has_lengths
+        else ""
+    )
+    carried = [*states, *(["t"] if has_lengths else [])]
+    initial = [initial_text(text, state) for state in states]
+    formals = ", ".join(f"{state}_in{d}" for state in carried)
+    finals = ", ".join(f"{state}_out{d}" for state in carried)
+    results = ", ".join([*(f"{state}{d}" for state in carried), f"y_scan{d}"])
+    starts = ", ".join([*(f"{state}_start{d}" for state in states), *(["start"] if has_lengths else [])])
+    return f"""
+      direction{d} = Constant <value_int = {d}> ()
+      w_d{d} = Gather <axis = 0> (w, direction{d}) w_t{d} = Transpose <perm = [1, 0]> (w_d{d})
+      r_d{d} = Gather <axis = 0> (r, direction{d}) r_t{d} = Transpose <perm = [1, 0]> (r_d{d})
+      {"".join(initial)}
+      {f"{x} = {reverse} (x, lengths)" if reversed_by_length else ""}
+      product{d} = MatMul({x}, w_t{d})
+      {outside}
+      {results} = Scan ({starts}, projected{d}) <
+        num_scan_inputs = 1{directions},
+        body = step{d} ({formals}, p_in{d}) => ({finals}, {text.dtype.text}[B,H] y_out{d}) {{
+          {inside}
+          {masked_text(d, states) if has_lengths else unmasked_text(d, states)}
+        }}
+      >
+      {f"y_time{d} = {reverse} (y_scan{d}, lengths)" if reversed_by_length else ""}
+      y{d} = Reshape <allowzero = 1> ({"y_time" if reversed_by_length else "y_scan"}{d}, all_sizes)"""
+
+
+def bias_text(cell: CellText) -> str:
+    """The nodes of the projected input: the product with the sum of both biases."""
+    d = cell.d
+    if not cell.inference.has(3):
+        return f"projected{d} = Identity(product{d}) "
+    return f"""
+      b_d{d} = Gather <axis = 0> (b, direction{d})
+      wb{d}, rb{d} = Split <axis = 0, num_outputs = 2> (b_d{d})
+      bias{d} = Add(wb{d}, rb{d})
+      projected{d} = Add(product{d}, bias{d}) """
+
+
+def initial_text(text: CellText, state: str) -> str:
+    """The initial state of one direction: [batch, hidden]."""
+    d, has_input = text.d, text.inference.has(5 if state == "h" else 6)
+    if has_input:
+        return f"{state}_start{d} = Gather <axis = 0> ({state}_given, direction{d}) "
+    return f"{state}_start{d} = ConstantOfShape <value = {text.dtype.text}[1] raw_data: {{0.0}}> (size) "
+
+
+def unmasked_text(d: int, states: str) -> str:
+    """The states after a step, and the output."""
+    kept = "".join(f"{state}_out{d} = Identity({state}_new{d}) " for state in states)
+    return f"{kept} y_out{d} = Identity(h_new{d})"
+
+
+def masked_text(d: int, states: str) -> str:
+    """After the end of a sequence its states are kept, and its outputs are zeros."""
+    kept = "".join(f"{state}_out{d} = Where(active{d}, {state}_new{d}, {state}_in{d}) " for state in states)
+    return f"""unit{d} = Constant <value_int = 1> () t_out{d} = Add(t_in{d}, unit{d})
+          within{d} = Less(t_in{d}, lengths) last{d} = {vector([1])} active{d} = Unsqueeze(within{d}, last{d})
+          {kept} zero{d} = Sub(h_new{d}, h_new{d}) y_out{d} = Where(active{d}, h_new{d}, zero{d})"""
+
+
+def result_text(inference: Inference, name: str, directions: int) -> str:
+    """An output: the directions stacked, in the layout and type of the call."""
+    part, axis = {"Y": ("y", 1), "Y_h": ("h", 0), "Y_c": ("c", 0)}[name]
+    stacked = "".join(f"{name}_{d} = Unsqueeze({part}{d}, {name}_axis) " for d in range(directions))
+    parts = ", ".join(f"{name}_{d}" for d in range(directions))
+    perm = "[2, 0, 1, 3]" if name == "Y" else "[1, 0, 2]"
+    text = f"{name}_axis = {vector([axis])} {stacked} {name}_wide = Concat <axis = {axis}> ({parts}) "
+    source = f"{name}_wide"
+    if inference.integer("layout"):
+        text += f"{name}_moved = Transpose <perm = {perm}> ({source}) "
+        source = f"{name}_moved"
+    return f"{text} {name} = Cast <to = {int(element_type(inference))}> ({source}) "

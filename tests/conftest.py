@@ -124,3 +124,11 @@ def make_run_folder(config: pytest.Config) -> str:
     folder = tempfile.TemporaryDirectory(prefix="sardonyx-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
     return folder.name
+
+
+@pytest.fixture
+def long_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has the files of a test mapped, as long ones are, and not read at once."""
+    from sardonyx._src.io import mapped_files
+
+    monkeypatch.setattr(mapped_files, "READ_UP_TO_BYTES", 0)

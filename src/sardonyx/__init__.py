@@ -21,6 +21,7 @@ _HOMES = {
     "EvaluationError": "sardonyx._src.errors",
     "ExternalDataError": "sardonyx._src.errors",
     "InferenceError": "sardonyx._src.errors",
+    "FileChanged": "sardonyx._src.errors",
     "InputError": "sardonyx._src.errors",
     "InvalidModel": "sardonyx._src.errors",
     "JsonError": "sardonyx._src.errors",

@@ -10,6 +10,7 @@ from sardonyx._src.errors import DecodeError as DecodeError
 from sardonyx._src.errors import DifferentiationError as DifferentiationError
 from sardonyx._src.errors import EvaluationError as EvaluationError
 from sardonyx._src.errors import ExternalDataError as ExternalDataError
+from sardonyx._src.errors import FileChanged as FileChanged
 from sardonyx._src.errors import InferenceError as InferenceError
 from sardonyx._src.errors import InputError as InputError
 from sardonyx._src.errors import InvalidModel as InvalidModel

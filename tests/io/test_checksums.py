@@ -24,6 +24,8 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.tools.externalise import externalise, internalise
 
+pytestmark = pytest.mark.usefixtures("long_files")
+
 LONG = 1 << 16  # elements; 256 KiB, so that the file is mapped
 SHORT = 300
 ONES = np.ones(LONG, np.float32)

@@ -20,6 +20,8 @@ from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external import ExternalFiles, ExternalStorage, digests
 from sardonyx._src.ir.tensors import Tensor
 
+pytestmark = pytest.mark.usefixtures("long_files")
+
 LONG = 1 << 17  # bytes; a file of that length is mapped
 SHA1_OF_GOOD = "fc19318dd13128ce14344d066510a982269c241b"
 

@@ -60,6 +60,7 @@ def test_text_and_json_are_recognized_by_their_suffixes(tmp_path: Path) -> None:
         assert sx.to_text(sx.load(tmp_path / name)) == sx.to_text(model)
 
 
+@pytest.mark.usefixtures("long_files")
 def test_weights_are_views_of_the_file(tmp_path: Path) -> None:
     b = sx.Builder(opset=21)
     x = b.input("x", sx.DataType.FLOAT, [1024])

@@ -99,7 +99,7 @@ def test_nodes_across_blocks(tmp_path: Path) -> None:
     assert_same(data[:-1])
     path = tmp_path / "graph.pb"
     path.write_bytes(data)
-    mapped = map_or_read(path)
+    mapped = map_or_read(path, 0)
     assert not isinstance(mapped, bytes)
     assert_same(mapped)
 

@@ -199,7 +199,11 @@ def test_without_records_weights_are_hashed_at_every_start(
     start_session(path)
     (tmp_path / "cache" / "verified").chmod(0o777)
     verified: list[object] = []
-    monkeypatch.setattr(container.Container, "verify_constants", lambda self: verified.append(self))
+
+    def record(self: container.Container) -> None:
+        verified.append(self)
+
+    monkeypatch.setattr(container.Container, "verify_constants", record)
     for _ in range(2):
         verified_files.VERIFIED.clear()
         assert is_cached(start_session(path))

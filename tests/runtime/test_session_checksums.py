@@ -19,6 +19,8 @@ from sardonyx._src.io import file_stamps
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.runtime.session import Engine
 
+pytestmark = pytest.mark.usefixtures("long_files")
+
 ENGINES: list[Engine] = ["reference", "native", "auto"]
 SIDE = 160  # the data file has 100 KiB, so that it is mapped
 X = np.eye(SIDE, dtype=np.float32)

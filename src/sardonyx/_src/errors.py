@@ -7,6 +7,7 @@
     ├── LimitError           an explicit limit, which the caller may raise, was exceeded: .limit
     ├── InvalidModel         records that do not form a valid graph: .location
     ├── ExternalDataError    external data of a tensor that is forbidden, missing or invalid: .location
+    ├── FileChanged          a mapped file that was shortened or overwritten while it was in use: .path
     ├── InputError           an invalid argument: a feed, a name, an option: .name
     ├── OutputError          a result that violates the model's declared type: .name
     ├── UnsupportedOperator  an operator version that is not implemented: .domain .op_type .version .location
@@ -84,6 +85,14 @@ class InvalidModel(Located):
 
 class ExternalDataError(Located):
     """External data of a tensor that is forbidden, missing or invalid."""
+
+
+class FileChanged(SardonyxError):
+    """A mapped file that was shortened or overwritten while a model or session used it; its data are not used."""
+
+    def __init__(self, why: str, *, path: str) -> None:
+        self.why, self.path = why, path
+        super().__init__(f"{path}: {why}")
 
 
 class InputError(SardonyxError):

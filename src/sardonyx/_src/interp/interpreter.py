@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from sardonyx._src.interp.program import InterpreterProgram, check_kernels
 from sardonyx._src.interp.run_state import RandomSource, RunState
+from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
 
@@ -38,6 +41,11 @@ class Interpreter:
         with limit_nesting():
             self.program = InterpreterProgram(model.graph, model, model.opset_imports, {}).prepare()
 
+    @cached_property
+    def map_guard(self) -> MapGuard:
+        """The mapped files in which weights are."""
+        return MapGuard(model_tensors(self.model))
+
     def run(
         self,
         feeds: Mapping[str, RuntimeValue],
@@ -46,9 +54,11 @@ class Interpreter:
     ) -> dict[str, RuntimeValue]:
         """The outputs by name; inputs that are not fed take their defaults.
 
+        Raises FileChanged if weights are in a mapped file that was changed.
         `observe` is called with each node and its results as soon as it has run, and
         `observe_inputs` with each graph (the model's, those of nodes, bodies of functions) and its arguments.
         """
+        self.map_guard.require_unchanged()
         graph = self.model.graph
         inputs = [feeds.get(v.name, self.program.constants.get(v)) for v in graph.inputs]
         run = RunState(self.limits, self.random_source, observe, observe_inputs=observe_inputs)

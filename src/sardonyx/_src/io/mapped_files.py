@@ -1,18 +1,28 @@
-"""Mapped files that can be opened again, so that the system copies ranges of them without touching pages of the map."""
+"""Mapped files: data that are read when they are first used, and in sessions stay mapped.
+
+A file that is shortened while it is mapped loses pages, and reading one of these ends the process (SIGBUS); one that is
+overwritten in place shows its new content.  Therefore short files are read instead of mapped, and uses of a mapped file
+begin with `require_unchanged`.  Nothing protects a use that is under way; `copy=True` of `load` reads all files.
+
+Mapped files can be opened again, so that the system copies ranges of them without touching pages of the map.
+"""
 
 from __future__ import annotations
 
 import errno
 import mmap
 import os
-import sys
 from typing import BinaryIO
 
 import numpy as np
 
+from sardonyx._src.errors import FileChanged
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.open_flags import READ_FLAGS
 from sardonyx._src.proto.record import Payload
+
+# Files of a model up to this total are read at once, which takes about 5 ms; pages of longer ones may never be used.
+READ_UP_TO_BYTES = 16 << 20
 
 
 class MappedFile(mmap.mmap):
@@ -32,10 +42,7 @@ class MappedFile(mmap.mmap):
         """
         stamp = FileStamp.from_descriptor(path, fd)
         try:
-            if sys.version_info >= (3, 13):
-                owner = cls(fd, size, access=mmap.ACCESS_READ, trackfd=False)
-            else:
-                owner = cls(fd, size, access=mmap.ACCESS_READ)
+            owner = cls(fd, size, access=mmap.ACCESS_READ)
         except ValueError:  # raised by mmap if the file is shorter than `size`
             raise truncated_error() from None
         owner.stamp = stamp
@@ -48,6 +55,25 @@ class MappedFile(mmap.mmap):
         except OSError:
             return self.stamp
         return stamp if stamp.has_same_file(self.stamp) else self.stamp
+
+    def require_unchanged(self) -> None:
+        """Raises FileChanged if the file was shortened or overwritten since it was mapped.
+
+        The length is that of the mapped file whatever its name is now; that it was overwritten is noticed by the time
+        of modification, as long as it has its name.
+        """
+        self.require_length()
+        if self.current_stamp().modified != self.stamp.modified:
+            raise self.changed_error("overwritten in place")
+
+    def require_length(self) -> None:
+        """Raises FileChanged if the file is now shorter than the map."""
+        if self.size() < len(self):
+            raise self.changed_error(f"shortened from {len(self)} to {self.size()} bytes")
+
+    def changed_error(self, what: str) -> FileChanged:
+        cure = "load it again, with copy=True if its files change while they are in use"
+        return FileChanged(f"the file was {what} while it was mapped; {cure}", path=self.stamp.path)
 
     def reopen(self) -> int | None:
         """A read descriptor of the mapped file; None if its path refers to another file or to none."""
@@ -76,9 +102,19 @@ def mapped_file_behind(data: Payload) -> MappedFile | None:
     return None
 
 
-def map_file(file: BinaryIO, path: str) -> mmap.mmap:
-    """A map of a whole open file, at an absolute path."""
-    return MappedFile.from_descriptor(file.fileno(), os.fstat(file.fileno()).st_size, path)
+def map_file(file: BinaryIO, path: str, read_up_to: int = 0) -> memoryview:
+    """The content of an open file, at an absolute path; a copy, aligned to a page, up to a number of bytes, else mapped.
+
+    Raises OSError if the file cannot be read or is empty.
+    """
+    size = os.fstat(file.fileno()).st_size
+    if not 0 < size <= read_up_to:
+        return memoryview(MappedFile.from_descriptor(file.fileno(), size, path))
+    copy = memoryview(mmap.mmap(-1, size))
+    file.seek(0)
+    if file.readinto(copy) < size:  # type: ignore[attr-defined]
+        raise truncated_error()
+    return copy.toreadonly()
 
 
 def address_of(view: memoryview) -> int:

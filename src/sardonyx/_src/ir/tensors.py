@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,29 @@ class Storage(Protocol):
         ...
 
 
+@runtime_checkable
+class ChangeableBuffer(Protocol):
+    """A buffer that others may change, as a mapped file."""
+
+    def require_unchanged(self) -> None:
+        """Raises FileChanged if it has been changed."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RawStorage:
     """Packed little-endian bytes: `raw_data`."""
 
     data: bytes | memoryview
 
+    def view(self) -> bytes | memoryview:
+        """The bytes; raises FileChanged if they are those of a mapped file that was changed."""
+        if isinstance(self.data, memoryview) and isinstance(self.data.obj, ChangeableBuffer):
+            self.data.obj.require_unchanged()
+        return self.data
+
     def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
-        return dtypes.unpack(self.data, dtype, shape)
+        return dtypes.unpack(self.view(), dtype, shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +114,8 @@ class Tensor:
         """The elements as a read-only array of `dtype.numpy` and `shape`, a view of the stored data if
         possible.
 
-        Raises InvalidModel for a stored number that is invalid for the element type, and ExternalDataError.
+        Raises InvalidModel for a stored number that is invalid for the element type, ExternalDataError, and
+        FileChanged if a mapped file was changed; the array views that file, so that later changes affect it.
         """
         try:
             return self.storage.array(self.dtype, self.shape)

@@ -62,9 +62,7 @@ def external_digest(tensor: Tensor) -> list[tuple[str, str]] | None:
 def stored_bytes(tensor: Tensor) -> Array | None:
     """The bytes of a tensor, without a copy; None for data in typed fields of the record."""
     match tensor.storage:
-        case RawStorage(data):
-            return np.frombuffer(data, np.uint8)
-        case ExternalStorage() as storage:
+        case RawStorage() | ExternalStorage() as storage:
             return np.frombuffer(storage.view(), np.uint8)
         case ArrayStorage(values):
             return values

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, load, map_or_read
+from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.ir.model import Model
 
 
@@ -19,9 +20,11 @@ class LazyModel:
         """Raises OSError for a file that cannot be read."""
         assert path.suffix not in TEXT_SUFFIXES, f"{path} is a text file, which cannot be mapped"
         self.interface = interface
-        self.data = map_or_read(path)
+        self.data = map_or_read(path, 0)  # few sessions use it
 
     @cached_property
     def model(self) -> Model:
-        """The decoded model; raises what `load` raises."""
+        """The decoded model, a copy; raises what `load` raises, and FileChanged if the file was changed in place."""
+        if isinstance(self.data, MappedFile):
+            self.data.require_unchanged()
         return load(memoryview(self.data))

@@ -16,9 +16,12 @@ from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.errors import CompilationError
 from sardonyx._src.interp.run_state import RandomSource, RunState
+from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.execution_context import ExecutionContext
 from sardonyx._src.runtime.fallback_ops import FallbackRunner
@@ -39,7 +42,7 @@ class NativeProgram:
     fixed_slots: the values of slots that do not depend on input sizes, and 0 for the others, whose indices are
     `varying_slots`.  base_indices: for each slot, the index in `bases` of the address that is added to its value.
     relocations: the slots that point into each array of the caller.  size_function: computes varying slots, arena and
-    scratch bytes from input sizes, and counts failed guards.
+    scratch bytes from input sizes, and counts failed guards.  map_guard: the mapped files in which constants are.
     """
 
     def __init__(
@@ -57,6 +60,10 @@ class NativeProgram:
         self.relocations = find_relocations(encoding.extra_bases, self.base_indices)
         self.size_function = size_function.load()
         self.has_fast_path = has_fast_path(self)
+        constants = (buffer.data for buffer in encoding.extra_bases if isinstance(buffer, Buffer))
+        self.map_guard = MapGuard(
+            model_tensors(program.model), [data for data in constants if data is not None]
+        )
         self.counters.count_program()
 
     def initialize(self, program: Program, plan: MemoryPlan, counters: RunCounters | None) -> None:
@@ -94,6 +101,8 @@ class NativeProgram:
 
     def run_in(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
         """`run`, as a part of a run that may already be under way."""
+        if self.map_guard:
+            self.map_guard.require_unchanged()
         try:
             context = self.idle_contexts.pop()
         except IndexError:
@@ -120,6 +129,8 @@ class NativeProgram:
 
     def try_run(self, feeds: object) -> dict[str, RuntimeValue] | None:
         """The outputs, on the fast path; None for feeds unlike those of the validated runs before."""
+        if self.map_guard:
+            self.map_guard.require_unchanged()
         try:
             context = self.idle_contexts.pop()
         except IndexError:

@@ -18,15 +18,17 @@ from sardonyx._src.io.memory_release import iter_releasing
 COPY_UP_TO_BYTES = 1 << 16  # bytes
 
 
-def open_contents(file: io.FileIO, size: int, path: str, *, copy: bool) -> Contents:
+def open_contents(file: io.FileIO, size: int, path: str, *, copy: bool, read_up_to: int = 0) -> Contents:
     """The first `size` bytes of the file: read immediately, mapped, or read on demand.  Takes ownership of `file`.
 
-    path: of the file, absolute.  Raises OSError if the file cannot be mapped or was truncated.
+    path: of the file, absolute.  read_up_to: bytes up to which a file is read immediately; short files always are.
+    Raises OSError if the file cannot be mapped or was truncated.
     """
+    read_up_to = max(read_up_to, COPY_UP_TO_BYTES)
     if copy and size > COPY_UP_TO_BYTES:
         return OnDemandContents(file, size, path)
     with file:
-        if size > COPY_UP_TO_BYTES:
+        if size > read_up_to:
             return MappedContents(MappedFile.from_descriptor(file.fileno(), size, path))
         data = read(file, 0, size)
     if len(data) < size:
@@ -51,6 +53,11 @@ class Contents(Protocol):
         """The SHA-1 of the whole file, in hexadecimal; computed once while the stamp stays the same."""
         ...
 
+    @property
+    def mapped_file(self) -> MappedFile | None:
+        """The map of the file, if it is mapped."""
+        ...
+
 
 class InMemoryContents:
     """Contents that were read."""
@@ -64,6 +71,10 @@ class InMemoryContents:
         return self._view[offset : offset + size]
 
     def stamp(self) -> None:
+        return None
+
+    @property
+    def mapped_file(self) -> None:
         return None
 
     def sha1(self) -> str:
@@ -86,6 +97,10 @@ class MappedContents:
 
     def stamp(self) -> FileStamp:
         return self._owner.current_stamp()
+
+    @property
+    def mapped_file(self) -> MappedFile:
+        return self._owner
 
     def sha1(self) -> str:
         return self._digest.update(self.stamp(), self.blocks)
@@ -113,6 +128,10 @@ class OnDemandContents:
 
     def stamp(self) -> FileStamp:
         return FileStamp.from_descriptor(self._path, self._file.fileno())
+
+    @property
+    def mapped_file(self) -> None:
+        return None
 
     def sha1(self) -> str:
         return self._digest.update(self.stamp(), self.blocks)

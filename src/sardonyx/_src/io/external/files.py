@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from sardonyx._src import dtypes
 from sardonyx._src.dtypes import Array, DataType
 from sardonyx._src.errors import ExternalDataError
+from sardonyx._src.io import mapped_files
 from sardonyx._src.io.external.contents import Contents, open_contents
 from sardonyx._src.io.external.entries import Reference, brief, read_entries
 from sardonyx._src.io.external.opening import Policy, canonical_location, open_data, open_error_message
 from sardonyx._src.io.file_stamps import FileStamp
-from sardonyx._src.io.mapped_files import mapped_file_behind
+from sardonyx._src.io.mapped_files import MappedFile, mapped_file_behind
 
 SHA1_PATTERN = re.compile("[0-9a-f]{40}")
 LEAVE_CHECKSUM = "pass verify_checksums=False (--no-verify-checksums) to use the data as they are"
@@ -24,9 +25,10 @@ LEAVE_CHECKSUM = "pass verify_checksums=False (--no-verify-checksums) to use the
 class ExternalFiles:
     """The external data files of one model: the resolver shared by all its tensors.
 
-    `copy=False` maps files: bytes are read when they are first used.  A mapped file must not be truncated while the
-    model is in use, because accessing the missing bytes terminates the process (SIGBUS).  `copy=True` reads each
-    tensor into memory when it is first used.  Files of up to 64 KiB are always read.
+    `copy=False` maps files: bytes are read when they are first used.  Files of up to 64 KiB, and of up to 16 MiB in total,
+    are read.  A mapped file must not be shortened or overwritten while the model is in use: using a tensor afterwards
+    raises FileChanged, but reading missing bytes through an array obtained before terminates the process (SIGBUS).
+    `copy=True` reads each tensor into memory when it is first used.
 
     `verify_checksums`: whether the checksum that a tensor states is verified before its data are used.
 
@@ -50,6 +52,7 @@ class ExternalFiles:
         self.verify_checksums = verify_checksums
         self.notes: list[str] = []
         self._open: dict[str, Contents] = {}
+        self._read_up_to = mapped_files.READ_UP_TO_BYTES  # bytes of files yet to be opened
         self._lock = threading.Lock()
 
     def storage(
@@ -99,9 +102,18 @@ class ExternalFiles:
         fd, size = open_data(self.model, name, self.policy, where)
         try:
             path = os.path.join(os.path.dirname(self.model), name)
-            return open_contents(io.FileIO(fd), size, path, copy=self.copy)
+            contents = open_contents(io.FileIO(fd), size, path, copy=self.copy, read_up_to=self._read_up_to)
         except OSError as error:
             raise ExternalDataError(open_error_message(error, self.model, name), location=where) from error
+        if not self.copy and contents.mapped_file is None:
+            self._read_up_to -= size
+        return contents
+
+    def mapped_files(self) -> tuple[MappedFile, ...]:
+        """The maps of the files that were opened so far."""
+        with self._lock:
+            owners = [contents.mapped_file for contents in self._open.values()]
+        return tuple(owner for owner in owners if owner is not None)
 
 
 class ExternalStorage:
@@ -146,7 +158,7 @@ class ExternalStorage:
 
         Every way to the elements leads through here.  A stated checksum is verified first, once per version of the
         file.  Raises ExternalDataError if the file is missing, rejected by the policy, too short, or has another
-        checksum.
+        checksum, and FileChanged if it was changed since it was mapped.
         """
         if self._data is None:
             contents = self.contents()
@@ -155,9 +167,20 @@ class ExternalStorage:
             if self.needs_verification:
                 self.verify()
             self._data = self.read_part(contents, stamp)
-        elif self.needs_verification:
-            self.verify()
+        else:
+            self.require_unchanged(self._data)
         return self._data
+
+    def require_unchanged(self, data: memoryview) -> None:
+        """Raises FileChanged or ExternalDataError if the data are no longer those that were used first."""
+        owner = mapped_file_behind(data)
+        if owner is None:
+            return
+        if self.needs_verification:  # decides whether what was written is another content
+            owner.require_length()
+            self.verify()
+        else:
+            owner.require_unchanged()
 
     def contents(self) -> Contents:
         """The whole file; raises ExternalDataError if it is missing or rejected by the policy."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sardonyx._src.errors import DecodeError, InvalidModel
+from sardonyx._src.io import mapped_files
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.loading.file_formats import FileData, explain_failure, require_model
 from sardonyx._src.io.loading.operator_set_path import VARIABLE
@@ -54,9 +55,11 @@ def load(
     a Model is returned unchanged.
 
     Paths that end in `.json` are read as protobuf's JSON mapping, those in `.onnxtxt` or `.txt` as ONNX text.
-    Weights are views of the memory-mapped file.  `policy` determines which links to external data files are followed;
-    `base` is the directory of external data if it is not that of the model; `copy` reads external data into memory
-    instead of mapping it.  Before data are used, the checksum that a tensor states is verified: the SHA-1 of its whole
+    Weights in files of more than 16 MiB are views of the mapped file, which must not be shortened or overwritten in place
+    while the model is in use (replacing it by renaming is safe): what reads a tensor afterwards raises FileChanged, but
+    arrays obtained before show the new content, and missing pages end the process (SIGBUS).  `copy` reads the model and
+    external data into memory instead of mapping them.  `policy` determines which links to external data files are
+    followed; `base` is the directory of external data if it is not that of the model.  Before data are used, the checksum that a tensor states is verified: the SHA-1 of its whole
     data file, computed once per version of the file; `verify_checksums=False` omits this.  `operator_sets` are
     operator-set documents, whose functions are added to models that import their domains, and folders that are searched
     for documents by domain and version; the folders of the environment variable SARDONYX_OPERATOR_SETS are searched last.
@@ -91,7 +94,7 @@ def model_from(
     source: ModelSource, base: PathSource | None, limits: Limits | None, options: DataOptions
 ) -> Model:
     """The model; a separate function, so that its records are freed on return."""
-    record, path = read(source, limits)
+    record, path = read(source, limits, copy=options.copy)
     folder = path if base is None else Path(base) / "model"
     files = ExternalFiles(
         folder, options.policy, copy=options.copy, verify_checksums=options.verify_checksums
@@ -113,13 +116,15 @@ def pause_gc() -> Iterator[None]:
             gc.enable()
 
 
-def read(source: ModelSource, limits: Limits | None = None) -> tuple[ModelProto, Path | None]:
+def read(
+    source: ModelSource, limits: Limits | None = None, *, copy: bool = False
+) -> tuple[ModelProto, Path | None]:
     """The record of a model, and the path of its file if it has one."""
     if isinstance(source, ModelProto):
         return source, None
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return read_file(path, limits), path
+        return read_file(path, limits, copy=copy), path
     if isinstance(source, Serializable):
         return decode(source.SerializeToString(), ModelProto, limits), None
     if isinstance(source, bytes | bytearray | memoryview):
@@ -143,8 +148,8 @@ def read_stream(source: BinaryIO, limits: Limits | None) -> tuple[ModelProto, Pa
     return decode_model(data, limits, str(path or "")), path
 
 
-def read_file(path: Path, limits: Limits | None) -> ModelProto:
-    """The record in a file; a binary file is mapped, not read."""
+def read_file(path: Path, limits: Limits | None, *, copy: bool = False) -> ModelProto:
+    """The record in a file; a long binary file is mapped, not read, unless it is to be copied."""
     if path.suffix == ".json":
         from sardonyx._src.proto.json import from_json
 
@@ -153,7 +158,7 @@ def read_file(path: Path, limits: Limits | None) -> ModelProto:
         from sardonyx._src.proto.text import from_text
 
         return from_text(read_text(path), ModelProto, source=str(path))
-    return decode_model(map_or_read(path), limits, str(path))
+    return decode_model(map_or_read(path, 1 << 63 if copy else None), limits, str(path))
 
 
 def decode_model(data: FileData, limits: Limits | None, source: str = "") -> ModelProto:
@@ -166,12 +171,14 @@ def decode_model(data: FileData, limits: Limits | None, source: str = "") -> Mod
     return record
 
 
-def map_or_read(path: Path) -> mmap.mmap | bytes:
-    """The bytes of a file, mapped if possible; raises what `open_regular` raises."""
+def map_or_read(path: Path, read_up_to: int | None = None) -> mmap.mmap | bytes:
+    """The bytes of a file, mapped if it has more than `read_up_to` bytes and can be; raises what `open_regular` raises."""
+    if read_up_to is None:
+        read_up_to = mapped_files.READ_UP_TO_BYTES
     with open_regular(path) as file:
         status = os.fstat(file.fileno())
-        if status.st_size == 0:
-            data = file.read()  # a pipe, whose length is unknown
+        if status.st_size <= read_up_to:
+            data = file.read()  # all of it: the length of a pipe is unknown
             if not data:
                 raise InvalidModel(f"{path} must contain a model; got an empty file")
             return data

@@ -18,9 +18,7 @@ from sardonyx._src.proto.record import Payload
 COPY_FROM_BYTES = 1 << 16  # shorter payloads are written from the map
 WRITEBACK_BYTES = 16 << 20  # written between two requests for writeback
 WRITE_BLOCK_BYTES = 4 << 20  # written from memory at a time
-READ_BLOCK_BYTES = (
-    1 << 18
-)  # read at a time where the system does not copy; a block stays in the processor's cache
+READ_BLOCK_BYTES = 1 << 18  # read at a time where the system does not copy; stays in the processor's cache
 SYNC_FILE_RANGE_WRITE = 2
 # Errors by which a system or a file system says that it does not copy between these files.
 NOT_COPIED = {

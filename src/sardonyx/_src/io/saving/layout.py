@@ -113,7 +113,7 @@ def pack_tensor(tensor: Tensor) -> Buffer:
     """The raw data of a tensor; a view of its storage if that is packed."""
     storage = tensor.storage
     if isinstance(storage, RawStorage):
-        return storage.data
+        return storage.view()
     if isinstance(storage, ExternalStorage):
         return storage.view()
     return dtypes.pack(tensor.numpy(), tensor.dtype)

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, get_args
 
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external import ExternalStorage, components, verify_checksums
+from sardonyx._src.io.mapped_files import MappedFile, mapped_file_behind
 from sardonyx._src.io.memory_release import iter_releasing
 from sardonyx._src.io.regular_files import require_possible_path
 from sardonyx._src.io.saving.file_writer import BinaryWriter, write_all
@@ -70,8 +71,8 @@ def save(
     dropped, since they may refer to the old file.
 
     Raises ExternalDataError for a location that is not allowed and for data that cannot be read or do not have their
-    stated checksum, OSError for system errors, ValueError for contradictory options, JsonError for unknown fields in
-    JSON.
+    stated checksum, FileChanged for data in a mapped file that was changed, OSError for system errors, ValueError for
+    contradictory options, JsonError for unknown fields in JSON.
     """
     if not isinstance(model, Model | ModelProto):
         raise TypeError(f"the model must be a Model or a ModelProto record; got {type(model).__name__}")
@@ -230,10 +231,18 @@ def encode_as(record: Record, format: Format, drop_unknown: bool = False) -> Ite
 
 
 def write_blocks(file: BinaryWriter, pieces: Iterable[Payload]) -> None:
-    """Writes the pieces; short ones are concatenated into blocks."""
+    """Writes the pieces; short ones are concatenated into blocks.
+
+    Raises FileChanged if a piece is in a mapped file that was changed before the end.
+    """
     short: list[Payload] = []
     size = 0
+    sources: dict[int, MappedFile] = {}
     for piece in pieces:
+        owner = mapped_file_behind(piece)
+        if owner is not None and id(owner) not in sources:
+            owner.require_unchanged()
+            sources[id(owner)] = owner
         if len(piece) < WRITE_BLOCK_BYTES:
             short.append(piece)
             size += len(piece)
@@ -243,6 +252,8 @@ def write_blocks(file: BinaryWriter, pieces: Iterable[Payload]) -> None:
         if len(piece) >= WRITE_BLOCK_BYTES:
             write_long(file, piece)
     write_all(file, b"".join(short))
+    for owner in sources.values():
+        owner.require_unchanged()
 
 
 def write_long(file: BinaryWriter | StagedFile, piece: Payload) -> None:

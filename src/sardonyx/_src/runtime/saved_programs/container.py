@@ -138,9 +138,12 @@ def round_up(size: int, to: int) -> int:
 # --- reading ---------------------------------------------------------------------------------
 
 
-def read_container(path: Path, open_file: Callable[[Path], BinaryIO] = open_regular) -> Container:
+def read_container(
+    path: Path, open_file: Callable[[Path], BinaryIO] = open_regular, read_up_to: int = 0
+) -> Container:
     """Opens a file and checks all hashes but that of the constants.
 
+    read_up_to: bytes up to which a file is read instead of mapped.
     Raises DecodeError for a file that is damaged or has another format.
     """
     with open_file(path) as file, name_file(path):
@@ -158,7 +161,7 @@ def read_container(path: Path, open_file: Callable[[Path], BinaryIO] = open_regu
             8,
         )
         require(size == SDX_HEADER.size and length <= MAX_DOCUMENT_BYTES, "the header is damaged", 12)
-        data = memoryview(map_file(file, stamp.path))
+        data = map_file(file, stamp.path, read_up_to)
         require(start + length == len(data), "the file does not end with its document", len(data))
         text = data[start:]
         require(hashlib.sha256(text).digest() == digest, "the document is damaged", start)

@@ -92,10 +92,10 @@ def protocol_digest() -> str:
 
 
 def open_container(
-    path: Path, open_file: Callable[[Path], BinaryIO] = open_regular
+    path: Path, open_file: Callable[[Path], BinaryIO] = open_regular, read_up_to: int = 0
 ) -> tuple[Container, list[str], str, str]:
     """A file, verified, and its requirements: features of the processor, the machine, and the protocol digest."""
-    container = read_container(path, open_file)
+    container = read_container(path, open_file, read_up_to)
     with name_file(path):
         if not is_verified(container.stamp):
             container.verify_constants()

@@ -12,6 +12,8 @@ from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
 from sardonyx._src.compile.program.encoding import STATUS_BASE, RelocationBase
 from sardonyx._src.errors import DecodeError, EvaluationError, SardonyxError, UnsupportedProcessor
+from sardonyx._src.io import mapped_files
+from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime import arrays, thread_pool
@@ -98,6 +100,7 @@ class SavedProgram(NativeProgram):
         self.relocations = find_relocations(indices, image.base_of)
         self.size_function = image_size_function(image, self.code)
         self.has_fast_path = image.fields == arrays.FIELDS and has_fast_path(self)
+        self.map_guard = MapGuard(others=[image.code])  # a view of the file, as all sections are
         self.counters.count_program()
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
@@ -118,7 +121,9 @@ class SavedProgram(NativeProgram):
 
 def open_image(path: Path) -> ProgramImage:
     """The program in a file; raises unless it was compiled for this machine by this version of Sardonyx."""
-    container, required, machine, protocol = reading.open_container(path)
+    container, required, machine, protocol = reading.open_container(
+        path, read_up_to=mapped_files.READ_UP_TO_BYTES
+    )
     if features.saved_program_machine() != machine:
         actual = features.saved_program_machine() or "another system"
         raise UnsupportedProcessor(f"{path} is for Linux on {machine}, and this is {actual}", features=())

@@ -7,7 +7,15 @@ from pathlib import Path
 
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.registry import find
-from sardonyx._src.schema import domains, exact, operators, versions, withdrawn
+from sardonyx._src.schema import (
+    domains,
+    exact,
+    operators,
+    vendor_domains,
+    vendor_names,
+    versions,
+    withdrawn,
+)
 
 PAGE = Path("docs/generated/operators.md")
 HEAD = """# Operators
@@ -19,14 +27,35 @@ elements, b has a body of other operators; each only where it is written for all
 |---|---|---|---|
 """
 
+VENDORS = """
+## Vendors' operators
+
+Operators that onnxruntime defines outside of ONNX, its optimiser and the builder of onnxruntime-genai write; version 1 of each, imported
+or not.  One with a body is typed, run, converted and inlined through standard operators; one with neither body nor kernel has a signature
+only.
+
+| operator | runs by | what it does |
+|---|---|---|
+"""
+
 
 def files() -> dict[Path, str]:
     """Path from the project's root -> content."""
     rows = [row(domain, name, versions(domain, name)) for domain in domains() for name in operators(domain)]
     gone = [row("", s.name, (s.since_version,)) for s in withdrawn()]
+    vendors = [vendor_row(domain, name) for domain in vendor_domains() for name in operators(domain)]
+    vendors += [vendor_row("", name) for name in sorted(vendor_names(""))]
     tail = "\n## Withdrawn\n\nPublished by the first releases as experiments; files that hold them still run.\n\n"
     table = "| operator | versions | facets | what it does |\n|---|---|---|---|\n"
-    return {PAGE: HEAD + "".join(rows) + tail + table + "".join(gone)}
+    return {PAGE: HEAD + "".join(rows) + tail + table + "".join(gone) + VENDORS + "".join(vendors)}
+
+
+def vendor_row(domain: str, name: str) -> str:
+    """An operator of a vendor, all in version 1, and what it runs by."""
+    op = find(domain, name)
+    means = [word for word, table in (("body", op.bodies), ("kernel", op.kernels)) if table] if op else []
+    line = about(op).replace("|", "\\|") if op else ""
+    return f"| {domain or 'ai.onnx'}.{name} | {', '.join(means)} | {line} |\n"
 
 
 def row(domain: str, name: str, known: tuple[int, ...]) -> str:

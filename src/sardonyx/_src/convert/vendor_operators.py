@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.walk import nodes, roots
+from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.registry import find
-from sardonyx._src.schema import is_vendor_operator, vendor_domains
+from sardonyx._src.schema import is_vendor_operator, vendor_domains, versions
 
 if TYPE_CHECKING:
     from sardonyx._src.convert.converter import Converter
@@ -20,14 +20,35 @@ OperatorName = tuple[str, str]  # domain and name
 
 
 def vendor_operators(model: Model) -> set[OperatorName]:
-    """Domain and name of the vendors' operators that a model uses."""
+    """Domain and name of the operators that a model uses and the imported version of ai.onnx does not have.
+
+    They are those of vendors, and operators of ai.onnx that are newer than the import, which onnxruntime's optimiser writes.
+    """
     return {
         (node.domain, node.op_type)
-        for root in roots(model)
-        for node in nodes(root)
-        if is_vendor_operator(node.domain, node.op_type)
-        and (node.domain, node.op_type, node.overload) not in model.functions
+        for graphs, imports in scopes_of(model)
+        for graph in graphs
+        for node in nodes(graph)
+        if is_foreign(node, imports) and (node.domain, node.op_type, node.overload) not in model.functions
     }
+
+
+def scopes_of(model: Model) -> Iterator[tuple[Sequence[Graph], Mapping[str, int]]]:
+    """The model's own graphs, and the body of each function, with what they import."""
+    training = [g for step in model.training for g in (step.initialization, step.algorithm) if g is not None]
+    yield [model.graph, *training], model.opset_imports
+    for function in model.functions.values():
+        yield [function.body], function.opset_imports
+
+
+def is_foreign(node: Node, imports: Mapping[str, int]) -> bool:
+    """Whether a node's operator is a vendor's, or newer than the imported version of ai.onnx."""
+    if is_vendor_operator(node.domain, node.op_type):
+        return True
+    if node.domain or (imported := imports.get("")) is None:
+        return False
+    known = versions("", node.op_type)
+    return bool(known) and imported < known[0]
 
 
 def replace_operators(converter: Converter, selected: Collection[OperatorName], *, target: int) -> None:
@@ -48,7 +69,8 @@ def replace_operators(converter: Converter, selected: Collection[OperatorName], 
 
 def is_selected(node: Node, selected: Collection[OperatorName], converter: Converter) -> bool:
     is_call = (node.domain, node.op_type, node.overload) in converter.functions
-    return (node.domain, node.op_type) in selected and not is_call
+    is_chosen = (node.domain, node.op_type) in selected and is_foreign(node, converter.scope.imports)
+    return is_chosen and not is_call
 
 
 def replace_node(converter: Converter, node: Node, target: int) -> None:

@@ -3,6 +3,7 @@
 sardonyx ops                          all operators with their versions; ( ) have no kernel
 sardonyx ops Conv                     its signature in every version
 sardonyx ops --missing                operator versions without a kernel
+sardonyx ops --domain com.microsoft   the operators of one domain; those of vendors have a body or a kernel
 sardonyx ops export ai.onnx 18        the operator set as text; --json as JSON
 sardonyx ops export ai.onnx 18 -o ai.onnx.18.onnxopset
 """
@@ -20,7 +21,16 @@ from sardonyx._src.io.saving.operator_sets import onnx_operator_set, operator_se
 from sardonyx._src.ops.registry import find
 from sardonyx._src.proto.json import to_json
 from sardonyx._src.proto.text import to_text
-from sardonyx._src.schema import AttributeSchema, OpSchema, Parameter, domains, exact, operators, versions
+from sardonyx._src.schema import (
+    AttributeSchema,
+    OpSchema,
+    Parameter,
+    domains,
+    exact,
+    operators,
+    vendor_domains,
+    versions,
+)
 from sardonyx._src.schema.signature import Default
 from sardonyx._src.suggestions import did_you_mean
 
@@ -36,6 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="list only operator versions without a kernel; exit with 1 if there are any",
     )
+    parser.add_argument("--domain", help="list the operators of one domain only: of ONNX, or of a vendor")
     parser.add_argument(
         "-o", "--out", type=Path, help="with export: write to OUT (as text if it ends in .onnxtxt or .txt)"
     )
@@ -49,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"the command must name one operator; got {' '.join(args.name)}", name=args.name[1])
     if args.name:
         return show(*resolve_operator(args.name[0]), as_json=args.json)
-    return listing(missing=args.missing, as_json=args.json)
+    return listing(args.domain, missing=args.missing, as_json=args.json)
 
 
 def export(args: argparse.Namespace) -> int:
@@ -71,23 +82,33 @@ def export(args: argparse.Namespace) -> int:
 def resolve_operator(text: str) -> tuple[str, str]:
     """Domain and name of the operator that the user named; raises InputError if there is none."""
     domain, _, name = text.rpartition(".")
-    places = domains() if not domain else ("" if domain == "ai.onnx" else domain,)
+    places = known_domains() if not domain else ("" if domain == "ai.onnx" else domain,)
     for place in places:
-        if place in domains() and name in operators(place):
+        if place in known_domains() and name in operators(place):
             return place, name
-    known = [name for place in domains() for name in operators(place)]
+    known = [name for place in known_domains() for name in operators(place)]
     raise InputError(
         f"the name must be that of an operator; got {text!r}{did_you_mean(name, known, 3)}", name=text
     )
 
 
+def known_domains() -> tuple[str, ...]:
+    """The domains of ONNX, and those of vendors."""
+    return (*domains(), *vendor_domains())
+
+
 def kernels(domain: str, name: str) -> list[int]:
+    """The versions that run: those with a kernel, and a vendor's with a body."""
     op = find(domain, name)
-    return sorted(op.kernels) if op else []
+    return sorted({*op.kernels, *(op.bodies if domain in vendor_domains() else ())}) if op else []
 
 
-def listing(*, missing: bool, as_json: bool) -> int:
-    rows = [(d, n, versions(d, n), kernels(d, n)) for d in domains() for n in operators(d)]
+def listing(domain: str | None, *, missing: bool, as_json: bool) -> int:
+    places = domains() if domain is None else ("" if domain == "ai.onnx" else domain,)
+    if domain is not None and places[0] not in known_domains():
+        known = ", ".join(name or "ai.onnx" for name in known_domains())
+        raise InputError(f"--domain must be one of {known}; got {domain!r}", name="domain")
+    rows = [(d, n, versions(d, n), kernels(d, n)) for d in places for n in operators(d)]
     if missing:
         rows = [(d, n, tuple(v for v in vs if v not in ks), []) for d, n, vs, ks in rows if set(vs) - set(ks)]
     if as_json:

@@ -6,17 +6,17 @@ calls.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sardonyx._src.errors import InferenceError, InvalidModel, UnsupportedOperator
 from sardonyx._src.infer.context import NeedsSubgraph, NodeInferenceContext, ReplayState
 from sardonyx._src.infer.folding import infer_elements
-from sardonyx._src.infer.memo_cache import MEMO_CACHE, Key, OutputTypes
+from sardonyx._src.infer.memo_cache import MEMO_CACHE, Key, OutputTypes, elements_key
 from sardonyx._src.infer.merge import formal_type, join_types, merge_types
 from sardonyx._src.infer.plan import InferencePlan
-from sardonyx._src.infer.state import InferenceState
+from sardonyx._src.infer.state import CallResult, InferenceState
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function
@@ -314,10 +314,43 @@ class InferenceScope:
         self.state.elements.put(value, known)
 
     def call(self, node: Node, function: Function) -> NodeWalk:
-        """The types of the outputs of a call of a model-local function."""
+        """The types of the outputs of a call of a model-local function.
+
+        Equal calls without new symbols and errors have equal results, so that the body is walked once for them: functions
+        that call each other twice would otherwise be walked 2^n times.
+        """
+        key = self.call_key(node, function)
+        result = None if key is None else self.state.calls.get(key)
+        if result is None:
+            before = self.state.symbol_count, self.error_count()
+            result = yield from self.walk_call(node, function)
+            if result is None:
+                return ()
+            if key is not None and before == (self.state.symbol_count, self.error_count()):
+                self.state.calls[key] = result
+        for value, known in zip(node.outputs, result.elements, strict=False):
+            self.state.elements.put(value, known)
+        return result.types
+
+    def call_key(self, node: Node, function: Function) -> Hashable:
+        """What the result of a call depends on: the function, and types and elements of the inputs; None in a trial, and for
+        calls with attributes."""
+        if node.attributes or self.state.trial_depth:
+            return None
+        inputs = (
+            None if value is None else (value.type, elements_key(self.state.elements, value))
+            for value in node.inputs
+        )
+        return (function, *inputs)
+
+    def error_count(self) -> int:
+        return len(self.state.errors or ()) + len(self.state.given_up)
+
+    def walk_call(self, node: Node, function: Function) -> Generator[Walk, None, CallResult | None]:
+        """The result of walking the body of a function for a call; None where the budget is exhausted."""
         state, body = self.state, function.body
         if not state.may_enter(body):
-            return ()
+            return None
         arguments = bound_attributes(node, self.bindings)
         bindings = bind_parameters(function, arguments)
         subgraphs = [graph for attribute in arguments.values() for graph in attribute.graphs]
@@ -328,9 +361,7 @@ class InferenceScope:
             inner.bind_formal(value, None if actual is None else actual.type, state.elements.get(actual))
         yield inner.graph(body)
         inner.join_calls(function)
-        for value, result in zip(node.outputs, body.outputs, strict=False):
-            state.elements.put(value, state.elements.get(result))
-        return [v.type for v in body.outputs]
+        return CallResult([v.type for v in body.outputs], list(map(state.elements.get, body.outputs)))
 
     def join_calls(self, function: Function) -> None:
         """Joins the types of a function's values with those of earlier calls; trials do not count."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -17,10 +17,19 @@ from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.types import Type, symbols_of
 from sardonyx._src.ir.walk import graphs, nodes, roots, values
+from sardonyx._src.ops.inference import Known
 
 MAX_REPEATED_NODES = 1 << 18  # walked again in functions and subgraphs, in one inference
 MAX_ITERATED_NODES = 1 << 12  # walked in single iterations, in one inference
 MAX_ITERATIONS = 64  # of one loop that are walked one by one
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """The types and known elements of a function's outputs in a call."""
+
+    types: Sequence[Type | None]
+    elements: Sequence[Known | None]
 
 
 @dataclass(slots=True)
@@ -45,6 +54,7 @@ class InferenceState:
     iterated_nodes: int = 0
     given_up: set[Graph] = field(default_factory=set)
     body_copies: dict[Function, Function] = field(default_factory=dict)  # of shared operator bodies
+    calls: dict[Hashable, CallResult] = field(default_factory=dict)  # see `InferenceScope.call`
 
     def __post_init__(self) -> None:
         functions = self.model.functions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from sardonyx._src.errors import EvaluationError, InvalidModel
 from sardonyx._src.interp.run_state import Frame, RunState, seeded_state
 from sardonyx._src.interp.signature import check_counts, takes_containers
 from sardonyx._src.interp.steps import NodeStep, as_value
+from sardonyx._src.ir.call_counts import count_calls
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.parameters import Bindings, bind_parameters, bound_attributes
@@ -46,6 +47,21 @@ class NodeRunContext:
 
 
 @dataclass(slots=True)
+class FunctionBodies:
+    """What all programs of a model share about its functions.
+
+    programs: the bodies of functions without attributes, which are the same for all calls.  calls: see `count_calls`.
+    """
+
+    model: Model
+    programs: dict[Function, InterpreterProgram] = field(default_factory=dict)
+    calls: Mapping[Function, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.calls = count_calls(self.model)
+
+
+@dataclass(slots=True)
 class InterpreterProgram:
     """A graph with its operator set imports and, in a function, the attributes of the call.
 
@@ -60,6 +76,12 @@ class InterpreterProgram:
     steps: list[NodeStep] = field(default_factory=list)
     constants: dict[Value, RuntimeValue] = field(default_factory=dict)
     subprograms: dict[Graph, InterpreterProgram] = field(default_factory=dict)
+    shared: InitVar[FunctionBodies | None] = None
+    functions: FunctionBodies = field(init=False)
+
+    def __post_init__(self, shared: FunctionBodies | None) -> None:
+        """shared: of the program that this one is a part of; None for that of a whole model."""
+        self.functions = shared or FunctionBodies(self.model)
 
     def prepare(self) -> InterpreterProgram:
         """Raises UnsupportedOperator or InvalidModel for a node that cannot be called."""
@@ -75,7 +97,7 @@ class InterpreterProgram:
         program = self.subprograms.get(graph)
         if program is None:
             program = InterpreterProgram(
-                graph, self.model, self.imports, self.bindings, self.scopes
+                graph, self.model, self.imports, self.bindings, self.scopes, shared=self.functions
             ).prepare()
             self.subprograms[graph] = program
         return program
@@ -189,7 +211,8 @@ def kernel_attributes(
 def bind_function(step: NodeStep, function: Function, program: InterpreterProgram) -> None:
     """A call of a model-local function in a frame of its own (IR.md, "Functions").
 
-    The body is prepared at the first call, so that unused functions cost nothing.
+    The body is prepared at the first call, so that unused functions cost nothing.  Calls that would pass the limit of nodes
+    are refused before the first of them.
     """
     check_call(step, function)
     arguments = bound_attributes(step.node, program.bindings)
@@ -200,16 +223,21 @@ def bind_function(step: NodeStep, function: Function, program: InterpreterProgra
     subgraphs = [graph for attribute in arguments.values() for graph in attribute.graphs]
     scopes = {graph: program.scopes.get(graph, program) for graph in subgraphs}
     bindings = bind_parameters(function, arguments)
-    formals = len(function.body.inputs)
-    bodies: list[InterpreterProgram] = []
+    formals, nodes_called = len(function.body.inputs), program.functions.calls[function]
+    programs: dict[Function, InterpreterProgram] = {} if bindings else program.functions.programs
 
     def call(frame: Frame, inputs: list[RuntimeValue]) -> Evaluated:
-        if not bodies:
-            body = InterpreterProgram(function.body, program.model, function.opset_imports, bindings, scopes)
-            bodies.append(body.prepare())
+        frame.run.check_nodes(nodes_called)
+        body = programs.get(function)
+        if body is None:
+            imports, model = function.opset_imports, program.model
+            body = InterpreterProgram(
+                function.body, model, imports, bindings, scopes, shared=program.functions
+            ).prepare()
+            programs[function] = body
         frames = {graph: frame.defining_frame(graph) for graph in subgraphs}
-        inner = Frame(dict(bodies[0].constants), None, frame.run, frames)
-        return tuple(bodies[0].run_in(inner, inputs + [None] * (formals - len(inputs))))
+        inner = Frame(dict(body.constants), None, frame.run, frames)
+        return tuple(body.run_in(inner, inputs + [None] * (formals - len(inputs))))
 
     step.call = call
 

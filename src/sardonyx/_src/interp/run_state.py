@@ -68,6 +68,11 @@ class RunState:
     def count_node(self) -> None:
         self.nodes += 1
         if self.nodes > self.limits.nodes:
+            self.check_nodes(0)
+
+    def check_nodes(self, count: int) -> None:
+        """Raises LimitError if `count` further nodes pass the limit."""
+        if self.nodes + count > self.limits.nodes:
             what = f"a run must call at most {self.limits.nodes} nodes"
             raise LimitError(what, limit="limits.nodes")
 

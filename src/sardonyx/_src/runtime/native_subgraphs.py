@@ -109,7 +109,13 @@ class NativeSubgraphProgram(InterpreterProgram):
         if graph in self.scopes or graph in self.subprograms:
             return InterpreterProgram.inner(self, graph)
         program = NativeSubgraphProgram(
-            graph, self.model, self.imports, self.bindings, self.scopes, compiler=self.compiler
+            graph,
+            self.model,
+            self.imports,
+            self.bindings,
+            self.scopes,
+            shared=self.functions,
+            compiler=self.compiler,
         )
         program.outer = outer_inputs(graph)
         return self.subprograms.setdefault(graph, program.prepare())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from sardonyx._src.ir.build import attribute
+from sardonyx._src.ir.call_counts import count_inlined_nodes
 from sardonyx._src.ir.clone import Copier
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.inline import inline, rename_definitions, transfer_outputs
@@ -33,6 +34,7 @@ class Edit(View):
         self.erased: set[Node] = set()
         self.bytes_added = 0  # by new constants
         self.inlined_nodes = 0  # added by inlining calls
+        self.nodes_of_calls = count_inlined_nodes(model)
         self._names: dict[Graph, FreshNames] = {}
 
     # --- replacing uses of values

@@ -16,6 +16,9 @@ from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.facts import has_attribute_references
 
 MAX_INLINED_NODES = 10_000  # in total per model
+MAX_NODES_OF_CALL = (
+    1 << 17
+)  # with the calls inside it; more are functions that double at each level, not layers
 
 
 @rewrite(phase="expand")
@@ -25,6 +28,8 @@ def inline_functions(node: Node, edit: Edit) -> bool:
         return False
     size = sum(1 for _ in nodes(function.body))
     if edit.inlined_nodes + size > MAX_INLINED_NODES or not resolves_alike(function, node, edit):
+        return False
+    if edit.nodes_of_calls.get(function, 0) > MAX_NODES_OF_CALL:
         return False
     edit.inlined_nodes += size
     edit.inline(node, function)

@@ -1,0 +1,40 @@
+"""Numbers of nodes that calls of model-local functions lead to, which may be exponential in the size of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sardonyx._src.ir.graph import Graph, Node
+from sardonyx._src.ir.model import Function, Model
+from sardonyx._src.ir.walk import nodes
+
+
+def count_inlined_nodes(model: Model) -> dict[Function, int]:
+    """For each function, the nodes that inlining a call of it and all calls inside it makes, those of subgraphs included."""
+    return count_nodes(model, nodes)
+
+
+def count_calls(model: Model) -> dict[Function, int]:
+    """For each function, the least number of nodes that a call of it calls; what subgraphs do is not known."""
+    return count_nodes(model, lambda graph: graph.nodes)
+
+
+def count_nodes(model: Model, listed: Callable[[Graph], Iterable[Node]]) -> dict[Function, int]:
+    """For each function, its nodes and those of the functions that they call; `listed` lists the nodes of a body."""
+    totals: dict[Function, int] = {}
+    pending = list(model.functions.values())
+    while pending:
+        function = pending[-1]
+        callees = [callee for node in listed(function.body) if (callee := callee_of(node, model)) is not None]
+        unknown = [callee for callee in dict.fromkeys(callees) if callee not in totals]
+        pending.extend(unknown)
+        if not unknown:
+            pending.pop()
+            own = sum(1 for _ in listed(function.body))
+            totals[function] = own + sum(totals[callee] for callee in callees)
+    return totals
+
+
+def callee_of(node: Node, model: Model) -> Function | None:
+    """The model-local function that a node calls."""
+    return model.functions.get((node.domain, node.op_type, node.overload))

@@ -71,13 +71,17 @@ place, without `chunk` counting or copying them.
 from __future__ import annotations
 
 from sardonyx._src.proto import messages as m
-from sardonyx._src.proto.node_runs import decode_nodes
+from sardonyx._src.proto.node_runs import decode_nodes, skip_run
 from sardonyx._src.proto.record import Numbers, Record, concat, extend_list, merge
 from sardonyx._src.proto.wire import Buffer, DecodeContext, Decoder, WireError, chunk, f32, f64, long_tag, payload
 from sardonyx._src.proto.wire import skip, to_int32, too_long, unpack_f32, unpack_f64, unpack_varints, varint
 
 new = object.__new__
 '''
+SKIPPED_FIELD = (
+    "GraphProto",
+    "value_info",
+)  # beside nodes, the field that may be left to the caller of the decoder
 LENGTH = """\
             n = b[p]
             p += 1
@@ -131,7 +135,7 @@ def write_decoder(message: MessageDecl, nests: bool) -> str:
     lines.append("        if t > 127:\n            t, p = long_tag(b, p - 1)\n")
     word = "if"
     for f in message.by_number():
-        for tag, body in branches(f):
+        for tag, body in branches(name, f):
             lines.append(f"        {word} t == {tag}:\n{body}")
             word = "elif"
     lines.append(
@@ -146,16 +150,15 @@ def write_decoder(message: MessageDecl, nests: bool) -> str:
     return "".join(lines)
 
 
-def branches(f: FieldDecl) -> Iterator[tuple[int, str]]:
-    """Pairs of a tag and the indented code that decodes it; a packable field has two."""
+def branches(message: str, f: FieldDecl) -> Iterator[tuple[int, str]]:
+    """Pairs of a tag and the indented code that decodes a field of a message; a packable field has two."""
     if f.message == "NodeProto" and f.repeated:
         tag = f.number << 3 | 2
-        yield (
-            tag,
-            node_run(f, tag)
-            + indent(LENGTH + f"            {f.name}_.append({decode_call(f)})\n")
-            + "            p = q\n",
-        )
+        decoders = "decode_node_proto, decode_attribute_proto"
+        yield tag, run(f, f"decode_nodes(b, start, e, context, {tag}, {f.name}_, {decoders})")
+    elif (message, f.name) == SKIPPED_FIELD:
+        tag = f.number << 3 | 2
+        yield tag, run(f, f"skip_run(b, start, e, context, {tag}, {f.name}_)")
     elif f.message:
         yield f.number << 3 | 2, LENGTH + message_body(f) + clear_siblings(f) + "            p = q\n"
     elif f.type in ("string", "bytes"):
@@ -182,13 +185,14 @@ def branches(f: FieldDecl) -> Iterator[tuple[int, str]]:
             )
 
 
-def node_run(f: FieldDecl, tag: int) -> str:
-    """Code that decodes as many nodes as possible at once; a node that is left is decoded by the code that follows."""
-    decoders = "decode_node_proto, decode_attribute_proto"
+def run(f: FieldDecl, call: str) -> str:
+    """Code that reads as many fields as possible in one call; a field that is left is decoded by the code that follows."""
     return (
         f"            if {f.name}_ is None:\n                r.{f.name} = {f.name}_ = []\n"
-        f"            q = decode_nodes(b, start, e, context, {tag}, {f.name}_, {decoders})\n"
+        f"            q = {call}\n"
         f"            if q == start:\n"
+        + indent(LENGTH + f"            {f.name}_.append({decode_call(f)})\n")
+        + "            p = q\n"
     )
 
 

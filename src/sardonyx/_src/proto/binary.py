@@ -14,7 +14,16 @@ from sardonyx._src.errors import DecodeError, InvalidModel, LimitError
 from sardonyx._src.proto.decoders import DECODERS
 from sardonyx._src.proto.encoders import encoding_errors, write_message
 from sardonyx._src.proto.record import Payload, Record
-from sardonyx._src.proto.wire import Buffer, DecodeContext, Limits, WireError, long_tag, skip, varint
+from sardonyx._src.proto.wire import (
+    Buffer,
+    DecodeContext,
+    Limits,
+    UndecodedRun,
+    WireError,
+    long_tag,
+    skip,
+    varint,
+)
 
 RecordT = TypeVar("RecordT", bound=Record)
 TOO_DEEP = "messages are nested deeper than Python's recursion limit allows"
@@ -25,20 +34,25 @@ def decode(
     message: type[RecordT],
     limits: Limits | None = None,
     source: str = "",
+    undecoded: dict[int, UndecodedRun] | None = None,
 ) -> RecordT:
     """The record of type `message` that `data` encodes.
 
     Payloads of 1 KiB or more are views of `data`, which must then not change.
     Raises DecodeError, with byte offset and field path, for data that do not encode such a message, and
-    LimitError for data that exceed `limits`.  `source` names the data in error messages.
+    LimitError for data that exceed `limits`.  `source` names the data in error messages.  `undecoded` receives the
+    long runs of fields that the decoders may skip, by tag; the caller reads these.  An error with it may be another
+    than the one without it, since what is skipped is not decoded.
     """
     limits = limits or Limits()
     buffer: Buffer = data if isinstance(data, bytes | mmap.mmap) else bytes(data)
     if len(buffer) > limits.size:
         raise LimitError(f"the data must have at most {limits.size} bytes; got {len(buffer)}", limit="size")
-    context = DecodeContext(buffer, limits)
+    context = DecodeContext(buffer, limits, undecoded)
     try:
-        return cast(RecordT, DECODERS[message](buffer, 0, len(buffer), context))
+        record = cast(RecordT, DECODERS[message](buffer, 0, len(buffer), context))
+        context.undecoded = None
+        return record
     except WireError as error:
         why, offset, inside = error.why, context.base + error.position, context.base + error.position
     except IndexError:  # reading past the end of the data

@@ -10,7 +10,7 @@ place, without `chunk` counting or copying them.
 from __future__ import annotations
 
 from sardonyx._src.proto import messages as m
-from sardonyx._src.proto.node_runs import decode_nodes
+from sardonyx._src.proto.node_runs import decode_nodes, skip_run
 from sardonyx._src.proto.record import Numbers, Record, concat, extend_list, merge
 from sardonyx._src.proto.wire import Buffer, DecodeContext, Decoder, WireError, chunk, f32, f64, long_tag, payload
 from sardonyx._src.proto.wire import skip, to_int32, too_long, unpack_f32, unpack_f64, unpack_varints, varint
@@ -1161,16 +1161,17 @@ def decode_graph_proto(b: Buffer, p: int, e: int, context: DecodeContext) -> m.G
                 output_.append(decode_value_info_proto(b, p, q, context) if direct else chunk(decode_value_info_proto, b, p, q, context))
             p = q
         elif t == 106:
-            n = b[p]
-            p += 1
-            if n > 127:
-                n, p = varint(b, p - 1)
-            q = p + n
-            if q > e:
-                raise too_long(start, p, q, e)
             if value_info_ is None:
-                r.value_info = value_info_ = [decode_value_info_proto(b, p, q, context) if direct else chunk(decode_value_info_proto, b, p, q, context)]
-            else:
+                r.value_info = value_info_ = []
+            q = skip_run(b, start, e, context, 106, value_info_)
+            if q == start:
+                n = b[p]
+                p += 1
+                if n > 127:
+                    n, p = varint(b, p - 1)
+                q = p + n
+                if q > e:
+                    raise too_long(start, p, q, e)
                 value_info_.append(decode_value_info_proto(b, p, q, context) if direct else chunk(decode_value_info_proto, b, p, q, context))
             p = q
         elif t == 114:

@@ -3,16 +3,30 @@
 A node is plain if it begins with inputs, outputs, a name, an operator and attributes, in this order, in ASCII and with
 lengths of one byte.  Plain nodes are decoded in one loop without a dispatch on tags; all others, and everything
 malformed, by the general decoder.  Attributes with equal bytes are decoded once and then copied.
+
+On request the nodes and value_info of a graph are skipped instead, for a caller that reads them without records.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sardonyx._src.proto import messages as m
-from sardonyx._src.proto.wire import AttributeTemplate, Buffer, DecodeContext, Decoder, varint
+from sardonyx._src.proto.record import Record
+from sardonyx._src.proto.wire import (
+    AttributeTemplate,
+    Buffer,
+    DecodeContext,
+    Decoder,
+    UndecodedRun,
+    WireError,
+    varint,
+)
 
 BLOCK = 1 << 16  # bytes that are read at once; longer nodes are left to the general decoder
 MAX_TEMPLATES = 1 << 12
 MAX_TEMPLATE_BYTES = 128
+NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH = 10, 106  # tags of fields that can be skipped
 IMMUTABLE_TYPES = frozenset((str, int, float, bytes))  # of values that copies of an attribute share
 
 new = object.__new__
@@ -34,6 +48,8 @@ def decode_nodes(
     """
     if not context.uncounted:
         return p
+    if tag == NODES_OF_GRAPH and (q := skip_run(b, p, e, context, tag, nodes)) > p:
+        return q
     depth = context.depth
     while p < e and b[p] == tag:
         block = b[p : min(e, p + BLOCK)]
@@ -44,6 +60,30 @@ def decode_nodes(
         if not size:
             break
         p += size
+    return p
+
+
+def skip_run(b: Buffer, p: int, e: int, context: DecodeContext, tag: int, records: Sequence[Record]) -> int:
+    """Skips the fields with this tag from p on, and returns their end; p if they must be decoded.
+
+    Raises WireError for a list of which fields have been skipped before: what is skipped must be one run.
+    """
+    if context.undecoded is None or not context.uncounted:
+        return p
+    if (earlier := context.undecoded.get(tag)) is not None:
+        if earlier.records is records:
+            raise WireError("the fields are not in one run", p)
+        return p
+    start = p
+    while p < e and b[p] == tag:
+        n, k = b[p + 1], p + 2
+        if n > 127:
+            n, k = varint(b, p + 1)
+        if k + n > e:
+            break
+        p = k + n
+    if p > start:
+        context.undecoded[tag] = UndecodedRun(context, records, context.base + start, context.base + p)
     return p
 
 

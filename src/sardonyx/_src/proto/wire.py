@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -51,12 +52,40 @@ class Limits:
     size: int = 1 << 42  # bytes of the whole data
 
 
+class UndecodedRun:
+    """Consecutive fields of one tag that a decoder has skipped: `context.buffer[start:end]`.
+
+    records: the list in which the decoder would have put them.
+    depth: the levels of nesting that remain for them.
+    """
+
+    def __init__(self, context: DecodeContext, records: Sequence[Record], start: int, end: int) -> None:
+        self.context, self.records, self.start, self.end = context, records, start, end
+        self.depth = context.depth
+
+
 class DecodeContext:
-    """State of one decode: the data, the offset of the current buffer, and the remaining limits."""
+    """State of one decode: the data, the offset of the current buffer, and the remaining limits.
 
-    __slots__ = ("attributes", "base", "depth", "limits", "records", "uncounted", "view")
+    undecoded: the runs that decoders have skipped, by tag; None if they must not skip any.
+    """
 
-    def __init__(self, data: Buffer, limits: Limits) -> None:
+    __slots__ = (
+        "attributes",
+        "base",
+        "buffer",
+        "depth",
+        "limits",
+        "records",
+        "uncounted",
+        "undecoded",
+        "view",
+    )
+
+    def __init__(
+        self, data: Buffer, limits: Limits, undecoded: dict[int, UndecodedRun] | None = None
+    ) -> None:
+        self.buffer = data
         self.view = memoryview(data)
         self.base = 0  # offset of the current buffer in `view`
         self.limits = limits
@@ -64,6 +93,7 @@ class DecodeContext:
         self.records = limits.records
         self.uncounted = len(data) < 2 * limits.records  # a message takes two bytes at least
         self.attributes: dict[bytes, AttributeTemplate] = {}  # attributes that occur again, by their bytes
+        self.undecoded = undecoded
 
     def enter(self, position: int) -> None:
         """Counts one more level of nesting; raises LimitError past the limit."""

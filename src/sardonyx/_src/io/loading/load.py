@@ -6,12 +6,12 @@ import gc
 import io
 import mmap
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from sardonyx._src.errors import DecodeError, InvalidModel
+from sardonyx._src.errors import DecodeError, InvalidModel, SardonyxError
 from sardonyx._src.io import mapped_files
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.loading.file_formats import FileData, explain_failure, require_model
@@ -21,10 +21,11 @@ from sardonyx._src.io.loading.text_files import read_text
 from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.serde import from_proto
+from sardonyx._src.io.serde.graphs import NO_RUNS
 from sardonyx._src.ir.model import Model, Note
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.proto.messages import ModelProto
-from sardonyx._src.proto.wire import Limits
+from sardonyx._src.proto.wire import Limits, UndecodedRun
 
 
 @runtime_checkable
@@ -94,12 +95,33 @@ def model_from(
     source: ModelSource, base: PathSource | None, limits: Limits | None, options: DataOptions
 ) -> Model:
     """The model; a separate function, so that its records are freed on return."""
-    record, path = read(source, limits, copy=options.copy)
+    content, path = read(source, copy=options.copy)
     folder = path if base is None else Path(base) / "model"
+    if isinstance(content, ModelProto):
+        return build_model(content, folder, options)
+    name = str(path or "")
+    undecoded: dict[int, UndecodedRun] = {}
+    try:
+        record = decode_model(content, limits, name, undecoded)
+        return build_model(record, folder, options, undecoded)
+    except SardonyxError:
+        if not undecoded:
+            raise
+    # Of several errors, the one that decoding everything first finds first.  Nodes may also have to be sorted.
+    return build_model(decode_model(content, limits, name), folder, options)
+
+
+def build_model(
+    record: ModelProto,
+    folder: Path | None,
+    options: DataOptions,
+    undecoded: Mapping[int, UndecodedRun] = NO_RUNS,
+) -> Model:
+    """The model of a record, some fields of which may be left to decode."""
     files = ExternalFiles(
         folder, options.policy, copy=options.copy, verify_checksums=options.verify_checksums
     )
-    model = from_proto.model(record, files)
+    model = from_proto.model(record, files, undecoded)
     model.notes += [Note("external_data", text) for text in files.notes]
     return model
 
@@ -116,26 +138,24 @@ def pause_gc() -> Iterator[None]:
             gc.enable()
 
 
-def read(
-    source: ModelSource, limits: Limits | None = None, *, copy: bool = False
-) -> tuple[ModelProto, Path | None]:
-    """The record of a model, and the path of its file if it has one."""
+def read(source: ModelSource, *, copy: bool = False) -> tuple[ModelProto | FileData, Path | None]:
+    """The record of a model or the bytes of one, and the path of its file if it has one."""
     if isinstance(source, ModelProto):
         return source, None
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return read_file(path, limits, copy=copy), path
+        return read_file(path, copy=copy), path
     if isinstance(source, Serializable):
-        return decode(source.SerializeToString(), ModelProto, limits), None
+        return source.SerializeToString(), None
     if isinstance(source, bytes | bytearray | memoryview):
-        return decode_model(source, limits), None
+        return source, None
     if isinstance(source, Model) or not hasattr(source, "read"):
         accepted = "a path, bytes, a binary file object or an object with SerializeToString"
         raise TypeError(f"a model source must be {accepted}; got {type(source).__name__}")
-    return read_stream(source, limits)
+    return read_stream(source)
 
 
-def read_stream(source: BinaryIO, limits: Limits | None) -> tuple[ModelProto, Path | None]:
+def read_stream(source: BinaryIO) -> tuple[FileData, Path | None]:
     name = getattr(source, "name", None)
     path = Path(name) if isinstance(name, str) else None
     data: object = source.read()
@@ -145,11 +165,11 @@ def read_stream(source: BinaryIO, limits: Limits | None) -> tuple[ModelProto, Pa
         )
     if not data:
         raise InvalidModel(f"{path or 'the file'} must contain a model; got an empty file")
-    return decode_model(data, limits, str(path or "")), path
+    return data, path
 
 
-def read_file(path: Path, limits: Limits | None, *, copy: bool = False) -> ModelProto:
-    """The record in a file; a long binary file is mapped, not read, unless it is to be copied."""
+def read_file(path: Path, *, copy: bool = False) -> ModelProto | FileData:
+    """The record in a text file; the bytes of a binary file: a long one is mapped unless it is to be copied."""
     if path.suffix == ".json":
         from sardonyx._src.proto.json import from_json
 
@@ -158,13 +178,15 @@ def read_file(path: Path, limits: Limits | None, *, copy: bool = False) -> Model
         from sardonyx._src.proto.text import from_text
 
         return from_text(read_text(path), ModelProto, source=str(path))
-    return decode_model(map_or_read(path, 1 << 63 if copy else None), limits, str(path))
+    return map_or_read(path, 1 << 63 if copy else None)
 
 
-def decode_model(data: FileData, limits: Limits | None, source: str = "") -> ModelProto:
+def decode_model(
+    data: FileData, limits: Limits | None, source: str = "", undecoded: dict[int, UndecodedRun] | None = None
+) -> ModelProto:
     """The record of a model; raises DecodeError, naming the actual format if it is known, for other data."""
     try:
-        record = decode(data, ModelProto, limits, source=source)
+        record = decode(data, ModelProto, limits, source=source, undecoded=undecoded)
     except DecodeError as error:
         raise explain_failure(error, data, source) from None
     require_model(record, data, source)

@@ -7,6 +7,7 @@ Entries that say less or something else are kept beside the graph (`Declarations
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from sardonyx._src.io.serde.details import own_details, restore, whole
 from sardonyx._src.io.serde.metadata import metadata_details, metadata_from, metadata_to
@@ -18,11 +19,29 @@ from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
 from sardonyx._src.ir.walk import values
 from sardonyx._src.proto import messages as m
 
+
+class PlainValueInfo(NamedTuple):
+    """An entry that has nothing but a name and a type, in place of its record."""
+
+    name: str
+    type: Type  # with a plain record
+
+    @property
+    def record(self) -> m.ValueInfoProto:
+        return m.ValueInfoProto(name=self.name, type=type_to(self.type))
+
+
+ValueInfo: TypeAlias = m.ValueInfoProto | PlainValueInfo
+
 # --- from records ----------------------------------------------------------------------------
 
 
-def describe(value: Value, info: m.ValueInfoProto, notes: list[Note], where: str, ir_version: int) -> None:
+def describe(value: Value, info: ValueInfo, notes: list[Note], where: str, ir_version: int) -> None:
     """Applies an entry to a value; what the entry does not say stays as it is."""
+    if isinstance(info, PlainValueInfo):
+        value.type = info.type
+        value.details = None
+        return
     stated = type_from(info.type, f"{where} {info.name!r}", ir_version)
     if stated is not None:
         value.type = stated
@@ -47,17 +66,25 @@ def value_details(info: m.ValueInfoProto, stated: Type | None) -> SourceDetails 
 
 
 def read_declarations(
-    graph: Graph, record: m.GraphProto, names: dict[str, Value], notes: list[Note], where: str
+    graph: Graph,
+    record: m.GraphProto,
+    infos: Sequence[ValueInfo],
+    names: dict[str, Value],
+    notes: list[Note],
+    where: str,
 ) -> None:
-    """Sets the declarations of a graph that has been read; notes entries that have no effect."""
-    order = [info.name for info in record.value_info] if record.has("value_info") else []
+    """Sets the declarations of a graph that has been read; notes entries that have no effect.
+
+    infos: the entries of value_info.
+    """
+    order = [info.name for info in infos]
     for name in set(order) - names.keys():
         notes.append(Note(where, f"value_info {name!r} names no value of the graph: ignored"))
     if len(set(order)) != len(order):
         for name in sorted({name for name in order if order.count(name) > 1}):
             notes.append(Note(where, f"value_info lists {name!r} several times: the last entry applies"))
         order = list(dict.fromkeys(order))
-    restated = read_restated(graph, record, names) if order else {}
+    restated = read_restated(graph, infos, names) if order else {}
     inputs = read_ports(
         graph.inputs, [i if i.type is None or not is_plain(i.type) else None for i in record.input]
     )
@@ -75,18 +102,22 @@ def read_ports(ports: Sequence[Value], infos: Sequence[m.ValueInfoProto | None])
     }
 
 
-def read_restated(graph: Graph, record: m.GraphProto, names: dict[str, Value]) -> dict[str, Restatement]:
+def read_restated(
+    graph: Graph, infos: Sequence[ValueInfo], names: dict[str, Value]
+) -> dict[str, Restatement]:
     """Entries of value_info, by name, that differ from the declaration of their value.
 
     These are entries of inputs and outputs, entries without a type of initializers, and entries with only a name.
     """
     ports = {*graph.inputs, *graph.outputs}
     result = {}
-    for info in record.value_info:
+    for info in infos:
         if (value := names.get(info.name)) is None:
             continue
         if value in ports:
-            differs = value_info(value) != info
+            differs = value_info(value) != (info.record if isinstance(info, PlainValueInfo) else info)
+        elif isinstance(info, PlainValueInfo):
+            differs = False
         elif value.type is None:
             differs = not is_described(value)
         else:
@@ -96,7 +127,7 @@ def read_restated(graph: Graph, record: m.GraphProto, names: dict[str, Value]) -
     return result
 
 
-def restatement(value: Value, info: m.ValueInfoProto) -> Restatement:
+def restatement(value: Value, info: ValueInfo) -> Restatement:
     stated = Value(info.name)
     describe(stated, info, [], "", FIRST_IR_WITHOUT_STARS)
     return Restatement(value.name, stated, value.type)

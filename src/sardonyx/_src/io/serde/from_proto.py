@@ -6,7 +6,7 @@ an outer value, unused imports): it is repaired and noted in `Model.notes`.  Str
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.attributes import attribute_from
@@ -14,6 +14,7 @@ from sardonyx._src.io.serde.details import entry_differences, own_details
 from sardonyx._src.io.serde.devices import configuration_from
 from sardonyx._src.io.serde.graphs import (
     LATEST_IR_VERSION,
+    NO_RUNS,
     GraphReader,
     NameScope,
     default_domain,
@@ -27,19 +28,27 @@ from sardonyx._src.ir.graph import Attribute, Graph, Value
 from sardonyx._src.ir.model import Function, Model, Note, TrainingInfo
 from sardonyx._src.ir.walk import calls, nodes, roots
 from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.wire import UndecodedRun
 from sardonyx._src.schema import latest, vendor_domains
 
 
-def model(record: m.ModelProto, external: ExternalData) -> Model:
+def model(
+    record: m.ModelProto, external: ExternalData, undecoded: Mapping[int, UndecodedRun] = NO_RUNS
+) -> Model:
     """The model of a record; `external` resolves the data of external tensors.
+
+    undecoded: runs of fields of the graph that the decoder has skipped, by tag.
 
     Raises InvalidModel, with the location, for a record that is not a valid model; `check` reports all defects.
     """
     notes: list[Note] = []
     if record.graph is None:
         raise InvalidModel("a model must have a graph; got none", location="graph")
+    fields = record.graph.__dict__.values()
+    if not all(any(run.records is field for field in fields) for run in undecoded.values()):
+        raise InvalidModel("only fields of the main graph may be left undecoded", location="graph")
     version = ir_version(record, notes)
-    reader = GraphReader(external, notes, ir_version=version)
+    reader = GraphReader(external, notes, ir_version=version, undecoded=undecoded)
     graph = reader.read_root(record.graph, None, "graph")
     result = Model(graph, ir_version=version, opset_imports=imports_of(record, notes))
     result.stated_imports = stated_imports(record.opset_import, version)

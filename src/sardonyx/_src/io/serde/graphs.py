@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.serde.attributes import attribute_from, plain_attribute_from
-from sardonyx._src.io.serde.declarations import describe, read_declarations
+from sardonyx._src.io.serde.declarations import ValueInfo, describe, read_declarations
 from sardonyx._src.io.serde.details import own_details
 from sardonyx._src.io.serde.devices import annotation_from, node_configuration_from
 from sardonyx._src.io.serde.metadata import metadata_details, metadata_from
+from sardonyx._src.io.serde.node_runs import NodeRunReader
 from sardonyx._src.io.serde.tensors import ExternalData, sparse_from, tensor_from
 from sardonyx._src.io.serde.topological_order import topological_order
+from sardonyx._src.io.serde.value_info_runs import ValueInfoRunReader
 from sardonyx._src.ir.details import Stated
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value, append_node
 from sardonyx._src.ir.model import Note
@@ -21,6 +23,8 @@ from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import SparseTensorType, TensorType
 from sardonyx._src.ir.walk import values
 from sardonyx._src.proto import messages as m
+from sardonyx._src.proto.node_runs import NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH
+from sardonyx._src.proto.wire import UndecodedRun
 from sardonyx._src.suggestions import did_you_mean
 
 
@@ -53,6 +57,7 @@ class NameScope:
         return did_you_mean(name, self.names)
 
 
+NO_RUNS: Mapping[int, UndecodedRun] = {}
 LATEST_IR_VERSION = max(m.Version)
 COMMON_NODE_FIELDS = {"input", "output", "op_type", "name", "domain", "attribute"}
 
@@ -75,12 +80,17 @@ class GraphReader:
         *,
         in_function: bool = False,
         ir_version: int = LATEST_IR_VERSION,
+        undecoded: Mapping[int, UndecodedRun] = NO_RUNS,
     ) -> None:
-        """ir_version: of the model, which determines the meaning of the dim "*" and of attributes without a type."""
+        """ir_version: of the model, which determines the meaning of the dim "*" and of attributes without a type.
+
+        undecoded: runs of fields, by tag, that the reader decodes.
+        """
         self.external = external
         self.notes = notes
         self.ir_version = ir_version
         self.in_function = in_function
+        self.undecoded = undecoded
         self.started: list[Graph] = []
         self.orders: dict[
             str, list[int]
@@ -101,7 +111,8 @@ class GraphReader:
         self.started.append(graph)
         self.read_inputs(graph, record, scope, where)
         self.read_initializers(graph, record, scope, where)
-        types = {v.name: v for v in record.value_info} if record.has("value_info") else {}
+        infos = self.read_value_info(record)
+        types = {info.name: info for info in infos}
         if types:
             self.describe_initializers(graph, types, where)
         self.read_nodes(graph, record.node, scope, types, where)
@@ -114,7 +125,7 @@ class GraphReader:
         if record.has("metadata_props"):
             graph.metadata.update(metadata_from(record.metadata_props, self.notes, where))
         graph.details = own_details(record, (), metadata_details(record))
-        read_declarations(graph, record, scope.names, self.notes, where)
+        read_declarations(graph, record, infos, scope.names, self.notes, where)
         return graph
 
     def read_inputs(self, graph: Graph, record: m.GraphProto, scope: NameScope, where: str) -> None:
@@ -161,7 +172,15 @@ class GraphReader:
         value.initializer = tensor
         graph.add_initializer(value)
 
-    def describe_initializers(self, graph: Graph, types: dict[str, m.ValueInfoProto], where: str) -> None:
+    def read_value_info(self, record: m.GraphProto) -> Sequence[ValueInfo]:
+        if not record.has("value_info"):
+            return ()
+        run = self.undecoded.get(VALUE_INFO_OF_GRAPH)
+        if run is not None and run.records is record.value_info:
+            return ValueInfoRunReader(run, self.ir_version).read()
+        return record.value_info
+
+    def describe_initializers(self, graph: Graph, types: dict[str, ValueInfo], where: str) -> None:
         """Applies value_info to initializers; if the types differ, that of the tensor takes precedence."""
         inputs = set(graph.inputs)
         for name, value in graph.initializers.items():
@@ -187,11 +206,15 @@ class GraphReader:
         graph: Graph,
         records: Sequence[m.NodeProto],
         scope: NameScope,
-        types: dict[str, m.ValueInfoProto],
+        types: dict[str, ValueInfo],
         where: str,
     ) -> None:
-        before, noted, started = dict(scope.names), len(self.notes), len(self.started)
         place = f"{where}.node"
+        run = self.undecoded.get(NODES_OF_GRAPH)
+        if run is not None and run.records is records:
+            NodeRunReader(graph, run, scope.names, types, NodeReader(self, graph, scope, types, place)).read()
+            return
+        before, noted, started = dict(scope.names), len(self.notes), len(self.started)
         while True:
             order = self.orders.get(where)  # from an earlier attempt, possibly one at an enclosing graph
             try:
@@ -214,10 +237,10 @@ class GraphReader:
     def read_ordered_nodes(
         self,
         graph: Graph,
-        records: Sequence[m.NodeProto],
+        records: Sequence[m.NodeProto] | Mapping[int, m.NodeProto],
         order: Sequence[int],
         scope: NameScope,
-        types: dict[str, m.ValueInfoProto],
+        types: dict[str, ValueInfo],
         where: str,
     ) -> None:
         """Appends the nodes with these indices; in one loop, since a call costs as much as half a node."""
@@ -259,7 +282,7 @@ class GraphReader:
         graph: Graph,
         record: m.NodeProto,
         scope: NameScope,
-        types: dict[str, m.ValueInfoProto],
+        types: dict[str, ValueInfo],
         where: str,
         index: int,
     ) -> list[Value]:
@@ -350,6 +373,30 @@ class GraphReader:
             place = f"node[{position if order is None else order[position]}]"
             what += f", here and from {place}{quoted(producer.name)} ({producer.op_type})"
         return InvalidModel(what, location=f"{where}[{index}]{quoted(record.name)} ({record.op_type})")
+
+
+class NodeReader:
+    """Reads the nodes of a graph one by one, with the value_info of their outputs."""
+
+    def __init__(
+        self, reader: GraphReader, graph: Graph, scope: NameScope, types: dict[str, ValueInfo], where: str
+    ) -> None:
+        self.reader, self.graph, self.scope, self.types, self.where = reader, graph, scope, types, where
+
+    def read_node(self, record: m.NodeProto, index: int) -> None:
+        self.reader.read_ordered_nodes(
+            self.graph, {index: record}, (index,), self.scope, self.types, self.where
+        )
+
+    def read_attribute(self, record: m.AttributeProto, index: int, node: str) -> Attribute:
+        reader = self.reader
+        return attribute_from(
+            record, reader, partial(reader.read, self.scope), f"{self.where}[{index}] {node!r}"
+        )
+
+    def declare(self, value: Value, index: int) -> None:
+        reader = self.reader
+        describe(value, self.types[value.name], reader.notes, f"{self.where}[{index}]", reader.ir_version)
 
 
 def quoted(name: str) -> str:

@@ -1,0 +1,81 @@
+"""Entries of value_info from bytes to IR: most have a name and a tensor type, and few types are distinct."""
+
+from __future__ import annotations
+
+from sardonyx._src.errors import InvalidModel
+from sardonyx._src.io.serde.declarations import PlainValueInfo, ValueInfo
+from sardonyx._src.io.serde.types import is_plain, type_from
+from sardonyx._src.ir.types import Type
+from sardonyx._src.proto.decoders import decode_type_proto, decode_value_info_proto
+from sardonyx._src.proto.node_runs import BLOCK, MAX_TEMPLATE_BYTES, MAX_TEMPLATES
+from sardonyx._src.proto.wire import UndecodedRun, WireError, chunk, varint
+
+
+class ValueInfoRunReader:
+    """Reads the entries of a run, in which types with equal bytes are decoded once."""
+
+    def __init__(self, run: UndecodedRun, ir_version: int) -> None:
+        self.run, self.ir_version = run, ir_version
+        self.types: dict[bytes, Type] = {}  # by their bytes
+        self.entries: list[ValueInfo] = []
+
+    def read(self) -> list[ValueInfo]:
+        """The entries; raises InvalidModel for entries that do not decode."""
+        run, context = self.run, self.run.context
+        p = run.start
+        try:
+            while p < run.end:
+                context.base, context.depth = p, run.depth
+                size = self.read_block(context.buffer[p : min(run.end, p + BLOCK)])
+                p = p + size if size else self.read_long_entry(p)
+        except (WireError, IndexError):
+            raise InvalidModel("the value_info of a graph must decode", location="graph") from None
+        return self.entries
+
+    def read_long_entry(self, p: int) -> int:
+        """Reads the entry of the field at p, and returns the end of the field."""
+        context = self.run.context
+        context.base = 0
+        n, k = varint(context.buffer, p + 1)
+        self.entries.append(chunk(decode_value_info_proto, context.buffer, k, k + n, context))
+        return k + n
+
+    def read_block(self, b: bytes) -> int:
+        """Reads the entries at the beginning of a block, and returns the end of the last complete field."""
+        p, size = 0, len(b)
+        try:
+            while p < size:
+                n, k = b[p + 1], p + 2
+                if n > 127:
+                    n, k = varint(b, p + 1)
+                if k + n > size:
+                    break
+                self.entries.append(self.read_entry(b, k, k + n))
+                p = k + n
+        except IndexError:  # the block ends inside a field
+            pass
+        return p
+
+    def read_entry(self, b: bytes, p: int, e: int) -> ValueInfo:
+        """The entry b[p:e]; one is plain if it has a name in ASCII, and then a type, with lengths of one byte."""
+        s = p + 2
+        k = s + b[p + 1]
+        if b[p] == 10 and s < k and k + 2 < e and b[k] == 18 and k + 2 + b[k + 1] == e:
+            type = self.types.get(b[k + 2 : e]) or self.read_type(b, k + 2, e)
+            # A length of more than one byte begins with one that is not ASCII.
+            if type is not None and b[p:k].isascii() and b[k + 1] < 128:
+                return PlainValueInfo(b[s:k].decode(), type)
+        return decode_value_info_proto(b, p, e, self.run.context)
+
+    def read_type(self, b: bytes, p: int, e: int) -> Type | None:
+        """The type b[p:e] if it is plain and valid."""
+        record = decode_type_proto(b, p, e, self.run.context)
+        if not is_plain(record):
+            return None
+        try:
+            type = type_from(record, "", self.ir_version)
+        except InvalidModel:
+            return None
+        if type is not None and e - p < MAX_TEMPLATE_BYTES and len(self.types) < MAX_TEMPLATES:
+            self.types[b[p:e]] = type
+        return type

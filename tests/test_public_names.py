@@ -17,7 +17,7 @@ import sardonyx.errors as public_errors
 import sardonyx.ir as public_ir
 
 NAMES = """
-    Builder CompilationError CompilerWarning ConversionError DataType DecodeError Diagnostic DifferentiationError EvaluationError ExternalDataError FileChanged InferenceError InputError InvalidModel
+    Builder CancelledError CompilationError CompilerWarning ConversionError DataType DecodeError Diagnostic DifferentiationError EvaluationError ExternalDataError FileChanged InferenceError InputError InvalidModel
     JsonError LimitError Limits MissingPackage Model OperatorSet OptimizationError OptimizationReport OutputError Policy Report RunLimits SardonyxError Session SessionStats ShapeWarning SparseTensor Tensor TextError TrainingSession UnsupportedOperator UnsupportedProcessor
     check convert from_json from_text gradient infer load load_operator_set optimize save save_operator_set to_json to_text
 """.split()

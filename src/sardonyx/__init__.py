@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Builder": "sardonyx._src.ir.build",
+    "CancelledError": "sardonyx._src.errors",
     "CompilationError": "sardonyx._src.errors",
     "CompilerWarning": "sardonyx._src.errors",
     "ConversionError": "sardonyx._src.errors",

@@ -3,6 +3,7 @@ from sardonyx._src.check.engine.api import Diagnostic as Diagnostic
 from sardonyx._src.check.engine.api import Report as Report
 from sardonyx._src.convert.converter import convert as convert
 from sardonyx._src.dtypes import DataType as DataType
+from sardonyx._src.errors import CancelledError as CancelledError
 from sardonyx._src.errors import CompilationError as CompilationError
 from sardonyx._src.errors import CompilerWarning as CompilerWarning
 from sardonyx._src.errors import ConversionError as ConversionError

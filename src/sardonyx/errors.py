@@ -1,5 +1,6 @@
 """The errors that Sardonyx raises for a user's mistake, with `SardonyxError` as their root; and two warnings."""
 
+from sardonyx._src.errors import CancelledError as CancelledError
 from sardonyx._src.errors import CompilationError as CompilationError
 from sardonyx._src.errors import CompilerWarning as CompilerWarning
 from sardonyx._src.errors import ConversionError as ConversionError
@@ -24,6 +25,7 @@ from sardonyx._src.errors import UnsupportedOperator as UnsupportedOperator
 from sardonyx._src.errors import UnsupportedProcessor as UnsupportedProcessor
 
 __all__ = [
+    "CancelledError",
     "CompilationError",
     "CompilerWarning",
     "ConversionError",

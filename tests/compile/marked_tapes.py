@@ -11,6 +11,7 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.pool_layout import FLAG, JUMP, RECORD_SLOTS
 from sardonyx._src.compile.llvm.jit import Library, host_target, load
 
@@ -49,6 +50,13 @@ def sizes() -> Library:
     with b.loop(b.first_unit, b.end_unit) as i:
         b.store(StackSlot(b.gep(marks, i, "i64"), I64), b.end_unit - b.first_unit)
     return load(b.build_module("kernel"), ["kernel"])
+
+
+def allow_long_units() -> NDArray[np.int64]:
+    """The status block of a caller that can wait for any unit."""
+    block = np.zeros(status.STATUS_SLOTS, np.int64)
+    block[status.LONG_UNITS] = status.ALLOWED
+    return block
 
 
 class MarkedTape:

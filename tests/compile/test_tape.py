@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from compile.marked_tapes import MarkedTape
-from sardonyx._src.compile.executor.pool_layout import MAX_INTERVAL_THREADS, NEVER_PARALLEL, SIGNAL_INTERVAL
+from compile.marked_tapes import MarkedTape, allow_long_units
+from sardonyx._src.compile.executor import status
+from sardonyx._src.compile.executor.pool_layout import (
+    MAX_INTERVAL_THREADS,
+    NEVER_PARALLEL,
+    SIGNAL_INTERVAL,
+    UNKNOWN_WEIGHT,
+    UNKNOWN_WEIGHT_SLICES,
+)
 from sardonyx._src.compile.executor.tape import tape_module
 from sardonyx._src.compile.llvm.jit import Library, host_target, load
 
@@ -24,14 +33,22 @@ def run_loop() -> Library:
 LONG = SIGNAL_INTERVAL  # estimated ns after which a run returns
 
 
-def run(tape: MarkedTape, first: int = 0, last: int | None = None, threads: int = 1) -> int:
-    """Runs a tape on this thread, with a pool in which no record is a parallel job."""
+def run(
+    tape: MarkedTape,
+    first: int = 0,
+    last: int | None = None,
+    threads: int = 1,
+    block: NDArray[np.int64] | None = None,
+) -> int:
+    """Runs a tape on this thread, with a pool in which no record is a parallel job; block: the status block."""
+    block = allow_long_units() if block is None else block
     i64, pointer = ctypes.c_int64, ctypes.c_void_p
-    types = (pointer, i64, i64, pointer, i64, pointer, i64)
+    types = (pointer, i64, i64, pointer, i64, pointer, i64, pointer)
     call: Callable[..., int] = ctypes.CFUNCTYPE(i64, *types)(run_loop().addresses["run"])
     scratch, pool = np.zeros(8, np.int64), np.full(8, NEVER_PARALLEL)
     last = len(tape) if last is None else last
-    return call(tape.address, first, last, pool.ctypes.data, threads, scratch.ctypes.data, 64)
+    memory = (scratch.ctypes.data, 64, block.ctypes.data)
+    return call(tape.address, first, last, pool.ctypes.data, threads, *memory)
 
 
 def test_an_empty_tape_ends_at_once() -> None:
@@ -77,6 +94,41 @@ def test_a_run_returns_after_the_record_that_completes_a_signal_interval() -> No
         while reached[-1] != len(tape) or len(reached) == 1:
             reached.append(run(tape, reached[-1]))
         assert reached[1:] == ends
+
+
+def test_a_long_record_is_executed_in_slices_of_its_units() -> None:
+    tape, block = MarkedTape([(1, 0, 0), (1000, 50 * LONG, 0), (1, 0, 0)]), allow_long_units()
+    reached, units = 0, [0]
+    while reached < len(tape):
+        reached = run(tape, reached, block=block)
+        assert sum(tape.marks[1].tolist()) == (block[status.RESUME_UNIT] or 1000)
+        units.append(int(block[status.RESUME_UNIT]))
+    assert tape.execution_counts() == [{1}, {1}, {1}]
+    slices = [0, *filter(None, units), 1000]
+    assert all(0 < later - earlier <= 1000 / 50 for earlier, later in itertools.pairwise(slices))
+
+
+def test_a_record_of_unknown_weight_is_executed_in_slices() -> None:
+    tape, block = MarkedTape([(1000, UNKNOWN_WEIGHT, 0)]), allow_long_units()
+    calls = 0
+    while calls == 0 or block[status.RESUME_UNIT]:
+        run(tape, block=block)
+        calls += 1
+    assert tape.execution_counts() == [{1}]
+    assert UNKNOWN_WEIGHT_SLICES / 2 < calls <= UNKNOWN_WEIGHT_SLICES
+
+
+def test_a_run_returns_in_front_of_long_units_unless_they_are_allowed() -> None:
+    tape, block = MarkedTape([(2, 0, 0), (2, 10 * LONG, 0), (2, 0, 0)]), np.zeros(16, np.int64)
+    assert run(tape, block=block) == run(tape, 1, block=block) == 1
+    assert block[status.LONG_UNITS] == status.REFUSED
+    assert tape.execution_counts() == [{1}, {0}, {0}]
+    block[status.LONG_UNITS] = status.ALLOWED
+    assert run(tape, 1, block=block) == 1
+    assert tape.marks[1].tolist() == [1, 0]
+    assert run(tape, 1, block=block) == 2
+    assert run(tape, 2, block=block) == 3
+    assert tape.execution_counts() == [{1}, {1}, {1}]
 
 
 def test_the_signal_interval_grows_with_the_threads() -> None:

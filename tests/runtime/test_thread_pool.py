@@ -15,22 +15,22 @@ from pathlib import Path
 
 import pytest
 
-from compile.marked_tapes import MarkedTape, sizes
-from sardonyx._src.compile.executor.pool_layout import CURRENT_RUN
+from compile.marked_tapes import MarkedTape, allow_long_units, sizes
+from sardonyx._src.compile.executor.pool_layout import CURRENT_RUN, UNKNOWN_WEIGHT
 from sardonyx._src.compile.llvm.jit import host_target, load
 from sardonyx._src.runtime.cpus import available_cpus
-from sardonyx._src.runtime.thread_pool import HAS_THREADS, ThreadPool, get_thread_pool, workers
+from sardonyx._src.runtime.thread_pool import HAS_THREADS, Scratch, ThreadPool, get_thread_pool, workers
 
 pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="a pool has one thread here")
 HEAVY = 10**6  # nanoseconds, said to be the weight: records of it are shared
 TESTS = Path(__file__).parents[1]
 
 
-def run_tape(pool: ThreadPool, tape: MarkedTape) -> int:
+def run_tape(pool: ThreadPool, tape: MarkedTape, scratch: Scratch | None = None) -> int:
     """Runs a tape, interval by interval; returns the record at which it ends."""
-    record, scratch = 0, pool.scratch(64)
+    record, scratch, block = 0, scratch or pool.scratch(64), allow_long_units()
     while record < len(tape):
-        record = pool.run(tape.address, record, len(tape), scratch)
+        record = pool.run(tape.address, record, len(tape), scratch, block.ctypes.data)
     return record
 
 
@@ -79,7 +79,7 @@ def marks_of(*sizes: int) -> list[int]:
 
 
 def test_more_units_than_a_slot_can_count_chunks_are_shared() -> None:
-    tape = MarkedTape([(1 << 24, 1 << 50, 0)])
+    tape = MarkedTape([(1 << 24, UNKNOWN_WEIGHT, 0)])
     run_tape(get_thread_pool(3), tape)
     assert tape.execution_counts() == [{1}]
 
@@ -97,11 +97,12 @@ def test_records_are_in_order_for_every_thread() -> None:
 def test_a_run_of_fewer_threads_is_entered_by_no_other_worker() -> None:
     large, small = get_thread_pool(8), get_thread_pool(2)
     first, second = MarkedTape([(64, HEAVY, 0)] * 3), MarkedTape([(64, HEAVY, 0)] * 3)
+    block = allow_long_units()
     theirs, ours = large.scratch(64), large.scratch(64)  # with scratch for workers that must not enter
     ctypes.memset(ours.address, 0xFF, 8 * ours.stride)
     for _ in range(1000):
-        large.run(first.address, 0, 3, theirs)
-        small.run(second.address, 0, 3, ours)
+        large.run(first.address, 0, 3, theirs, block.ctypes.data)
+        small.run(second.address, 0, 3, ours, block.ctypes.data)
     assert first.execution_counts() == second.execution_counts() == [{1000}] * 3
     foreign = ctypes.string_at(ours.address + 2 * ours.stride, 6 * ours.stride)
     assert foreign == b"\xff" * len(foreign)
@@ -111,8 +112,9 @@ def test_a_run_stops_at_a_record_of_python() -> None:
     tape = MarkedTape([(64, HEAVY, 0), (None, 0, 0), (64, HEAVY, 0)])
     pool = get_thread_pool(4)
     scratch = pool.scratch(64)
-    assert pool.run(tape.address, 0, 3, scratch) == 1
-    assert pool.run(tape.address, 2, 3, scratch) == 3
+    block = allow_long_units()
+    assert pool.run(tape.address, 0, 3, scratch, block.ctypes.data) == 1
+    assert pool.run(tape.address, 2, 3, scratch, block.ctypes.data) == 3
     assert tape.execution_counts() == [{1}, set(), {1}]
 
 
@@ -140,7 +142,7 @@ def test_workers_help() -> None:
     scratch = pool.scratch(64)
     second = ctypes.c_int64.from_address(scratch.address + scratch.stride)
     for _ in range(50):
-        pool.run(tape.address, 0, 1, scratch)
+        run_tape(pool, tape, scratch)
         if second.value:
             return
     pytest.fail("no worker has written to its scratch")
@@ -218,10 +220,11 @@ def run_python(code: str) -> str:
         (
             "import ctypes, os, sys, threading, time, warnings",
             "warnings.simplefilter('ignore', DeprecationWarning)  # of a fork with threads, which is the subject",
-            "from compile.marked_tapes import MarkedTape",
+            "from compile.marked_tapes import MarkedTape, allow_long_units",
             "from sardonyx._src.runtime.thread_pool import PROCESS, get_thread_pool",
             "def run(pool, tape):",
-            "    pool.run(tape.address, 0, len(tape), pool.scratch(64))",
+            "    block = allow_long_units()",
+            "    pool.run(tape.address, 0, len(tape), pool.scratch(64), block.ctypes.data)",
             "    assert all(done == {1} for done in tape.execution_counts()), tape.execution_counts()",
             "heavy = [(64, 10**6, 100)] * 20",
         )
@@ -245,9 +248,9 @@ def test_an_interpreter_ends_with_workers_asleep() -> None:
 def test_an_interpreter_ends_while_a_daemon_thread_runs() -> None:
     code = """
 def on():
-    pool, tape = get_thread_pool(4), MarkedTape([(64, 10**6, 2000)] * 100)
+    pool, tape, block = get_thread_pool(4), MarkedTape([(64, 10**6, 2000)] * 100), allow_long_units()
     while True:
-        pool.run(tape.address, 0, len(tape), pool.scratch(64))
+        pool.run(tape.address, 0, len(tape), pool.scratch(64), block.ctypes.data)
 threading.Thread(target=on, daemon=True).start()
 time.sleep(0.3)
 print('end')

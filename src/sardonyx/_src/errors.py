@@ -5,6 +5,7 @@
     ├── TextError            a syntax error in the ONNX textual syntax: .line, .column
     ├── JsonError            JSON that is not a valid encoding of the expected message: .path
     ├── LimitError           an explicit limit, which the caller may raise, was exceeded: .limit
+    ├── CancelledError       a run that another thread cancelled
     ├── InvalidModel         records that do not form a valid graph: .location
     ├── ExternalDataError    external data of a tensor that is forbidden, missing or invalid: .location
     ├── FileChanged          a mapped file that was shortened or overwritten while it was in use: .path
@@ -28,6 +29,8 @@ Other bugs in Sardonyx itself are AssertionErrors, not errors of this tree.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 
@@ -69,6 +72,19 @@ class LimitError(SardonyxError):
         """`limit` is the name of the limit's parameter."""
         self.why, self.limit = why, limit
         super().__init__(f"{why} (limit `{limit}`, which the caller may raise)")
+
+
+@contextmanager
+def typed_memory_errors(what: str) -> Iterator[None]:
+    """Converts a MemoryError in the block to LimitError; what: what the memory is missing for, as "open the session"."""
+    try:
+        yield
+    except MemoryError as error:
+        raise LimitError(f"the machine has too little memory to {what}", limit="limits.run_bytes") from error
+
+
+class CancelledError(SardonyxError):
+    """A run that `Session.cancel` ended; the session can run again."""
 
 
 class Located(SardonyxError):

@@ -30,6 +30,13 @@ class FoldingRunContext:
     def run(self, graph: Graph, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         raise AssertionError("nodes with subgraphs are not folded")
 
+    def check(self) -> None:
+        """Does nothing: inference is not a run."""
+
+    @property
+    def available_bytes(self) -> int:
+        return self.limits.bytes
+
     def random_state(self, seed: int | float | None) -> np.random.RandomState:
         raise AssertionError("random operators are not folded")
 

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sardonyx._src.interp.program import InterpreterProgram, check_kernels
+from sardonyx._src.interp.program import InterpreterProgram, check_kernels, check_sparse_initializers
+from sardonyx._src.interp.run_control import Cancellation, RunControl
 from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.io.nesting import limit_nesting
@@ -29,7 +30,8 @@ class Interpreter:
         random_source: RandomSource | None = None,
     ) -> None:
         """Raises UnsupportedOperator for nodes without kernel, also in functions, InvalidModel for nodes that
-        cannot be called, and LimitError for graphs nested deeper than the stack allows.
+        cannot be called, and LimitError for graphs nested deeper than the stack allows and for sparse initializers that
+        are larger than `limits.bytes` as dense tensors.
 
         seed: of the random operators that have none of their own.  random_source: an existing one
         to continue instead.
@@ -38,6 +40,7 @@ class Interpreter:
         self.limits = limits or RunLimits()
         self.random_source = random_source or RandomSource(seed)
         check_kernels(model)
+        check_sparse_initializers(model, self.limits.bytes)
         with limit_nesting():
             self.program = InterpreterProgram(model.graph, model, model.opset_imports, {}).prepare()
 
@@ -51,17 +54,23 @@ class Interpreter:
         feeds: Mapping[str, RuntimeValue],
         observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None,
         observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None,
+        control: RunControl | None = None,
     ) -> dict[str, RuntimeValue]:
         """The outputs by name; inputs that are not fed take their defaults.
 
         Raises FileChanged if weights are in a mapped file that was changed.
-        `observe` is called with each node and its results as soon as it has run, and
-        `observe_inputs` with each graph (the model's, those of nodes, bodies of functions) and its arguments.
+        `observe` is called with each node and its results as soon as it has run, and `observe_inputs` with each graph
+        (the model's, those of nodes, bodies of functions) and its arguments.  control: whether the run must end, which is
+        checked before each node.
         """
         self.map_guard.require_unchanged()
         graph = self.model.graph
         inputs = [feeds.get(v.name, self.program.constants.get(v)) for v in graph.inputs]
-        run = RunState(self.limits, self.random_source, observe, observe_inputs=observe_inputs)
+        control = control or RunControl(Cancellation())
+        run = RunState(self.limits, self.random_source, control, observe, observe_inputs=observe_inputs)
         with np.errstate(all="ignore"), limit_nesting():
-            results = self.program.run(inputs, run)
+            try:
+                results = self.program.run(inputs, run)
+            finally:
+                run.memory.clear()
         return {value.name: result for value, result in zip(graph.outputs, results, strict=True)}

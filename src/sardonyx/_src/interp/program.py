@@ -9,7 +9,8 @@ from dataclasses import InitVar, dataclass, field
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import EvaluationError, InvalidModel
+from sardonyx._src.errors import EvaluationError, InvalidModel, LimitError
+from sardonyx._src.interp.run_memory import UNLIMITED
 from sardonyx._src.interp.run_state import Frame, RunState, seeded_state
 from sardonyx._src.interp.signature import check_counts, takes_containers
 from sardonyx._src.interp.steps import NodeStep, as_value
@@ -17,8 +18,9 @@ from sardonyx._src.ir.call_counts import count_calls
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.parameters import Bindings, bind_parameters, bound_attributes
+from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import TensorType, Type
-from sardonyx._src.ir.walk import captures, location, nodes
+from sardonyx._src.ir.walk import captures, graphs, location, nodes, roots
 from sardonyx._src.ops.api import Evaluated, Operator, ReferenceKernel, RunLimits, RuntimeValue
 from sardonyx._src.ops.bind import attributes_of, body_operator, check_runnable, kernel_of, schema_of
 from sardonyx._src.ops.function_bodies import body_of
@@ -41,6 +43,13 @@ class NodeRunContext:
     def run(self, graph: Graph, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         outer = self.frame.defining_frame(graph)
         return self.program.inner(graph).run(list(map(as_value, inputs)), self.frame.run, outer)
+
+    def check(self) -> None:
+        self.frame.run.control.check()
+
+    @property
+    def available_bytes(self) -> int:
+        return self.frame.run.memory.available
 
     def random_state(self, seed: int | float | None) -> np.random.RandomState:
         return self.frame.run.random_source() if seed is None else seeded_state(seed)
@@ -122,9 +131,10 @@ class InterpreterProgram:
 
 
 def constant_value(value: Value) -> RuntimeValue:
-    """The elements of an initializer, as a read-only array."""
+    """The elements of an initializer, as a read-only array; `check_sparse_initializers` limits sparse ones."""
     assert value.initializer is not None, f"{value!r} has no tensor"
-    elements = value.initializer.numpy().view()
+    tensor = value.initializer
+    elements = (tensor.numpy(UNLIMITED) if isinstance(tensor, SparseTensor) else tensor.numpy()).view()
     elements.flags.writeable = False
     return elements
 
@@ -266,6 +276,17 @@ def check_kernels(model: Model) -> None:
             elif function not in seen:
                 seen[function] = None
                 bodies.append((function.body, function.opset_imports))
+
+
+def check_sparse_initializers(model: Model, max_bytes: int) -> None:
+    """Raises LimitError for a sparse initializer that would take more bytes as a dense tensor."""
+    for root in roots(model):
+        for graph in graphs(root):
+            for value in graph.initializers.values():
+                tensor = value.initializer
+                if isinstance(tensor, SparseTensor) and (size := tensor.dense_nbytes) > max_bytes:
+                    what = f"sparse initializer {value.name!r} would take {size} bytes as a dense tensor"
+                    raise LimitError(what, limit="limits.bytes")
 
 
 def mark_last_uses(program: InterpreterProgram) -> None:

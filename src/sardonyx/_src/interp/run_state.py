@@ -10,6 +10,8 @@ from threading import Lock
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError, InputError, LimitError
+from sardonyx._src.interp.run_control import Cancellation, RunControl
+from sardonyx._src.interp.run_memory import RunMemory
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
@@ -55,17 +57,25 @@ def seeded_state(seed: int | float) -> np.random.RandomState:
 class RunState:
     """What all frames of one run share.
 
-    random_source: of the random operators that have no seed of their own.  observe: called with each node and its
-    results; observe_inputs: with each graph and its arguments before its nodes run.
+    random_source: of the random operators that have no seed of their own.  control: whether the run must end.  observe:
+    called with each node and its results; observe_inputs: with each graph and its arguments before its nodes run.
+    memory: what the run holds.
     """
 
     limits: RunLimits
     random_source: RandomSource
+    control: RunControl = field(default_factory=lambda: RunControl(Cancellation()))
     observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None
     nodes: int = 0
     observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None
+    memory: RunMemory = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.memory = RunMemory(self.limits.run_bytes)
 
     def count_node(self) -> None:
+        """Counts a node that is about to run; raises LimitError or CancelledError if the run must end instead."""
+        self.control.check()
         self.nodes += 1
         if self.nodes > self.limits.nodes:
             self.check_nodes(0)

@@ -63,6 +63,10 @@ class NodeStep:
         results = [as_value(item) for item in (result if isinstance(result, tuple) else (result,))]
         if len(results) < len(self.writes):
             raise self.missing_outputs(len(results))
+        try:
+            run.memory.add(results, takes_sequences=any(type(item) is list for item in inputs))
+        except LimitError as error:
+            raise LimitError(f"{location(self.node)}: {error.why}", limit=error.limit) from None
         for value, item in zip(self.writes, results, strict=False):
             if value is not None:
                 values[value] = item

@@ -158,17 +158,23 @@ class SparseTensor:
     def dtype(self) -> DataType:
         return self.values.dtype
 
+    @property
+    def dense_nbytes(self) -> int:
+        """The bytes of the dense tensor."""
+        return math.prod(self.shape) * self.dtype.numpy.itemsize
+
     def numpy(self, limit: int = 1 << 32) -> Array:
         """The dense tensor, with zeros or empty strings where nothing is stored.
 
         Raises LimitError when it would take more than `limit` bytes, InvalidModel for an index outside the
         shape.
         """
-        if math.prod(self.shape) * self.dtype.numpy.itemsize > limit:
+        if self.dense_nbytes > limit:
             what = f"sparse tensor {self.name!r} must take at most {limit} bytes as a dense tensor"
             raise LimitError(what, limit="limit")
-        fill = "" if self.dtype is DataType.STRING else 0
-        dense = np.full(math.prod(self.shape), fill, self.dtype.numpy)
+        size, dtype = math.prod(self.shape), self.dtype.numpy
+        # `zeros` takes memory from the system when an element is written, `full` at once.
+        dense = np.full(size, "", dtype) if self.dtype is DataType.STRING else np.zeros(size, dtype)
         dense[self.linear_indices()] = self.values.numpy()
         return dense.reshape(self.shape)
 

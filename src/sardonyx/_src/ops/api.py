@@ -13,13 +13,14 @@ were read against.  There is no fallback from one version to another: a version 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from sardonyx._src.errors import LimitError
+from sardonyx._src.errors import InputError, LimitError
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array, SparseTensor
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
@@ -36,6 +37,7 @@ RuntimeValue: TypeAlias = (
 Evaluated: TypeAlias = "RuntimeValue | tuple[RuntimeValue, ...]"
 # Raised by kernels and facets, mostly from NumPy, for operands that do not fit together.
 OPERAND_ERRORS = (ValueError, IndexError, TypeError, KeyError, ArithmeticError)
+ARRAY_OVERHEAD = 128  # bytes of a NumPy array besides its elements
 F = TypeVar("F", bound=Callable[..., object])
 K = TypeVar("K")
 T = TypeVar("T")
@@ -43,13 +45,36 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Resource limits of a run; the caller can raise each of them."""
+    """Limits of what a run may use; the caller can raise each of them.  Past one, the run ends with a LimitError.
 
-    bytes: int = (
-        1 << 34
-    )  # size of one result; in native code, of a run's intermediates, scratch and outputs together
-    iterations: int = 10_000_000  # iterations of one loop
-    nodes: int = 1_000_000_000  # nodes executed in one run, those of loops and functions included
+    bytes: of one result.  iterations: of one loop.  nodes: executed in the run, those of loops and functions included.
+    run_bytes: of everything that the run holds at one time: results that later nodes read, what loops collect, the elements
+    of sequences, outputs, and in native code also scratch memory; feeds and weights do not count.  None: three quarters of
+    the memory that this process may use, as its control groups or the machine limit it.
+    seconds: the duration of the run; a negative or zero one has passed before it begins.
+    """
+
+    bytes: int = 1 << 34
+    iterations: int = 10_000_000
+    nodes: int = 1_000_000_000
+    run_bytes: int | None = None
+    seconds: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Raises InputError for a limit that is not a number."""
+        for name in ("bytes", "iterations", "nodes", "run_bytes"):
+            number = getattr(self, name)
+            if not isinstance(number, int | np.integer) and not (name == "run_bytes" and number is None):
+                raise InputError(f"limits.{name} must be an integer; got {number!r}", name=f"limits.{name}")
+        if not is_number(self.seconds):
+            raise InputError(
+                f"limits.seconds must be a number of seconds; got {self.seconds!r}", name="limits.seconds"
+            )
+
+
+def is_number(x: object) -> bool:
+    """Whether x is a real number, infinity included."""
+    return isinstance(x, int | float | np.integer | np.floating) and not math.isnan(x)
 
 
 class RunContext(Protocol):
@@ -58,6 +83,15 @@ class RunContext(Protocol):
     version: int  # since_version of the operator
     requested_outputs: tuple[bool, ...]  # for each output of the node, whether it is named
     limits: RunLimits
+
+    def check(self) -> None:
+        """Raises CancelledError or LimitError if the run must end now: for kernels that loop in Python."""
+        ...
+
+    @property
+    def available_bytes(self) -> int:
+        """What is left of `limits.run_bytes`."""
+        ...
 
     def run(self, graph: Graph, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         """Runs a subgraph of the node on `inputs`, in order; the values of outer graphs are visible to it."""
@@ -71,14 +105,20 @@ class RunContext(Protocol):
 def check_result_bytes(
     context: RunContext, shape: Sequence[int], dtype: np.dtype[np.generic] | type[np.generic], what: str
 ) -> None:
-    """Raises LimitError, before anything is allocated, when a result of this shape would pass the limit."""
+    """Raises LimitError, before anything is allocated, when a result of this shape would pass a limit."""
     size = np.dtype(dtype).itemsize
     for dim in shape:
         size *= int(dim)
+    why = f"{what} of shape {list(map(int, shape))} would take {size} bytes"
     if size > context.limits.bytes:
-        raise LimitError(
-            f"{what} of shape {list(map(int, shape))} would take {size} bytes", limit="limits.bytes"
-        )
+        raise LimitError(why, limit="limits.bytes")
+    check_run_bytes(context, size, why)
+
+
+def check_run_bytes(context: RunContext, size: int, why: str) -> None:
+    """Raises LimitError with this reason when the run would pass its limit with `size` bytes more."""
+    if size > (left := context.available_bytes):
+        raise LimitError(f"{why}, and the run has {left} left", limit="limits.run_bytes")
 
 
 class Eval(Protocol):

@@ -13,6 +13,7 @@ from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.load import pause_gc
@@ -24,9 +25,10 @@ from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.fallback_ops import values_read
 from sardonyx._src.runtime.inner_declarations import DeclarationObserver, StaticDeclarations
+from sardonyx._src.runtime.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
-from sardonyx._src.runtime.run_limits import OVERRIDDEN_INITIALIZER, Bailout
+from sardonyx._src.runtime.run_limits import MEMORY_LIMIT, OVERRIDDEN_INITIALIZER, Bailout
 from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
 
@@ -119,27 +121,34 @@ class NativeEngine:
             native.release_contexts()
 
     def run_reference(
-        self, feeds: Mapping[str, RuntimeValue], guard: str, observer: DeclarationObserver | None
+        self,
+        feeds: Mapping[str, RuntimeValue],
+        guard: str,
+        observer: DeclarationObserver | None,
+        control: RunControl,
     ) -> dict[str, RuntimeValue]:
         """The outputs, computed by the reference engine.
 
-        guard: what the compiled program cannot be run for, which counts as a bailout; "" for a run to be observed.
+        guard: what the compiled program cannot be run for, which counts as a bailout; "" for nothing that counts.
         """
         if guard:
-            self.counters.record_bailout(guard, "the reference engine runs the model")
-        return run_observed(self.reference, feeds, observer)
+            self.counters.record_bailout(guard)
+        return run_interruptibly(self.reference, feeds, observer, control)
 
-    def run(self, feeds: Mapping[str, RuntimeValue]) -> dict[str, RuntimeValue]:
-        """The outputs by name; inputs that are not fed take their defaults."""
+    def run(
+        self, feeds: Mapping[str, RuntimeValue], control: RunControl | None = None
+    ) -> dict[str, RuntimeValue]:
+        """The outputs by name; inputs that are not fed take their defaults.  control: whether the run must end."""
+        control = control or RunControl(self.counters.cancellation)
         if not self.defaults.isdisjoint(feeds):
-            self.counters.record_bailout(OVERRIDDEN_INITIALIZER)
-            return self.reference.run(feeds)
+            return self.run_reference(feeds, OVERRIDDEN_INITIALIZER, None, control)
         try:
             with np.errstate(all="ignore"), limit_nesting():
-                return self.native.run(feeds, self.limits, self.random_source)
+                return self.native.run(feeds, self.limits, self.random_source, control)
         except Bailout as bailout:
-            self.counters.record_bailout(bailout.guard)
-            return self.reference.run(feeds)
+            return self.run_reference(feeds, bailout.guard, None, control)
+        except MemoryError:
+            return self.run_reference(feeds, MEMORY_LIMIT, None, control)
         except (CompilationError, *DEFECTS) as defect:
             if are_defects_fatal():
                 raise
@@ -149,7 +158,7 @@ class NativeEngine:
             if not self.counters.tolerates_faults:
                 raise error from error.__cause__
             self.counters.record_compiler_fault(error)
-            return self.reference.run(feeds)
+            return self.run_reference(feeds, "", None, control)
 
     def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
         """Records that feeds of these sizes, and the outputs of their run, matched the model's declarations."""
@@ -174,13 +183,20 @@ class NativeEngine:
         )
 
 
-def run_observed(
-    reference: Interpreter, feeds: Mapping[str, RuntimeValue], observer: DeclarationObserver | None
+def run_interruptibly(
+    reference: Interpreter,
+    feeds: Mapping[str, RuntimeValue],
+    observer: DeclarationObserver | None,
+    control: RunControl,
 ) -> dict[str, RuntimeValue]:
-    """A run of the reference engine that an observer watches."""
-    if observer is None:
-        return reference.run(feeds)
-    return reference.run(feeds, observer.observe_node, observer.observe_inputs)
+    """A run of the reference engine in a helper thread; an observer may watch it."""
+
+    def run() -> dict[str, RuntimeValue]:
+        if observer is None:
+            return reference.run(feeds, control=control)
+        return reference.run(feeds, observer.observe_node, observer.observe_inputs, control)
+
+    return call_interruptibly(run, control)
 
 
 def compile_releasing_weights(model: Model, *, tolerant: bool = False) -> Executable:

@@ -23,6 +23,7 @@ from sardonyx._src.compile.program.program import Action, CollectScanOutputs, Co
 from sardonyx._src.compile.program.size_limits import MAX_SIZE
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.ir.dims import Known, evaluate
 from sardonyx._src.ir.graph import Value
@@ -30,6 +31,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.fallback_ops import check_result
 from sardonyx._src.runtime.fast_path import FastPath, build_fast_path
+from sardonyx._src.runtime.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.relocations import Slots
 from sardonyx._src.runtime.run_limits import (
     FALLBACK_SHAPE,
@@ -57,6 +59,12 @@ class ExecutionContext:
 
     def __init__(self, native: NativeProgram) -> None:
         self.native = native
+        self.fast_path_runs = 0
+        self.initialize()
+
+    def initialize(self) -> None:
+        """Allocates what the context owns, specialized for nothing yet."""
+        native = self.native
         self.slots = native.fixed_slots.copy()
         self.bases = native.bases.copy()
         self.status = np.zeros(status.STATUS_SLOTS, np.int64)
@@ -64,7 +72,7 @@ class ExecutionContext:
         self.input_sizes: tuple[int, ...] | None = None
         self.fast_path: FastPath | None = None
         self.validated_runs = 0
-        self.fast_path_runs = 0
+        self.required_bytes = 0  # of arena, scratch and outputs, for the sizes that it is specialized for
         self.sizes: dict[str, int] = {}  # by the program's symbols
         self.arena = np.empty(0, np.uint8)
         self.scratch = native.pool.scratch(0)
@@ -76,11 +84,21 @@ class ExecutionContext:
     # --- a run -------------------------------------------------------------------------------
 
     def run(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
-        """The outputs by name; raises Bailout, LimitError, or what a fallback op raises."""
-        native, program = self.native, self.native.program
-        input_sizes = native.input_sizes(feeds)
+        """The outputs by name; raises Bailout, LimitError, CancelledError, or what a fallback op raises."""
+        input_sizes = self.native.input_sizes(feeds)
         if input_sizes != self.input_sizes:
             self.specialize(input_sizes, run.limits.bytes)
+        if self.required_bytes > run.memory.available:
+            raise Bailout(MEMORY_LIMIT)
+        run.memory.reserve(self.required_bytes)
+        try:
+            return self.run_specialized(feeds, run)
+        finally:
+            run.memory.release(self.required_bytes)
+
+    def run_specialized(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
+        """`run`, for the sizes that the context is specialized for."""
+        native, program = self.native, self.native.program
         frame = native.fallback.frame(run)
         for value in program.model.graph.inputs:
             self.bind_input(value, feeds.get(value.name), frame)
@@ -91,6 +109,7 @@ class ExecutionContext:
         finally:
             self.caller_arrays.clear()
             self.scan_outputs.clear()
+            self.replace_abandoned_memory(run.control)
         run.nodes = int(self.status[status.NODES_CALLED])
         if self.status[status.FAULT]:
             raise_limit_error(self.status, run.limits)
@@ -128,6 +147,7 @@ class ExecutionContext:
         self.values = values
         self.slots[:] = values + self.bases[native.base_indices]
         self.sizes = sizes
+        self.required_bytes = required
         self.input_sizes = input_sizes
 
     def output_bytes(self, sizes: Mapping[str, int]) -> int:
@@ -141,22 +161,60 @@ class ExecutionContext:
         if self.validated_runs >= MIN_VALIDATED_RUNS and self.fast_path is None:
             self.fast_path = build_fast_path(self)
 
-    def finish(self) -> int:
-        """Runs the tape on from where native code stopped, on the fast path; returns DONE or FAULT."""
-        pool, tape = self.native.pool, self.slots.ctypes.data
+    def finish(self, control: RunControl, arrays: object) -> int:
+        """Runs the tape on from where native code stopped, on the fast path; returns DONE or FAULT.
+
+        arrays: the feeds and outputs.
+        """
         record, count = int(self.status[status.RESUME_RECORD]), len(self.native.program.actions)
-        while record < count:
-            record = pool.run(tape, record, count, self.scratch)
+        try:
+            while record < count:
+                record = self.run_tape(record, control, arrays)
+        finally:
+            self.replace_abandoned_memory(control)
         return FAULT if self.status[status.FAULT] else DONE
 
     def execute(self, frame: Frame) -> None:
-        """Runs the tape; it returns early at actions that Python performs, and to let Python handle signals."""
-        actions, pool = self.native.program.actions, self.native.pool
-        tape, record = self.slots.ctypes.data, 0
-        while (record := pool.run(tape, record, len(actions), self.scratch)) < len(actions):
+        """Runs the tape; it returns early at actions that Python performs, and where a run may be ended."""
+        actions, control, record = self.native.program.actions, frame.run.control, 0
+        arrays = (*self.caller_arrays.values(),)
+        while (record := self.run_tape(record, control, arrays)) < len(actions):
             if not isinstance(actions[record], Step):
+                control.check()
                 self.perform(actions[record], frame)
                 record += 1
+
+    def run_tape(self, record: int, control: RunControl, arrays: object) -> int:
+        """Runs kernel steps from a record on; returns the next one after an interval, or one that is not a kernel step.
+
+        Python handles signals between the calls.  Raises CancelledError, or LimitError after the deadline.
+        arrays: the feeds and outputs, which must live as long as a kernel uses them.
+        """
+        control.check()
+        pool, count, block = self.native.pool, len(self.native.program.actions), self.status
+        if block[status.LONG_UNITS] == status.REFUSED:
+            return self.run_long_units(record, control, arrays)
+        return pool.run(self.slots.ctypes.data, record, count, self.scratch, block.ctypes.data)
+
+    def run_long_units(self, record: int, control: RunControl, arrays: object) -> int:
+        """`run_tape` for units of work that take long, each of them in a helper thread."""
+        native, block, slots, scratch = self.native, self.status, self.slots, self.scratch
+        block[status.LONG_UNITS] = status.ALLOWED
+        used_memory = (native, self.arena, arrays)
+
+        def run_units() -> int:
+            assert used_memory, "the memory must live as long as the call"
+            return native.pool.run(slots.ctypes.data, record, record + 1, scratch, block.ctypes.data)
+
+        try:
+            return call_interruptibly(run_units, control)
+        finally:
+            block[status.LONG_UNITS] = 0
+
+    def replace_abandoned_memory(self, control: RunControl) -> None:
+        """Allocates new memory if the run was abandoned: a kernel may still use the old one."""
+        if control.is_abandoned:
+            self.initialize()
 
     def perform(self, action: Action, frame: Frame) -> None:
         """Performs an action that is not a kernel step."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -16,7 +17,12 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.walk import captures, location
 from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.native_subgraphs import NativeSubgraphProgram, SubgraphCompiler
+
+MIN_LONG_INPUTS = (
+    1 << 18
+)  # bytes of inputs for which a kernel may take so long that its caller must be able to stop waiting
 
 
 class FallbackRunner:
@@ -47,12 +53,32 @@ class FallbackRunner:
         """Runs a node; native_inputs: views of tensors, whose memory later steps reuse."""
         frame.values.update(native_inputs)
         step = self.steps[node]
-        step.execute(frame)
+        if node.subgraphs or sum(map(array_bytes, frame_inputs(step, frame))) < MIN_LONG_INPUTS:
+            step.execute(frame)
+        else:
+            call_interruptibly(partial(execute_step, step, frame), frame.run.control)
         for value in native_inputs:
             del frame.values[value]
         for output in step.writes:
             if native_inputs and output is not None:
                 frame.values[output] = copy_if_shared(frame.values[output], native_inputs)
+                frame.run.memory.add([frame.values[output]])
+
+
+def frame_inputs(step: NodeStep, frame: Frame) -> list[RuntimeValue]:
+    """The values of a step's inputs."""
+    return [None if value is None else frame[value] for value in step.reads]
+
+
+def array_bytes(value: RuntimeValue) -> int:
+    """The bytes of an array; 0 for other values."""
+    return value.nbytes if isinstance(value, np.ndarray) else 0
+
+
+def execute_step(step: NodeStep, frame: Frame) -> None:
+    """Executes a step in a thread that has not been prepared for kernels."""
+    with np.errstate(all="ignore"):
+        step.execute(frame)
 
 
 def values_read(node: Node) -> set[Value]:

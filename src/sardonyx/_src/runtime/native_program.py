@@ -18,6 +18,7 @@ from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.errors import CompilationError
+from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.ir.model import Model
@@ -70,6 +71,7 @@ class NativeProgram:
         """Sets what does not depend on where the code comes from."""
         self.program, self.plan = program, plan
         self.counters = counters or RunCounters()
+        self.cancellation = self.counters.cancellation
         self.contexts: list[ExecutionContext] = []
         self.idle_contexts: deque[ExecutionContext] = deque()
         self.input_names = tuple(value.name for value in program.model.graph.inputs)
@@ -93,11 +95,19 @@ class NativeProgram:
         return sum(context.fast_path_runs for context in tuple(self.contexts))
 
     def run(
-        self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, random_source: RandomSource
+        self,
+        feeds: Mapping[str, RuntimeValue],
+        limits: RunLimits,
+        random_source: RandomSource,
+        control: RunControl | None = None,
     ) -> dict[str, RuntimeValue]:
-        """The outputs by name, for feeds that match the declared inputs; raises Bailout, LimitError, or what a fallback
-        op raises."""
-        return self.run_in(feeds, RunState(limits, random_source))
+        """The outputs by name, for feeds that match the declared inputs; raises Bailout, LimitError, CancelledError, or
+        what a fallback op raises."""
+        run = RunState(limits, random_source, control or RunControl(self.cancellation))
+        try:
+            return self.run_in(feeds, run)
+        finally:
+            run.memory.clear()
 
     def run_in(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
         """`run`, as a part of a run that may already be under way."""
@@ -127,10 +137,14 @@ class NativeProgram:
         self.record_validated(feeds)
         return outputs
 
-    def try_run(self, feeds: object) -> dict[str, RuntimeValue] | None:
-        """The outputs, on the fast path; None for feeds unlike those of the validated runs before."""
+    def try_run(self, feeds: object, control: RunControl | None = None) -> dict[str, RuntimeValue] | None:
+        """The outputs, on the fast path; None for feeds unlike those of the validated runs before.
+
+        control: whether the run must end; None: if it is cancelled from now on.
+        """
         if self.map_guard:
             self.map_guard.require_unchanged()
+        started_at = self.cancellation.count
         try:
             context = self.idle_contexts.pop()
         except IndexError:
@@ -142,11 +156,14 @@ class NativeProgram:
             outputs = [empty(shape, dtype) for shape, dtype in fast_path.outputs]
             state = fast_path.enter(*map(feeds.get, self.input_names), *outputs)
             if state == READY:
-                state = context.finish()
+                control = control or RunControl(self.cancellation, started_at)
+                state = context.finish(control, (*feeds.values(), *outputs))
             if state != DONE:
                 return None
             context.fast_path_runs += 1
             return dict(zip(self.output_names, outputs, strict=True))
+        except MemoryError:
+            return None
         finally:
             self.idle_contexts.append(context)
 

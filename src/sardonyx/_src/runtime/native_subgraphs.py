@@ -20,6 +20,7 @@ from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import CompilationError, EvaluationError
 from sardonyx._src.interp.program import InterpreterProgram
+from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.ir.dims import Expr, Known, evaluate
 from sardonyx._src.ir.graph import Graph, Value
@@ -44,7 +45,7 @@ class SubgraphNative(Protocol):
     @property
     def has_loops(self) -> bool: ...
 
-    def try_run(self, feeds: object) -> dict[str, RuntimeValue] | None: ...
+    def try_run(self, feeds: object, control: RunControl | None = None) -> dict[str, RuntimeValue] | None: ...
 
     def run_subgraph(
         self, feeds: Mapping[str, RuntimeValue], run: RunState
@@ -68,7 +69,7 @@ class CompiledSubgraph:
         if run.nodes + self.nodes > run.limits.nodes:
             return None
         feeds = dict(zip(self.outlined.inputs, arguments, strict=True))
-        outputs = None if self.native.has_loops else self.native.try_run(feeds)  # which counts no nodes
+        outputs = None if self.native.has_loops else self.native.try_run(feeds, run.control)  # no nodes
         if outputs is None:
             outputs = self.run_slow(feeds, run)
         if outputs is None:
@@ -82,7 +83,7 @@ class CompiledSubgraph:
         strided = {n: x for n, x in feeds.items() if isinstance(x, np.ndarray) and not x.flags.c_contiguous}
         if strided:
             feeds.update((name, np.ascontiguousarray(array)) for name, array in strided.items())
-            if (outputs := self.native.try_run(feeds)) is not None:
+            if (outputs := self.native.try_run(feeds, run.control)) is not None:
                 return outputs
         if bind_sizes(self.native.program, feeds) is None:
             return None

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
 from sardonyx._src.compile.kernels import peak
 from sardonyx._src.compile.llvm.jit import host_target
@@ -78,17 +79,29 @@ class TimedContext(ExecutionContext):
 
     def run_action(self, index: int, frame: Frame) -> int:
         """Runs an action; returns the index of the next one."""
-        reached = self.native.pool.run(self.slots.ctypes.data, index, index + 1, self.scratch)
         action = self.native.program.actions[index]
         if isinstance(action, Step):
-            return reached
+            return self.run_step(index)
         self.perform(action, frame)
         return index + 1
 
+    def run_step(self, index: int) -> int:
+        """Runs a kernel step, all slices of a long one; returns the index of the next action."""
+        block, reached = self.status, index
+        block[status.LONG_UNITS] = status.ALLOWED
+        while True:
+            reached = self.call_tape(index, index + 1)
+            if reached != index or not block[status.RESUME_UNIT]:
+                return reached
+
+    def call_tape(self, first: int, last: int) -> int:
+        """Runs records of the tape."""
+        address, block = self.slots.ctypes.data, self.status.ctypes.data
+        return self.native.pool.run(address, first, last, self.scratch, block)
+
     def overhead(self) -> float:
         """Seconds of a run without actions."""
-        pool, tape = self.native.pool, self.slots.ctypes.data
-        return minimum_seconds(lambda: pool.run(tape, 0, 0, self.scratch), 100)
+        return minimum_seconds(lambda: self.call_tape(0, 0), 100)
 
 
 def profile_program(
@@ -149,8 +162,9 @@ def time_kernel(kernel: Kernel, units: int, *args: int) -> float:
     slots = np.array([0] * RECORD_SLOTS + list(args), np.int64)
     slots[:3] = kernel_address(kernel), slots.ctypes.data + RECORD_SLOTS * slots.itemsize, units
     pool = get_thread_pool(1)
-    scratch = pool.scratch(0)
-    return minimum_seconds(lambda: pool.run(slots.ctypes.data, 0, 1, scratch), PEAK_ROUNDS)
+    scratch, block = pool.scratch(0), np.zeros(status.STATUS_SLOTS, np.int64)
+    tape, address = slots.ctypes.data, block.ctypes.data
+    return minimum_seconds(lambda: pool.run(tape, 0, 1, scratch, address), PEAK_ROUNDS)
 
 
 def minimum_seconds(call: Callable[[], object], rounds: int) -> float:

@@ -43,7 +43,8 @@ def name_failed_guard(program: Program, sizes: Mapping[str, int]) -> str:
 
 def reset_status(block: NDArray[np.int64], run: RunState) -> None:
     """Writes the limits of a run into the status block (`compile.executor.status`), and clears what kernels report."""
-    block[status.FAULT] = block[status.EXCEEDED_LIMIT] = 0
+    for slot in (status.FAULT, status.EXCEEDED_LIMIT, status.RESUME_UNIT, status.LONG_UNITS):
+        block[slot] = 0
     block[status.NODES_CALLED], block[status.MAX_NODES] = run.nodes, min(run.limits.nodes, status.UNLIMITED)
     block[status.MAX_ITERATIONS] = min(run.limits.iterations, status.UNLIMITED)
 

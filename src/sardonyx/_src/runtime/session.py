@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,14 +18,17 @@ from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import (
     CompilationError,
+    InputError,
     LimitError,
     MissingPackage,
     OutputError,
     SardonyxError,
     are_defects_fatal,
+    typed_memory_errors,
 )
 from sardonyx._src.grad.detection import has_gradient_nodes
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.external import verify_checksums as verify_external_data
 from sardonyx._src.io.file_stamps import FileStamp
@@ -35,10 +39,10 @@ from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import Shape, TensorType, Type
 from sardonyx._src.ir.walk import model_tensors
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.api import RunLimits, RuntimeValue, is_number
 from sardonyx._src.runtime.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declared_sizes import declarations_of
-from sardonyx._src.runtime.engine import NativeEngine, run_observed
+from sardonyx._src.runtime.engine import NativeEngine, run_interruptibly
 from sardonyx._src.runtime.feeds import check_feeds
 from sardonyx._src.runtime.inner_declarations import (
     DeclarationObserver,
@@ -46,6 +50,7 @@ from sardonyx._src.runtime.inner_declarations import (
     find_declarations,
 )
 from sardonyx._src.runtime.lazy_model import LazyModel
+from sardonyx._src.runtime.memory_limits import limits_of_process
 from sardonyx._src.runtime.result_types import describe_value, matches_type
 from sardonyx._src.runtime.run_limits import INNER_SIZES, INPUT_SIZES
 from sardonyx._src.runtime.saved_programs.disk_cache import make_native_engine, open_cached_engine
@@ -145,26 +150,38 @@ class Session:
         self.engine: Engine = "native" if saved or engine == "auto" else engine
         sets, policy = tuple(operator_sets), Policy(policy)
         self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets, verify_checksums, shapes)
-        self._runner: Interpreter | NativeEngine | ClosedSession
-        self._source_model: Model | LazyModel
-        stamp = None if saved or sets or environment_folders() else stamp_file(source)
-        compiled = self._open_compiled(source, saved, stamp)
-        if compiled is not None:
-            self._runner, self._source_model, interface = compiled, compiled.source, compiled.interface
-        else:
-            stored = load(source, policy=policy, operator_sets=sets, verify_checksums=verify_checksums)
-            verify_external_data(model_tensors(stored))
-            self._source_model = interface = without_gradient_nodes(stored)
-            is_unchanged = (
-                stamp == stamp_file(source) and not has_external_data(stored) and interface is stored
-            )
-            self._runner = self._make_engine(interface, stamp if is_unchanged else None, engine)
+        self._limits = limits_of_process(limits or RunLimits())
+        with typed_memory_errors("open the session"):
+            interface = self._open(source, saved, engine)
         self._try_run = self._runner.try_run if isinstance(self._runner, NativeEngine) else None
         self._ir_version, self._shapes = interface.ir_version, shapes
         self._observes = self._must_observe(saved)
         self._inputs = declarations_of(interface.graph.inputs, "input")
         self._outputs = declarations_of(interface.graph.outputs, "result")
         self._counters.warn(stacklevel=2)
+
+    def _open(self, source: ModelSource, saved: Path | None, engine: Engine) -> Model:
+        """Sets the engine and the model; returns the model, or one with its inputs and outputs.  engine: as requested."""
+        origin = self._origin
+        self._runner: Interpreter | NativeEngine | ClosedSession
+        self._source_model: Model | LazyModel
+        has_sets = origin.operator_sets or environment_folders()
+        stamp = None if saved or has_sets else stamp_file(source)
+        compiled = self._open_compiled(source, saved, stamp)
+        if compiled is not None:
+            self._runner, self._source_model = compiled, compiled.source
+            return compiled.interface
+        stored = load(
+            source,
+            policy=origin.policy,
+            operator_sets=origin.operator_sets,
+            verify_checksums=origin.verify_checksums,
+        )
+        verify_external_data(model_tensors(stored))
+        self._source_model = model = without_gradient_nodes(stored)
+        is_unchanged = stamp == stamp_file(source) and not has_external_data(stored) and model is stored
+        self._runner = self._make_engine(model, stamp if is_unchanged else None, engine)
+        return model
 
     def _open_compiled(
         self, source: ModelSource, saved: Path | None, stamp: FileStamp | None
@@ -180,7 +197,7 @@ class Session:
                 return SavedEngine(
                     saved,
                     threads=origin.threads,
-                    limits=origin.limits,
+                    limits=self._limits,
                     seed=origin.seed,
                     counters=self._counters,
                 )
@@ -190,7 +207,7 @@ class Session:
             Path(cast("str | os.PathLike[str]", source)),
             stamp,
             threads=origin.threads,
-            limits=origin.limits,
+            limits=self._limits,
             seed=origin.seed,
             counters=self._counters,
         )
@@ -206,7 +223,7 @@ class Session:
                     return make_native_engine(
                         model,
                         threads=origin.threads,
-                        limits=origin.limits,
+                        limits=self._limits,
                         seed=origin.seed,
                         stamp=stamp,
                         counters=self._counters,
@@ -216,7 +233,7 @@ class Session:
                 raise
             self._log_fallback(error)
             self.engine = "reference"
-        return Interpreter(model, limits=origin.limits, seed=origin.seed)
+        return Interpreter(model, limits=self._limits, seed=origin.seed)
 
     def _log_fallback(self, error: SardonyxError) -> None:
         """Says why the reference engine runs the model."""
@@ -289,7 +306,11 @@ class Session:
         return tuple(SessionValue(name, output.value.type) for name, output in self._outputs.items())
 
     def run(
-        self, feeds: Mapping[str, object] | None = None, outputs: Sequence[str] | None = None
+        self,
+        feeds: Mapping[str, object] | None = None,
+        outputs: Sequence[str] | None = None,
+        *,
+        timeout: float | None = None,
     ) -> dict[str, RuntimeValue]:
         """The outputs by name, or those of them that `outputs` names: arrays, lists, dicts, None.
 
@@ -297,24 +318,62 @@ class Session:
         and lists where the declared type leaves nothing open, lists for sequences, dicts for maps, None for an
         empty optional.  What comes out is the caller's own: nothing of it is shared with feeds or weights.
 
+        timeout: seconds that the run may take, besides `limits.seconds`.  A run past it, or ended by `cancel` or Ctrl-C, ends
+        in about a tenth of a second also in a long operator, and the session can run again.  A NumPy function or a single
+        unit of work that is under way then goes on in a thread of its own; its result is dropped.  It still reads what was
+        fed: do not write to these arrays then, but feed new ones.
+
         Raises InputError before anything runs, EvaluationError from an operator, OutputError when a result is not
-        what the model declares of it, and LimitError.
+        what the model declares of it, CancelledError, and LimitError.
         """
-        if outputs is None and self._try_run is not None and (results := self._try_run(feeds)) is not None:
+        control = None
+        if timeout is not None or self._limits.seconds != math.inf:
+            control = self._make_control(timeout)
+        if (
+            outputs is None
+            and self._try_run is not None
+            and (results := self._try_run(feeds, control)) is not None
+        ):
             return results
+        with typed_memory_errors("run the model"):
+            return self._run_checked(feeds, outputs, control or RunControl(self._counters.cancellation))
+
+    def _run_checked(
+        self,
+        feeds: Mapping[str, object] | None,
+        outputs: Sequence[str] | None,
+        control: RunControl,
+    ) -> dict[str, RuntimeValue]:
+        """`run` with all checks; called by `run` alone."""
         dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
         try:
             values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
             names = self._output_names(outputs)
             self._counters.count_run()
-            results = self._execute(values, dims)
+            results = self._execute(values, dims, control)
             self._check_outputs(results, dims)
         finally:
-            self._counters.shape_reports.warn(dims.findings, stacklevel=2)
-            self._counters.warn(stacklevel=2)
+            self._counters.shape_reports.warn(dims.findings, stacklevel=3)
+            self._counters.warn(stacklevel=3)
         if isinstance(self._runner, NativeEngine) and not (self._observes or dims.input_contradicted):
             self._runner.record_validated(values)
         return {name: copy_if_read_only(results[name]) for name in names}
+
+    def _make_control(self, timeout: float | None = None) -> RunControl:
+        """What ends a run that begins now; raises InputError for a timeout that is no number of seconds."""
+        if timeout is not None and not is_number(timeout):
+            raise InputError(f"timeout must be a number of seconds, or None; got {timeout!r}", name="timeout")
+        if timeout is None or timeout >= self._limits.seconds:
+            seconds = None if self._limits.seconds == math.inf else self._limits.seconds
+            return RunControl(self._counters.cancellation, seconds=seconds, limit="limits.seconds")
+        return RunControl(self._counters.cancellation, seconds=float(timeout), limit="timeout")
+
+    def cancel(self) -> None:
+        """Ends all runs of the session that are in progress in other threads, each with a CancelledError.
+
+        Runs that begin later are not affected.  May be called from any thread and from signal handlers.
+        """
+        self._counters.cancellation.cancel()
 
     def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RuntimeValue]]]:
         """Every node that the reference engine runs, with its results, in order; those of subgraphs and functions too."""
@@ -327,22 +386,25 @@ class Session:
             self._counters.shape_reports.warn(dims.findings, stacklevel=2)
         return trace
 
-    def _execute(self, feeds: Mapping[str, RuntimeValue], dims: DeclaredDims) -> dict[str, RuntimeValue]:
+    def _execute(
+        self, feeds: Mapping[str, RuntimeValue], dims: DeclaredDims, control: RunControl
+    ) -> dict[str, RuntimeValue]:
         """The outputs by name, of the reference engine where sizes contradict those that the program was compiled for."""
         runner = self._runner
         if not isinstance(runner, NativeEngine):
             observer = DeclarationObserver(self._declarations, dims) if self._observes else None
             return (
-                run_observed(runner, feeds, observer)
+                run_interruptibly(runner, feeds, observer, control)
                 if isinstance(runner, Interpreter)
                 else runner.run(feeds)
             )
         if self._observes or dims.input_contradicted:
             observer = DeclarationObserver(self._declarations, dims) if self._observes else None
-            return runner.run_reference(feeds, INNER_SIZES if self._observes else INPUT_SIZES, observer)
+            guard = INNER_SIZES if self._observes else INPUT_SIZES
+            return runner.run_reference(feeds, guard, observer, control)
         if self._shapes != "off":
             dims.findings += runner.declarations.contradictions
-        return runner.run(feeds)
+        return runner.run(feeds, control)
 
     def _observe(
         self,
@@ -357,10 +419,11 @@ class Session:
             return
         declarations = {} if self._shapes == "off" else self._declarations
         observer = DeclarationObserver(declarations, dims, observe)
+        control = self._make_control()
         if isinstance(runner, NativeEngine):
-            runner.run_reference(feeds, "", observer)
+            runner.run_reference(feeds, "", observer, control)
         else:
-            run_observed(runner, feeds, observer)
+            run_interruptibly(runner, feeds, observer, control)
 
     def plan(self, lengths: Mapping[str, int] | None = None) -> MemoryReport:
         """The memory of a run, given the lengths of the inputs' dimension variables.

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sardonyx._src.errors import CompilationError, CompilerWarning
+from sardonyx._src.interp.run_control import Cancellation
 from sardonyx._src.runtime.shape_policy import ShapeReports
 
 log = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ class SessionStats:
 class RunCounters:
     """The counters of one session, shared by all of its programs; threads may count at the same time.
 
-    tolerates_faults: whether the reference engine runs what the compiler fails at.
+    tolerates_faults: whether the reference engine runs what the compiler fails at.  cancellation: that of the session.
     """
 
     def __init__(self, *, tolerates_faults: bool = False) -> None:
@@ -54,6 +55,7 @@ class RunCounters:
         self.compiler_faults: dict[str, int] = {}
         self.unreported_fault: CompilationError | None = None
         self.shape_reports = ShapeReports()
+        self.cancellation = Cancellation()
 
     def count_run(self) -> None:
         with STATS_LOCK:
@@ -63,7 +65,7 @@ class RunCounters:
         with STATS_LOCK:
             self.programs += 1
 
-    def record_bailout(self, guard: str, consequence: str = "the reference engine repeats the run") -> None:
+    def record_bailout(self, guard: str, consequence: str = "the reference engine runs the model") -> None:
         """Counts and logs a failed guard: its first failure as a warning, the others for debugging only."""
         with STATS_LOCK:
             count = self.bailouts[guard] = self.bailouts.get(guard, 0) + 1

@@ -53,7 +53,7 @@ FAULT_SIGNALS = {
     "SIGFPE",
     "SIGILL",
 }  # raised by the thread itself; not blocked, for fault handlers
-Run = Callable[[int, int, int, int, int, int, int], int]
+Run = Callable[[int, int, int, int, int, int, int, int], int]
 log = logging.getLogger(__name__)
 
 
@@ -83,16 +83,17 @@ class ThreadPool:
         memory = ctypes.c_char.from_buffer(map_private_memory(max(stride * self.threads, 1)))
         return Scratch(ctypes.addressof(memory), stride, memory)
 
-    def run(self, tape: int, first: int, last: int, scratch: Scratch) -> int:
-        """Runs the records from `first` up to `last` of the tape at an address; returns the first that it did not run.
+    def run(self, tape: int, first: int, last: int, scratch: Scratch, status: int) -> int:
+        """Runs the records from `first` up to `last` of the tape at an address; returns the first that it did not finish.
 
-        The tape, its arguments and everything that they point to must stay alive and in place during the call.
+        status: the address of the status block (`executor.status`).  The tape, its arguments and everything that they point to must stay alive and in place during the call.
         """
         if self.threads == 1:
-            return tape_runner().run(tape, first, last, 0, 1, scratch.address, scratch.stride)
+            return tape_runner().run(tape, first, last, 0, 1, scratch.address, scratch.stride, status)
         active = workers(self.threads)
         threads = min(self.threads, len(active.threads) + 1)
-        return active.runner.run(tape, first, last, active.address, threads, scratch.address, scratch.stride)
+        memory = (scratch.address, scratch.stride, status)
+        return active.runner.run(tape, first, last, active.address, threads, *memory)
 
 
 def get_thread_pool(threads: int | None = None) -> ThreadPool:
@@ -115,7 +116,7 @@ class TapeRunner:
         """library: a saved program that contains it; None: it is compiled."""
         self.library = library or load(tape.tape_module(host_target()), ["run", "work"], default_cache())
         word, pointer = ctypes.c_int64, ctypes.c_void_p
-        types = (pointer, word, word, pointer, word, pointer, word)
+        types = (pointer, word, word, pointer, word, pointer, word, pointer)
         self.run: Run = ctypes.CFUNCTYPE(word, *types)(self.library.addresses["run"])
         self.work = self.library.addresses["work"]
 

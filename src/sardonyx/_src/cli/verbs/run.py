@@ -5,6 +5,7 @@ sardonyx run m.onnx inputs.npz -o outputs.npz
 sardonyx run m.onnx test_data_set_0
 sardonyx run m.onnx --random 0 --dim N=4
 sardonyx run m.onnx x=input.npy --shapes strict
+sardonyx run m.onnx x=input.npy --limit-seconds 10 --limit-run-bytes 2G
 sardonyx run m.onnx --show steps
 sardonyx run m.sdx x=input.npy
 """
@@ -22,6 +23,7 @@ from pathlib import Path
 
 from sardonyx._src.cli.inputs.arguments import parse_dims
 from sardonyx._src.cli.inputs.feeds import read_feeds
+from sardonyx._src.cli.inputs.limits import add_limits, read_limits
 from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.inputs.random_feeds import random_feeds
 from sardonyx._src.cli.output import results
@@ -93,6 +95,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, help="seed for random operators that have no seed attribute")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run N times and report latency")
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
+    add_limits(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -109,7 +112,9 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--repeat must be >= 1; got {args.repeat}", name="--repeat")
     source = args.model if args.model.endswith(".sdx") else load_model(args)
     with progress(1, "compiling", kernels=True), warnings_printed(CompilerWarning):
-        session = Session(source, engine=args.engine, seed=args.seed, shapes=args.shapes)
+        session = Session(
+            source, engine=args.engine, seed=args.seed, shapes=args.shapes, limits=read_limits(args)
+        )
     refuse_unknown(args.output or (), [port.name for port in session.outputs])
     feeds = read_feeds(args.inputs, session.inputs)
     if args.random is not None:

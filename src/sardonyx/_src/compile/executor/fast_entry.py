@@ -35,6 +35,13 @@ RELEASE_GIL, ACQUIRE_GIL = 10, 11  # addresses of PyEval_SaveThread and PyEval_R
 MAKE_NUMBER = 12  # address of PyLong_FromLongLong
 FRAME_BODY = 13
 DONE, MISMATCH, FAULT, READY = range(4)
+CLEARED_STATUS = (
+    status.FAULT,
+    status.NODES_CALLED,
+    status.RESUME_RECORD,
+    status.RESUME_UNIT,
+    status.LONG_UNITS,
+)
 REQUIRED_FLAGS = 0x1 | 0x100  # array flags: C-contiguous and aligned
 
 
@@ -73,7 +80,7 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         with self.loop(zero, self.load_slot(self.frame, RELOCATION_COUNT), name="port"):
             self.patch_pointer()
         status_block = self.load_slot_pointer(self.frame, STATUS)
-        for slot in (status.FAULT, status.NODES_CALLED, status.RESUME_RECORD):
+        for slot in CLEARED_STATUS:
             self.store_slot(status_block, slot, 0)
         self.return_if(self.load_slot(self.frame, RUN_FUNCTION).eq(0), READY)
         with self.without_gil():
@@ -114,9 +121,10 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         frame = self.frame
         end, stride = (self.load_slot(frame, slot) for slot in (RECORDS, STRIDE))
         run, tape, scratch = (self.load_slot_pointer(frame, slot) for slot in (RUN_FUNCTION, TAPE, SCRATCH))
-        arguments = f"ptr {tape}, i64 0, {end}, ptr null, i64 1, ptr {scratch}, {stride}"
+        block = self.load_slot_pointer(frame, STATUS)
+        arguments = f"ptr {tape}, i64 0, {end}, ptr null, i64 1, ptr {scratch}, {stride}, ptr {block}"
         reached = self.emit(I64, f"call i64 {run}({arguments})")
-        self.store_slot(self.load_slot_pointer(frame, STATUS), status.RESUME_RECORD, reached)
+        self.store_slot(block, status.RESUME_RECORD, reached)
 
     @contextmanager
     def without_gil(self) -> Iterator[None]:

@@ -32,6 +32,7 @@ from sardonyx._src.compile.executor.pool_layout import (
     CURRENT_RUN,
     GRAIN_SIZE,
     JOB_ARGS,
+    JOB_FIRST,
     JOB_KERNEL,
     JOB_MIN_CHUNK,
     JOB_SCRATCH,
@@ -50,8 +51,9 @@ CHUNK_FIELD_MASK = (1 << CHUNK_FIELD_BITS) - 1
 
 
 def emit_share(builder: PoolFunctionBuilder) -> str:
-    """Emits `@share`: publishes a record as a job, takes part in it, and waits until all its chunks are done."""
+    """Emits `@share`: publishes units of a record as a job, takes part in it, and waits until all its chunks are done."""
     threads, units = builder.parameter("threads"), builder.load_slot("%record", UNITS)
+    first, last = builder.parameter("first"), builder.parameter("last")
     max_chunks = (
         builder.udiv(builder.load_slot("%record", WEIGHT), builder.load_slot("%pool", GRAIN_SIZE)) + 1
     )
@@ -59,7 +61,8 @@ def emit_share(builder: PoolFunctionBuilder) -> str:
     min_chunk = emit_max(builder, builder.udiv(units + max_chunks - 1, max_chunks), min_units)
     builder.store_slot_pointer("%pool", JOB_KERNEL, builder.load_slot_pointer("%record", KERNEL))
     builder.store_slot_pointer("%pool", JOB_ARGS, builder.load_slot_pointer("%record", ARGS))
-    builder.store_slot("%pool", JOB_UNITS, units)
+    builder.store_slot("%pool", JOB_FIRST, first)
+    builder.store_slot("%pool", JOB_UNITS, last - first)
     builder.store_slot("%pool", JOB_MIN_CHUNK, min_chunk)
     builder.store_slot_pointer("%pool", JOB_SCRATCH, "%scratch")
     builder.store_slot("%pool", JOB_STRIDE, builder.parameter("stride"))
@@ -83,7 +86,7 @@ def emit_share(builder: PoolFunctionBuilder) -> str:
         builder.spin_wait("%pool", tries)
     builder.emit_return("void")
     return builder.build_function(
-        "internal void @share(ptr %pool, ptr %record, i64 %threads, ptr %scratch, i64 %stride)"
+        "internal void @share(ptr %pool, ptr %record, i64 %first, i64 %last, i64 %threads, ptr %scratch, i64 %stride)"
     )
 
 
@@ -156,12 +159,11 @@ class ChunkQueue:
 
     @classmethod
     def for_thread(cls, builder: PoolFunctionBuilder, owner: LLVMValue, threads: LLVMValue) -> ChunkQueue:
-        units, min_chunk, remaining = (
-            builder.load_slot("%pool", JOB_UNITS),
-            builder.load_slot("%pool", JOB_MIN_CHUNK),
-            builder.new_slot("left", I64),
+        start, units, min_chunk = (
+            builder.load_slot("%pool", slot) for slot in (JOB_FIRST, JOB_UNITS, JOB_MIN_CHUNK)
         )
-        first, end = (builder.udiv(units * i, threads) for i in (owner, owner + 1))
+        remaining = builder.new_slot("left", I64)
+        first, end = (start + builder.udiv(units * i, threads) for i in (owner, owner + 1))
         builder.store(remaining, end - first)
         return cls(builder, first, end, min_chunk, remaining)
 

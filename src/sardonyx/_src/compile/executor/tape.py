@@ -5,10 +5,13 @@ address of its arguments, units of work, weight (estimated ns), jump, flag addre
 record is not 0 and the i64 at its flag address is nonzero, the next record is that many records away: this is how
 branches and loops are encoded.
 
-    i64 run(ptr tape, i64 from, i64 to, ptr pool, i64 threads, ptr scratch, i64 stride)
+    i64 run(ptr tape, i64 from, i64 to, ptr pool, i64 threads, ptr scratch, i64 stride, ptr status)
 
 executes records from `from` on while they are in [from, to).  It returns the index of the record that it reached, one of
-Python's, or an earlier one after `SIGNAL_INTERVAL`, so that Python can handle signals.  A record is never interrupted.
+Python's, or an earlier one after `SIGNAL_INTERVAL`, so that Python can handle signals, deadlines and cancellation.  A record
+of more weight is executed in slices of its units of work, and the run returns after each: the next call, from this record on,
+continues at the unit in `RESUME_UNIT` of the status block.  A unit is never interrupted.  So if one weighs more than
+`MAX_UNIT_WEIGHT`, the run returns in front of it with `LONG_UNITS` of the status block `REFUSED`, unless it is `ALLOWED`.
 Thread i uses the scratch memory at scratch + i*stride; the caller is thread 0.  With 1 thread the pool may be null.
 `void* work(ptr worker)` is the main function of a worker thread.
 
@@ -34,6 +37,7 @@ from sardonyx._src.compile.codegen.atomics import (
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.pool_layout import (
     ARGS,
     ASSUMED_ITERATIONS,
@@ -45,12 +49,15 @@ from sardonyx._src.compile.executor.pool_layout import (
     JUMP,
     KERNEL,
     MAX_INTERVAL_THREADS,
+    MAX_UNIT_WEIGHT,
     NEVER_PARALLEL,
     POOL_LOCK,
     RECORD_OVERHEAD,
     RECORD_SLOTS,
     SIGNAL_INTERVAL,
     UNITS,
+    UNKNOWN_WEIGHT,
+    UNKNOWN_WEIGHT_SLICES,
     WAKE_THRESHOLD,
     WEIGHT,
     PoolFunctionBuilder,
@@ -71,6 +78,7 @@ def tape_module(target: Target) -> str:
         emit_run,
         emit_enter,
         emit_leave,
+        emit_slice,
         emit_share,
         emit_chunk,
         emit_wake,
@@ -88,8 +96,8 @@ def tape_module(target: Target) -> str:
 
 def emit_run(builder: PoolFunctionBuilder) -> str:
     """Emits `@run`, the run loop.  The job threshold is infinite without workers, or once waking them is not worth it."""
-    i, threshold, entered, budget = (
-        builder.new_slot(name, I64) for name in ("i", "limit", "entered", "left")
+    i, threshold, entered, budget, is_done = (
+        builder.new_slot(name, I64) for name in ("i", "limit", "entered", "left", "done")
     )
     caller_mode = builder.load_float_mode()
     is_mode_changed = caller_mode.ne(DEFAULT_FLOAT_MODE[builder.architecture])
@@ -118,20 +126,74 @@ def emit_run(builder: PoolFunctionBuilder) -> str:
         kernel = builder.load_slot_pointer(record, KERNEL)
         with builder.if_then(builder.load_slot(record, KERNEL).eq(0)):
             finish()
-        units = builder.load_slot(record, UNITS)
-        is_job = (builder.load_slot(record, WEIGHT) >= builder.load(threshold)) & (units > 1)
+        units, weight = builder.load_slot(record, UNITS), builder.load_slot(record, WEIGHT)
+        is_long = (weight > SIGNAL_INTERVAL) & (units > 0)
+        with builder.if_then(is_long), builder.if_then(emit_refusal(builder, weight, units)):
+            finish()
+        is_job = (weight >= builder.load(threshold)) & (units > 1)
         with builder.if_then(is_job):
             emit_enter_once(builder, record, builder.load(i), threshold, entered)
         is_shared = is_job & (builder.load(entered) > 0)
-        share = f"call void @share(ptr %pool, ptr {record}, i64 %threads, ptr %scratch, i64 %stride)"
-        with builder.if_then(is_shared):
+        builder.store(is_done, builder.constant(1, I64))
+        with builder.if_then(is_long):
+            shared = is_shared.convert("zext", "i64")
+            call = f"call i64 @slice(ptr {record}, ptr %pool, i64 %threads, ptr %scratch, i64 %stride, ptr %status, {shared})"
+            builder.store(is_done, builder.emit(I64, call))
+        share = f"call void @share(ptr %pool, ptr {record}, i64 0, {units}, i64 %threads, ptr %scratch, i64 %stride)"
+        with builder.if_then(is_shared & is_long.eq(0)):
             builder.lines.append(f" {share}")
-        with builder.if_then(is_shared.eq(0) & (units > 0)):
+        with builder.if_then((is_shared | is_long).eq(0) & (units > 0)):
             builder.call_kernel(kernel, builder.load_slot_pointer(record, ARGS), 0, units, "%scratch")
-        builder.store(budget, builder.load(budget) - builder.load_slot(record, WEIGHT) - RECORD_OVERHEAD)
+        with builder.if_then(builder.load(is_done).eq(0)):
+            finish()
+        builder.store(budget, builder.load(budget) - weight - RECORD_OVERHEAD)
         emit_advance(builder, record, i)
     return builder.build_function(
-        "i64 @run(ptr %tape, i64 %from, i64 %to, ptr %pool, i64 %threads, ptr %scratch, i64 %stride)"
+        "i64 @run(ptr %tape, i64 %from, i64 %to, ptr %pool, i64 %threads, ptr %scratch, i64 %stride, ptr %status)"
+    )
+
+
+def emit_refusal(builder: PoolFunctionBuilder, weight: LLVMValue, units: LLVMValue) -> LLVMValue:
+    """Whether a unit of work, of 1 or more, takes too long to wait for; notes in the status block that it is refused."""
+    is_estimate = weight < UNKNOWN_WEIGHT
+    is_too_long = is_estimate & (builder.udiv(weight, units) > MAX_UNIT_WEIGHT)
+    is_refused = is_too_long & builder.load_slot("%status", status.LONG_UNITS).ne(status.ALLOWED)
+    with builder.if_then(is_refused):
+        builder.store_slot("%status", status.LONG_UNITS, status.REFUSED)
+    return is_refused
+
+
+def emit_slice(builder: PoolFunctionBuilder) -> str:
+    """Emits `@slice`: executes the next slice of a long record, and returns whether it is the last one.
+
+    The first unit after it is then in `RESUME_UNIT`, or 0 after the last slice.
+    """
+    units, weight = builder.load_slot("%record", UNITS), builder.load_slot("%record", WEIGHT)
+    is_shared = builder.parameter("shared").ne(0)
+    single, unknown = (builder.constant(number, I64) for number in (1, UNKNOWN_WEIGHT_SLICES))
+    threads = builder.select(
+        is_shared, builder.min(builder.parameter("threads"), MAX_INTERVAL_THREADS), single
+    )
+    count = builder.udiv(weight, threads * SIGNAL_INTERVAL) + 1
+    count = builder.select(weight < UNKNOWN_WEIGHT, count, unknown)
+    size = builder.udiv(units + count - 1, count)
+    size = (
+        builder.udiv(size + threads - 1, threads) * threads
+    )  # so that no thread waits for the others' units
+    first = builder.load_slot("%status", status.RESUME_UNIT)
+    last = builder.min(first + size, units)
+    with builder.if_then(is_shared):
+        builder.lines.append(
+            f" call void @share(ptr %pool, ptr %record, {first}, {last}, i64 %threads, ptr %scratch, i64 %stride)"
+        )
+    with builder.if_then(is_shared.eq(0)):
+        kernel, args = (builder.load_slot_pointer("%record", slot) for slot in (KERNEL, ARGS))
+        builder.call_kernel(kernel, args, first, last, "%scratch")
+    is_last = last >= units
+    builder.store_slot("%status", status.RESUME_UNIT, builder.select(is_last, 0, last))
+    builder.emit_return(str(is_last.convert("zext", "i64")))
+    return builder.build_function(
+        "internal i64 @slice(ptr %record, ptr %pool, i64 %threads, ptr %scratch, i64 %stride, ptr %status, i64 %shared)"
     )
 
 

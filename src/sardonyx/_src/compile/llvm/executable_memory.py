@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import mmap
 import os
@@ -10,8 +11,19 @@ import struct
 import sys
 from collections.abc import Mapping
 from functools import cache
+from weakref import WeakSet
 
 READ, EXECUTE = 1, 4  # of memory
+CODE_OWNERS: WeakSet[object] = WeakSet()  # objects with which code is unloaded
+
+
+def keep_code_at_exit() -> None:
+    """Keeps all code loaded while the interpreter shuts down: a daemon thread may still be in a kernel."""
+    for owner in tuple(CODE_OWNERS):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
+
+
+atexit.register(keep_code_at_exit)
 
 
 class ExecutableMemory:
@@ -31,6 +43,7 @@ class ExecutableMemory:
         self.start = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
         make_executable(self.start, len(self.memory))
         self.addresses = {name: self.start + offset for name, offset in functions.items()}
+        CODE_OWNERS.add(self)
 
 
 def map_private_memory(size: int) -> mmap.mmap:

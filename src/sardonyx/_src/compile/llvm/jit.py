@@ -15,7 +15,7 @@ from sardonyx._src.compile.linker.elf import ElfObject
 from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm import async_compile, compiler
 from sardonyx._src.compile.llvm.cache import ObjectCache
-from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
+from sardonyx._src.compile.llvm.executable_memory import CODE_OWNERS, ExecutableMemory
 from sardonyx._src.compile.llvm.host_target import (
     load_cached_target,
     missing_llvmlite,
@@ -81,6 +81,7 @@ class Library:
             target = host_target()
             tracker = compiler.link_object(code, names, (target.triple, target.cpu, target.features))
             self._tracker = tracker
+        CODE_OWNERS.add(self)
         self.addresses = {name: int(tracker[name]) for name in names}
 
     def __del__(self) -> None:

@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 OPTIMIZE_SECONDS = 60.0
 MAX_SKIPPED_PASSES = 3  # because they fail; a model at which more fail is not optimised
 MAX_FOLDED_BYTES = 1 << 30  # that constant folding may add: the result is never written to a file
+# Of a sparse initializer as a dense tensor: bytes, or times the stored data.
+MAX_DENSE_BYTES, MAX_DENSE_GROWTH = 1 << 26, 64
 FIRST_IR_WITH_SEPARATE_INITIALIZERS = 4  # initializers need not be inputs
 
 
@@ -139,10 +141,15 @@ def strip_training_and_types(model: Model) -> Model:
 
 
 def densify_initializers(graph: Graph) -> None:
-    """Replaces the sparse initializers of a graph by dense tensors, which is what operators receive."""
+    """Replaces the sparse initializers of a graph by dense tensors, which is what operators receive.
+
+    Raises LimitError for one that would grow too much: the reference engine leaves its zeros without memory.
+    """
     for value in graph.initializers.values():
         if isinstance(sparse := value.initializer, SparseTensor):
-            value.initializer = Tensor.of(sparse.numpy(), sparse.dtype, value.name)
+            stored = sparse.values.nbytes + sparse.indices.nbytes
+            dense = sparse.numpy(max(MAX_DENSE_BYTES, MAX_DENSE_GROWTH * stored))
+            value.initializer = Tensor.of(dense, sparse.dtype, value.name)
             value.type = TensorType(sparse.dtype, sparse.shape)
 
 

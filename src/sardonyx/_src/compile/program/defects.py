@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from sardonyx._src.errors import CompilationError, are_defects_fatal
+from sardonyx._src.errors import CompilationError, are_defects_fatal, typed_memory_errors
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.walk import location
 
@@ -16,7 +16,6 @@ DEFECTS = (
     AttributeError,
     BufferError,
     LookupError,
-    MemoryError,
     RuntimeError,  # RecursionError and what llvmlite raises included
     TypeError,
     ValueError,
@@ -46,10 +45,11 @@ class RefusedRegions(Exception):
 @contextmanager
 def typed_defects(stage: str, *further: type[Exception]) -> Iterator[None]:
     """Converts untyped exceptions in the block, and those of `further` types, to CompilationError, unless they are to be
-    fatal."""
+    fatal; a MemoryError, which is no defect, becomes a LimitError."""
     kinds: tuple[type[Exception], ...] = (*DEFECTS, *further)
     try:
-        yield
+        with typed_memory_errors(stage):
+            yield
     except kinds as defect:
         if are_defects_fatal():
             raise

@@ -10,7 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sardonyx._src.compile.executor.pool_layout import ARGS, FLAG, JUMP, KERNEL, RECORD_SLOTS, UNITS, WEIGHT
+from sardonyx._src.compile.executor.pool_layout import (
+    ARGS,
+    FLAG,
+    JUMP,
+    KERNEL,
+    RECORD_SLOTS,
+    UNITS,
+    UNKNOWN_WEIGHT,
+    WEIGHT,
+)
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.compile.program.size_limits import fits_int64
@@ -19,7 +28,7 @@ from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_byt
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part, symbol
 
 NO_BASE, ARENA_BASE, SLOTS_BASE, STATUS_BASE = 0, 1, 2, 3  # bases that every program has
-MAX_WEIGHT = 1 << 60  # of weights known at compile time, so that they fit a slot
+MAX_WEIGHT = UNKNOWN_WEIGHT  # of weights known at compile time, so that they fit a slot
 FLOPS_PER_NANOSECOND, FLOPS_PER_BYTE = 50, 4  # nominal throughput, to estimate the weight of a step
 RelocationBase: TypeAlias = "Buffer | Kernel"
 

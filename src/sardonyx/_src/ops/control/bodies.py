@@ -11,7 +11,13 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType, Type
-from sardonyx._src.ops.api import RunContext, RuntimeValue, check_result_bytes
+from sardonyx._src.ops.api import (
+    ARRAY_OVERHEAD,
+    RunContext,
+    RuntimeValue,
+    check_result_bytes,
+    check_run_bytes,
+)
 
 
 def run_body(
@@ -69,7 +75,10 @@ class ScanOutput:
                 what = f"scan output {self.value.name!r} must be {expected} in every iteration"
                 raise EvaluationError(f"{what}; got {actual} in iteration {len(self.elements)}")
         shape = (len(self.elements) + 1, *element.shape)
-        check_result_bytes(self.context, shape, element.dtype, f"scan output {self.value.name!r}")
+        what = f"scan output {self.value.name!r}"
+        check_result_bytes(self.context, shape, element.dtype, what)
+        size = shape[0] * ARRAY_OVERHEAD
+        check_run_bytes(self.context, size, f"the arrays of {what} would take {size} bytes")
         self.elements.append(element)
 
     def stack(self, axis: int = 0, length: int | None = None) -> Array:

@@ -11,7 +11,14 @@ import numpy as np
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
 from sardonyx._src.compile.program.encoding import STATUS_BASE, RelocationBase
-from sardonyx._src.errors import DecodeError, EvaluationError, SardonyxError, UnsupportedProcessor
+from sardonyx._src.errors import (
+    DecodeError,
+    EvaluationError,
+    LimitError,
+    SardonyxError,
+    UnsupportedProcessor,
+)
+from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.io import mapped_files
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.io.nesting import limit_nesting
@@ -23,7 +30,7 @@ from sardonyx._src.runtime.fast_path import has_fast_path
 from sardonyx._src.runtime.inner_declarations import DeclarationObserver
 from sardonyx._src.runtime.native_program import NativeProgram
 from sardonyx._src.runtime.relocations import SizeFunction, bind_size_function, find_relocations
-from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.run_limits import MEMORY_LIMIT, Bailout
 from sardonyx._src.runtime.saved_programs import reading
 from sardonyx._src.runtime.saved_programs.reading import ImageSlots, ProgramImage, protocol_digest
 from sardonyx._src.runtime.stats import RunCounters
@@ -53,29 +60,44 @@ class SavedEngine(NativeEngine):
         self.try_run = self.native.try_run
 
     def run_reference(
-        self, feeds: Mapping[str, RuntimeValue], guard: str, observer: DeclarationObserver | None
+        self,
+        feeds: Mapping[str, RuntimeValue],
+        guard: str,
+        observer: DeclarationObserver | None,
+        control: RunControl,
     ) -> dict[str, RuntimeValue]:
         """Raises: there is no model to run."""
+        if guard == MEMORY_LIMIT:
+            raise self.memory_error()
         if guard:
             self.counters.record_bailout(guard, "a saved program has no reference engine")
             raise EvaluationError(
-                f"the compiled program must not fail a guard; got: {guard}; run the model that it was compiled from"
+                f"the compiled program must not fail a guard; got: {guard}; "
+                "run the model that it was compiled from, which reports the operator at fault"
             )
         raise SardonyxError(
             "a saved program has no nodes to trace; trace the model that it was compiled from"
         )
 
-    def run(self, feeds: Mapping[str, RuntimeValue]) -> dict[str, RuntimeValue]:
+    def memory_error(self) -> LimitError:
+        """The error of a run whose intermediates, scratch and outputs pass a limit, or take more memory than there is."""
+        limits = self.limits
+        most = limits.bytes if limits.run_bytes is None else min(limits.bytes, limits.run_bytes)
+        limit = "limits.bytes" if most == limits.bytes else "limits.run_bytes"
+        what = f"a run of the compiled program must hold at most {most} bytes at one time, and find them"
+        return LimitError(what, limit=limit)
+
+    def run(
+        self, feeds: Mapping[str, RuntimeValue], control: RunControl | None = None
+    ) -> dict[str, RuntimeValue]:
         """The outputs by name; raises EvaluationError if a guard fails."""
+        control = control or RunControl(self.counters.cancellation)
         try:
             with np.errstate(all="ignore"), limit_nesting():
-                return self.native.run(feeds, self.limits, self.random_source)
-        except Bailout as bailout:
-            self.counters.record_bailout(bailout.guard, "a saved program has no reference engine")
-            raise EvaluationError(
-                f"the compiled program must not fail a guard; got: {bailout.guard}; "
-                "run the model that it was compiled from, which reports the operator at fault"
-            ) from None
+                return self.native.run(feeds, self.limits, self.random_source, control)
+        except (Bailout, MemoryError) as error:
+            guard = error.guard if isinstance(error, Bailout) else MEMORY_LIMIT
+            return self.run_reference(feeds, guard, None, control)
 
 
 class SavedProgram(NativeProgram):

@@ -35,6 +35,7 @@ from sardonyx._src.ir.dims import dim_max
 PARAMETERS = Parameters(
     "x", "values", "indices", "rows", "unit_rows", "n", "k", "x_step", "values_step", "indices_step", "dims*"
 )
+FLOPS_PER_RESULT = 1_000  # nominal: a descent through a heap, most of which is in no cache
 HEAP_KEY_TYPES: dict[int, Element] = {32: "i64", 64: "i128"}  # by the bits of an element
 
 
@@ -69,7 +70,7 @@ def top_k_step(x: TensorView, values: TensorView, indices: TensorView, axis: int
         num_units(rows.size, n),
         (x,),
         (values, indices),
-        flops=x.num_elements * 4,
+        flops=x.num_elements * 4 + values.num_elements * FLOPS_PER_RESULT,
         bytes_accessed=x.nbytes + values.nbytes * 3,
         scratch=dim_max(k, 1) * (LLVMType(element).bits // 4),
     )

@@ -1,0 +1,53 @@
+"""What ends a run early: cancellation, a deadline, or a caller that no longer waits for it."""
+
+from __future__ import annotations
+
+import time
+
+from sardonyx._src.errors import CancelledError, LimitError
+
+
+class Cancellation:
+    """The cancellations of a session so far: each ends the runs that are in progress at that time."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def cancel(self) -> None:
+        """Ends the runs in progress.  Two calls at the same time may count as one."""
+        self.count += 1
+
+
+class RunControl:
+    """Whether one run must end.  The engines call `check` between nodes and between slices of long kernels."""
+
+    __slots__ = ("cancellation", "deadline", "is_abandoned", "limit", "seconds", "started_at")
+
+    def __init__(
+        self,
+        cancellation: Cancellation,
+        started_at: int | None = None,
+        *,
+        seconds: float | None = None,
+        limit: str = "timeout",
+    ) -> None:
+        """started_at: the count of cancellations when the run began; None: now.  seconds: the duration that the run may
+        have, from now on.  limit: the name of the parameter that sets it."""
+        self.cancellation = cancellation
+        self.started_at = cancellation.count if started_at is None else started_at
+        self.seconds, self.limit = seconds, limit
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+        self.is_abandoned = False
+
+    def check(self) -> None:
+        """Raises CancelledError, or LimitError after the deadline."""
+        if self.cancellation.count != self.started_at or self.is_abandoned:
+            raise CancelledError("the run was cancelled")
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise LimitError(f"a run must take at most {self.seconds:g} s", limit=self.limit)
+
+    def abandon(self) -> None:
+        """Ends the run at the next check, since its caller has stopped waiting."""
+        self.is_abandoned = True

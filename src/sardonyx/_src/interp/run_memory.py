@@ -1,0 +1,106 @@
+"""The memory that a run holds: what its nodes have computed and nothing has freed yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from weakref import ref
+
+import numpy as np
+
+from sardonyx._src.errors import LimitError
+from sardonyx._src.ir.tensors import Array, SparseTensor
+from sardonyx._src.ops.api import ARRAY_OVERHEAD, RuntimeValue
+
+MIN_TRACKED_BYTES = 1 << 10  # of an array; smaller ones are counted only where they are collected
+UNLIMITED = 1 << 62
+
+
+class RunMemory:
+    """Counts the arrays that a run computes for as long as they live, wherever they are: values, elements of sequences,
+    what loops collect.
+
+    used: bytes.  Arrays that share memory count once.  Those that nodes only pass on from feeds and weights, which are
+    read-only, do not count.
+    """
+
+    __slots__ = ("__weakref__", "limit", "tracked", "used")
+
+    def __init__(self, limit: int | None) -> None:
+        """limit: None: any number of bytes."""
+        self.limit = UNLIMITED if limit is None else limit
+        self.used = 0
+        self.tracked: dict[int, ref[Array]] = {}  # by the address of the object
+
+    @property
+    def available(self) -> int:
+        """The bytes that are left, at least 0."""
+        return max(self.limit - self.used, 0)
+
+    def add(self, results: Sequence[RuntimeValue], *, takes_sequences: bool = False) -> None:
+        """Counts the results of a node.
+
+        takes_sequences: the node has a sequence as input, so that sequences among its results consist of elements that
+        are counted already.  Raises LimitError if the run then holds more than the limit.
+        """
+        for result in results:
+            if type(result) is np.ndarray:
+                if result.nbytes >= MIN_TRACKED_BYTES:
+                    self.track(result)
+            elif isinstance(result, list | dict | SparseTensor):
+                self.add_container(result, takes_sequences=takes_sequences)
+        if self.used > self.limit:
+            self.refuse(self.used)
+
+    def add_container(
+        self,
+        value: list[RuntimeValue] | dict[int, RuntimeValue] | dict[str, RuntimeValue] | SparseTensor,
+        *,
+        takes_sequences: bool,
+    ) -> None:
+        """Counts the arrays in a container, and checks the size of the container itself."""
+        if isinstance(value, SparseTensor):
+            return  # of the model: no kernel makes one
+        count = len(value)
+        if self.used + count * ARRAY_OVERHEAD > self.limit:
+            self.refuse(self.used + count * ARRAY_OVERHEAD)
+        if not takes_sequences:
+            self.add(list(value.values() if isinstance(value, dict) else value))
+
+    def track(self, array: Array) -> None:
+        """Counts the memory that an array refers to until it is freed."""
+        if not array.flags.writeable and array.base is not None:
+            return
+        owner = array
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        key = id(owner)
+        if key in self.tracked or not owner.flags.owndata:
+            return
+        nbytes = owner.nbytes
+
+        def forget(_: ref[Array], key: int = key, nbytes: int = nbytes) -> None:
+            if self.tracked.pop(key, None) is not None:
+                self.used -= nbytes
+
+        self.tracked[key] = ref(owner, forget)
+        self.used += nbytes
+
+    def reserve(self, nbytes: int) -> None:
+        """Counts memory that is no result, such as an arena; `release` ends that.  Raises LimitError past the limit."""
+        if nbytes > self.available:
+            self.refuse(self.used + nbytes)
+        self.used += nbytes
+
+    def release(self, nbytes: int) -> None:
+        self.used -= nbytes
+
+    def clear(self) -> None:
+        """Ends the counting, when the run is over."""
+        self.tracked.clear()
+        self.used = 0
+
+    def refuse(self, nbytes: int) -> None:
+        """Raises LimitError."""
+        raise LimitError(
+            f"a run must hold at most {self.limit} bytes at one time; got {nbytes}", limit="limits.run_bytes"
+        )

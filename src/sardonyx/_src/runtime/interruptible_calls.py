@@ -1,0 +1,116 @@
+"""Calls that a caller can stop waiting for: signals, cancellation and deadlines take effect during long kernels.
+
+Python handles signals between bytecodes of the main thread, and a NumPy function or a native kernel may take minutes.  So such
+a call is executed by a helper thread, while its caller waits in short intervals.  A caller that gives up abandons the
+helper: its call goes on to the end of the kernel that it is in, its result is dropped, and then the thread ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from typing import Generic, TypeVar
+
+from sardonyx._src.interp.run_control import RunControl
+
+POLL_INTERVAL = 0.02  # seconds after which a waiting caller checks for cancellation and deadlines
+Result = TypeVar("Result")
+
+
+class PendingCall(Generic[Result]):
+    """A call and, once it is over, its result or the exception that it raised."""
+
+    def __init__(self, function: Callable[[], Result]) -> None:
+        self.function, self.context = function, copy_context()
+        self.results: list[Result] = []
+        self.error: BaseException | None = None
+
+    def execute(self) -> None:
+        try:
+            self.results.append(self.context.run(self.function))
+        except BaseException as error:  # noqa: BLE001  # `take_result` raises it, whatever it is
+            self.error = error
+
+    def take_result(self) -> Result:
+        """The result; raises what the call raised."""
+        if self.error is not None:
+            try:
+                raise self.error
+            finally:
+                self.error = None  # or the exception's traceback would refer to the exception
+        return self.results.pop()
+
+
+class HelperThread:
+    """A daemon thread that executes one call at a time."""
+
+    def __init__(self) -> None:
+        self.has_call, self.is_done = threading.Lock(), threading.Lock()
+        self.has_call.acquire()
+        self.is_done.acquire()
+        self.call: PendingCall[object] | None = None
+        self.thread = threading.Thread(target=self.serve, name="sardonyx-helper", daemon=True)
+        self.thread.start()
+
+    def serve(self) -> None:
+        """Executes calls until its caller leaves it."""
+        with suppress(SystemExit):  # from `leave`, at any place
+            while True:
+                self.has_call.acquire()
+                call = self.call
+                if call is None:
+                    return
+                call.execute()
+                del call
+                self.is_done.release()
+
+    def start(self, call: PendingCall[Result]) -> None:
+        self.call = call  # type: ignore[assignment]  # only its caller reads the result
+        self.has_call.release()
+
+    def wait(self, control: RunControl) -> None:
+        """Returns when the call is over; raises what `control` raises, or a signal handler."""
+        while not self.is_done.acquire(timeout=POLL_INTERVAL):
+            control.check()
+        self.call = None
+
+    def leave(self) -> None:
+        """Lets the thread end after its call, and ends a call that executes Python code."""
+        is_busy, self.call = self.call is not None, None
+        self.has_call.release()
+        if is_busy and self.thread.ident is not None:
+            ident, error = ctypes.c_ulong(self.thread.ident), ctypes.py_object(SystemExit)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, error)
+
+
+IDLE_HELPERS: list[HelperThread] = []
+
+
+def call_interruptibly(function: Callable[[], Result], control: RunControl) -> Result:
+    """The result of `function`, executed by a helper thread; raises what it raises.
+
+    Raises what `control` raises, or a signal handler, as soon as that happens; the call may then still be under way, and
+    whatever it uses must stay in place.
+    """
+    call = PendingCall(function)
+    try:
+        helper = IDLE_HELPERS.pop()
+    except IndexError:
+        helper = HelperThread()
+    try:
+        helper.start(call)
+        helper.wait(control)
+    except BaseException:
+        control.abandon()
+        helper.leave()
+        raise
+    IDLE_HELPERS.append(helper)
+    return call.take_result()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=IDLE_HELPERS.clear)

@@ -33,6 +33,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+InferenceCategory = Literal["", "axis", "broadcast", "declaration"]
+
 
 class SardonyxError(Exception):
     """The base class: catch it to handle every problem of a model, a file or an input."""
@@ -156,8 +158,9 @@ class UnsupportedOperator(Located):
 class InferenceError(Located):
     """Types or shapes that contradict an operator's definition or each other."""
 
-    def __init__(self, why: str, *, location: str = "", about: Literal["", "axis", "broadcast"] = "") -> None:
-        """about: the category: an axis out of range, sizes that do not broadcast, or any other ("")."""
+    def __init__(self, why: str, *, location: str = "", about: InferenceCategory = "") -> None:
+        """about: the category: an axis out of range, sizes that do not broadcast, a declared type that contradicts the
+        inferred one, or any other ("")."""
         self.about = about
         super().__init__(why, location=location)
 

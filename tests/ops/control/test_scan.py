@@ -146,7 +146,6 @@ def run(version: int, body: Graph, *inputs: object, **more: object) -> None:
     ("more", "message"),
     [
         ({"num_scan_inputs": 3}, r"num_scan_inputs must be in \[1, 2\]; got 3"),
-        ({"num_scan_inputs": 0}, r"num_scan_inputs must be in \[1, 2\]; got 0"),
         ({"num_scan_inputs": 1, "scan_input_axes": [2]}, "axis 2 lies outside of rank 2"),
         ({"num_scan_inputs": 1, "scan_input_axes": [0, 0]}, "scan_input_axes must have 1 entries; got 2"),
         (
@@ -154,10 +153,6 @@ def run(version: int, body: Graph, *inputs: object, **more: object) -> None:
             "axis 2 of scan output 'sums' lies outside of rank 2",
         ),
         ({"num_scan_inputs": 1, "scan_output_axes": [0, 0]}, "scan_output_axes must have 1 entries; got 2"),
-        (
-            {"num_scan_inputs": 1, "scan_input_directions": [2]},
-            r"scan_input_directions must be 0 or 1; got \[2\]",
-        ),
         ({"num_scan_inputs": 2}, r"the lengths of the scan inputs must be equal; got \[2, 3\]"),
     ],
 )

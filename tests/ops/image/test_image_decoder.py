@@ -150,13 +150,6 @@ def test_without_pillow_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     assert_refused(Case("ImageDecoder", 20, [stream(PPM)], [...]), r"pip install 'sardonyx\[image\]'")
 
 
-def test_bad_values_are_refused() -> None:
-    assert_refused(
-        Case("ImageDecoder", 20, [stream(PPM)], [...], {"pixel_format": "RGBA"}),
-        "pixel_format must be one of RGB, BGR, Grayscale; got 'RGBA'",
-    )
-
-
 def test_inference() -> None:
     bytes_ = TensorType(DataType.UINT8, (None,))
     for name, channels in (("RGB", 3), ("Grayscale", 1)):

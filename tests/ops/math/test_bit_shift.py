@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from cases import Case, assert_case
-from sardonyx._src.errors import EvaluationError
 
 Integer = type[np.signedinteger[Any]] | type[np.unsignedinteger[Any]]
 LEFT, RIGHT = {"direction": "LEFT"}, {"direction": "RIGHT"}
@@ -36,9 +35,3 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(case: Case) -> None:
     assert_case(case)
-
-
-def test_a_direction_is_left_or_right() -> None:
-    x = np.ones(1, np.uint8)
-    with pytest.raises(EvaluationError, match="'up'"):
-        assert_case(Case("BitShift", 28, [x, x], [x], {"direction": "up"}))

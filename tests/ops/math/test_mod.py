@@ -68,8 +68,3 @@ def test_zero_has_the_sign_of_the_divisor() -> None:
 def test_integers_divided_by_zero_are_refused() -> None:
     with pytest.raises(EvaluationError, match=r"an integer divisor must not be 0; got B = 0 at \[0\]"):
         assert_case(Case("Mod", 28, [np.ones(1, I64), np.zeros(1, I64)], [np.zeros(1, I64)]))
-
-
-def test_fmod_is_0_or_1() -> None:
-    with pytest.raises(EvaluationError, match="fmod must be 0 or 1; got 2"):
-        assert_case(Case("Mod", 28, [A, B], [FLOORED], {"fmod": 2}))

@@ -50,16 +50,6 @@ def test_case(case: Case) -> None:
             {"map_form": "SPARSE", "max_map": -1},
             "max_map and the keys must not be negative; got -1 and key 1",
         ),
-        (
-            NUMBERS,
-            {"cast_to": "TO_DOUBLE"},
-            r"'TO_INT64'\] and map_form DENSE or SPARSE; got 'TO_DOUBLE' and 'DENSE'",
-        ),
-        (
-            NUMBERS,
-            {"map_form": "THIN"},
-            r"'TO_INT64'\] and map_form DENSE or SPARSE; got 'TO_FLOAT' and 'THIN'",
-        ),
         ({1: np.zeros(2, F)}, {}, r"a value of the map must have one element; got shape \[2\]"),
         (
             {1: np.array("x", object)},

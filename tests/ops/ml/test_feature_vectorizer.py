@@ -38,7 +38,6 @@ def test_case(case: Case) -> None:
     ("xs", "attributes", "message"),
     [
         ([A, B], {"inputdimensions": [2]}, r"inputdimensions must have 2 sizes, none negative; got \[2\]"),
-        ([A], {"inputdimensions": [-1]}, r"inputdimensions must have 1 sizes, none negative; got \[-1\]"),
         (
             [A, B[:1]],
             {"inputdimensions": [2, 1]},

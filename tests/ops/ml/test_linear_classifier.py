@@ -60,10 +60,6 @@ def test_case(case: Case) -> None:
         ),
         (TWO | {"intercepts": [1.0]}, "there must be 2 intercepts, one for each score; got 1"),
         (TWO | {"classlabels_ints": [5]}, "there must be 2 class labels, one for each score; got 1"),
-        (
-            TWO | {"post_transform": "TANH"},
-            "post_transform must be one of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT",
-        ),
     ],
 )
 def test_bad_attributes_are_refused(attributes: dict[str, object], message: str) -> None:

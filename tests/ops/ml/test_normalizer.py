@@ -38,8 +38,3 @@ def test_what_is_no_batch_of_rows_is_refused() -> None:
     for x in (np.zeros((1, 2, 3), F), np.array(1, F)):
         with pytest.raises(EvaluationError, match=r"X must be \[N, C\] or \[C\]"):
             assert_case(case("L1", x, []))
-
-
-def test_unknown_norms_are_refused() -> None:
-    with pytest.raises(EvaluationError, match="norm must be MAX, L1 or L2; got 'L3'"):
-        assert_case(case("L3", ROWS, []))

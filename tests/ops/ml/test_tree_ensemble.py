@@ -144,8 +144,6 @@ def test_a_set_may_be_empty() -> None:
             {"nodes_modes": MEMBER, "membership_values": np.array([1, NAN, 2], F)},
             "membership_values must have 1 sets, one for each node of mode BRANCH_MEMBER",
         ),
-        ({"aggregate_function": 4}, r"aggregate_function must be in \[0, 4\); got 4"),
-        ({"post_transform": -1}, r"post_transform must be in \[0, 5\); got -1"),
     ],
 )
 def test_what_is_no_forest_is_refused(changed: dict[str, object], message: str) -> None:

@@ -195,9 +195,7 @@ BAD: list[tuple[list[RuntimeValue], dict[str, object], str]] = [
     ([Q, K, V, *NO_PAST, np.array([3])], {}, "nonpad_kv_seqlen"),
     ([Q, K, V, *NO_PAST, np.array([-1])], {}, "nonpad_kv_seqlen"),
     ([Q, K, V, *NO_PAST, np.array([1, 1])], {}, "nonpad_kv_seqlen"),
-    ([Q, K, V], {"left_window_size": -2}, "window sizes must be >= -1; got -2 and -1"),
     ([Q, K, V], {"softmax_precision": 7}, r"softmax_precision must .*; got 7"),
-    ([Q, K, V], {"qk_matmul_output_mode": 4}, "qk_matmul_output_mode must be 0, 1, 2 or 3; got 4"),
 ]
 
 

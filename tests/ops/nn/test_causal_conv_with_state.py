@@ -68,7 +68,6 @@ def test_a_long_run_is_the_same_as_its_parts() -> None:
 @pytest.mark.parametrize(
     ("inputs", "attributes", "message"),
     [
-        ([X, W], {"activation": "relu"}, "activation must be none, silu or swish; got 'relu'"),
         ([X[0], W], {}, r"weight must .*; got \[1, 1, 3\]"),
         ([X, TWO], {}, r"weight must .*; got \[2, 2, 1\]"),
         ([X, W[..., :0]], {}, r"weight must .*; got \[1, 1, 0\]"),

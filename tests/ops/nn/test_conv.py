@@ -147,15 +147,6 @@ def test_inputs_may_be_read_only_and_strided() -> None:
         ),
         (Case("Conv", 22, [X, ONES], [...], {"strides": [1]}), r"strides must have 2 entries; got 1: \[1\]"),
         (
-            Case("Conv", 22, [X, ONES], [...], {"strides": [0, 1]}),
-            r"entries of strides must be >= 1; got \[0, 1\]",
-        ),
-        (
-            Case("Conv", 22, [X, ONES], [...], {"pads": [0, 0, -1, 0]}),
-            r"entries of pads must be >= 0; got \[0, 0, -1, 0\]",
-        ),
-        (Case("Conv", 22, [X, ONES], [...], {"auto_pad": "SAME"}), "SAME_UPPER"),
-        (
             Case("Conv", 22, [X, np.ones((1, 1, 5, 5), np.float32)], [...]),
             r"a window of 5 must .*; got 3 elements \+ 0 \+ 0 padding",
         ),

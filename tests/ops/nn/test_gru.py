@@ -98,7 +98,6 @@ def test_many_neurons_are_their_formula(linear_before_reset: int) -> None:
     ("inputs", "attributes", "message"),
     [
         ([ONE, W[:, :2], R], {}, r"W must have shape \[1, 3, 1\]; got \[1, 2, 1\]"),
-        ([ONE, W, R], {"direction": "foward"}, r"direction must .*; got 'foward'"),
         ([ONE, W, R], {"activations": ["Tanh"]}, "activations must have 2 names; got 1"),
     ],
 )

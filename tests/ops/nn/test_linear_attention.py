@@ -94,9 +94,7 @@ def test_case(case: Case) -> None:
 @pytest.mark.parametrize(
     ("inputs", "attributes", "message"),
     [
-        ([Q, K, V], {**ONE_HEAD, "update_rule": "square"}, r"update_rule must .*; got 'square'"),
         ([Q, K, V], {"q_num_heads": 3, "kv_num_heads": 2}, "query heads must .*; got 3 and 2"),
-        ([Q, K, V], {"q_num_heads": 1, "kv_num_heads": 0}, "query heads must .*; got 1 and 0"),
         ([Q[0], K, V], {**ONE_HEAD}, "query must have rank 3; got rank 2"),
         (
             [Q, K[:, :2], V],

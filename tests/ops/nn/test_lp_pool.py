@@ -65,7 +65,6 @@ def test_every_setting_is_the_root_of_the_sum_of_powers(setting: Setting, p: int
     ("case", "match"),
     [
         (Case("LpPool", 1, [LINE], [...]), "kernel_shape must be given: it alone defines the window size"),
-        (Case("LpPool", 22, [LINE], [...], {"kernel_shape": [2], "p": 0}), "p must be > 0; got 0"),
         (Case("LpPool", 1, [LINE], [...], {"kernel_shape": [2], "p": -1.0}), r"p must be > 0; got -1\.0"),
     ],
 )

@@ -85,7 +85,6 @@ def test_the_input_is_left_alone() -> None:
 
 def test_bad_values_are_refused() -> None:
     assert_refused(Case("LRN", 13, [f32([1, 2])], [...], {"size": 1}), "rank 1")
-    assert_refused(Case("LRN", 13, [X], [...], {"size": 0}), "x must .*; got rank 3 and size 0")
     assert_contradiction(make_inference("LRN", 13, [floats(3)], size=1), "rank 1")
     assert_contradiction(make_inference("LRN", 13, [floats(1, 3)], size=0), "size must be >= 1; got 0")
 

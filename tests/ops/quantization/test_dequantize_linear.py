@@ -83,7 +83,6 @@ def test_case(case: Case) -> None:
             {"block_size": 2},
             r"x_scale must have shape \[2, 3\], one element per block of 2 along axis 1",
         ),
-        (21, [X, TWO], {"block_size": -2}, "block_size must be positive or 0 for none; got -2"),
         (23, [X, TWO], {"output_dtype": 11}, "output_dtype must be FLOAT, FLOAT16 or BFLOAT16; got DOUBLE"),
         (
             24,

@@ -48,13 +48,6 @@ def test_refuses_what_does_not_fit() -> None:
     assert_refused(
         Case("DepthToSpace", 13, [X[0]], [...], {"blocksize": 2}), r"the input must .*; got \[8, 1, 1\]"
     )
-    assert_refused(
-        Case("DepthToSpace", 13, [X], [...], {"blocksize": 0}), r"the input must .*; got \[1, 8, 1, 1\]"
-    )
-    assert_refused(
-        Case("DepthToSpace", 13, [X], [...], {"blocksize": 2, "mode": "RDC"}),
-        "mode must be DCR or CRD; got 'RDC'",
-    )
     assert_contradiction(
         make_inference("DepthToSpace", 13, [floats(1, 9, 1, 1)], blocksize=2),
         "channels must be a multiple of blocksize 2 squared; got 9",

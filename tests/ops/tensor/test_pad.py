@@ -112,16 +112,6 @@ def test_refuses_pads_that_do_not_fit() -> None:
     assert_refused(Case("Pad", 13, [f32([]), i64([1, 0])], [...], {"mode": "edge"}), "must not be empty")
 
 
-def test_refuses_modes_that_the_version_lacks() -> None:
-    assert_refused(Case("Pad", 18, [LINE, i64([1, 1])], [...], {"mode": "wrap"}), "mode must .*; got 'wrap'")
-    assert_refused(
-        Case("Pad", 2, [LINE], [...], {"pads": [1, 1], "mode": "wrap"}), "mode must .*; got 'wrap'"
-    )
-    assert_refused(
-        Case("Pad", 25, [LINE, i64([1, 1])], [...], {"mode": "mirror"}), "mode must .*; got 'mirror'"
-    )
-
-
 def test_refuses_a_result_that_is_too_large() -> None:
     assert_too_large(Case("Pad", 13, [LINE, i64([1 << 40, 0])], [...]))
 

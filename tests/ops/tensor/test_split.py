@@ -78,7 +78,6 @@ def test_refuses_both_or_neither_ways_to_say_it() -> None:
     )
     assert_refused(Case("Split", 18, [LINE], [...]), "exactly one of")
     assert_refused(Case("Split", 18, [LINE, i64([5])], [...], {"num_outputs": 1}), "exactly one of")
-    assert_refused(Case("Split", 18, [LINE], [...], {"num_outputs": 0}), "num_outputs must be >= 1; got 0")
 
 
 def test_refuses_parts_of_which_more_than_the_last_would_be_smaller() -> None:

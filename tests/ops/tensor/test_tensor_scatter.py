@@ -68,10 +68,6 @@ def test_refuses_what_does_not_fit() -> None:
         r"update and past_cache must .*; got \[1, 1, 1\] and \[2, 3, 1\]",
     )
     assert_refused(Case("TensorScatter", 24, [CACHE, ONE], [...], {"axis": 0}), "must agree except in axis 0")
-    assert_refused(
-        Case("TensorScatter", 24, [CACHE, ONE], [...], {"mode": "ring"}),
-        "mode must be linear or circular; got 'ring'",
-    )
 
 
 def test_the_type_is_that_of_the_cache() -> None:

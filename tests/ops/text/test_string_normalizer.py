@@ -61,11 +61,6 @@ def test_locales_with_rules_that_are_missing_are_refused() -> None:
     assert_case(case(WEEK, WEEK, locale="lt_LT", is_case_sensitive=1))  # no case conversion is requested
 
 
-def test_unknown_actions_are_refused() -> None:
-    with pytest.raises(EvaluationError, match=r"case_change_action must .*; got 'TITLE'"):
-        assert_case(case(WEEK, WEEK, case_change_action="TITLE"))
-
-
 def test_only_stop_words_change_the_size() -> None:
     n = symbol("N")
     x = TensorType(DataType.STRING, (1, n))

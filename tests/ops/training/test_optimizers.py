@@ -97,12 +97,6 @@ def test_case(case: Case) -> None:
         ("Adagrad", [R, FIRST, X, G, H.astype("f8")], {}, r"float32\[2\], float32\[2\], float64\[2\]"),
         ("Adagrad", [X, FIRST, X, G, H], {}, r"R must have one element; got shape \[2\]"),
         ("Adam", [R, np.array([1, 2]), X, G, V0, H0], {}, r"T must have one element; got shape \[2\]"),
-        (
-            "Momentum",
-            [R, FIRST, X, G, M0],
-            {**STANDARD, "mode": "heavy"},
-            "mode must be 'standard' or 'nesterov'; got 'heavy'",
-        ),
     ],
 )
 def test_bad_calls_are_refused(

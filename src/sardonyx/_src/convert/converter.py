@@ -33,7 +33,8 @@ from sardonyx._src.convert.vendor_operators import (
     replaced_domains,
     vendor_operators,
 )
-from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError, InputError
+from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError, InputError, InvalidModel
+from sardonyx._src.infer.incremental import RejectionRecorder
 from sardonyx._src.infer.merge import open_sizes
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.stated_types import all_values, clear_stated_types
@@ -125,21 +126,28 @@ def convert_domains(
     unknown operators, about which nothing else is known, the declared ranks count.
     """
     errors_found: list[InferenceError] = []
-    inference_state = InferenceState(model, errors_found, trusts_formals=False)
+    recorder = RejectionRecorder()
+    inference_state = InferenceState(model, errors_found, observer=recorder, trusts_formals=False)
     declared = {value: value.type for value in all_values(model)}
     clear_stated_types(model, open_sizes)
     with training_states_as_inputs(model):
         run_walk(model_walk(model, inference_state))
     inference_state.finalize()
+    inference_state.observer = None
     resolve_elements(inference_state)
     referenced = referenced_values(model)
     default = versions_by_domain.get("", latest(""))
     try:
         for domain, version in versions_by_domain.items():
             for body in bodies_of(model, domain) if domain not in vendor_domains() else ():
-                Converter(inference_state, body, domain, default, errors, origins, referenced).run(version)
+                converter = Converter(
+                    inference_state, body, domain, default, errors, origins, referenced, recorder.errors
+                )
+                converter.run(version)
         for body in bodies_of(model) if replaced else ():
-            converter = Converter(inference_state, body, "", default, errors, origins, referenced)
+            converter = Converter(
+                inference_state, body, "", default, errors, origins, referenced, recorder.errors
+            )
             replace_operators(converter, replaced, target=default)
     finally:
         inference_state.restore()
@@ -198,6 +206,7 @@ class Converter:
     errors: list[ConversionError] | None
     origins: dict[Node, Node]  # the original node of each new one
     referenced_values: set[Value]  # by anything but node inputs
+    rejections: Mapping[Node, InferenceError]  # nodes that their operators reject, of the model to convert
     names: FreshNames = field(init=False)
     shared: dict[Hashable, Value] = field(default_factory=dict)  # constants of one step
     # Dead constants, and nodes inside outlined ones.
@@ -252,7 +261,9 @@ class Converter:
     def convert(self, node: Node, current: int, following: int) -> list[Node]:
         """Convert a node by one opset version."""
         if has_no_signature(node):
-            return self.refuse_withdrawn(node, current)
+            return self.refuse(
+                node, "it was withdrawn, and no standard operator replaces it", 1, current, following
+            )
         schema = schema_of(node, {node.domain: current})
         if schema.since_version > current:
             return [node]  # the imported opset predates the operator: the node means its first version
@@ -262,7 +273,13 @@ class Converter:
             schema.since_version,
             following if following > current and is_version(node, following) else previous(schema),
         )
-        adapter = self.adapter_of(node, schema, following)
+        try:
+            rejection = self.rejections.get(node)
+            if rejection is not None and rejection.about != "declaration":
+                raise rejection  # another version may accept what this one rejects
+            adapter = self.adapter_of(node, schema, following)
+        except (InferenceError, InvalidModel) as error:
+            return self.refuse(node, error.why, schema.since_version, current, following)
         old_inputs = node.inputs
         try:
             check_own(adapter, schema)
@@ -281,14 +298,14 @@ class Converter:
             self.outline_node(node, current)
             return []
 
-    def refuse_withdrawn(self, node: Node, current: int) -> list[Node]:
-        """Refuse an operator that was withdrawn, and of which no signature is known."""
+    def refuse(self, node: Node, why: str, version: int, current: int, following: int) -> list[Node]:
+        """Refuse a node of an operator's version that cannot be converted at all: withdrawn, or invalid."""
         refused = ConversionError(
-            "it was withdrawn, and no standard operator replaces it",
+            why,
             domain=node.domain,
             op_type=node.op_type,
-            version=1,
-            target=current + 1,
+            version=version,
+            target=following,
             location=location(self.origins.get(node, node)),
         )
         if self.errors is None:

@@ -29,7 +29,7 @@ def expand(model: Model, selected: Collection[Node]) -> None:
     resolve_elements(state)
     scope = ImportScope([model.graph], model.opset_imports)
     for domain in sorted({node.domain for node in selected}):
-        converter = Converter(state, scope, domain, latest(""), None, {}, referenced_values(model))
+        converter = Converter(state, scope, domain, latest(""), None, {}, referenced_values(model), {})
         for node in selected:
             if node.domain == domain:
                 op = find(domain, node.op_type)

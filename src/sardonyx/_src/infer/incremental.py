@@ -20,10 +20,10 @@ from sardonyx._src.ops.inference import Known
 
 
 class RejectionRecorder:
-    """An observer that records the nodes that their operators reject."""
+    """An observer that records the nodes that their operators reject, with the reasons."""
 
     def __init__(self) -> None:
-        self.nodes: set[Node] = set()
+        self.errors: dict[Node, InferenceError] = {}
 
     def on_node(
         self,
@@ -34,9 +34,9 @@ class RejectionRecorder:
         error: InferenceError | None,
     ) -> Sequence[Type | None]:
         if error is not None:
-            self.nodes.add(node)
+            self.errors[node] = error
         else:
-            self.nodes.discard(node)
+            self.errors.pop(node, None)
         return types
 
     def on_declared_type(
@@ -71,7 +71,7 @@ class IncrementalInference:
 
     def is_rejected(self, node: Node) -> bool:
         """Whether the node's operator rejects its inputs or attributes, so that it cannot run."""
-        return node in self.rejections.nodes
+        return node in self.rejections.errors
 
     def elements(self, value: Value | None) -> Known | None:
         """Known elements of a small tensor: numbers, or an object array of int, Expr and None."""

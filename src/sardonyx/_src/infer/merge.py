@@ -42,7 +42,9 @@ def merge_types(declared: Type | None, inferred: Type | None) -> Type | None:
             return OptionalType(merge_types(declared.elem, inferred.elem), declared.denotation)
         case (MapType(), MapType()) if declared.key is inferred.key:
             return MapType(declared.key, merge_types(declared.value, inferred.value), declared.denotation)
-    raise InferenceError(f"declared type {declared} contradicts inferred type {inferred}")
+    raise InferenceError(
+        f"declared type {declared} contradicts inferred type {inferred}", about="declaration"
+    )
 
 
 def merge_tensor_types(
@@ -50,7 +52,7 @@ def merge_tensor_types(
 ) -> TensorType | SparseTensorType:
     if declared.dtype is not inferred.dtype:
         what = f"declared element type {declared.dtype.text} contradicts inferred {inferred.dtype.text}"
-        raise InferenceError(what)
+        raise InferenceError(what, about="declaration")
     shape = merge_shapes(declared.shape, inferred.shape)
     names = declared.dim_denotations or inferred.dim_denotations
     return type(declared)(declared.dtype, shape, declared.denotation or inferred.denotation, names)
@@ -60,15 +62,15 @@ def merge_shapes(declared: Shape | None, inferred: Shape | None) -> Shape | None
     if declared is None or inferred is None:
         return inferred if declared is None else declared
     if len(declared) != len(inferred):
-        raise InferenceError(f"declared rank {len(declared)} contradicts inferred rank {len(inferred)}")
+        what = f"declared rank {len(declared)} contradicts inferred rank {len(inferred)}"
+        raise InferenceError(what, about="declaration")
     return tuple(merge_dims(d, i, axis) for axis, (d, i) in enumerate(zip(declared, inferred, strict=True)))
 
 
 def merge_dims(declared: Dim, inferred: Dim, axis: int) -> Dim:
     if isinstance(declared, int) and isinstance(inferred, int) and declared != inferred:
-        raise InferenceError(
-            f"declared length {declared} of axis {axis} contradicts inferred length {inferred}"
-        )
+        what = f"declared length {declared} of axis {axis} contradicts inferred length {inferred}"
+        raise InferenceError(what, about="declaration")
     if isinstance(declared, int) or inferred is None:
         return declared
     return inferred

@@ -27,7 +27,6 @@ class InferencePlan:
     __slots__ = (
         "attributes",
         "cache_token",
-        "enums",
         "has_subgraphs",
         "infer",
         "infers_elements",
@@ -45,7 +44,6 @@ class InferencePlan:
         self.schema = schema
         version = self.version = schema.since_version
         self.attributes = plan_of(schema)
-        self.enums = op.enum_attributes
         self.infer = infer
         self.value: ValueFacet | None = op.values.get(version)
         self.kernel: ReferenceKernel | None = None

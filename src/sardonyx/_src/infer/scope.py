@@ -204,7 +204,6 @@ class InferenceScope:
         Nothing is known of them where the body depends on types that are not.
         """
         state, context = self.state, self.new_context(node, plan)
-        check_enums(context, plan)
         try:
             function = body_of(plan.op, context)
         except InferenceError:
@@ -376,8 +375,6 @@ class InferenceScope:
 def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> OutputTypes:
     """The output types of an operator; raises InferenceError where it rejects the node or returns an invalid
     size."""
-    if plan.enums:
-        check_enums(context, plan)
     assert plan.infer is not None, f"{context.op_type} has no infer facet"
     try:
         result = OutputTypes(plan.infer(context))
@@ -401,19 +398,6 @@ def is_of_known_size(type_: Type | None, is_given: bool) -> bool:
         and type_.shape is not None
         and all(isinstance(d, int) for d in type_.shape)
     )
-
-
-def check_enums(context: NodeInferenceContext, plan: InferencePlan) -> None:
-    """Raises InferenceError for a string attribute whose value the operator does not list.
-
-    Conversion and passes must not see it: a value may be valid in another version, or for another operator.
-    """
-    for name, enum in plan.enums.items():
-        value = context.attributes.get(name)
-        for text in value if isinstance(value, tuple) else (value,):
-            if isinstance(text, str) and not enum.is_allowed(text, plan.version):
-                allowed = ", ".join(sorted(enum.in_version(plan.version) or ()))
-                raise InferenceError(f"{name} must be one of {allowed}; got {text!r}")
 
 
 def at_location(error: InferenceError, where: str) -> InferenceError:

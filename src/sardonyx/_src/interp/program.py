@@ -22,7 +22,14 @@ from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import captures, graphs, location, nodes, roots
 from sardonyx._src.ops.api import Evaluated, Operator, ReferenceKernel, RunLimits, RuntimeValue
-from sardonyx._src.ops.bind import attributes_of, body_operator, check_runnable, kernel_of, schema_of
+from sardonyx._src.ops.bind import (
+    attributes_of,
+    body_operator,
+    check_attribute_values,
+    check_runnable,
+    kernel_of,
+    schema_of,
+)
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.schema import OpSchema
@@ -265,14 +272,16 @@ def check_call(step: NodeStep, function: Function) -> None:
 
 def check_kernels(model: Model) -> None:
     """Raises UnsupportedOperator for an operator without kernel in the main graph or a function that it may
-    call."""
+    call, and InvalidModel for an attribute of their nodes with a value that the operator does not list."""
     seen: dict[Function, None] = {}
     bodies = [(model.graph, model.opset_imports)]
     for graph, imports in bodies:
         for node in nodes(graph):
             function = model.functions.get((node.domain, node.op_type, node.overload))
             if function is None:
-                check_runnable(node, schema_of(node, imports))
+                schema = schema_of(node, imports)
+                check_runnable(node, schema)
+                check_attribute_values(node, schema)
             elif function not in seen:
                 seen[function] = None
                 bodies.append((function.body, function.opset_imports))

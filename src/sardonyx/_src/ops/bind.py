@@ -15,6 +15,7 @@ from sardonyx._src.ir.parameters import Bindings, bound_attributes
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import Operator, ReferenceKernel
+from sardonyx._src.ops.attribute_domains import attribute_domains, find_invalid_value
 from sardonyx._src.ops.registry import find, signature
 from sardonyx._src.schema import AttributeSchema, OpSchema, domains, latest, lookup, vendor_domains, versions
 
@@ -111,7 +112,7 @@ def literal_of(node: Node) -> Tensor | None:
 class AttributePlan:
     """The attributes of a signature, prepared for binding many nodes."""
 
-    __slots__ = ("defaults", "kinds", "required", "schema")
+    __slots__ = ("defaults", "domains", "kinds", "required", "schema")
 
     def __init__(self, schema: OpSchema) -> None:
         self.schema = schema
@@ -119,6 +120,7 @@ class AttributePlan:
         self.defaults = {a.name: default_of(a) for a in declared if a.default is not None}
         self.kinds = {a.name: AttributeType[a.type] for a in declared}
         self.required = tuple(a.name for a in declared if a.required)
+        self.domains = attribute_domains(schema)
 
     def bind(self, node: Node, bindings: Bindings) -> dict[str, object]:
         """See `attributes_of`."""
@@ -126,11 +128,20 @@ class AttributePlan:
         for name, attribute in bound_attributes(node, bindings).items():
             if self.kinds.get(name) is not attribute.type:
                 self.refuse(node, name, attribute)
-            result[name] = attribute.value if attribute.type in AS_THEY_ARE else plain(attribute.value)
+            value = result[name] = (
+                attribute.value if attribute.type in AS_THEY_ARE else plain(attribute.value)
+            )
+            if name in self.domains:
+                self.check_value(node, name, value)
         for name in self.required:
             if name not in result:
                 raise InvalidModel(f"attribute {name!r} is required and missing", location=location(node))
         return result
+
+    def check_value(self, node: Node, name: str, value: object) -> None:
+        """Raises InvalidModel for a value, as facets take it, that the operator does not list."""
+        if why := find_invalid_value(self.schema, name, value):
+            raise InvalidModel(why, location=location(node))
 
     def refuse(self, node: Node, name: str, attribute: Attribute) -> None:
         """Raises InvalidModel for an attribute that the signature lacks or declares with another type."""
@@ -150,9 +161,18 @@ def attributes_of(node: Node, schema: OpSchema, bindings: Bindings) -> dict[str,
     """Attribute values as kernels and infer facets take them, defaults of the schema included.
 
     STRING is str, TENSOR an array, a list a tuple.  Raises InvalidModel for an unknown attribute, one of another
-    type, and a missing required one.
+    type, one with a value that the operator does not list, and a missing required one.
     """
     return plan_of(schema).bind(node, bindings)
+
+
+def check_attribute_values(node: Node, schema: OpSchema) -> None:
+    """Raises InvalidModel for an attribute with a value that the operator does not list; references are not followed."""
+    plan = plan_of(schema)
+    for name in plan.domains.keys() & node.attributes.keys():
+        attribute = node.attributes[name]
+        if not attribute.ref and attribute.type is plan.kinds[name]:
+            plan.check_value(node, name, plain(attribute.value))
 
 
 def default_of(declared: AttributeSchema) -> object:

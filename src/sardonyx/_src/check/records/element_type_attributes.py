@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ops.attribute_domains import ELEMENT_TYPE_ATTRIBUTES, PRECISION_ATTRIBUTES
 from sardonyx._src.ops.registry import find
 from sardonyx._src.proto.messages import AttributeProto, NodeProto
 from sardonyx._src.schema import OpSchema
 
-OUTPUT_TYPE_ATTRIBUTES = frozenset(
-    ("to", "dtype", "output_datatype", "output_dtype")
-)  # element type of the output
-PRECISION_ATTRIBUTES = frozenset(
-    ("stash_type", "softmax_precision", "precision")
-)  # element type of intermediate results
 PRECISION_TYPES = frozenset(("float16", "float", "double", "bfloat16"))
-ELEMENT_TYPE_ATTRIBUTES = OUTPUT_TYPE_ATTRIBUTES | PRECISION_ATTRIBUTES
 
 
 def element_type_attributes(

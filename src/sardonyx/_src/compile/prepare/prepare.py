@@ -17,13 +17,11 @@ from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.infer.merge import open_elements
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.dims import Expr, Known, symbol
-from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs, nodes, roots
-from sardonyx._src.ops.bind import plain
-from sardonyx._src.ops.registry import find
 from sardonyx._src.rewrite.optimize import optimize
 from sardonyx._src.rewrite.report import OptimizationReport
 from sardonyx._src.schema import latest
@@ -169,11 +167,6 @@ def upgrade_opset(model: Model) -> Model:
             "the model keeps its operator sets: newer versions accept shapes that its own versions reject"
         )
         return model
-    if any(
-        has_unlisted_value(node, model) for root in roots(model) for g in graphs(root) for node in nodes(g)
-    ):
-        log.info("the model keeps its operator sets: an attribute has an invalid value")
-        return model
     try:
         upgraded = convert(model, opset=latest(""))
         for refused in expand_vendor_operators(upgraded):
@@ -182,20 +175,6 @@ def upgrade_opset(model: Model) -> Model:
     except (ConversionError, InferenceError) as error:
         log.info("the model keeps its operator sets: %s", error)
         return model
-
-
-def has_unlisted_value(node: Node, model: Model) -> bool:
-    """Whether a string attribute has a value that the operator does not list, which newer versions may give a meaning."""
-    op = find(node.domain, node.op_type)
-    if op is None or not op.enum_attributes:
-        return False
-    version = model.opset_imports.get(node.domain, 1)
-    values = {name: plain(a.value) for name, a in node.attributes.items() if name in op.enum_attributes}
-    return any(
-        isinstance(text, str) and not op.enum_attributes[name].is_allowed(text, version)
-        for name, value in values.items()
-        for text in (value if isinstance(value, tuple) else (value,))
-    )
 
 
 def name_sizes(model: Model) -> dict[str, tuple[str, int]]:

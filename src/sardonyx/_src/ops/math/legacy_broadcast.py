@@ -31,6 +31,8 @@ def wrap_legacy_broadcast(kernel: Callable[[Array, Array], Array]) -> Callable[.
 
 def broadcast_over_a(A: Array, B: Array, axis: int | None, broadcast: int) -> Array:
     """B in a shape that NumPy broadcasts to A's; raises EvaluationError when it does not fit."""
+    if not is_axis_of(axis, A.ndim):
+        raise EvaluationError(describe_bad_axis(axis, A.ndim))
     shape = broadcastable_shape(A.shape, B.shape, axis, broadcast)
     if shape is None:
         what = f"B must have one element or a contiguous run of A's dims {list(A.shape)}; got shape {list(B.shape)}"
@@ -63,6 +65,15 @@ def first_dim(a: int, b: int, axis: int | None) -> int | None:
     return start if 0 <= start <= a - b else None
 
 
+def is_axis_of(axis: int | None, rank: int) -> bool:
+    """Whether `axis` is one of A, or its rank, at which a B without dims begins; also where it has no effect."""
+    return axis is None or -rank <= axis <= rank
+
+
+def describe_bad_axis(axis: int | None, rank: int) -> str:
+    return f"axis must be in -{rank} to {rank}, the rank of A; got {axis}"
+
+
 def infer_legacy_broadcast(dtype: DataType | None = None) -> Callable[[Inference], Result]:
     """Output 0 has A's shape, and elements of `dtype` or of the first typed input."""
 
@@ -76,6 +87,10 @@ def infer_legacy_broadcast(dtype: DataType | None = None) -> Callable[[Inference
 def legacy_broadcast_shape(inference: Inference) -> Shape | None:
     """A's shape refined by B's; raises InferenceError if B's does not fit."""
     a, b = inference.shape(0), inference.shape(1)
+    axis = inference.attributes.get("axis")
+    assert axis is None or isinstance(axis, int), f"axis of {inference.op_type} is {axis!r}"
+    if a is not None and not is_axis_of(axis, len(a)):
+        inference.fail(describe_bad_axis(axis, len(a)), about="axis")
     if b == ():
         return a
     if not inference.integer("broadcast"):
@@ -86,8 +101,6 @@ def legacy_broadcast_shape(inference: Inference) -> Shape | None:
         inference.fail(f"the rank of B must be at most {len(a)}, that of A; got {len(b)}")
     if not any(map(is_not_broadcast, b)):
         return a  # B may have one element
-    axis = inference.attributes.get("axis")
-    assert axis is None or isinstance(axis, int), f"axis of {inference.op_type} is {axis!r}"
     start = first_dim(len(a), len(b), axis)
     if start is None:
         inference.fail(f"B of rank {len(b)} at axis {axis} reaches beyond A of rank {len(a)}")

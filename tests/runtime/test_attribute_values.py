@@ -5,7 +5,7 @@ Both engines refuse them when a session is made, and the checker reports them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -47,7 +47,7 @@ def limited_attributes(schema: OpSchema) -> dict[str, IntegerDomain | EnumValues
 def invalid_attributes(schema: OpSchema, name: str, domain: IntegerDomain | EnumValues) -> list[Attribute]:
     """An attribute with each kind of value that is not allowed."""
     kind = AttributeType[schema.attributes[name].type]
-    values: list[int | bytes]
+    values: Sequence[int | bytes]
     if isinstance(domain, EnumValues):
         values = [b"bogus"]
     else:

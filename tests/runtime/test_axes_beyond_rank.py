@@ -57,8 +57,8 @@ def subjects() -> dict[tuple[Key, str], Case]:
                     result.setdefault((key, name), case)
     for (domain, operator, version), name in list(result):
         for later in versions(domain, operator):
-            schema, key = exact(domain, operator, later), (domain, operator, later)
-            if later > version and schema is not None and name in axis_names(schema):
+            key = (domain, operator, later)
+            if later > version and (newer := exact(*key)) is not None and name in axis_names(newer):
                 result.setdefault(
                     (key, name), replace(result[(domain, operator, version), name], version=later)
                 )
@@ -76,8 +76,9 @@ def far_model(case: Case, schema: OpSchema, name: str, axis: int) -> tuple[sx.Mo
     if declared is not None and declared.type == "INT":
         return changed_model(case, Attribute(name, AttributeType.INT, axis)), feeds
     if declared is not None:
-        others = tuple(case.attributes[name])[1:]  # type: ignore[arg-type]  # a list of integers
-        return changed_model(case, Attribute(name, AttributeType.INTS, (axis, *others))), feeds
+        numbers = case.attributes[name]
+        assert isinstance(numbers, list | tuple), f"{name} of {case} must be a list"
+        return changed_model(case, Attribute(name, AttributeType.INTS, (axis, *numbers[1:]))), feeds
     i = [parameter.name for parameter in schema.inputs].index(name)
     axes = np.array(case.inputs[i])
     axes.reshape(-1)[0] = axis

@@ -119,6 +119,7 @@ class OperatorTraits:
     permutation moves only axes of length 1, or when the indices take the one entry of an axis.
     linear_layer: how the weights and biases of a linear layer, inputs 1 and 2, correspond to output channels.
     legacy_broadcast: the restricted broadcasting of its first versions.
+    replacement_accepts_more: whether the operators that replace a withdrawn one accept sizes that it rejects.
 
     Sizes held in constants
     size_rule: which constants of a node hold sizes of its data, and change with them.
@@ -144,6 +145,7 @@ class OperatorTraits:
     keeps_order: OrderRule | None = None
     linear_layer: LinearLayerKind | None = None
     legacy_broadcast: LegacyBroadcast | None = None
+    replacement_accepts_more: bool = False
     size_rule: SizeRule | None = None
     sizes_input: int | None = None
     enum_attributes: Mapping[str, EnumValues] = field(default_factory=dict)

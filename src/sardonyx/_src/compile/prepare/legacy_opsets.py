@@ -1,6 +1,7 @@
 """Legacy operator sets: whether nodes of operator sets before 8 may be converted to versions that broadcast more freely.
 
-Operators of the first sets accept fewer shapes than their later versions, which broadcast both ways.  A model is upgraded
+Operators of the first sets accept fewer shapes than their later versions, which broadcast both ways, or than those that
+replaced withdrawn ones.  A model is upgraded
 only if every such node provably has shapes that its own version accepts; otherwise an invalid run would succeed.
 """
 
@@ -17,6 +18,7 @@ from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.math.legacy_broadcast import first_dim
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.traits import LegacyBroadcastKind
+from sardonyx._src.schema import last_version
 
 ShapeCheck = Callable[[Node], bool]
 FIRST_BROADCASTING_OPSET = 8  # in which every operator broadcasts both ways
@@ -43,10 +45,12 @@ def root_graphs(model: Model) -> Iterator[tuple[Graph, Mapping[str, int]]]:
 
 def legacy_nodes(graph: Graph, version: int) -> Iterator[tuple[Node, ShapeCheck]]:
     """The nodes whose operators accept fewer shapes in this version, each with its shape check."""
-    if version >= FIRST_BROADCASTING_OPSET:
-        return
     for node in nodes(graph):
+        if version >= FIRST_BROADCASTING_OPSET and last_version(node.domain, node.op_type) is None:
+            continue
         op = None if node.domain else find("", node.op_type)
+        if op is not None and op.replacement_accepts_more:
+            yield node, has_known_shapes
         legacy = None if op is None else op.legacy_broadcast
         if legacy is not None and version <= legacy.last_opset:
             yield node, SHAPE_CHECKS[legacy.kind]
@@ -107,6 +111,12 @@ def addend_fits(node: Node) -> bool:
     return bool(int_attribute(node, "broadcast")) or are_equal_shapes(
         shape_of(node.inputs[2]), shape_of(node.outputs[0])
     )
+
+
+def has_known_shapes(node: Node) -> bool:
+    """All shapes are numbers, so that inference has accepted or rejected the node."""
+    shapes = [shape_of(value) for value in (*node.inputs, *node.outputs) if value is not None]
+    return all(shape is not None and all(isinstance(dim, int) for dim in shape) for shape in shapes)
 
 
 SHAPE_CHECKS: Mapping[LegacyBroadcastKind, ShapeCheck] = {

@@ -16,7 +16,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.body_text import SLICE_END
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Crop")
+op = Operator("Crop", replacement_accepts_more=True)
 
 
 @op.infer(1)
@@ -25,6 +25,18 @@ def infer(inference: Inference) -> Result:
     if data is None or data.shape is None or len(data.shape) != 4:
         return None if data is None else TensorType(data.dtype, (None,) * 4)
     n, c, h, w = data.shape
+    if (
+        isinstance(h, int)
+        and isinstance(w, int)
+        and len(border or (0,) * 4) == 4
+        and len(scale or (0,) * 2) == 2
+    ):
+        if border is None and scale is None:
+            inference.fail("border or scale must be given")
+        try:
+            window_of((h, w), border, scale)
+        except EvaluationError as error:
+            inference.fail(error.why)
     if scale is not None and len(scale) == 2:
         return TensorType(data.dtype, (n, c, *scale))
     if border is None or len(border) != 4:
@@ -44,13 +56,21 @@ def evaluate(
         )
     if len(border or (0,) * 4) != 4 or len(scale or (0,) * 2) != 2:
         raise EvaluationError(f"border must have 4 and scale 2 numbers; got {border} and {scale}")
-    left, top, right, bottom = border or (0,) * 4
-    height, width = scale or (input.shape[2] - top - bottom, input.shape[3] - left - right)
-    if min(left, top, height, width) < 0 or top + height > input.shape[2] or left + width > input.shape[3]:
-        raise EvaluationError(
-            f"border and scale must fit an image of {list(input.shape[2:])}; got {border} and {scale}"
-        )
+    top, left, height, width = window_of(input.shape[2:], border, scale)
     return input[:, :, top : top + height, left : left + width]
+
+
+def window_of(
+    image: tuple[int, ...], border: tuple[int, ...] | None, scale: tuple[int, ...] | None
+) -> tuple[int, int, int, int]:
+    """Top, left, height and width of the window in an image [H, W]; raises EvaluationError for one that does not fit."""
+    left, top, right, bottom = border or (0,) * 4
+    height, width = scale or (image[0] - top - bottom, image[1] - left - right)
+    if min(left, top, height, width) < 0 or top + height > image[0] or left + width > image[1]:
+        raise EvaluationError(
+            f"border and scale must fit an image of {list(image)}; got {border} and {scale}"
+        )
+    return top, left, height, width
 
 
 @op.convert((1, 0))

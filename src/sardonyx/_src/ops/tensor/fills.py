@@ -26,7 +26,9 @@ from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 constant_fill = Operator(
     "ConstantFill", about="a tensor of one value, by the shape of a tensor, its elements or an attribute."
 )
-given_tensor_fill = Operator("GivenTensorFill", about="a tensor of the values that an attribute lists.")
+given_tensor_fill = Operator(
+    "GivenTensorFill", about="a tensor of the values that an attribute lists.", replacement_accepts_more=True
+)
 CONSTANT_FILL_TYPES = (DataType.FLOAT, DataType.INT32, DataType.INT64, DataType.BOOL)
 
 
@@ -94,7 +96,12 @@ def infer_constant(inference: Inference) -> Result:
 @given_tensor_fill.infer(1)
 def infer_given_tensor(inference: Inference) -> Result:
     dtype = inference.dtype(0) if inference.has(0) else DataType.FLOAT
-    return None if dtype is None else TensorType(dtype, fill_dims(inference))
+    dims, values = fill_dims(inference), inference.attributes.get("values")
+    sizes = [dim for dim in dims or () if isinstance(dim, int)]
+    count = len(values) if isinstance(values, tuple) else 0
+    if dims is not None and len(sizes) == len(dims) and math.prod(sizes) != count:
+        inference.fail(f"values must have the number of elements of shape {sizes}; got {count}")
+    return None if dtype is None else TensorType(dtype, dims)
 
 
 def fill_dims(inference: Inference) -> Shape | None:

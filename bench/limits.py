@@ -16,16 +16,19 @@ import argparse
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import sardonyx as sx
+import shared_models
 from latency import header, line, ratio
 from peers import ENGINES, can_run
 from sardonyx._src.cli.benchmark.engines import OURS
 from sardonyx._src.cli.benchmark.timing import measure_engines
 from sardonyx._src.compile.program.step import Step
+from sardonyx._src.errors import SardonyxError
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.profile import MachinePeak, TimedAction, measure_peaks, profile_program
-from zoo.catalogue import ENTRIES
+from zoo.catalogue import ENTRIES, Feeds
 
 ROUNDS = 9
 
@@ -46,16 +49,29 @@ class Limits:
 
 
 def measure(name: str, rounds: int = ROUNDS) -> Limits:
-    """Measures one network beside the peers that can run it."""
+    """Measures a network of the zoo beside the peers that can run it."""
     entry = ENTRIES[name]
-    peaks = [measure_peaks()]
     engines = [engine for engine in ENGINES if can_run(name, engine, 1)]
-    timings = measure_engines(
-        str(entry.path()), engines, 1, entry.feeds(), rounds, lambda: peaks.append(measure_peaks())
-    )
+    return measure_model(name, entry.path(), entry.feeds(), engines, rounds)
+
+
+def measure_shared(name: str, rounds: int = ROUNDS) -> Limits | None:
+    """Measures a shared model beside onnxruntime; None if one of the engines does not run it natively."""
+    path = shared_models.MODELS / name / "model.onnx"
+    feeds = shared_models.feeds_of(path.parent)
+    try:
+        return measure_model(name, path, feeds, shared_models.ENGINES, rounds)
+    except SardonyxError:
+        return None
+
+
+def measure_model(name: str, path: Path, feeds: Feeds, engines: Sequence[str], rounds: int) -> Limits:
+    """Measures the engines, one of which is ours, and the peak rates in turn."""
+    peaks = [measure_peaks()]
+    timings = measure_engines(str(path), engines, 1, feeds, rounds, lambda: peaks.append(measure_peaks()))
     best = {timing.engine: timing.best for timing in timings}
     ours = best.pop(OURS)
-    operations, reads = step_limits(name, best_peak(peaks))
+    operations, reads = step_limits(path, feeds, best_peak(peaks))
     return Limits(name, operations, reads, ours, min(best.values(), default=math.nan))
 
 
@@ -65,11 +81,10 @@ def best_peak(peaks: Sequence[MachinePeak]) -> MachinePeak:
     )
 
 
-def step_limits(name: str, peak: MachinePeak) -> tuple[float, float]:
+def step_limits(path: Path, feeds: Feeds, peak: MachinePeak) -> tuple[float, float]:
     """The limits of all steps of a network: the sum over those bound by operations, and over the others."""
-    entry = ENTRIES[name]
-    native = NativeEngine(sx.load(entry.path()), threads=1).native
-    timed, _ = profile_program(native, entry.feeds())
+    native = NativeEngine(sx.load(path), threads=1).native
+    timed, _ = profile_program(native, feeds)
     operations = reads = 0.0
     for step in timed:
         computing, reading = step.flops / peak.flops, constant_bytes(step) / peak.reads
@@ -116,8 +131,14 @@ def cells(row: Limits) -> list[str]:
 
 
 def section() -> str:
-    """The table for docs/generated/benchmarks.md."""
-    return table([measure(name) for name in ENTRIES])
+    """The tables for docs/generated/benchmarks.md: of the networks, and of the shared models if they are there."""
+    shared = [measure_shared(name) for name in shared_models.model_names()]
+    tables = [[measure(name) for name in ENTRIES], [row for row in shared if row is not None]]
+    return join_tables(tables)
+
+
+def join_tables(tables: Iterable[Sequence[Limits]]) -> str:
+    return "\n\n".join(table(rows) for rows in tables if rows)
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import sardonyx as sx
-from latency import header, line, print_timing, ratio
+from latency import BUSY_NOTE, MEDIANS, Method, header, line, print_timing, ratio, spread_text
 from optimizing import MODELS
 from sardonyx._src.cli.benchmark.engines import OURS, open_engine
 from sardonyx._src.cli.benchmark.timing import EngineTiming, interleave_calls, max_relative_difference
@@ -30,7 +30,6 @@ from sardonyx._src.ops.api import RuntimeValue
 
 PEER = "onnxruntime"
 ENGINES = (OURS, PEER)
-TURNS = 11
 Feeds = dict[str, Array]
 Call = Callable[[], Sequence[RuntimeValue]]
 
@@ -47,12 +46,17 @@ class Case:
     engine: str
     timed: Mapping[str, EngineTiming]
     why: Mapping[str, str]
+    method: Method = MEDIANS
 
     @property
     def ratio(self) -> float:
         """The peer's time over ours; NaN if either is missing."""
         ours, theirs = self.timed.get(OURS), self.timed.get(PEER)
-        return math.nan if ours is None or theirs is None else theirs.median / ours.median
+        return (
+            math.nan
+            if ours is None or theirs is None
+            else self.method.value(theirs) / self.method.value(ours)
+        )
 
 
 def model_names() -> list[str]:
@@ -60,20 +64,20 @@ def model_names() -> list[str]:
     return sorted(path.parent.name for path in MODELS.glob("*/model.onnx"))
 
 
-def measure(models: Iterable[str], threads: Sequence[int], turns: int = TURNS) -> list[Case]:
+def measure(models: Iterable[str], threads: Sequence[int], method: Method = MEDIANS) -> list[Case]:
     """Measures every model on every number of threads; prints a line for each engine."""
-    return [measure_case(name, n, turns) for name in models for n in threads]
+    return [measure_case(name, n, method) for name in models for n in threads]
 
 
-def measure_case(name: str, threads: int, turns: int) -> Case:
+def measure_case(name: str, threads: int, method: Method) -> Case:
     engines = OpenEngines(MODELS / name / "model.onnx", threads, feeds_of(MODELS / name))
     outputs, answers = {tool: call() for tool, call in engines.calls.items()}, answers_of(MODELS / name)
-    samples = interleave_calls(engines.calls, turns, lambda: None)
+    samples = interleave_calls(engines.calls, method.turns, lambda: None)
     timed = {
         tool: EngineTiming(tool, threads, runs, max_difference(outputs[tool], answers))
         for tool, runs in samples.items()
     }
-    case = Case(name, threads, engines.engine, timed, engines.why)
+    case = Case(name, threads, engines.engine, timed, engines.why, method)
     for timing in timed.values():
         print_timing(name, timing, engine=case.engine if timing.engine == OURS else PEER)
     return case
@@ -163,11 +167,12 @@ def numbers(mapping: Mapping[Any, Any], keys: Iterable[Any]) -> Array:
 # --- the table ------------------------------------------------------------------------------
 
 
-def section(cases: Sequence[Case] | None = None) -> str | None:
+def section(cases: Sequence[Case] | None = None, method: Method = MEDIANS) -> str | None:
     """The table for docs/generated/benchmarks.md; None if the models are missing."""
     if cases is None:
-        cases = measure(model_names(), [1, 2])
-    return "\n\n".join([table(cases), geometric_means(cases)]) if cases else None
+        cases = measure(model_names(), [1, 2], method)
+    note = [BUSY_NOTE] if method.least else []
+    return "\n\n".join([*note, table(cases), geometric_means(cases)]) if cases else None
 
 
 def table(cases: Iterable[Case]) -> str:
@@ -184,8 +189,7 @@ def cells(case: Case, tool: str) -> tuple[str, str]:
     timing = case.timed.get(tool)
     if timing is None:
         return case.why[tool], ""
-    median, low, high = (s * 1e3 for s in (timing.median, timing.quantile(0.1), timing.quantile(0.9)))
-    return f"{median:.3g} ({low:.3g} to {high:.3g})", f"{timing.difference:.1e}"
+    return spread_text(timing, case.method), f"{timing.difference:.1e}"
 
 
 def geometric_means(cases: Sequence[Case]) -> str:
@@ -204,10 +208,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--only", help="comma-separated names of models")
     parser.add_argument("--threads", default="1,2", help="comma-separated numbers of threads (%(default)s)")
-    parser.add_argument("--turns", type=int, default=TURNS, help="runs of each engine (%(default)s)")
+    parser.add_argument("--turns", type=int, default=Method.turns, help="runs of each engine (%(default)s)")
     args = parser.parse_args()
     models = args.only.split(",") if args.only else model_names()
-    print(section(measure(models, [int(n) for n in args.threads.split(",")], args.turns)))
+    print(section(measure(models, [int(n) for n in args.threads.split(",")], Method(args.turns))))
 
 
 if __name__ == "__main__":

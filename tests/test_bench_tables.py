@@ -36,6 +36,30 @@ def test_the_reason_why_an_engine_rejects_a_model_is_in_the_table() -> None:
     assert math.isnan(case.ratio) and "| no |" in shared.table([case]).splitlines()[-1]
 
 
+def test_the_shortest_runs_are_compared_on_a_busy_machine() -> None:
+    latency, shared = import_benchmark("latency"), import_benchmark("shared_models")
+    timed = {
+        "sardonyx": EngineTiming("sardonyx", 1, [9.0, 2.0, 8.0], 0.0),
+        "onnxruntime": EngineTiming("onnxruntime", 1, [4.0, 4.0, 4.0], 0.0),
+    }
+    method = latency.Method(least=True)
+    cases = [latency.Case("m", 1, timed, m) for m in (latency.MEDIANS, method)]
+    assert [case.ratio for case in cases] == [0.5, 2.0]
+    shared_case = shared.Case("m", 1, "native", timed, {}, method)
+    assert shared_case.ratio == 2.0 and "| 2e+03 |" in shared.table([shared_case]).splitlines()[-1]
+    for section in (latency.section(cases[1:], method=method), shared.section([shared_case], method)):
+        assert section.startswith(latency.BUSY_NOTE)
+    assert latency.BUSY_NOTE not in latency.section(cases[:1])
+
+
+def test_limits_of_networks_and_of_shared_models_are_two_tables() -> None:
+    limits = import_benchmark("limits")
+    row = limits.Limits("m", operations=0.003, reads=0.001, ours=0.005, peer=0.006)
+    text = limits.join_tables([[row], [row], []])
+    assert text.count("| model |") == 2
+    assert text.splitlines()[2] == "| m | 4 | 25% | 5 | 80% | 6 | 1.20 | 1.50 |"
+
+
 def test_there_is_no_section_without_models() -> None:
     assert import_benchmark("shared_models").section([]) is None
 

@@ -151,6 +151,7 @@ class Session:
         sets, policy = tuple(operator_sets), Policy(policy)
         self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets, verify_checksums, shapes)
         self._limits = limits_of_process(limits or RunLimits())
+        self._is_timed = self._limits.seconds != math.inf
         with typed_memory_errors("open the session"):
             interface = self._open(source, saved, engine)
         self._try_run = self._runner.try_run if isinstance(self._runner, NativeEngine) else None
@@ -327,7 +328,7 @@ class Session:
         what the model declares of it, CancelledError, and LimitError.
         """
         control = None
-        if timeout is not None or self._limits.seconds != math.inf:
+        if timeout is not None or self._is_timed:
             control = self._make_control(timeout)
         if (
             outputs is None

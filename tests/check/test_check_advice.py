@@ -138,6 +138,24 @@ def test_tensors_may_lie_on_the_same_bytes_or_inside_others(tmp_path: Path) -> N
     assert diagnose_files(f"file w.bin 16\n{inside}", tmp_path) == ["info SX909"]
 
 
+@pytest.mark.parametrize("location", ["w.bin", "./w.bin", ".//./w.bin"])
+def test_overlaps_are_found_however_the_file_is_spelled(tmp_path: Path, location: str) -> None:
+    partly = external(
+        'float[1025] v = ["location": "w.bin"]', f'float[2] w = ["location": "{location}", "offset": "4096"]'
+    )
+    assert "warning SX909" in diagnose_files(f"file w.bin 4108\n{partly}", tmp_path)
+
+
+def test_every_overlapping_range_is_reported(tmp_path: Path) -> None:
+    ranges = [(0, 1026), (4096, 1), (4100, 4), (4112, 2), (8192, 2)]  # offsets, and numbers of floats
+    tensors = [
+        f'float[{count}] w{i} = ["location": "w.bin", "offset": "{offset}"]'
+        for i, (offset, count) in enumerate(ranges)
+    ]
+    found = diagnose_files(f"file w.bin 8200\n{external(*tensors)}", tmp_path)
+    assert [code for code in found if "SX909" in code] == ["info SX909", "warning SX909", "warning SX909"]
+
+
 def test_padding_before_an_aligned_offset_is_claimed(tmp_path: Path) -> None:
     both = external(
         'float[2] v = ["location": "w.bin"]', 'float[2] w = ["location": "w.bin", "offset": "4096"]'

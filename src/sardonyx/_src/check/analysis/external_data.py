@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sardonyx._src.check.analysis.reads import bodies_of
@@ -74,9 +74,14 @@ def data_file_state(document: Document, location: str) -> DataFileState | None:
     return state
 
 
+def canonical_location(location: str) -> str:
+    """A plain location without `.` and empty components; equal for locations that name one file."""
+    return "/".join(part for part in location.split("/") if part not in ("", "."))
+
+
 def open_data_file(document: Document, path: Path, location: str) -> DataFileState:
     model = os.path.join(os.getcwd(), path)
-    plain = "/".join(part for part in location.split("/") if part not in ("", "."))
+    plain = canonical_location(location)
     if not plain or location.endswith("/"):
         return DataFileState(0, f"{location!r} names a directory")
     try:
@@ -89,7 +94,7 @@ def open_data_file(document: Document, path: Path, location: str) -> DataFileSta
         and is_linked(os.path.dirname(model), plain)
         and not os.path.islink(model)
     ):
-        return DataFileState(size, f"{location!r} is reached by a link", True)
+        return DataFileState(size, is_linked=True)
     return DataFileState(size)
 
 
@@ -137,11 +142,12 @@ def byte_ranges_of(document: Document, location: str) -> Sequence[ByteRange]:
         for tensor in tensors_of_model(document.model) if document.model is not None else ():
             byte_range = byte_range_of(tensor)
             if byte_range is not None:
-                by_file.setdefault(entry_value(tensor, "location") or "", set()).add(byte_range)
+                location_key = canonical_location(entry_value(tensor, "location") or "")
+                by_file.setdefault(location_key, set()).add(byte_range)
         document.byte_ranges = {
             name: sorted(ranges, key=lambda r: (r.start, -r.end)) for name, ranges in by_file.items()
         }
-    return document.byte_ranges.get(location, ())
+    return document.byte_ranges.get(canonical_location(location), ())
 
 
 def tensors_of_model(model: m.ModelProto) -> Iterator[m.TensorProto]:
@@ -165,14 +171,19 @@ def tensors_of_model(model: m.ModelProto) -> Iterator[m.TensorProto]:
             yield from (part for part in (sparse_tensor.values, sparse_tensor.indices) if part is not None)
 
 
-def find_overlap(ranges: Sequence[ByteRange], byte_range: ByteRange) -> ByteRange | None:
-    """The first range that overlaps another, among those that begin before it or are longer."""
-    for other in ranges:
-        if other == byte_range:
-            return None
-        if other.end > byte_range.start:
-            return other
-    return None
+def overlaps_of(document: Document, location: str) -> Mapping[ByteRange, ByteRange]:
+    """The ranges of a file that overlap one that begins before them, or there and is longer; each with the one that ends last."""
+    key = canonical_location(location)
+    if key not in document.overlaps:
+        overlaps: dict[ByteRange, ByteRange] = {}
+        last: ByteRange | None = None
+        for byte_range in byte_ranges_of(document, location):
+            if last is not None and last.end > byte_range.start:
+                overlaps[byte_range] = last
+            if last is None or byte_range.end > last.end:
+                last = byte_range
+        document.overlaps[key] = overlaps
+    return document.overlaps[key]
 
 
 def count_unclaimed_bytes(ranges: Sequence[ByteRange], size: int) -> int:

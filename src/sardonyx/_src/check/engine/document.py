@@ -19,7 +19,10 @@ from sardonyx._src.schema import vendor_names
 
 @dataclass(frozen=True, slots=True)
 class DataFileState:
-    """The state of an external data file: its size in bytes, or why it cannot be used."""
+    """The state of an external data file: its size in bytes, or why it cannot be used.
+
+    is_linked: whether it is reached by a link, in another layout than that of the Hugging Face cache.
+    """
 
     size: int
     why: str = ""
@@ -46,6 +49,7 @@ class Document:
     ir_version: int = int(LATEST_IR_VERSION)
     files: dict[str, DataFileState] = field(default_factory=dict)
     byte_ranges: Mapping[str, Sequence[ByteRange]] | None = None  # memo of `byte_ranges_of`, by file
+    overlaps: dict[str, Mapping[ByteRange, ByteRange]] = field(default_factory=dict)  # memo of `overlaps_of`
     comparisons: int = 10_000_000  # budget for comparing names, in character pairs
     checksums: dict[str, str] = field(default_factory=dict)  # memo of `file_checksum`, by file
 

@@ -20,9 +20,8 @@ from collections.abc import Iterator
 
 from sardonyx._src.check.analysis.external_data import (
     byte_range_of,
-    byte_ranges_of,
-    find_overlap,
     location_of,
+    overlaps_of,
 )
 from sardonyx._src.check.engine.api import Finding, Severity, rule
 from sardonyx._src.check.engine.context import RuleContext
@@ -30,13 +29,13 @@ from sardonyx._src.proto.messages import TensorProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX909", "warning", visits=TensorProto, needs="external_data", suppressed_by="SX345 SX346 SX350 SX354")
+@rule("SX909", "warning", visits=TensorProto, needs="external_data", suppressed_by="SX345 SX346 SX350")
 def check_external_data_overlap(tensor: TensorProto, context: RuleContext) -> Iterator[Finding]:
     """Reported at the tensor that begins later."""
     location, region = location_of(tensor), byte_range_of(tensor)
     if location is None or region is None:
         return
-    other = find_overlap(byte_ranges_of(context.document, location), region)
+    other = overlaps_of(context.document, location).get(region)
     if other is not None:
         severity: Severity = "info" if region.end <= other.end else "warning"
         message = (

@@ -21,6 +21,7 @@ from pathlib import Path
 import sardonyx as sx
 import shared_models
 from latency import header, line, ratio
+from optimizing import MODELS
 from peers import ENGINES, can_run
 from sardonyx._src.cli.benchmark.engines import OURS
 from sardonyx._src.cli.benchmark.timing import measure_engines
@@ -57,7 +58,7 @@ def measure(name: str, rounds: int = ROUNDS) -> Limits:
 
 def measure_shared(name: str, rounds: int = ROUNDS) -> Limits | None:
     """Measures a shared model beside onnxruntime; None if one of the engines does not run it natively."""
-    path = shared_models.MODELS / name / "model.onnx"
+    path = MODELS / name / "model.onnx"
     feeds = shared_models.feeds_of(path.parent)
     try:
         return measure_model(name, path, feeds, shared_models.ENGINES, rounds)

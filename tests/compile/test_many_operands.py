@@ -22,8 +22,7 @@ def variadic(op_type: str, count: int, distinct: bool) -> Model:
     b = Builder(23)
     names = [f"x{i}" for i in range(count if distinct else 1)]
     inputs = [b.input(name, DataType.FLOAT, [2]) for name in names] * (1 if distinct else count)
-    attributes = {"axis": 0} if op_type == "Concat" else {}
-    node = b.node(op_type, inputs, ["y"], **attributes)
+    node = b.node(op_type, inputs, ["y"], axis=0 if op_type == "Concat" else None)
     return b.model(y=node.outputs[0])
 
 
@@ -77,7 +76,7 @@ def test_has_input_follows_edits() -> None:
     a, b, c = Value("a"), Value("b"), Value("c")
     graph = Graph("g", [a, b])
     graph.add_input(c, 0)
-    assert graph.inputs == (c, a, b)
+    assert list(graph.inputs) == [c, a, b]
     graph.remove_input(a)
-    assert graph.inputs == (c, b)
+    assert list(graph.inputs) == [c, b]
     assert [graph.has_input(value) for value in (a, b, c)] == [False, True, True]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ TRANSPOSED = """g (float[1,2,3,3] x, float[2,2,2,2] w) => (float[1,2,?,?] y) {
 
 
 def outcome(
-    text: str, feeds: dict[str, object], engine: Engine, opset: int
+    text: str, feeds: Mapping[str, object], engine: Engine, opset: int
 ) -> dict[str, object] | type[Exception]:
     try:
         return dict(sx.Session(parse_model(text, opset=opset), engine=engine).run(feeds))
@@ -31,7 +33,7 @@ def outcome(
         return type(error)
 
 
-def assert_engines_agree(text: str, feeds: dict[str, object], opset: int = 24) -> object:
+def assert_engines_agree(text: str, feeds: Mapping[str, object], opset: int = 24) -> object:
     """Asserts that both engines return the same values or raise the same error; returns what they do."""
     expected, actual = (outcome(text, feeds, engine, opset) for engine in ENGINES)
     if isinstance(expected, type) or isinstance(actual, type):

@@ -10,7 +10,7 @@ import pytest
 import sardonyx as sx
 from models import load_record, parse_function, parse_record
 from sardonyx._src.errors import LimitError
-from sardonyx._src.infer.scope import InferenceScope
+from sardonyx._src.infer.scope import InferenceScope, Walk
 from sardonyx._src.infer.state import CallResult
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.program import InterpreterProgram
@@ -85,7 +85,7 @@ def test_the_body_of_a_function_is_walked_once_for_equal_calls(monkeypatch: pyte
 
     def record(
         scope: InferenceScope, node: Node, function: Function
-    ) -> Generator[object, object, CallResult | None]:
+    ) -> Generator[Walk, None, CallResult | None]:
         walked.append(function)
         return walk_call(scope, node, function)
 

@@ -113,7 +113,8 @@ def test_an_optimised_file_runs_and_becomes_standard(name: str, tmp_path: Path) 
     assert operators <= {node.op_type for node in nodes(model.graph) if node.domain == "com.microsoft"}
     for engine in ("reference", "native"):
         session = sx.Session(path, engine=engine)
-        np.testing.assert_allclose(session.run(feeds)["y"], expected, 1e-5, tolerance, err_msg=engine)
+        y = np.asarray(session.run(feeds)["y"])
+        np.testing.assert_allclose(y, expected, 1e-5, tolerance, err_msg=engine)
     assert session.stats.fallback_nodes == 0
     for tool, standard in (
         ("convert", sx.convert(model, 17, sets={"com.microsoft": 0})),

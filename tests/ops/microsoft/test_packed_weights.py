@@ -19,7 +19,11 @@ def codes(*shape: int) -> np.ndarray:
 
 def product(bits: int, inner: int, block: int, zeros: str = "", **more: object) -> VendorCase:
     rows, blocks = 5, -(-inner // block)
-    inputs = [draw(2, 3, inner), codes(rows, blocks, block * bits // 8), draw(rows, blocks)]
+    inputs: list[np.ndarray | None] = [
+        draw(2, 3, inner),
+        codes(rows, blocks, block * bits // 8),
+        draw(rows, blocks),
+    ]
     packed = codes(rows, -(-blocks * bits // 8))
     inputs += {"": [], "packed": [packed], "float": [draw(rows, blocks)]}[zeros]
     attributes = {"K": inner, "N": rows, "bits": bits, "block_size": block}

@@ -1,4 +1,4 @@
-"""Private files and folders: only the user (and root) can write to them, as is necessary for files of code.
+"""Private files and folders, which only the user and root can write to, as files of code must be.
 
 Owners and modes are those of POSIX; on systems without them (Windows) the user's folders are private by default, and
 nothing is checked.

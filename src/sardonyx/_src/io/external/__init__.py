@@ -16,7 +16,7 @@ Spec: IR.md, "External Tensor Data"; onnx.proto, TensorProto.external_data.
 from sardonyx._src.io.external.entries import Reference, components, read_entries
 from sardonyx._src.io.external.files import ExternalFiles, ExternalStorage
 from sardonyx._src.io.external.opening import Policy
-from sardonyx._src.io.external.verification import verify_checksums
+from sardonyx._src.io.external.verification import verify_checksums, verify_meanwhile
 
 __all__ = [
     "ExternalFiles",
@@ -26,4 +26,5 @@ __all__ = [
     "components",
     "read_entries",
     "verify_checksums",
+    "verify_meanwhile",
 ]

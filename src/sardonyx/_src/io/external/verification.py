@@ -1,11 +1,14 @@
-"""Verification of all checksums of a model before its data are used."""
+"""Verification of all checksums of a model before its data are used, or while they are copied."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
-from sardonyx._src.io.external.files import ExternalStorage
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.io.external.files import IS_VERIFICATION_DEFERRED, ExternalStorage
 from sardonyx._src.ir.tensors import Tensor
 
 MAX_THREADS = 2  # that hash files: two read faster than most disks
@@ -27,3 +30,33 @@ def verify_checksums(tensors: Iterable[Tensor]) -> None:
         with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1)) as pool:
             for _ in pool.map(ExternalStorage.verify, storages):
                 pass
+
+
+@contextmanager
+def verify_meanwhile(tensors: Sequence[Tensor]) -> Iterator[None]:
+    """Verifies checksums in another thread while the block uses the data, whose results must be discarded if that fails.
+
+    Raises ExternalDataError at the end of the block, as `verify_checksums`.
+    """
+    storages = (tensor.storage for tensor in tensors)
+    if not any(isinstance(s, ExternalStorage) and s.needs_verification for s in storages):
+        yield
+        return
+    errors: list[SardonyxError] = []
+
+    def verify() -> None:
+        try:
+            verify_checksums(tensors)
+        except SardonyxError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=verify, name="sardonyx-checksums", daemon=True)
+    token = IS_VERIFICATION_DEFERRED.set(True)
+    thread.start()
+    try:
+        yield
+    finally:
+        IS_VERIFICATION_DEFERRED.reset(token)
+        thread.join()
+    if errors:
+        raise errors[0]

@@ -1,4 +1,4 @@
-"""Locks on folders, which distinguish temporary files of running saves from those of killed processes.
+"""Locks on folders, which tell temporary files of running saves from those of a process that was killed.
 
 A save holds a shared lock (flock) on each folder in which it has temporary files.  Whoever obtains the exclusive lock
 knows that no save is under way there, so that all temporary files are stale.  The system releases the locks of a process

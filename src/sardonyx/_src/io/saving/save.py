@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from sardonyx._src.errors import ExternalDataError
-from sardonyx._src.io.external import ExternalStorage, components, verify_checksums
+from sardonyx._src.io.external import ExternalStorage, components, verify_checksums, verify_meanwhile
 from sardonyx._src.io.mapped_files import MappedFile, mapped_file_behind
 from sardonyx._src.io.memory_release import iter_releasing
 from sardonyx._src.io.regular_files import require_possible_path
@@ -29,7 +29,6 @@ Format: TypeAlias = Literal["binary", "text", "json"]
 SUFFIXES: dict[str, Format] = {".onnxtxt": "text", ".txt": "text", ".json": "json"}  # as for `load`
 PROTOBUF_TEXT = (".textproto", ".prototxt", ".pbtxt")
 WRITE_BLOCK_BYTES = 1 << 16  # shorter pieces are concatenated before they are written
-HASH_BLOCK_BYTES = 1 << 20
 RELEASE_BLOCK_BYTES = 4 << 20  # written to file objects between two releases of pages
 
 
@@ -119,21 +118,20 @@ def save_to_path(
     folder, name = os.path.split(path)
     if not name:
         raise IsADirectoryError(errno.EISDIR, "the target must be a file; got a directory", path)
-    if isinstance(model, Model):
-        verify_checksums(model_tensors(model))
+    tensors = [*model_tensors(model)] if isinstance(model, Model) else []
     with Staging(folder or os.curdir) as staging:
-        record = model
-        if isinstance(model, Model):
-            record = to_proto.model(model, layout.place)
-            write_data(staging, layout, name, checksum=checksum)
-            # Final names and checksums are known only now.
-            if len(layout.files) > 1 or any(file.checksum for file in layout.files):
+        with verify_meanwhile(tensors):
+            record = model
+            if isinstance(model, Model):
                 record = to_proto.model(model, layout.place)
-        assert isinstance(record, ModelProto), "to_proto must return a ModelProto"
-        with staging.create([name]) as file:
-            write_blocks(file, encode(record))
-        if isinstance(model, Model):
-            verify_checksums(model_tensors(model))  # hashes only files that were changed meanwhile
+                write_data(staging, layout, name, checksum=checksum)
+                # Final names and checksums are known only now.
+                if len(layout.files) > 1 or any(file.checksum for file in layout.files):
+                    record = to_proto.model(model, layout.place)
+            assert isinstance(record, ModelProto), "to_proto must return a ModelProto"
+            with staging.create([name]) as file:
+                write_blocks(file, encode(record))
+        verify_checksums(tensors)  # hashes only files that were changed meanwhile
         staging.commit()
 
 
@@ -178,21 +176,23 @@ def write_data(
 
 def write_pieces(staged: StagedFile, file: DataFileLayout, *, checksum: bool) -> None:
     """Writes the tensors of a data file at their offsets; with `checksum`, also determines its hash."""
+    from sardonyx._src.io.saving.hashing_thread import HashingThread  # loads slowly, and only checksums need it
+
     file.checksum = checksum_of_copy(file) if checksum else ""
-    digest = hashlib.sha1(usedforsecurity=False) if checksum and not file.checksum else None
-    end = 0
-    for offset, tensor in file.pieces:
-        data = memoryview(pack_tensor(tensor)).cast("B")
-        assert len(data) == tensor.nbytes, f"{tensor!r} must pack into {tensor.nbytes} bytes; got {len(data)}"
-        staged.skip_to(offset)
-        staged.write(data)
-        if digest is not None:
-            digest.update(bytes(offset - end))
-            for block in iter_releasing(data, HASH_BLOCK_BYTES):
-                digest.update(block)
-        end = offset + len(data)
-    if digest is not None:
-        file.checksum = digest.hexdigest()
+    with HashingThread() if checksum and not file.checksum else nullcontext() as hashing:
+        end = 0
+        for offset, tensor in file.pieces:
+            data = memoryview(pack_tensor(tensor)).cast("B")
+            assert len(data) == tensor.nbytes, (
+                f"{tensor!r} must pack into {tensor.nbytes} bytes; got {len(data)}"
+            )
+            if hashing is not None:
+                hashing.update(offset - end, data)
+            staged.skip_to(offset)
+            staged.write(data)
+            end = offset + len(data)
+        if hashing is not None:
+            file.checksum = hashing.hexdigest()
 
 
 def checksum_of_copy(file: DataFileLayout) -> str:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-SLOW = ("ml_dtypes", "hashlib")
+SLOW = ("ml_dtypes", "hashlib", "pathlib", "sardonyx._src.ir.devices", "sardonyx._src.ir.operator_set")
 
 
 def run(code: str) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from sardonyx._src.errors import InputError, InvalidModel
 from sardonyx._src.io.open_flags import READ_FLAGS
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Names of open descriptors: the caller opened them, and shells pass pipes by them, as in `sardonyx check <(zcat m.gz)`.
 DESCRIPTOR_PATH = re.compile(r"/dev/(?:stdin|fd/(\d+))|/proc/self/fd/(\d+)")

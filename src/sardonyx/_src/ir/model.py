@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from sardonyx._src.ir.details import SourceDetails
-from sardonyx._src.ir.devices import DeviceConfiguration
 from sardonyx._src.ir.graph import Attribute, Graph, Metadata, Value
+
+if TYPE_CHECKING:
+    from sardonyx._src.ir.devices import DeviceConfiguration
 
 
 class Function:

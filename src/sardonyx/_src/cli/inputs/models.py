@@ -8,8 +8,8 @@ import os
 from sardonyx._src.cli.output.streams import standard_input
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import Policy
+from sardonyx._src.io.loading.environment import OPERATOR_SETS_VARIABLE
 from sardonyx._src.io.loading.load import load
-from sardonyx._src.io.loading.operator_set_path import VARIABLE
 from sardonyx._src.ir.model import Model
 
 
@@ -45,7 +45,7 @@ def add_operator_sets(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FOLDERS",
         help=f"search these folders, separated by {os.pathsep!r}, for operator-set documents by domain and version; may be "
-        f"repeated; those of the environment variable {VARIABLE} are searched last",
+        f"repeated; those of the environment variable {OPERATOR_SETS_VARIABLE} are searched last",
     )
 
 

@@ -8,16 +8,13 @@ import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sardonyx._src.errors import DecodeError, InvalidModel, SardonyxError
 from sardonyx._src.io import mapped_files
 from sardonyx._src.io.external import ExternalFiles, Policy
+from sardonyx._src.io.loading.environment import OPERATOR_SETS_VARIABLE
 from sardonyx._src.io.loading.file_formats import FileData, explain_failure, require_model
-from sardonyx._src.io.loading.operator_set_path import VARIABLE
-from sardonyx._src.io.loading.operator_sets import OperatorSetSource
-from sardonyx._src.io.loading.text_files import read_text
 from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.serde import from_proto
@@ -26,6 +23,9 @@ from sardonyx._src.ir.model import Model, Note
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.wire import Limits, UndecodedRun
+
+if TYPE_CHECKING:
+    from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 
 
 @runtime_checkable
@@ -76,7 +76,7 @@ def load(
         with pause_gc():
             options = DataOptions(Policy(policy), copy, verify_checksums)
             model = model_from(source, base, limits, options)
-    if not operator_sets and not os.environ.get(VARIABLE):
+    if not operator_sets and not os.environ.get(OPERATOR_SETS_VARIABLE):
         return model
     from sardonyx._src.io.loading.attached_sets import with_operator_sets  # few models need it
 
@@ -96,31 +96,29 @@ def model_from(
 ) -> Model:
     """The model; a separate function, so that its records are freed on return."""
     content, path = read(source, copy=options.copy)
-    folder = path if base is None else Path(base) / "model"
+    model_path = path if base is None else os.path.join(base, "model")
     if isinstance(content, ModelProto):
-        return build_model(content, folder, options)
-    name = str(path or "")
+        return build_model(content, model_path, options)
+    name = path or ""
     undecoded: dict[int, UndecodedRun] = {}
     try:
         record = decode_model(content, limits, name, undecoded)
-        return build_model(record, folder, options, undecoded)
+        return build_model(record, model_path, options, undecoded)
     except SardonyxError:
         if not undecoded:
             raise
     # Of several errors, the one that decoding everything first finds first.  Nodes may also have to be sorted.
-    return build_model(decode_model(content, limits, name), folder, options)
+    return build_model(decode_model(content, limits, name), model_path, options)
 
 
 def build_model(
     record: ModelProto,
-    folder: Path | None,
+    path: str | None,
     options: DataOptions,
     undecoded: Mapping[int, UndecodedRun] = NO_RUNS,
 ) -> Model:
     """The model of a record, some fields of which may be left to decode."""
-    files = ExternalFiles(
-        folder, options.policy, copy=options.copy, verify_checksums=options.verify_checksums
-    )
+    files = ExternalFiles(path, options.policy, copy=options.copy, verify_checksums=options.verify_checksums)
     model = from_proto.model(record, files, undecoded)
     model.notes += [Note("external_data", text) for text in files.notes]
     return model
@@ -138,12 +136,12 @@ def pause_gc() -> Iterator[None]:
             gc.enable()
 
 
-def read(source: ModelSource, *, copy: bool = False) -> tuple[ModelProto | FileData, Path | None]:
+def read(source: ModelSource, *, copy: bool = False) -> tuple[ModelProto | FileData, str | None]:
     """The record of a model or the bytes of one, and the path of its file if it has one."""
     if isinstance(source, ModelProto):
         return source, None
     if isinstance(source, str | os.PathLike):
-        path = Path(source)
+        path = os.fspath(source)
         return read_file(path, copy=copy), path
     if isinstance(source, Serializable):
         return source.SerializeToString(), None
@@ -155,9 +153,9 @@ def read(source: ModelSource, *, copy: bool = False) -> tuple[ModelProto | FileD
     return read_stream(source)
 
 
-def read_stream(source: BinaryIO) -> tuple[FileData, Path | None]:
+def read_stream(source: BinaryIO) -> tuple[FileData, str | None]:
     name = getattr(source, "name", None)
-    path = Path(name) if isinstance(name, str) else None
+    path = name if isinstance(name, str) else None
     data: object = source.read()
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TypeError(
@@ -168,17 +166,27 @@ def read_stream(source: BinaryIO) -> tuple[FileData, Path | None]:
     return data, path
 
 
-def read_file(path: Path, *, copy: bool = False) -> ModelProto | FileData:
+def read_file(path: str, *, copy: bool = False) -> ModelProto | FileData:
     """The record in a text file; the bytes of a binary file: a long one is mapped unless it is to be copied."""
-    if path.suffix == ".json":
+    if os.path.splitext(path)[1] in TEXT_SUFFIXES:
+        return read_text_file(path)
+    return map_or_read(path, 1 << 63 if copy else None)
+
+
+def read_text_file(path: str) -> ModelProto:
+    """The record in a file whose name ends in one of `TEXT_SUFFIXES`."""
+    from pathlib import Path  # few models are text
+
+    from sardonyx._src.io.loading.text_files import read_text
+
+    text = read_text(Path(path))
+    if path.endswith(".json"):
         from sardonyx._src.proto.json import from_json
 
-        return from_json(read_text(path), ModelProto)
-    if path.suffix in (".onnxtxt", ".txt"):
-        from sardonyx._src.proto.text import from_text
+        return from_json(text, ModelProto)
+    from sardonyx._src.proto.text import from_text
 
-        return from_text(read_text(path), ModelProto, source=str(path))
-    return map_or_read(path, 1 << 63 if copy else None)
+    return from_text(text, ModelProto, source=path)
 
 
 def decode_model(
@@ -193,7 +201,7 @@ def decode_model(
     return record
 
 
-def map_or_read(path: Path, read_up_to: int | None = None) -> mmap.mmap | bytes:
+def map_or_read(path: PathSource, read_up_to: int | None = None) -> mmap.mmap | bytes:
     """The bytes of a file, mapped if it has more than `read_up_to` bytes and can be; raises what `open_regular` raises."""
     if read_up_to is None:
         read_up_to = mapped_files.READ_UP_TO_BYTES

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sardonyx._src.errors import InvalidModel, JsonError
+from sardonyx._src.io.loading.environment import OPERATOR_SETS_VARIABLE
 from sardonyx._src.io.loading.operator_sets import OPSET_MAGIC, OperatorSetSource, load_operator_set
 from sardonyx._src.ir.operator_set import OperatorSet
 
-VARIABLE = "SARDONYX_OPERATOR_SETS"
 DOCUMENT_SUFFIX = ".onnxopset"
 TEXT_SUFFIXES = (".onnxtxt", ".txt", ".json")
 BINARY_START = b"\x0a\x09" + OPSET_MAGIC.encode()  # field 1 of an OperatorSetProto
@@ -26,7 +26,7 @@ SetKey = tuple[str, int]  # domain and version
 
 def environment_folders() -> tuple[Path, ...]:
     """The existing folders in the environment variable SARDONYX_OPERATOR_SETS."""
-    words = os.environ.get(VARIABLE, "").split(os.pathsep)
+    words = os.environ.get(OPERATOR_SETS_VARIABLE, "").split(os.pathsep)
     return tuple(path for word in words if word and (path := Path(word)).is_dir())
 
 

@@ -176,7 +176,9 @@ def write_data(
 
 def write_pieces(staged: StagedFile, file: DataFileLayout, *, checksum: bool) -> None:
     """Writes the tensors of a data file at their offsets; with `checksum`, also determines its hash."""
-    from sardonyx._src.io.saving.hashing_thread import HashingThread  # loads slowly, and only checksums need it
+    from sardonyx._src.io.saving.hashing_thread import (
+        HashingThread,  # loads slowly, and only checksums need it
+    )
 
     file.checksum = checksum_of_copy(file) if checksum else ""
     with HashingThread() if checksum and not file.checksum else nullcontext() as hashing:

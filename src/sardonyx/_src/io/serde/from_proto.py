@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.attributes import attribute_from
 from sardonyx._src.io.serde.details import entry_differences, own_details
-from sardonyx._src.io.serde.devices import configuration_from
 from sardonyx._src.io.serde.graphs import (
     LATEST_IR_VERSION,
     NO_RUNS,
@@ -61,7 +60,10 @@ def model(
     result.model_version = record.model_version if record.has("model_version") else None
     result.doc = record.doc_string
     result.metadata = metadata_from(record.metadata_props, notes, "model")
-    result.configurations = [configuration_from(c) for c in record.configuration]
+    if record.configuration:
+        from sardonyx._src.io.serde.devices import configuration_from  # few models need it
+
+        result.configurations = [configuration_from(c) for c in record.configuration]
     add_functions(result, record.functions, external)
     for i, step in enumerate(record.training_info):
         result.training.append(training(step, reader, graph, f"training_info[{i}]"))

@@ -10,7 +10,6 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.serde.attributes import attribute_from, plain_attribute_from
 from sardonyx._src.io.serde.declarations import ValueInfo, describe, read_declarations
 from sardonyx._src.io.serde.details import own_details
-from sardonyx._src.io.serde.devices import annotation_from, node_configuration_from
 from sardonyx._src.io.serde.metadata import metadata_details, metadata_from
 from sardonyx._src.io.serde.node_runs import NodeRunReader
 from sardonyx._src.io.serde.tensors import ExternalData, sparse_from, tensor_from
@@ -118,6 +117,8 @@ class GraphReader:
         self.read_nodes(graph, record.node, scope, types, where)
         self.read_outputs(graph, record, scope, where)
         if record.has("quantization_annotation"):
+            from sardonyx._src.io.serde.devices import annotation_from  # few models need it
+
             graph.quantization_annotations = [
                 annotation_from(a, scope.find, self.notes, where) for a in record.quantization_annotation
             ]
@@ -323,6 +324,8 @@ class GraphReader:
         if record.has("metadata_props"):
             node.metadata.update(metadata_from(record.metadata_props, self.notes, where))
         if record.has("device_configurations"):
+            from sardonyx._src.io.serde.devices import node_configuration_from  # few models need it
+
             node.device_configurations = [
                 node_configuration_from(c, scope.find, self.notes, where)
                 for c in record.device_configurations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.ir.tensors import Tensor
 
-LAYOUTS = {  # what the data file becomes, whether it can be used, and the diagnostics
+LAYOUTS: dict[
+    str, tuple[Callable[[Path], object], bool, list[str]]
+] = {  # what the data file becomes, whether it can be used, and the diagnostics
     "file": (lambda folder: None, True, []),
     "link inside the folder": (lambda folder: link(folder, "blob"), True, ["warning SX354"]),
     "link into a subfolder": (lambda folder: link(folder, "sub/blob"), False, ["error SX354"]),

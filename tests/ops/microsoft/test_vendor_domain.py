@@ -30,8 +30,9 @@ def test_a_domain_needs_no_import() -> None:
     x = np.array([[0, 1, 2, -1]], np.float32)
     expected = -x / (1 + np.exp(-1.702 * x))
     for engine in ("reference", "native"):
-        y = np.asarray(sx.Session(model, engine=engine).run({"x": x})["y"])
-        np.testing.assert_allclose(y, expected, 1e-5, 1e-6)
+        result = sx.Session(model, engine=engine).run({"x": x})["y"]
+        assert isinstance(result, np.ndarray)
+        np.testing.assert_allclose(result, expected, 1e-5, 1e-6)
     assert any("'com.microsoft' is used but not imported" in str(note) for note in model.notes)
     assert op_types(sx.convert(model, sets={"com.microsoft": 0})).count(".Mul") == 2
 
@@ -52,15 +53,15 @@ def test_sizes_that_contradict_the_body_are_an_error_of_the_node() -> None:
 @pytest.mark.parametrize(
     ("call", "rule"),
     [
-        ("QuickGelu <beta = 1.0> (x)", "SX20"),
-        ("QuickGelu(x, x)", "SX20"),
+        ("QuickGelu <beta = 1.0> (x)", "SX2"),
+        ("QuickGelu(x, x)", "SX2"),
         ("BiasGelu(x, i)", "SX7"),
     ],
 )
 def test_the_checker_knows_the_signatures(call: str, rule: str) -> None:
     text = f"g (float[4] x, int64[4] i) => (float[4] y) {{ y = com.microsoft.{call} }}"
     errors = [d for d in sx.check(parse_record(text, more=MORE)).diagnostics if d.severity == "error"]
-    assert errors and all(d.rule.startswith(("SX2", "SX7")) for d in errors), errors
+    assert errors and all(d.rule.startswith(rule) for d in errors), errors
 
 
 def test_the_checker_accepts_vendor_operators() -> None:
@@ -103,8 +104,9 @@ def test_a_body_is_converted_to_the_version_of_the_model() -> None:
         assert ("Gelu" in {node.op_type for node in nodes(standard.graph)}) is (opset == 20)
         x = np.linspace(-2, 2, 4, dtype=np.float32)
         expected = 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
-        y = np.asarray(Interpreter(standard).run({"x": x})["y"])
-        np.testing.assert_allclose(y, expected, 1e-4, 1e-5)
+        result = Interpreter(standard).run({"x": x})["y"]
+        assert isinstance(result, np.ndarray)
+        np.testing.assert_allclose(result, expected, 1e-4, 1e-5)
 
 
 def test_operators_newer_than_the_import_are_replaced_too() -> None:

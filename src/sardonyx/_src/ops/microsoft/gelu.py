@@ -1,6 +1,6 @@
 """Gelu and its relatives in com.microsoft.
 
-Spec: com.microsoft BiasGelu-1 FastGelu-1 Gelu-1 QuickGelu-1 ScaledSiLU-1, as onnxruntime computes them.
+Spec: com.microsoft BiasGelu-1 FastGelu-1 Gelu-1 QuickGelu-1, as onnxruntime computes them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ fast_gelu = Operator(
 )
 quick_gelu = Operator(
     "QuickGelu", DOMAIN, tolerance="rounding", elementwise=True, about="x * sigmoid(alpha * x)"
-)
-scaled_silu = Operator(
-    "ScaledSiLU", DOMAIN, tolerance="rounding", about="x * sigmoid(x), scaled, of a sum if there is a bias"
 )
 
 

@@ -20,13 +20,15 @@ LAYOUTS: dict[
     "link inside the folder": (lambda folder: link(folder, "blob"), True, ["warning SX354"]),
     "link into a subfolder": (lambda folder: link(folder, "sub/blob"), False, ["error SX354"]),
     "link outside": (lambda folder: link(folder, "../blob"), False, ["error SX354"]),
-    "dangling link": (
-        lambda folder: (folder / "w").unlink() or (folder / "w").symlink_to("x"),
-        False,
-        ["error SX350"],
-    ),
+    "dangling link": (lambda folder: dangle(folder / "w"), False, ["error SX350"]),
     "hard link": (lambda folder: os.link(folder / "w", folder / "other"), False, ["error SX354"]),
 }
+
+
+def dangle(path: Path) -> None:
+    """Replaces a file by a link to nothing."""
+    path.unlink()
+    path.symlink_to("x")
 
 
 def link(folder: Path, target: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sardonyx._src.errors import LimitError
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Record
 from sardonyx._src.proto.wire import (
@@ -24,6 +25,8 @@ from sardonyx._src.proto.wire import (
 )
 
 BLOCK = 1 << 16  # bytes that are read at once; longer nodes are left to the general decoder
+MAX_SHORT_NODES = 1 << 18  # in a file whose nodes have fewer than `MIN_NODE_BYTES` on average
+MIN_NODE_BYTES = 10  # of a node with an operator, an input and an output of one letter each: 11
 MAX_TEMPLATES = 1 << 12
 MAX_TEMPLATE_BYTES = 128
 NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH = 10, 106  # tags of fields that can be skipped
@@ -50,8 +53,9 @@ def decode_nodes(
         return p
     if tag == NODES_OF_GRAPH and (q := skip_run(b, p, e, context, tag, nodes)) > p:
         return q
-    depth = context.depth
+    depth, start, before = context.depth, p, len(nodes)
     while p < e and b[p] == tag:
+        check_sizes(len(nodes) - before, p - start)
         block = b[p : min(e, p + BLOCK)]
         context.base += p
         size = decode_block(block, context, tag, nodes, decode_node, decode_attribute)
@@ -74,7 +78,7 @@ def skip_run(b: Buffer, p: int, e: int, context: DecodeContext, tag: int, record
         if earlier.records is records:
             raise WireError("the fields are not in one run", p)
         return p
-    start = p
+    start, count = p, 0
     while p < e and b[p] == tag:
         n, k = b[p + 1], p + 2
         if n > 127:
@@ -82,9 +86,19 @@ def skip_run(b: Buffer, p: int, e: int, context: DecodeContext, tag: int, record
         if k + n > e:
             break
         p = k + n
+        count += 1
+    if tag == NODES_OF_GRAPH:
+        check_sizes(count, p - start)
     if p > start:
         context.undecoded[tag] = UndecodedRun(context, records, context.base + start, context.base + p)
     return p
+
+
+def check_sizes(count: int, size: int) -> None:
+    """Raises LimitError for hundreds of thousands of nodes that take `size` bytes in all, too few to say anything."""
+    if count > MAX_SHORT_NODES and size < count * MIN_NODE_BYTES:
+        what = f"more than {MAX_SHORT_NODES} nodes must have at least {MIN_NODE_BYTES} bytes each; got {size // count}"
+        raise LimitError(what, limit="records")
 
 
 def decode_block(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sardonyx._src.io.serde.details import entry_differences
@@ -16,12 +17,13 @@ KEY_AND_VALUE = {"key", "value"}
 def metadata_from(
     entries: Sequence[m.StringStringEntryProto], notes: list[Note], where: str
 ) -> dict[str, str]:
-    """The entries as a dict; the last value of a duplicate key applies, with a note."""
-    result: dict[str, str] = {}
-    for entry in entries:
-        if entry.key in result:
-            notes.append(Note(where, f"metadata key {entry.key!r} occurs twice: the last value applies"))
-        result[entry.key] = entry.value
+    """The entries as a dict; the last value of a duplicate key applies, with a note for each such key."""
+    result = {entry.key: entry.value for entry in entries}
+    if len(result) < len(entries):
+        for key, count in Counter(entry.key for entry in entries).items():
+            if count > 1:
+                times = "twice" if count == 2 else f"{count} times"
+                notes.append(Note(where, f"metadata key {key!r} occurs {times}: the last value applies"))
     return result
 
 

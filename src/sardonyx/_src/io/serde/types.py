@@ -23,6 +23,7 @@ from sardonyx._src.ir.types import (
 from sardonyx._src.proto import messages as m
 
 FIRST_IR_WITHOUT_STARS = 4  # the dim "*" no longer stands for several dims
+MAX_RANK = 1024  # far above that of any array: NumPy's is 64
 
 
 def data_type(number: int, where: str) -> DataType:
@@ -55,6 +56,8 @@ def type_from(
         if not body.elem_type:
             return None  # some exporters write this for an unknown type
         dtype = data_type(body.elem_type, where)
+        if body.shape is not None:
+            check_rank(len(body.shape.dim), where)
         if ir_version < FIRST_IR_WITHOUT_STARS and has_star(body.shape):
             return make(dtype, None, note, (), written_dims(body.shape))
         return make(dtype, shape_from(body.shape), note, denotations(body.shape), placeholders(body.shape))
@@ -66,6 +69,12 @@ def type_from(
         return MapType(data_type(body.key_type, where), type_from(body.value_type, where, ir_version), note)
     assert isinstance(body, m.TypeProtoOpaque), f"{kind} is not a known kind of type"
     return OpaqueType(body.domain, body.name, note)
+
+
+def check_rank(rank: int, where: str) -> None:
+    """Raises InvalidModel for a rank above `MAX_RANK`."""
+    if rank > MAX_RANK:
+        raise InvalidModel(f"a tensor must have at most {MAX_RANK} dims; got {rank}", location=where)
 
 
 def shape_from(record: m.TensorShapeProto | None) -> Shape | None:
@@ -197,7 +206,8 @@ def is_plain(record: m.TypeProto) -> bool:
 
 
 def dims_from(dims: Sequence[int], where: str) -> tuple[int, ...]:
-    """The dims of a tensor; raises InvalidModel for a negative one and for a product above 2^63 - 1."""
+    """The dims of a tensor; raises InvalidModel for a negative one, too many, and a product above 2^63 - 1."""
+    check_rank(len(dims), where)
     if any(dim < 0 for dim in dims):
         raise InvalidModel(f"dims must be >= 0; got {brief(dims)}", location=where)
     product = 0 if 0 in dims else 1

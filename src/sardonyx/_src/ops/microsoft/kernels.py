@@ -6,6 +6,7 @@ Spec: com.microsoft DynamicTimeWarping-1 Inverse-1 MurmurHash3-1 SparseToDenseMa
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
@@ -29,7 +30,7 @@ BLOCK = 4  # bytes
 @inverse.eval(1)
 def inverse_kernel(x: Array) -> Array:
     """x, result: [..., n, n]."""
-    wide = x.astype(np.float64 if x.dtype == np.float64 else np.float32)
+    wide: NDArray[np.floating] = x.astype(np.float64 if x.dtype == np.float64 else np.float32)
     try:
         return np.linalg.inv(wide).astype(x.dtype)
     except np.linalg.LinAlgError as error:
@@ -45,7 +46,7 @@ def warping_infer(inference: Inference) -> Result:
 def warping_kernel(costs: Array) -> Array:
     """costs: [m, n] or [1, m, n]; result: [2, path] int32, rows and columns from (0, 0) to (m - 1, n - 1)."""
     matrix = costs.reshape(costs.shape[-2:])
-    rows, columns = matrix.shape
+    rows, columns = costs.shape[-2:]
     total = np.full((rows + 1, columns + 1), np.inf, np.float32)
     total[0, 0] = 0
     moves = np.zeros((rows + 1, columns + 1), np.int8)
@@ -120,7 +121,7 @@ def sparse_infer(inference: Inference) -> Result:
 
 
 @sparse_matmul.eval(1)
-def sparse_kernel(a: SparseTensor, b: Array, *, alpha: float, transA: int, transB: int) -> Array:
+def sparse_kernel(a: SparseTensor | Array, b: Array, *, alpha: float, transA: int, transB: int) -> Array:
     """a: sparse [m, k]; b: [k, n]; result: alpha * a @ b, the operands transposed on request."""
     left = a.numpy() if isinstance(a, SparseTensor) else a
     product = np.matmul(left.T if transA else left, b.swapaxes(-1, -2) if transB else b)

@@ -1,4 +1,4 @@
-"""Imports that are newer than every known version are refused before anything is converted."""
+"""Imports that no release knows are refused before anything is converted."""
 
 import pytest
 
@@ -14,6 +14,12 @@ def test_a_source_version_that_is_not_known_is_refused(version: int) -> None:
     with pytest.raises(
         ConversionError, match=rf"must be at most \d+, the newest known version; got {version}"
     ):
+        sx.convert(parse_model(TEXT, opset=version), 21)
+
+
+@pytest.mark.parametrize("version", [0, -1, -(1 << 63)])
+def test_a_source_version_below_one_is_refused(version: int) -> None:
+    with pytest.raises(ConversionError, match=rf"must be at least 1; got {version}"):
         sx.convert(parse_model(TEXT, opset=version), 21)
 
 

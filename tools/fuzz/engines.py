@@ -46,7 +46,9 @@ def compare_engines(model: Model, feeds: Mapping[str, object]) -> Verdict:
     difference = find_difference(model, expected, actual)
     if difference is None:
         return Verdict("both engines refuse" if isinstance(expected, Exception) else "equal results")
-    if ruling := ruling_of(model, expected, actual, lambda other: run_model(other, feeds, "reference")):
+    if ruling := ruling_of(
+        model, feeds, expected, actual, lambda other: run_model(other, feeds, "reference")
+    ):
         return Verdict(f"ruled: {ruling}")
     return fault(DIFFERENCE, *difference)
 

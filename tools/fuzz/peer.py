@@ -44,7 +44,9 @@ def peer_judge(mutate: MutateModel) -> Judge:
             return Verdict("only the reference engine refuses")
         if is_random(model):
             return Verdict("equal results")
-        for a, b in zip(actual, expected, strict=True):
+        for a, b in zip(
+            actual, expected, strict=False
+        ):  # an output that is listed twice counts once in a session
             if not is_close(a, b):
                 operators = " ".join(sorted({node.op_type for node in model.graph.nodes})[:3])
                 return fault(DIFFERENCE, operators, f"reference: {summarize(b)}; onnxruntime: {summarize(a)}")

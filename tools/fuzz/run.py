@@ -6,7 +6,8 @@
     python tools/fuzz/run.py page --state FOLDER
 
 A campaign resumes where the last run with this folder ended, and may be interrupted at any time; --cases is the number at
-which it ends.  Case i is the same in every run over the same sources; --case runs it alone.  `page` writes
+which it ends.  Case i is the same in every run over the same sources; --case runs it alone.
+--recheck replaces the verdicts on cases that were faults by those of the present sources.  `page` writes
 docs/generated/fuzzing.md from the states of the folder.
 """
 
@@ -85,6 +86,15 @@ def save(state: CampaignState, workers: list[Worker], path: Path) -> None:
     state.begun = unstarted
 
 
+def recheck_faults(campaign: Campaign, path: Path) -> CampaignState:
+    """Runs the cases of faults again, after a fix, and records what becomes of them now."""
+    state, source = CampaignState.load(path, campaign.name), digest_sources()
+    for judged in judge_cases(prepare(campaign), state.forget_faults(), campaign.limits):
+        state.record(judged, source)
+    state.save(path)
+    return state
+
+
 def run_case(campaign: Campaign, number: int) -> int:
     for judged in judge_cases(prepare(campaign), [number], campaign.limits):
         verdict = judged.verdict
@@ -113,13 +123,16 @@ def main(words: argparse.Namespace) -> int:
     campaign = CAMPAIGNS[words.campaign]
     if words.case is not None:
         return run_case(campaign, words.case)
+    path = words.state / f"{campaign.name}.json"
+    if words.recheck:
+        return 1 if recheck_faults(campaign, path).faults else 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     end = (
         min(words.cases or campaign.goal, campaign.goal)
         if campaign.name == "extremes"
         else words.cases or campaign.goal
     )
-    state = run_campaign(campaign, words.state / f"{campaign.name}.json", end, words.jobs)
+    state = run_campaign(campaign, path, end, words.jobs)
     return 1 if state.faults else 0
 
 
@@ -132,4 +145,5 @@ if __name__ == "__main__":
     parser.add_argument("--cases", type=int, help="the number of cases at which the campaign ends")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (%(default)s)")
     parser.add_argument("--case", type=int, help="run this case alone")
+    parser.add_argument("--recheck", action="store_true", help="run the cases of faults again, after a fix")
     sys.exit(main(parser.parse_args()))

@@ -13,7 +13,7 @@ import numpy as np
 import sardonyx
 from fuzz.workers import JudgedCase
 
-MAX_NUMBERS, MAX_SLOWEST = 5, 5  # cases that are listed of a fault; slowest cases that are listed
+MAX_NUMBERS, MAX_SLOWEST = 200, 5  # cases that are listed of a fault; slowest cases that are listed
 
 
 @dataclass
@@ -83,6 +83,15 @@ class CampaignState:
             entry.count += 1
             if len(entry.numbers) < MAX_NUMBERS:
                 entry.numbers.append(judged.number)
+
+    def forget_faults(self) -> list[int]:
+        """Forgets the faults all of whose cases are listed, as if these cases had not run; returns the cases."""
+        listed = [entry for entry in self.faults if entry.count == len(entry.numbers)]
+        self.faults = [entry for entry in self.faults if entry.count > len(entry.numbers)]
+        numbers = sorted(number for entry in listed for number in entry.numbers)
+        self.cases -= len(numbers)
+        self.outcomes["fault"] = self.outcomes.get("fault", 0) - len(numbers)
+        return numbers
 
     def fault_class(self, kind: str, signature: str, detail: str) -> FaultClass:
         for entry in self.faults:

@@ -68,7 +68,7 @@ def test_case(case: Case) -> None:
         (
             "SequenceConstruct",
             [A, np.array([1])],
-            "the tensors of a sequence must have one element type; got float, int64",
+            r"must be tensor\(float\), as input 0; got tensor\(int64\)",
         ),
     ],
 )

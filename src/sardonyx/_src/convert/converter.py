@@ -48,7 +48,7 @@ from sardonyx._src.ir.model import FunctionKey, Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.parameters import filled_parameters, undecided_defaults
 from sardonyx._src.ir.walk import location, nodes, roots
-from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.api import OPERAND_ERRORS, Operator
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.registry import find
@@ -88,7 +88,7 @@ def convert(
             raise InputError(
                 f"the model must import {domain or 'ai.onnx'}; its imports are {imported}", name="sets"
             )
-        refuse_newer_imports(model, domain)
+        refuse_unknown_imports(model, domain)
     with pause_gc(), limit_nesting():
         result = clone(model)
         origins = {
@@ -104,12 +104,13 @@ def convert(
     return result
 
 
-def refuse_newer_imports(model: Model, domain: str) -> None:
-    """Raises ConversionError for an import of the domain that is newer than all known versions."""
+def refuse_unknown_imports(model: Model, domain: str) -> None:
+    """Raises ConversionError for an import of the domain that is newer than all known versions, or below 1."""
     newest = latest(domain)
     for scope in bodies_of(model, domain):
-        if (version := scope.imports[domain]) > newest:
-            what = f"imports of {domain or 'ai.onnx'} must be at most {newest}, the newest known version; got {version}"
+        if not 1 <= (version := scope.imports[domain]) <= newest:
+            bound = "at least 1" if version < 1 else f"at most {newest}, the newest known version"
+            what = f"imports of {domain or 'ai.onnx'} must be {bound}; got {version}"
             raise ConversionError(what, domain=domain, version=version, target=newest)
 
 
@@ -283,6 +284,8 @@ class Converter:
         old_inputs = node.inputs
         try:
             check_own(adapter, schema)
+            if not node.subgraphs:
+                check_node_types(adapter)
             new_nodes = self.apply(adapter, step, schema)
             self.origins.update((n, adapter.origin) for n in new_nodes if n is not node)
             self.removed.update(remove_dead_constants(old_inputs, self.referenced_values))
@@ -340,7 +343,7 @@ class Converter:
 
     def expand_body(self, adapter: Adapter, op: Operator) -> list[Node]:
         """Replace the node by its operator's body, converted to the target version."""
-        check_node_types(op, adapter)
+        check_node_types(adapter)
         function = body_of(op, adapter.inference)
         assert function is not None, f"{op.name}-{adapter.inference.version} must have a body"
         for name in undecided_defaults(adapter.node, function, self.scope.filled):
@@ -373,11 +376,16 @@ class Converter:
         return adapter
 
 
-def check_node_types(op: Operator, adapter: Adapter) -> None:
-    """Raise InferenceError for an inconsistent node, which a body cannot express."""
-    infer = op.infers.get(adapter.inference.version)
-    if infer is not None and not any(a.ref for a in adapter.node.attributes.values()):
+def check_node_types(adapter: Adapter) -> None:
+    """Raise InferenceError for an inconsistent node, which another version or a body may give a meaning."""
+    op = find(adapter.node.domain, adapter.node.op_type)
+    infer = None if op is None else op.infers.get(adapter.inference.version)
+    if infer is None or any(a.ref for a in adapter.node.attributes.values()):
+        return
+    try:
         infer(adapter.inference)
+    except OPERAND_ERRORS as error:
+        raise InferenceError(str(error)) from error
 
 
 def expand_vendor_operators(

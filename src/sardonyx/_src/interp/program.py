@@ -12,7 +12,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InvalidModel, LimitError
 from sardonyx._src.interp.run_memory import UNLIMITED
 from sardonyx._src.interp.run_state import Frame, RunState, seeded_state
-from sardonyx._src.interp.signature import check_counts, takes_containers
+from sardonyx._src.interp.signature import check_counts
 from sardonyx._src.interp.steps import NodeStep, as_value
 from sardonyx._src.ir.call_counts import count_calls
 from sardonyx._src.ir.graph import Graph, Node, Value
@@ -164,7 +164,6 @@ def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
     if (op := body_operator(node, schema)) is not None:
         bind_body(step, op, schema, program)
         return
-    step.is_strict = takes_containers(schema)
     kernel = kernel_of(node, schema)
     attributes = attributes_of(node, schema, program.bindings)
     keywords = step.attributes = kernel_attributes(kernel, attributes, node, schema.since_version)

@@ -14,6 +14,7 @@ from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.schema import OpSchema, Parameter
 
+PROMOTED = {"tensor(float)", "tensor(float16)", "tensor(bfloat16)"}  # element types of promotion to float32
 MAX_LISTED_TYPES = 6  # in a message
 
 
@@ -46,22 +47,35 @@ def given_inputs(node: Node) -> list[bool]:
 
 
 def takes_containers(schema: OpSchema) -> bool:
-    """Whether an input must be a sequence or a map: Python would count the rows of a tensor as elements of
-    one."""
+    """Whether an input must be a sequence or a map."""
     return any(all(t.startswith(("seq(", "map(")) for t in schema.allowed_types(p)) for p in schema.inputs)
 
 
-def find_mismatch(schema: OpSchema, inputs: Sequence[RuntimeValue]) -> str:
-    """The error message for the first input of a type that the operator does not accept; "" if there is
-    none."""
+def find_mismatch(schema: OpSchema, inputs: Sequence[RuntimeValue], *, is_promoted: bool = False) -> str:
+    """The error message for the first input of a type that the operator does not accept, or that differs from that of
+    another input with the same type variable; "" if there is none.
+
+    is_promoted: whether float32 counts as equal to half precision.
+    """
+    bound: dict[str, tuple[int, str]] = {}  # by type variable, the first input that has it, and its type
     for i, value in enumerate(inputs):
         parameter = schema.input(i)
-        if parameter is not None and not is_allowed(value, parameter, schema.allowed_types(parameter)):
-            types = schema.allowed_types(parameter)
+        if parameter is None:
+            continue
+        types = schema.allowed_types(parameter)
+        if not is_allowed(value, parameter, types):
             expected = ", ".join(types[:MAX_LISTED_TYPES]) + (
                 ", ..." if len(types) > MAX_LISTED_TYPES else ""
             )
             return f"input {i} {parameter.name!r} must be {expected}; got {kind_of(value)}"
+        if (
+            parameter.type in schema.type_constraints
+            and parameter.homogeneous
+            and isinstance(value, np.ndarray)
+        ):
+            first, kind = bound.setdefault(parameter.type, (i, kind_of(value)))
+            if kind != kind_of(value) and not (is_promoted and {kind, kind_of(value)} <= PROMOTED):
+                return f"input {i} {parameter.name!r} must be {kind}, as input {first}; got {kind_of(value)}"
     return ""
 
 

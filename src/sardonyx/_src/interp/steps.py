@@ -9,7 +9,7 @@ import numpy as np
 
 from sardonyx._src.errors import EvaluationError, LimitError, Located
 from sardonyx._src.interp.run_state import Frame
-from sardonyx._src.interp.signature import find_mismatch
+from sardonyx._src.interp.signature import find_mismatch, takes_containers
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import OPERAND_ERRORS, Eval, Evaluated, RuntimeValue
@@ -24,18 +24,18 @@ StepCall: TypeAlias = Callable[[Frame, list[RuntimeValue]], Evaluated]
 class NodeStep:
     """A node with its kernel or function body bound."""
 
-    __slots__ = ("attributes", "call", "dead", "is_strict", "kernel", "node", "reads", "schema", "writes")
+    __slots__ = ("accepted", "attributes", "call", "dead", "kernel", "node", "reads", "schema", "writes")
 
     def __init__(self, node: Node) -> None:
         """The caller sets the rest: `kernel`, if it needs nothing but inputs and attributes, else `call`;
-        `schema` of an operator; `is_strict`, to check inputs against the schema before each call; `dead`, the
-        values of the frame whose last use is this step."""
+        `schema` of an operator, against which inputs are checked; `dead`, the values of the frame whose last use is
+        this step."""
         self.node = node
         self.kernel: Eval | None = None
         self.call: StepCall | None = None
         self.attributes: Mapping[str, object] = {}
         self.schema: OpSchema | None = None
-        self.is_strict = False
+        self.accepted: set[tuple[object, ...]] = set()  # what `types_of` gave for inputs that fit the schema
         self.dead: tuple[Value, ...] = ()
         reads, writes = list(node.inputs), [v if v.name else None for v in node.outputs]
         while reads and reads[-1] is None:
@@ -48,8 +48,8 @@ class NodeStep:
         run, values = frame.run, frame.values
         run.count_node()
         inputs = [None if v is None else values[v] if v in values else frame[v] for v in self.reads]
-        if self.is_strict and self.schema is not None and (why := find_mismatch(self.schema, inputs)):
-            raise EvaluationError(why, location=location(self.node))
+        if self.schema is not None and (types := types_of(inputs)) not in self.accepted:
+            self.accept(self.schema, inputs, types, is_promoted=run.is_promoted)
         try:
             if self.kernel is not None:
                 result = self.kernel(*inputs, **self.attributes)
@@ -75,6 +75,24 @@ class NodeStep:
         for value in self.dead:
             values.pop(value, None)  # absent when a subgraph was called with fewer inputs than it lists
 
+    def accept(
+        self,
+        schema: OpSchema,
+        inputs: Sequence[RuntimeValue],
+        types: tuple[object, ...],
+        *,
+        is_promoted: bool,
+    ) -> None:
+        """Raises EvaluationError for inputs of types that the schema does not allow; remembers those that it does.
+
+        Operators that move any value also move maps, which their signatures do not list.
+        """
+        if any(isinstance(x, dict) for x in inputs) and not takes_containers(schema):
+            return
+        if why := find_mismatch(schema, inputs, is_promoted=is_promoted):
+            raise EvaluationError(why, location=location(self.node))
+        self.accepted.add(types)
+
     def missing_outputs(self, count: int) -> EvaluationError:
         what = f"the number of outputs must be at most {count}, the number of results; got {len(self.writes)}"
         is_variadic = self.schema is not None and any(p.option == "variadic" for p in self.schema.outputs)
@@ -94,6 +112,11 @@ class NodeStep:
             return error
         shapes = ", ".join(map(describe_value, inputs))
         return EvaluationError(f"{error} (inputs: {shapes})", location=location(self.node))
+
+
+def types_of(inputs: Sequence[RuntimeValue]) -> tuple[object, ...]:
+    """For each input, its element type or, if it is no tensor, its class."""
+    return tuple(x.dtype if isinstance(x, np.ndarray) else type(x) for x in inputs)
 
 
 def as_value(value: RuntimeValue | np.generic) -> RuntimeValue:

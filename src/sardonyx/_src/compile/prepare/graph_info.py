@@ -85,6 +85,11 @@ class GraphInfo:
         """The known elements of a small tensor: numbers, or an object array of numbers, `Expr` and None."""
         return None if value is None else self.facts.elements(value)
 
+    def vector(self, value: Value | None) -> Elements | None:
+        """The known elements of a small tensor with one axis, as operators take sizes, axes and counts; else None."""
+        elements = self.elements(value)
+        return elements if elements is not None and elements.ndim == 1 else None
+
     def size_elements(self, value: Value) -> list[Known] | None:
         """The elements of a small int64 tensor computed by a node, if input sizes determine all of them."""
         elements = None if value.producer is None else self.elements(value)

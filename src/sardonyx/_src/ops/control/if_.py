@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array
@@ -74,6 +75,9 @@ def branches(inference: Inference) -> list[str]:
 
 def branch_types(inference: Inference) -> list[list[Type | None]] | None:
     """The output types of the branches that may be taken, one or two lists; None if they are not known."""
+    condition = inference.tensor(0)
+    if condition is not None and condition.dtype is not DataType.BOOL:
+        inference.fail(f"cond must be tensor(bool); got tensor({condition.dtype.text})")
     names = branches(inference)
     for name in BRANCHES:
         if name not in names:

@@ -38,6 +38,9 @@ def infer(inference: Inference) -> Result:
     out_axes = inference.integers("scan_output_axes")
     if len(axes) != count:
         inference.fail(f"scan_input_axes must have {count} entries; got {len(axes)}")
+    directions = inference.integers("scan_input_directions")
+    if directions is not None and len(directions) != count:
+        inference.fail(f"scan_input_directions must have {count} entries; got {len(directions)}")
     lengths: list[Dim] = []
     slices: list[Type | None] = []
     for scan, axis in zip(scans, axes, strict=True):

@@ -53,8 +53,9 @@ def replace(adapter: Adapter) -> AdaptedNode:
     if shape is not None and len(shape) != 4:
         adapter.refuse(f"the input must have rank 4 ([N, C, H, W]); got rank {len(shape)}")
     channels = None if shape is None else shape[1]
-    if isinstance(bias, tuple) and isinstance(channels, int) and len(bias) != channels:
-        adapter.refuse(f"bias must have {channels} elements, one for each channel; got {len(bias)}")
+    if isinstance(bias, tuple) and len(bias) != channels:
+        count = channels if isinstance(channels, int) else "an unknown number of"
+        adapter.refuse(f"bias must have {count} elements, one for each channel; got {len(bias)}")
     wide = promoted_type(adapter.dtype(0))
     scale = adapter.constant(np.float64(float_attribute(adapter.inference, "scale")), wide)
 

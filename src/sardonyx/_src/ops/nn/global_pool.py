@@ -36,7 +36,6 @@ lp.convert((2, 1))(convert_p_to_float)
 
 @average.infer(1, 22)
 @maximum.infer(1, 22)
-@lp.infer(1, 2, 22)
 def infer(inference: Inference) -> Result:
     data = inference.tensor(0)
     if data is None or data.shape is None:
@@ -44,6 +43,14 @@ def infer(inference: Inference) -> Result:
     if len(data.shape) < 2:
         inference.fail(f"the input must have rank >= 2 ([N, C, ...]); got rank {len(data.shape)}")
     return TensorType(data.dtype, (*data.shape[:2], *(1 for _ in data.shape[2:])))
+
+
+@lp.infer(1, 2, 22)
+def infer_lp(inference: Inference) -> Result:
+    p = inference.attributes["p"]
+    if not (isinstance(p, int | float) and p > 0):
+        inference.fail(f"p must be > 0; got {p}")
+    return infer(inference)
 
 
 @average.eval(1, 22)

@@ -19,6 +19,7 @@ from sardonyx._src.ops.control.bodies import head_shapes
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.stacking import emit_stack
+from sardonyx._src.schema import lookup
 
 MAX_UNROLLED_NODES = 32  # in all iterations together
 
@@ -71,8 +72,17 @@ def can_stack_outputs(node: Node, body: Graph, edit: Edit) -> bool:
     if not any(v.name for v in scans):
         return True
     assert node.graph is not None, "the node is in a graph"
-    tensors = all(isinstance(v.type, TensorType) for v in body.outputs[len(body.inputs) - 1 :])
+    tensors = all(is_concatenable(v, node, edit) for v in body.outputs[len(body.inputs) - 1 :])
     return tensors and edit.can_insert("Unsqueeze", node.graph) and edit.can_insert("Concat", node.graph)
+
+
+def is_concatenable(value: Value, node: Node, edit: Edit) -> bool:
+    """Whether a value is a tensor of an element type that Concat accepts, which not all narrow types are."""
+    assert node.graph is not None, "the node is in a graph"
+    concat = lookup("", "Concat", edit.imports(node.graph)[""])
+    if concat is None or not isinstance(value.type, TensorType):
+        return False
+    return f"tensor({value.type.dtype.text})" in concat.allowed_types(concat.inputs[0])
 
 
 def unroll(node: Node, body: Graph, count: int, edit: Edit) -> None:

@@ -22,7 +22,7 @@ from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
-from sardonyx._src.rewrite.passes.unroll_loops import MAX_UNROLLED_NODES
+from sardonyx._src.rewrite.passes.unroll_loops import MAX_UNROLLED_NODES, is_concatenable
 from sardonyx._src.rewrite.support.stacking import emit_stack
 
 
@@ -36,7 +36,7 @@ def unroll_scans(node: Node, edit: Edit) -> bool:
     if (
         length is None
         or length * sum(1 for _ in nodes(body)) > MAX_UNROLLED_NODES
-        or not can_unroll(node, edit)
+        or not can_unroll(node, body, edit)
     ):
         return False
     unroll(node, body, length, edit)
@@ -66,12 +66,15 @@ def int_list(node: Node, name: str, count: int, edit: Edit) -> Sequence[int]:
     return tuple(int(n) for n in numbers) if isinstance(numbers, tuple) and numbers else (0,) * count
 
 
-def can_unroll(node: Node, edit: Edit) -> bool:
+def can_unroll(node: Node, body: Graph, edit: Edit) -> bool:
     assert node.graph is not None, "the node is in a graph"
     attributes = edit.attributes(node)
     directions = [attributes.get(f"scan_{name}_directions") for name in ("input", "output")]
     if any(isinstance(flags, tuple) and not {*flags} <= {0, 1} for flags in directions):
         return False  # invalid: the node must fail
+    states = len(node.inputs) - len(scan_inputs(node, edit))
+    if not all(is_concatenable(value, node, edit) for value in body.outputs[states:]):
+        return False
     return all(edit.can_insert(op_type, node.graph) for op_type in ("Gather", "Unsqueeze", "Concat"))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Scalar
@@ -119,4 +120,8 @@ def scalar_expression(
     )
     if operator is None or not has_supported_types or not types or types[0] not in operator.types:
         return None
+    if any(isinstance(value, float) and not isfinite(value) for value in attributes.values()):
+        return (
+            None  # rules select with minima and maxima, in which an infinity times zero is not selected away
+        )
     return operator.rule(OperatorCall(attributes, tuple(args), tuple(types)))

@@ -69,7 +69,7 @@ def guard_at_least(scope: Scope, size: Known, expected: Known) -> bool:
 def known_pads(op: BoundNode, scope: Scope, x: Value) -> list[tuple[Known, Known]] | None:
     """The pads before and after each axis; None if they are not known."""
     rank = len(scope.known_shape(x))
-    pad_elements, axes_elements = scope.elements(op.input(1)), scope.elements(op.input(3))
+    pad_elements, axes_elements = scope.vector(op.input(1)), scope.vector(op.input(3))
     if pad_elements is None or (op.input(3) is not None and axes_elements is None):
         return None
     axes = list(range(rank)) if axes_elements is None else [int(axis) for axis in axes_elements]

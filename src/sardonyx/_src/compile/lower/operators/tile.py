@@ -23,7 +23,7 @@ from sardonyx._src.ir.tensors import Array
 
 @matches("Tile", 13)
 def match_tile(op: BoundNode, scope: Scope) -> Region[tuple[Known, ...]] | None:
-    x, shape, counts = op.input(0), scope.shape(op.output), scope.elements(op.input(1))
+    x, shape, counts = op.input(0), scope.shape(op.output), scope.vector(op.input(1))
     if x is None or shape is None or counts is None or not scope.is_native(x):
         return None
     repeats: tuple[Known, ...] = tuple(n if isinstance(n, Expr) else int(n) for n in counts if n is not None)

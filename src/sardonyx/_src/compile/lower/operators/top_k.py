@@ -34,7 +34,7 @@ class TopK:
 
 @matches("TopK", 24)
 def match_top_k(op: BoundNode, scope: Scope) -> Region[TopK] | None:
-    x, count_elements = op.input(0), scope.elements(op.input(1))
+    x, count_elements = op.input(0), scope.vector(op.input(1))
     if x is None or not scope.is_native(x) or scope.dtype(x) not in NUMERIC_ELEMENTS:
         return None
     shape, result_shape, axis = scope.known_shape(x), scope.shape(op.output), op.attribute("axis", int)

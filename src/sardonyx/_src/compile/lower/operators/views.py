@@ -55,7 +55,7 @@ def match_reshape(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
     if not scope.guard_equal(dim_product(scope.known_shape(value)), dim_product(shape)):
         return None
     if op.op_type == "Reshape":
-        guard_inferred_dim(scope, scope.elements(op.input(1)), shape)
+        guard_inferred_dim(scope, scope.vector(op.input(1)), shape)
     if op.op_type == "Identity":
         return view_region(op, Alias(op.output, value, lambda tensor: tensor))
     return view_region(op, Alias(op.output, value, lambda tensor: reshape_view(tensor, shape), reshape_view))
@@ -110,7 +110,7 @@ def match_expand(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
     old = (1,) * leading + source
     if leading < 0 or not all(a == b or a == 1 for a, b in zip(old, shape, strict=True)):
         return None
-    if not is_known_target(scope.elements(op.input(1)), shape):
+    if not is_known_target(scope.vector(op.input(1)), shape):
         return None
     return view_region(op, Alias(op.output, value, partial(expand_view, shape=shape)))
 
@@ -160,7 +160,7 @@ def known_slices(op: BoundNode, scope: Scope) -> tuple[SlicedAxis, ...] | None:
     value, shape = op.input(0), scope.shape(op.output)
     if value is None or shape is None or not scope.is_native(value):
         return None
-    starts, axes, steps = (scope.elements(op.input(i)) for i in (1, 3, 4))
+    starts, axes, steps = (scope.vector(op.input(i)) for i in (1, 3, 4))
     if starts is None or (op.input(3) is not None and axes is None) or (op.input(4) and steps is None):
         return None
     whole, count = scope.known_shape(value), len(starts)

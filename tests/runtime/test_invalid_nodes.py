@@ -1,0 +1,69 @@
+"""Nodes that are invalid are refused by both engines alike, whatever a newer version or an optimisation makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import parse_model
+from sardonyx.errors import EvaluationError
+
+F = np.float32
+CASES = {  # model, opset, feeds, part of the message
+    "two types for one variable": ("g (float[2] x, int32[2] z) => (y) { y = Mul(x, z) }", 21, "as input 0"),
+    "a type that is not allowed": ("g (int32[2] z) => (y) { y = Exp(z) }", 21, "got tensor\\(int32\\)"),
+    "an axis outside of the rank": (
+        "g (float[N] x) => (y) { y = Softmax <axis = 3> (x) }",
+        1,
+        "axis must be in",
+    ),
+    "of LogSoftmax": ("g (float[N] x) => (y) { y = LogSoftmax <axis = 3> (x) }", 1, "axis must be in"),
+    "of Hardmax": ("g (float[N] x) => (y) { y = Hardmax <axis = 3> (x) }", 1, "axis must be in"),
+    "a scale below 1": (
+        "g (float[2] x) => (y) { y = Upsample <scales = [0.5]> (x) }",
+        7,
+        "scales must be finite",
+    ),
+    "repeats of two axes": (
+        "g (float[2] x) => (y) <int64[1,1] r = {2}> { y = Tile(x, r) }",
+        21,
+        "repeats must have shape",
+    ),
+    "too few directions": (
+        """g (float s, float[N] x) => (f, y) { f, y = Scan <num_scan_inputs = 1, scan_input_directions = [0, 1],
+           body = b (float a, float e) => (float c, float o) { c = Add(a, e)  o = Identity(c) }> (s, x) }""",
+        21,
+        "must have 1 entries",
+    ),
+    "a bias of too few channels": (
+        "g (float[A,B,C,D] x4) => (y) { y = ImageScaler <scale = 2.0, bias = [1.0]> (x4) }",
+        1,
+        "bias must have 2 elements",
+    ),
+}
+FEEDS = {
+    "x": np.array([1, 2], F),
+    "z": np.array([3, 4], np.int32),
+    "s": np.array(0, F),
+    "x4": np.ones((1, 2, 1, 1), F),
+}
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize(("text", "opset", "message"), CASES.values(), ids=CASES)
+def test_both_engines_refuse(text: str, opset: int, message: str, engine: str) -> None:
+    session = sx.Session(parse_model(text, opset=opset), engine=engine)  # type: ignore[arg-type]
+    with pytest.raises(EvaluationError, match=message):
+        session.run({value.name: FEEDS[value.name] for value in session.inputs})
+
+
+@pytest.mark.parametrize("alpha", ["inf", "-inf", "nan"])
+@pytest.mark.parametrize("operator", ["Elu", "Celu"])
+def test_infinite_attributes_mean_the_same_in_both_engines(operator: str, alpha: str) -> None:
+    x = np.array([-2, 0, 3, -np.inf, np.inf, np.nan], F)
+    model = parse_model(f"g (float[N] x) => (y) {{ y = {operator} <alpha = 1.0> (x) }}", opset=21)
+    (node,) = model.graph.nodes
+    node.attributes["alpha"] = sx.ir.Attribute("alpha", sx.ir.AttributeType.FLOAT, float(alpha))
+    results = [sx.Session(model, engine=engine).run({"x": x})["y"] for engine in ("reference", "native")]
+    np.testing.assert_array_equal(results[1], results[0])

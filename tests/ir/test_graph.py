@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from models import only, parse_model
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import Builder
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value, append_node
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value, append_node, dismantle
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ir.walk import captures, location, nodes, values
@@ -232,3 +234,31 @@ def state(item: Node | Value | Graph) -> dict[str, str]:
     """All attributes; raises AttributeError for one that is not set."""
     slots = [name for c in type(item).__mro__ for name in getattr(c, "__slots__", ())]
     return {name: repr(getattr(item, name)) for name in slots}
+
+
+def test_a_dismantled_graph_is_freed_without_the_cycle_collector() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        before = node_count()
+        b = Builder(opset=21)
+        x = b.input("x", DataType.FLOAT, [2])
+        b.output(b.Add(b.Relu(x), x), "y", b.tensor(DataType.FLOAT, [2]))
+        graph = b.graph
+        b.graph.append(Node("Op", [x], [Value("z")], {"g": Attribute("g", AttributeType.GRAPH, inner())}))
+        assert node_count() == before + 4
+        dismantle(graph)
+        del graph, b, x
+        assert node_count() == before
+    finally:
+        gc.enable()
+
+
+def inner() -> Graph:
+    graph = Graph("inner")
+    graph.append(Node("Op", [], [Value("v")]))
+    return graph
+
+
+def node_count() -> int:
+    return sum(type(item) is Node for item in gc.get_objects())

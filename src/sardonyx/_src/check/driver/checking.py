@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from sardonyx._src.check.driver.pages import page
 from sardonyx._src.check.driver.sources import DocumentKind, Source, read
@@ -53,19 +54,37 @@ def check(
     cannot hold.
     """
     selected = select_codes(select, ignore)
+    with pause_gc():
+        return check_document(source, kind, selected, operator_sets, DocumentOptions(policy, base, limits))
+
+
+class DocumentOptions(NamedTuple):
+    """The options of `check` about reading a document."""
+
+    policy: Policy | str
+    base: PathSource | None
+    limits: Limits | None
+
+
+def check_document(
+    source: Source,
+    kind: DocumentKind | None,
+    selected: frozenset[str],
+    operator_sets: Iterable[OperatorSetSource],
+    options: DocumentOptions,
+) -> Report:
+    """The report of the selected rules; a separate function, so that records are freed before the collector resumes."""
     try:
-        with pause_gc():
-            record, path = read(source, kind, limits)
+        record, path = read(source, kind, options.limits)
     except (DecodeError, TextError, JsonError, LimitError) as error:
         return Report((diagnose_decoding(error),))
-    location_base = path if base is None else Path(base) / "model"
-    document = Document(record, location_base, Policy(policy), declared_operators(record, operator_sets))
-    with pause_gc():
-        enabled = [rule for rule in rules().values() if rule.code in selected or not rule.opt_in]
-        walk = Walk(document, group_by_class(enabled, document.ir_version))
-        findings = walk.run()
-        if not walk.is_full and (of_types := find_type_violations(document, selected, findings)):
-            findings = drop_suppressed([*findings, *of_types])
+    base = path if options.base is None else Path(options.base) / "model"
+    document = Document(record, base, Policy(options.policy), declared_operators(record, operator_sets))
+    enabled = [rule for rule in rules().values() if rule.code in selected or not rule.opt_in]
+    walk = Walk(document, group_by_class(enabled, document.ir_version))
+    findings = walk.run()
+    if not walk.is_full and (of_types := find_type_violations(document, selected, findings)):
+        findings = drop_suppressed([*findings, *of_types])
     reported = [diagnostic(located) for located in findings if located.rule.code in selected]
     if walk.is_full:
         reported.append(diagnose_truncation("error", "violations"))

@@ -16,6 +16,7 @@ from sardonyx._src.proto.record import Record
 
 RecordFingerprint: TypeAlias = Hashable
 LIST_FIELDS = frozenset("floats ints strings tensors type_protos sparse_tensors".split())
+USUAL_FIELDS = frozenset(("input", "output", "name", "op_type"))  # of nodes without attributes
 MAX_FINGERPRINT_VALUES = 256  # integers, or bytes of strings
 DATA_FIELDS = frozenset(("raw_data", *TYPED_DATA_FIELDS))
 
@@ -44,6 +45,9 @@ def node_fingerprints(nodes: Iterable[m.NodeProto]) -> set[RecordFingerprint] | 
         texts += outputs
         if "name" in values:
             texts.append(values["name"])
+        if values.keys() == USUAL_FIELDS and "" not in inputs and "" not in outputs:
+            result.add((tuple(values), values.get("op_type"), len(inputs), len(outputs)))
+            continue
         if "doc_string" in values:
             texts.append(values["doc_string"])
         attributes: RecordFingerprint = ()

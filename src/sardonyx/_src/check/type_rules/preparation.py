@@ -55,11 +55,12 @@ def densify(model: Model) -> None:
     stack = list(roots(model))
     while stack:
         graph = stack.pop()
-        for value in (*graph.inputs, *graph.initializers.values()):
+        for value in (*graph.inputs, *graph.initializers.values(), *graph.outputs):
             densify_value(value)
+        has_value_info = graph.declarations is not None  # without it, only inputs and outputs are typed
         for node in graph.nodes:
-            for value in node.outputs:
-                if value.type is not None:
+            if has_value_info:
+                for value in node.outputs:
                     densify_value(value)
             if node.attributes:
                 stack += node.subgraphs

@@ -31,9 +31,10 @@ from sardonyx._src.infer.walk import infer
 from sardonyx._src.io.external import ExternalFiles
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.graph import Node, Value, dismantle
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import Type
+from sardonyx._src.ir.walk import roots
 from sardonyx._src.proto import messages as m
 
 RulesBySubject = Mapping[Subject, Sequence[Rule]]
@@ -72,7 +73,10 @@ def find_type_violations(
         infer(model, errors=[], observer=runner)
     except SardonyxError:  # the model cannot be built, or is nested too deeply
         return []
-    return list(runner.locate_findings(record, model, paths))
+    result = list(runner.locate_findings(record, model, paths))
+    for graph in roots(model):
+        dismantle(graph)
+    return result
 
 
 @dataclass(slots=True)

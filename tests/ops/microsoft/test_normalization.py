@@ -42,6 +42,19 @@ CASES = [
     ),
 ]
 
+QTABLES = [RNG.integers(0, 256, table.shape).astype(np.uint8) for table in TABLES]
+SCALES = [np.array(0.01 * (i + 1), np.float32) for i in range(5)]
+ZEROS = [np.array(120 + i, np.uint8) for i in range(5)]
+CASES += [
+    VendorCase("QEmbedLayerNormalization", [IDS, SEGMENTS, *QTABLES, MASK, *SCALES, *ZEROS], outputs=2),
+    VendorCase(
+        "QEmbedLayerNormalization",
+        [IDS, SEGMENTS, *QTABLES, None, *SCALES, *ZEROS],
+        outputs=2,
+        label="no mask",
+    ),
+]
+
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_agrees(case: VendorCase) -> None:

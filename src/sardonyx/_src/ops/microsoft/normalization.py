@@ -1,7 +1,7 @@
 """Layer normalisations of com.microsoft, and SimplifiedLayerNormalization, which onnxruntime's optimiser puts into ai.onnx.
 
-Spec: com.microsoft EmbedLayerNormalization-1 SkipLayerNormalization-1 SkipSimplifiedLayerNormalization-1, and
-SimplifiedLayerNormalization-1, as onnxruntime computes them.
+Spec: com.microsoft EmbedLayerNormalization-1 QEmbedLayerNormalization-1 SkipLayerNormalization-1
+SkipSimplifiedLayerNormalization-1, and SimplifiedLayerNormalization-1, as onnxruntime computes them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.microsoft.quantized_text import scalar_text
 from sardonyx._src.ops.microsoft.text import DOMAIN, results_text
 from sardonyx._src.ops.nn.normalizing import inner_axes
 from sardonyx._src.ops.support.body_text import scalar, vector
@@ -28,6 +29,14 @@ embed = Operator(
     tolerance="rounding",
     about="LayerNormalization of the sum of word, position and segment embeddings",
 )
+
+quantized_embed = Operator(
+    "QEmbedLayerNormalization",
+    DOMAIN,
+    tolerance="rounding",
+    about="EmbedLayerNormalization of quantized tables",
+)
+TABLES = ("word", "position", "segment", "gamma", "beta")
 
 
 @simplified.body(1, opset=23)
@@ -96,8 +105,36 @@ def embed_body(inference: Inference) -> str:
     }}"""
 
 
+@quantized_embed.body(1, opset=17)
+def quantized_embed_body(inference: Inference) -> str:
+    """As `embed_body`, with quantized tables, gamma and beta; the scales and zero points have one element."""
+    inputs = "ids segment_ids word_q position_q segment_q gamma_q beta_q mask".split()
+    inputs += [f"{table}_scale" for table in TABLES] + [f"{table}_zero" for table in TABLES]
+    nodes = []
+    for i, table in enumerate(TABLES):
+        if inference.has(2 + i):
+            parts = []
+            for kind, place in (("scale", 8 + i), ("zero", 13 + i)):
+                text, name = scalar_text(inference, place, f"{table}_{kind}")
+                nodes.append(text)
+                parts.append(name)
+            nodes.append(f"{table} = DequantizeLinear({table}_q, {', '.join(parts)})")
+    has_segments = inference.has(1) and inference.has(4)
+    segments = "segments = Gather(segment, segment_ids)  sum = Add(placed, segments)"
+    return f"""({", ".join(inputs)}) => {results_text(inference, "y", "mask_index")} {{
+      {" ".join(nodes)}
+      words = Gather(word, ids)
+      position_embedding = Identity(position)
+      {positions_text(inference)}
+      placed = Add(words, positions)
+      {segments if has_segments else "sum = Identity(placed)"}
+      y = LayerNormalization <axis = -1, epsilon = @epsilon> (sum, gamma, beta)
+      {mask_index_text(inference)}
+    }}"""
+
+
 def positions_text(inference: Inference) -> str:
-    if inference.has(8):
+    if inference.op_type == "EmbedLayerNormalization" and inference.has(8):
         return "positions = Gather(position_embedding, position_ids)"
     return f"""
       none = {vector([0])}

@@ -7,6 +7,7 @@ characters on both sides, so they are decided when the next character is known.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -129,6 +130,40 @@ class Matcher:
             states, before = self.keys[current]
             self.accepting[current] = self.expression.end in self.epsilon_closure(states, before, EDGE)
         return self.accepting[current]
+
+    def find_all(self, text: str) -> list[tuple[int, int]]:
+        """Start and end of the matches in a text, each the leftmost and longest after the one before; none is empty.
+
+        Raises LimitError beyond the limit.
+        """
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        characters = (np.searchsorted(self.expression.cuts, codes, side="right") - 1).tolist()
+        found: list[tuple[int, int]] = []
+        start = 0
+        while start < len(characters):
+            end = self.longest_match(characters, start)
+            if end > start:
+                found.append((start, end))
+            start = max(end, start + 1)
+        return found
+
+    def longest_match(self, characters: Sequence[int], start: int) -> int:
+        """The end of the longest match from a position on; -1 if there is none."""
+        e = self.expression
+        before = e.sides[characters[start - 1]] if start else EDGE
+        current, end = self.number(frozenset((e.start,)), before), -1
+        for i in range(start, len(characters) + 1):
+            states, before = self.keys[current]
+            after = EDGE if i == len(characters) else e.sides[characters[i]]
+            if e.end in self.epsilon_closure(states, before, after):
+                end = i
+            if i == len(characters):
+                break
+            known = self.transitions[current].get(characters[i])
+            current = self.advance(current, characters[i]) if known is None else known
+            if current == DEAD_STATE:
+                break
+        return end
 
     def number(self, states: frozenset[int], before: int) -> int:
         """The DFA state of a set of NFA states, new or cached."""

@@ -71,7 +71,7 @@ def interrupt_endless_loops() -> None:
     }"""
     for threads in (1, 2):
         session = sx.Session(
-            parse_model(text), engine="native", threads=threads, limits=sx.RunLimits(iterations=1 << 60)
+            parse_model(text), engine="native", threads=threads, limits=sx.RunLimits(iterations=1 << 62)
         )
         few, many = ({"x": np.ones(3, np.float32), "m": np.array(m)} for m in (3, 1 << 62))
         delays = [measure_interrupt_delay(session, many, 0.1)]

@@ -389,9 +389,9 @@ def test_a_huge_sparse_initializer_takes_no_memory_when_a_session_opens(engine: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--limit-seconds", "0.05", "--limit-iterations", str(1 << 60)], "limits.seconds"),
+        (["--limit-seconds", "0.05", "--limit-iterations", str(1 << 61)], "limits.seconds"),
         (["--limit-iterations", "10"], "limits.iterations"),
-        (["--limit-nodes", "10", "--limit-iterations", "100000"], "limits.nodes"),
+        (["--limit-nodes", "10", "--limit-iterations", str(1 << 61)], "limits.nodes"),
         (["--limit-run-bytes", "1K", "--engine", "reference"], "limits.run_bytes"),
         (["--limit-bytes", "100", "--engine", "reference"], "limits.bytes"),
     ],

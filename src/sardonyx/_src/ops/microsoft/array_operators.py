@@ -237,6 +237,6 @@ def word_conv_body(inference: Inference) -> str:
       places = Range(none, window_count, one)
       is_inside = Less(places, limits)
       lowest = {scalar(-math.inf, DataType.FLOAT)}
-      kept = Where(is_inside, active, lowest)
-      y = ReduceMax <axes = [2], keepdims = 0> (kept)
+      inner_scores = Where(is_inside, active, lowest)
+      y = ReduceMax <axes = [2], keepdims = 0> (inner_scores)
     }}"""

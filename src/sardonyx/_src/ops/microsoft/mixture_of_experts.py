@@ -53,8 +53,8 @@ def qmoe_body(inference: Inference) -> str:
 
 def weights_text(inference: Inference, layer: int) -> str:
     """The nodes of the weights of a layer, [experts, outputs, inputs]: `w1`, `w2` or `w3`."""
-    at = {name: i for i, name in enumerate(QMOE_INPUTS)}
-    shape, scales = inference.shape(at[f"q{layer}"]), inference.shape(at[f"s{layer}"])
+    positions = {name: i for i, name in enumerate(QMOE_INPUTS)}
+    shape, scales = inference.shape(positions[f"q{layer}"]), inference.shape(positions[f"s{layer}"])
     own_bits = inference.integer(f"fc{layer}_expert_weight_bits", 0)
     bits = own_bits or inference.integer("expert_weight_bits")
     if shape is None or scales is None or not all(isinstance(dim, int) for dim in shape):
@@ -67,7 +67,7 @@ def weights_text(inference: Inference, layer: int) -> str:
       {unpack_text(f"q{layer}", f"codes_{layer}", bits, [experts, rows, inner])}
       scale_shape_{layer} = {vector([experts, rows, blocks])}
       scales_{layer} = Reshape(s{layer}, scale_shape_{layer})
-      {zeros_text(inference, layer, at[f"z{layer}"], bits, [experts, rows, blocks])}
+      {zeros_text(inference, layer, positions[f"z{layer}"], bits, [experts, rows, blocks])}
       w{layer} = DequantizeLinear <axis = 2, block_size = {size}> (codes_{layer}, scales_{layer}, zeros_{layer})"""
 
 
@@ -91,10 +91,14 @@ def zeros_text(inference: Inference, layer: int, i: int, bits: int, shape: list[
 def body_text(inference: Inference, names: tuple[str, ...], *, has_third: bool, nodes: str) -> str:
     if inference.integer("use_sparse_mixer"):
         inference.fail("a body is known without use_sparse_mixer only")
-    at = {name: i for i, name in enumerate(names)}
-    has = {layer: inference.has(at[f"b{layer}"]) for layer in (1, 2, 3)}
+    positions = {name: i for i, name in enumerate(names)}
+    has = {layer: inference.has(positions[f"b{layer}"]) for layer in (1, 2, 3)}
     third = layer_text(3, "tokens", has_bias=has[3]) if has_third else ""
-    weights = "router_weights" if "router_weights" in at and inference.has(at["router_weights"]) else ""
+    weights = (
+        "router_weights"
+        if "router_weights" in positions and inference.has(positions["router_weights"])
+        else ""
+    )
     return f"""({", ".join(names)}) => (y) {{
       {nodes}
       row = Shape <start = -1> (x)
@@ -127,9 +131,9 @@ def router_text(inference: Inference, weights: str) -> str:
         chosen += f"""
       choice_axis = {vector([1])}
       total = ReduceSum(chosen, choice_axis)
-      kept = Div(chosen, total)"""
+      chosen_gates = Div(chosen, total)"""
     else:
-        chosen += "  kept = Identity(chosen)"
+        chosen += "  chosen_gates = Identity(chosen)"
     return f"""
       shares = Softmax <axis = -1> (router)
       count = {vector([inference.integer("k")])}
@@ -138,7 +142,7 @@ def router_text(inference: Inference, weights: str) -> str:
       sizes = Shape(router)
       nothing = {scalar(0, dtype)}
       no_gates = Expand(nothing, sizes)
-      gates = ScatterElements <axis = 1> (no_gates, places, kept)"""
+      gates = ScatterElements <axis = 1> (no_gates, places, chosen_gates)"""
 
 
 def layer_text(layer: int, x: str, *, has_bias: bool) -> str:

@@ -87,26 +87,28 @@ def decoder_body(inference: Inference) -> str:
 
 
 def body_text(inference: Inference, names: tuple[str, ...], *, is_causal: bool) -> str:
-    at = {name: i for i, name in enumerate(names)}
-    if inference.has(at["cache_indirection"]):
+    positions = {name: i for i, name in enumerate(names)}
+    if inference.has(positions["cache_indirection"]):
         inference.fail("a body is known without cache_indirection only")
-    has_buffer = inference.has(at["past_length"]) and inference.has(at["past_key"])
-    past = "past_key" if inference.has(at["past_key"]) and not has_buffer else ""
+    has_buffer = inference.has(positions["past_length"]) and inference.has(positions["past_key"])
+    past = "past_key" if inference.has(positions["past_key"]) and not has_buffer else ""
     if has_buffer and is_causal:
         inference.fail("a body is known for buffers without unidirectional only")
     biases = []
-    nodes = [operands_text(inference, at, "new_keys new_values" if has_buffer else "keys values")]
+    nodes = [operands_text(inference, positions, "new_keys new_values" if has_buffer else "keys values")]
     if has_buffer:
         nodes.append(BUFFER_TEXT)
-    if inference.has(at["mask"]):
+    if inference.has(positions["mask"]):
         query = inference.shape(0)
         batch = None if query is None else query[0]
         nodes += [
             key_count_text("keys", past),
-            padding_text(inference, at["mask"], "mask", batch, past=past, dtype=element_type(inference)),
+            padding_text(
+                inference, positions["mask"], "mask", batch, past=past, dtype=element_type(inference)
+            ),
         ]
         biases.append("padding")
-    if inference.has(at["attention_bias"]):
+    if inference.has(positions["attention_bias"]):
         biases.append("attention_bias")
     if biases:
         nodes.append(sum_text(biases, "score_bias"))
@@ -121,11 +123,11 @@ def body_text(inference: Inference, names: tuple[str, ...], *, is_causal: bool) 
     return f"({', '.join(names)}) => ({outputs}) {{ {' '.join(nodes)} }}"
 
 
-def operands_text(inference: Inference, at: Mapping[str, int], results: str) -> str:
+def operands_text(inference: Inference, positions: Mapping[str, int], results: str) -> str:
     """The nodes of `queries` and of the two results: queries, keys and values as [batch, heads, length, size]."""
     keys, values = results.split()
     heads = inference.integer("num_heads")
-    has_bias = inference.has(at["bias"])
+    has_bias = inference.has(positions["bias"])
     if not inference.has(1):
         return packed_text(inference, "query", ["queries", keys, values], has_bias=has_bias)
     key_rank = rank_of(inference, 1)

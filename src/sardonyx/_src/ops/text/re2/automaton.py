@@ -138,14 +138,14 @@ class Matcher:
         """
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         characters = (np.searchsorted(self.expression.cuts, codes, side="right") - 1).tolist()
-        found: list[tuple[int, int]] = []
+        matches: list[tuple[int, int]] = []
         start = 0
         while start < len(characters):
             end = self.longest_match(characters, start)
             if end > start:
-                found.append((start, end))
+                matches.append((start, end))
             start = max(end, start + 1)
-        return found
+        return matches
 
     def longest_match(self, characters: Sequence[int], start: int) -> int:
         """The end of the longest match from a position on; -1 if there is none."""

@@ -22,7 +22,7 @@ def variadic(op_type: str, count: int, distinct: bool) -> Model:
     b = Builder(23)
     names = [f"x{i}" for i in range(count if distinct else 1)]
     inputs = [b.input(name, DataType.FLOAT, [2]) for name in names] * (1 if distinct else count)
-    node = b.node(op_type, inputs, ["y"], axis=0 if op_type == "Concat" else None)
+    node = b.node(op_type, inputs, ["y"], **({"axis": 0} if op_type == "Concat" else {}))  # type: ignore[arg-type]
     return b.model(y=node.outputs[0])
 
 

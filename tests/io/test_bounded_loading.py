@@ -49,3 +49,22 @@ def test_a_repeated_metadata_key_is_noted_once(count: int, times: str) -> None:
     assert model.metadata == {"k": str(count - 1)}
     (note,) = model.notes
     assert f"metadata key 'k' occurs {times}: the last value applies" in str(note)
+
+
+def test_repeated_entries_of_value_info_are_counted_in_one_pass() -> None:
+    record = parse_record("g (float[2] z) => (y) { y = Neg(z) }")
+    assert record.graph is not None
+    comparisons = 0
+
+    class Name(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal comparisons
+            comparisons += 1
+            return str.__eq__(self, other)
+
+    record.graph.value_info = [m.ValueInfoProto(name=Name(f"v{i % 500}")) for i in range(1000)]
+    notes = [str(note) for note in sx.load(record).notes]
+    assert sum("several times" in note for note in notes) == 500
+    assert comparisons < 20_000

@@ -6,6 +6,7 @@ Entries that say less or something else are kept beside the graph (`Declarations
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -81,7 +82,7 @@ def read_declarations(
     for name in set(order) - names.keys():
         notes.append(Note(where, f"value_info {name!r} names no value of the graph: ignored"))
     if len(set(order)) != len(order):
-        for name in sorted({name for name in order if order.count(name) > 1}):
+        for name in sorted(name for name, count in Counter(order).items() if count > 1):
             notes.append(Note(where, f"value_info lists {name!r} several times: the last entry applies"))
         order = list(dict.fromkeys(order))
     restated = read_restated(graph, infos, names) if order else {}

@@ -7,6 +7,8 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.graph import Attribute
 from sardonyx.errors import EvaluationError
 
 F = np.float32
@@ -64,6 +66,6 @@ def test_infinite_attributes_mean_the_same_in_both_engines(operator: str, alpha:
     x = np.array([-2, 0, 3, -np.inf, np.inf, np.nan], F)
     model = parse_model(f"g (float[N] x) => (y) {{ y = {operator} <alpha = 1.0> (x) }}", opset=21)
     (node,) = model.graph.nodes
-    node.attributes["alpha"] = sx.ir.Attribute("alpha", sx.ir.AttributeType.FLOAT, float(alpha))
+    node.attributes["alpha"] = Attribute("alpha", AttributeType.FLOAT, float(alpha))
     results = [sx.Session(model, engine=engine).run({"x": x})["y"] for engine in ("reference", "native")]
     np.testing.assert_array_equal(results[1], results[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
@@ -23,7 +24,24 @@ op = Operator("GRUUnit", tolerance="rounding")
 
 @op.infer(1)
 def infer(inference: Inference) -> Result:
+    hidden, gates, lengths = (inference.shape(i) for i in range(3))
+    if hidden is not None and len(hidden) < 2:
+        inference.fail(f"hidden_prev must have rank >= 2 ([..., batch, hidden]); got rank {len(hidden)}")
+    if hidden is not None and gates is not None:
+        width = 3 * hidden[-1] if isinstance(hidden[-1], int) else None
+        expected = (*hidden[:-1], width)
+        if len(gates) != len(hidden) or any(are_unequal(a, b) for a, b in zip(gates, expected, strict=True)):
+            inference.fail(f"gates must have shape [..., 3 * hidden] for hidden_prev {hidden}; got {gates}")
+    if lengths is not None and (
+        len(lengths) != 1 or (hidden is not None and are_unequal(lengths[0], hidden[-2]))
+    ):
+        inference.fail(f"seq_lengths must have shape [batch]; got {lengths}")
     return same_tensor(inference)
+
+
+def are_unequal(a: Dim, b: Dim) -> bool:
+    """Whether two dims are different numbers."""
+    return isinstance(a, int) and isinstance(b, int) and a != b
 
 
 @op.eval(1)

@@ -30,6 +30,8 @@ def unroll_loops(node: Node, edit: Edit) -> bool:
     body = None if attribute is None else attribute.value
     if not edit.is_a(node, "Loop") or not isinstance(body, Graph) or len(node.inputs) < 1:
         return False
+    if len(body.inputs) != max(len(node.inputs), 2):
+        return False  # invalid: the node must fail
     count = trip_count(node, edit)
     if count is None or not never_ends_early(node, body, edit) or body.quantization_annotations:
         return False

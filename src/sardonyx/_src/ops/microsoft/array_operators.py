@@ -66,8 +66,8 @@ def conv_transpose_body(inference: Inference) -> str:
       whole = ConvTranspose <{attributes}> (x, w{bias})
       shape = Shape(whole)
       first = {vector([2])}
-      behind = {vector([2 + axes])}
-      sizes = Slice(shape, first, behind)
+      end_place = {vector([2 + axes])}
+      sizes = Slice(shape, first, end_place)
       none = {vector([0])}
       half = {vector([axes])}
       both = {vector([2 * axes])}
@@ -94,8 +94,8 @@ def unfold_body(inference: Inference) -> str:
       room = Sub(length, size)
       none = {scalar(0, DataType.INT64)}
       one = {scalar(1, DataType.INT64)}
-      behind = Add(room, one)
-      starts = Range(none, behind, step)
+      end_place = Add(room, one)
+      starts = Range(none, end_place, step)
       column = {vector([1])}
       start_column = Unsqueeze(starts, column)
       offsets = {vector(list(range(size)))}

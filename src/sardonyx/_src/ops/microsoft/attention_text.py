@@ -77,10 +77,10 @@ def square_mask_text(name: str, past: str) -> str:
     return f"""
       {before}
       query_count = Shape <start = 2, end = 3> (queries)
-      behind = Add(before, query_count)
+      end_place = Add(before, query_count)
       first_key = {vector([0])}
       starts = Concat <axis = 0> (before, first_key)
-      ends = Concat <axis = 0> (behind, key_count)
+      ends = Concat <axis = 0> (end_place, key_count)
       axes = {vector([2, 3])}
       part = Slice({name}, starts, ends, axes)
       is_visible = Cast <to = {int(DataType.BOOL)}> (part)"""

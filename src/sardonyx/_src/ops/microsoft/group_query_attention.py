@@ -138,8 +138,8 @@ def mask_text(inference: Inference) -> str:
     window = inference.integer("local_window_size")
     nearest = f"""
       window = {scalar(window, DataType.INT64)}
-      behind = Sub(token_places, window)
-      is_near = Greater(key_places, behind)
+      end_place = Sub(token_places, window)
+      is_near = Greater(key_places, end_place)
       is_seen = And(is_past, is_near)"""
     limit = "token_places" if inference.integer("causal") else "last_seen"
     dtype = element_type(inference)

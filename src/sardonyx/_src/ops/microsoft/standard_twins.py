@@ -71,11 +71,11 @@ def unique_body(inference: Inference) -> str:
 @range_.body(1, opset=13)
 def range_body(inference: Inference) -> str:
     step = "step" if inference.has(2) else "one"
-    one = "" if inference.has(2) else f"one = {scalar(1, element_type(inference))}"
+    default_step = "" if inference.has(2) else f"one = {scalar(1, element_type(inference))}"
     numbers = "  ".join(f"{name}_number = Reshape({name}, no_axes)" for name in ("start", "limit", step))
     return f"""(start, limit, step) => (y) {{
       no_axes = {vector([])}
-      {one} {numbers}
+      {default_step} {numbers}
       y = Range(start_number, limit_number, {step}_number)
     }}"""
 

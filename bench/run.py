@@ -63,7 +63,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
 }
 
 
-LEAST: dict[str, Callable[[], str | None]] = {
+SHORTEST_RUNS: dict[str, Callable[[], str | None]] = {
     "The native engine beside other engines": lambda: latency.section(method=BUSY),
     "Models that others have made": lambda: shared_models.section(method=BUSY),
 }
@@ -72,7 +72,7 @@ LEAST: dict[str, Callable[[], str | None]] = {
 def section(title: str, *, least: bool = False) -> str | None:
     """The section of one benchmark: time and place, question, table; None if the benchmark cannot run here."""
     module, answer = SECTIONS[title]
-    answer_text = LEAST.get(title, answer)() if least else answer()
+    answer_text = SHORTEST_RUNS.get(title, answer)() if least else answer()
     if answer_text is None:
         return None
     return f"## {title}\n\n{stamp()}\n\n{(module.__doc__ or '').strip()}\n\n{answer_text}\n"

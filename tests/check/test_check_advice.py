@@ -152,8 +152,8 @@ def test_every_overlapping_range_is_reported(tmp_path: Path) -> None:
         f'float[{count}] w{i} = ["location": "w.bin", "offset": "{offset}"]'
         for i, (offset, count) in enumerate(ranges)
     ]
-    found = diagnose_files(f"file w.bin 8200\n{external(*tensors)}", tmp_path)
-    assert [code for code in found if "SX909" in code] == ["info SX909", "warning SX909", "warning SX909"]
+    reported = diagnose_files(f"file w.bin 8200\n{external(*tensors)}", tmp_path)
+    assert [code for code in reported if "SX909" in code] == ["info SX909", "warning SX909", "warning SX909"]
 
 
 def test_padding_before_an_aligned_offset_is_claimed(tmp_path: Path) -> None:

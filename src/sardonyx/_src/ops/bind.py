@@ -171,7 +171,7 @@ def check_attribute_values(node: Node, schema: OpSchema) -> None:
     plan = plan_of(schema)
     for name in plan.domains.keys() & node.attributes.keys():
         attribute = node.attributes[name]
-        if not attribute.ref and attribute.type is plan.kinds[name]:
+        if not attribute.ref and attribute.type is plan.kinds.get(name):  # absent in older versions
             plan.check_value(node, name, plain(attribute.value))
 
 

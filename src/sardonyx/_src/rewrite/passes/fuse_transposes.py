@@ -16,8 +16,8 @@ from sardonyx._src.rewrite.engine.match import Match
 def fuse_transposes(match: Match) -> Bindings | None:
     first, second = match.integers("p"), match.integers("q")
     known = first or second
-    if known is None:
-        return None  # both reverse all axes; without a rank the identity permutation is unknown
+    if not known:
+        return None  # both reverse all axes; without a rank, or any axis, the identity permutation cannot be written
     backwards = tuple(reversed(range(len(known))))
     first, second = first or backwards, second or backwards
     return {"r": tuple(first[axis] for axis in second)} if len(first) == len(second) else None

@@ -38,7 +38,7 @@ MAX_MOVED_NODES = 64  # of one region
 @rewrite(root="Transpose", phase="simplify")
 def move_transposes(node: Node, edit: Edit) -> bool:
     perm = perm_of(node, edit) if edit.is_a(node, "Transpose") and node.inputs else None
-    if perm is None or sorted(perm) != list(range(len(perm))):
+    if not perm or sorted(perm) != list(range(len(perm))):
         return False
     region = TransposeRegion(edit, node)
     region.grow(node, perm)

@@ -4,6 +4,7 @@ The limit of a step is the longer of two times (the roofline model of Williams, 
 floating-point operations at the peak rate of multiply-adds in registers, and its constants, which no cache of the core
 holds from one run to the next, at the rate of memory reads.  The limit of a network is the sum over its steps.  It
 belongs to the algorithms of these steps: Winograd convolutions have fewer operations than direct ones, and more weights.
+A small model whose constants do stay in the caches may be faster than its limit.
 
 Networks, engines and peak rates are measured in turn; all are the best of the run, since the clock rate of a machine may
 change meanwhile.  "At the limit" is the time of the faster peer over the limit: the ratio that kernels without any

@@ -156,14 +156,12 @@ def test_verification_can_be_left_out(tmp_path: Path) -> None:
 def test_data_without_checksums_are_used_unverified(tmp_path: Path, count_hashes: Mock) -> None:
     path = save_model(tmp_path, LONG)
     sx.save(sx.load(path), tmp_path / "n.onnx", checksum=False)
-    count_hashes.reset_mock()
     tensor(sx.load(tmp_path / "n.onnx")).numpy()
     assert count_hashes.call_count == 0
 
 
 def test_a_model_is_inspected_without_hashing(tmp_path: Path, count_hashes: Mock) -> None:
     path = save_model(tmp_path, LONG)
-    count_hashes.reset_mock()
     assert tensor(sx.load(path)).shape == (LONG,)
     sx.infer(sx.load(path))
     assert count_hashes.call_count == 0
@@ -226,7 +224,6 @@ def test_an_unchanged_file_is_hashed_once_for_all_models(
     tmp_path: Path, copy: bool, count_hashes: Mock
 ) -> None:
     path = save_model(tmp_path, LONG, LONG)
-    count_hashes.reset_mock()
     for _ in range(3):
         model = sx.load(path, copy=copy)
         assert np.array_equal(tensor(model, "w0").numpy(), ONES)
@@ -239,7 +236,6 @@ def test_a_file_written_a_moment_ago_is_hashed_by_each_model(
 ) -> None:
     monkeypatch.setattr(file_stamps, "RACY_WINDOW", 1 << 62)
     path = save_model(tmp_path, LONG, LONG)
-    count_hashes.reset_mock()
     for _ in range(2):
         model = sx.load(path)
         for name in ("w0", "w1", "w0"):
@@ -359,3 +355,17 @@ def test_hashing_closes_its_descriptors(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     assert storage.verify()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_the_checker_leaves_checksums_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from sardonyx._src.cli.main import main
+
+    path = save_model(tmp_path, 4)
+    (data,) = (file for file in tmp_path.iterdir() if file != path)
+    overwrite(data)
+    assert "SX348" in {d.rule for d in sx.check(path).of("error")}
+    assert not sx.check(path, verify_checksums=False).of("error")
+    assert main(["check", str(path)]) == 1
+    assert "SX348" in capsys.readouterr().out
+    assert main(["check", str(path), "--no-verify-checksums"]) == 0
+    assert "SX348" not in capsys.readouterr().out

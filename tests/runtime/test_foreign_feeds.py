@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import sardonyx as sx
@@ -45,3 +46,16 @@ def test_text_of_an_empty_tensor_with_a_huge_dim() -> None:
     assert re.search(rf"float\[0, ?{1 << 62}\] w", text)
     parsed = parse_text(text, m.ModelProto).graph
     assert parsed is not None and [t.dims for t in parsed.initializer] == [[0, 1 << 62]]
+
+
+@pytest.mark.parametrize("engine", ["auto", "reference"])
+def test_masked_elements_are_refused_with_a_cure(engine: str) -> None:
+    model = parse_model("g (float[2] x) => (float[2] y) { y = Neg(x) }")
+    session = sx.Session(model, engine=engine)  # type: ignore[arg-type]
+    x = np.ma.MaskedArray(np.ones(2, np.float32), mask=[False, True])
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"no masked elements: pass x\.filled"):
+            session.run({"x": x})
+        session.run({"x": x.filled(0)})
+    whole = np.ma.MaskedArray(np.ones(2, np.float32))
+    np.testing.assert_array_equal(np.asarray(session.run({"x": whole})["y"]), -np.ones(2))

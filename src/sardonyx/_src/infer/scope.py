@@ -27,6 +27,7 @@ from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.api import OPERAND_ERRORS
 from sardonyx._src.ops.bind import literal_of, schema_of
 from sardonyx._src.ops.control.joins import drop_shape
+from sardonyx._src.ops.element_types import find_type_mismatch
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import Iteration, Known
 from sardonyx._src.ops.registry import find
@@ -376,6 +377,10 @@ def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> Outp
     """The output types of an operator; raises InferenceError where it rejects the node or returns an invalid
     size."""
     assert plan.infer is not None, f"{context.op_type} has no infer facet"
+    if plan.strict_types:
+        dtypes = [type_.dtype if isinstance(type_, TensorType) else None for type_ in context.inputs]
+        if why := find_type_mismatch(plan.schema, dtypes):
+            context.fail(why)
     try:
         result = OutputTypes(plan.infer(context))
     except OPERAND_ERRORS as error:

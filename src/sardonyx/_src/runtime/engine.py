@@ -79,9 +79,8 @@ class NativeEngine:
             self.native = NativeProgram(self.shared_program.executable, threads, self.counters)
         defects = self.shared_program.executable.defects
         self.counters.record_compiler_faults(defects)
-        if (
-            key is not None and not defects
-        ):  # only now: weights are packed, so that callers' writes cannot change them
+        # Shared only now: weights are packed, so that callers' writes cannot change them.
+        if key is not None and not defects:
             SHARED_PROGRAMS[key] = self.shared_program
         self.try_run = self.native.try_run
 

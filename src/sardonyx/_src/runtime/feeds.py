@@ -132,6 +132,9 @@ def convert_tensor(value: object, dtype: DataType | None, name: str) -> Array:
 
 def as_array(value: object, dtype: DataType | None, name: str) -> Array:
     if isinstance(value, np.ndarray | np.generic):
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            cure = "pass x.filled(value) with the value that stands for them"
+            raise InputError(f"input {name!r} must have no masked elements: {cure}", name=name)
         return np.asarray(value)
     if isinstance(value, bool | int | float | complex | str | bytes | list | tuple):
         return convert_literal(value, dtype, name)

@@ -28,6 +28,7 @@ from sardonyx._src.schema import canonical, domains
 from sardonyx._src.suggestions import did_you_mean
 
 STYLE = "style"  # selects the opt-in rules
+CHECKSUM_RULE = "SX348"  # hashes files of external data
 
 
 def check(
@@ -40,6 +41,7 @@ def check(
     policy: Policy | str = Policy.HUB,
     base: PathSource | None = None,
     limits: Limits | None = None,
+    verify_checksums: bool = True,
 ) -> Report:
     """Returns every violation in a model, an operator-set document or stored data, in document order.
 
@@ -48,6 +50,7 @@ def check(
         only if that word, their codes or their names are selected.
     operator_sets: documents that declare operators of other domains, and folders to search for them, as for `load`.
     policy, base: as for `load`.
+    verify_checksums: whether files of external data are hashed where the model states their checksums (SX348).
 
     A document that does not decode yields one diagnostic.  Raises OSError for files that cannot be read, ValueError
     for words in `select` and `ignore` that match no rule, InvalidModel for a record with a value that its field
@@ -55,7 +58,9 @@ def check(
     """
     selected = select_codes(select, ignore)
     with pause_gc():
-        return check_document(source, kind, selected, operator_sets, DocumentOptions(policy, base, limits))
+        return check_document(
+            source, kind, selected, operator_sets, DocumentOptions(policy, base, limits, verify_checksums)
+        )
 
 
 class DocumentOptions(NamedTuple):
@@ -64,6 +69,7 @@ class DocumentOptions(NamedTuple):
     policy: Policy | str
     base: PathSource | None
     limits: Limits | None
+    verify_checksums: bool
 
 
 def check_document(
@@ -81,6 +87,8 @@ def check_document(
     base = path if options.base is None else Path(options.base) / "model"
     document = Document(record, base, Policy(options.policy), declared_operators(record, operator_sets))
     enabled = [rule for rule in rules().values() if rule.code in selected or not rule.opt_in]
+    if not options.verify_checksums:
+        enabled = [rule for rule in enabled if rule.code != CHECKSUM_RULE]
     walk = Walk(document, group_by_class(enabled, document.ir_version))
     findings = walk.run()
     if not walk.is_full and (of_types := find_type_violations(document, selected, findings)):

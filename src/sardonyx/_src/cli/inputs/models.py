@@ -21,13 +21,15 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         default=Policy.HUB.value,
         help="which links to external data files are followed (%(default)s)",
     )
-    parser.add_argument(
-        "--no-verify-checksums",
-        dest="verify_checksums",
-        action="store_false",
-        help="use external data even if its file does not have the checksum that the model states",
+    add_checksums(
+        parser, "use external data even if its file does not have the checksum that the model states"
     )
     add_operator_sets(parser)
+
+
+def add_checksums(parser: argparse.ArgumentParser, what: str) -> None:
+    """Adds the option that leaves checksums unverified; `what` is its help."""
+    parser.add_argument("--no-verify-checksums", dest="verify_checksums", action="store_false", help=what)
 
 
 def add_operator_sets(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,7 @@ from sardonyx._src.check.driver.report import to_json, to_sarif
 from sardonyx._src.check.driver.sources import RECORD_CLASSES
 from sardonyx._src.check.engine.registry import rules
 from sardonyx._src.check.fixing.writing import write_document
-from sardonyx._src.cli.inputs.models import add_operator_sets, operator_sets
+from sardonyx._src.cli.inputs.models import add_checksums, add_operator_sets, operator_sets
 from sardonyx._src.cli.output import streams
 from sardonyx._src.cli.output.diagnostics import (
     SEVERITIES,
@@ -73,7 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, what, more in (
         ("select", "report only these rules", "`style` selects the opt-in style rules"),
-        ("ignore", "do not report these rules", "SX348 leaves checksums of external data unverified"),
+        ("ignore", "do not report these rules", "SX348 is the checksum of external data"),
     ):
         parser.add_argument(
             f"--{name}",
@@ -103,6 +103,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=Policy.HUB.value,
         help="which links to external data files are followed (%(default)s)",
     )
+    add_checksums(parser, "do not hash external data to compare it with the checksums that the model states")
     add_operator_sets(parser)
 
 
@@ -180,6 +181,7 @@ def check_file(name: str, args: argparse.Namespace) -> Report:
         ignore=split_rules(args.ignore),
         operator_sets=operator_sets(args),
         policy=args.policy,
+        verify_checksums=args.verify_checksums,
     )
 
 
@@ -198,13 +200,27 @@ def fix_file(name: str, args: argparse.Namespace) -> CheckedFile:
         )
     except (DecodeError, TextError, JsonError, LimitError):
         report = check(
-            source, kind=args.kind, select=select, ignore=ignore, operator_sets=sets, policy=policy
+            source,
+            kind=args.kind,
+            select=select,
+            ignore=ignore,
+            operator_sets=sets,
+            policy=policy,
+            verify_checksums=args.verify_checksums,
         )
         return CheckedFile(name, report)
     is_versioned = isinstance(record, ModelProto) and args.model_version is not None
     if isinstance(record, ModelProto) and args.model_version is not None:
         record.model_version = args.model_version
-    report = check(record, select=select, ignore=ignore, operator_sets=sets, policy=policy, base=base)
+    report = check(
+        record,
+        select=select,
+        ignore=ignore,
+        operator_sets=sets,
+        policy=policy,
+        base=base,
+        verify_checksums=args.verify_checksums,
+    )
     target = args.out or (name if applied_fixes or is_versioned else None)
     if target is None or args.dry_run:
         return CheckedFile(name, report, applied_fixes)

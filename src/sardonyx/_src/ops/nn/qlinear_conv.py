@@ -19,7 +19,12 @@ from sardonyx._src.ops.nn.windows import AUTO_PADS
 from sardonyx._src.ops.support.shapes import check_one_element
 from sardonyx._src.ops.traits import enum_values
 
-op = Operator("QLinearConv", tolerance="rounding", enum_attributes={"auto_pad": enum_values(*AUTO_PADS)})
+op = Operator(
+    "QLinearConv",
+    strict_types=True,
+    tolerance="rounding",
+    enum_attributes={"auto_pad": enum_values(*AUTO_PADS)},
+)
 
 
 @op.infer(10)

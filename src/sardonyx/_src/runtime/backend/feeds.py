@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.loading.load import Serializable
-from sardonyx._src.io.serde.data import datum_from
+from sardonyx._src.io.serde.data import DataRecord, datum_from
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.runtime.session import SessionValue
@@ -42,6 +42,6 @@ def read_message(value: object, name: str) -> object:
     record: object = value
     if isinstance(value, Serializable) and type(value).__name__ in DATA_MESSAGES:
         record = decode(value.SerializeToString(), DATA_MESSAGES[type(value).__name__])
-    if isinstance(record, tuple(DATA_MESSAGES.values())):
-        return datum_from(record, ExternalFiles(None, Policy.HUB), f"input {name!r}")  # type: ignore[arg-type]
+    if isinstance(record, DataRecord):
+        return datum_from(record, ExternalFiles(None, Policy.HUB), f"input {name!r}")
     return value

@@ -364,7 +364,7 @@ def test_hashing_closes_its_descriptors(tmp_path: Path) -> None:
 def test_the_checker_leaves_checksums_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from sardonyx._src.cli.main import main
 
-    path = save_model(tmp_path, 4)
+    path = save_model(tmp_path, 4096)
     (data,) = (file for file in tmp_path.iterdir() if file != path)
     overwrite(data)
     assert "SX348" in {d.rule for d in sx.check(path).of("error")}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
@@ -22,7 +24,9 @@ def position_of(position: Array, count: int, what: str = "position") -> int:
 
 
 def check_same_element_type(tensors: Sequence[Array]) -> None:
-    """Raises EvaluationError if the tensors of a sequence have different element types."""
+    """Raises EvaluationError if the elements of a sequence are no tensors, or have different element types."""
+    if not all(isinstance(x, np.ndarray) for x in tensors):
+        raise EvaluationError("the elements of the sequence must be tensors; got others")
     kinds = {DataType.of(x.dtype).text for x in tensors}
     if len(kinds) > 1:
         raise EvaluationError(

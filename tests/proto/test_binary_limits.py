@@ -9,7 +9,6 @@ import pytest
 
 from sardonyx._src.errors import LimitError
 from sardonyx._src.proto import messages as m
-from sardonyx._src.proto import node_runs
 from sardonyx._src.proto.binary import decode, encode
 from sardonyx._src.proto.wire import Limits
 
@@ -96,19 +95,16 @@ def test_bytes_are_counted() -> None:
 
 
 @pytest.mark.parametrize("convert", [bytes, map_bytes])
-def test_nodes_that_say_nothing_are_refused(
-    convert: Callable[[bytes], bytes | mmap.mmap], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(node_runs, "MAX_SHORT_NODES", 1000)
-    empty = m.GraphProto(node=[m.NodeProto()] * 100_000)
-    with pytest.raises(LimitError, match="must have at least 10 bytes each; got 2") as error:
-        decode(convert(encode(empty)), m.GraphProto)
+def test_nodes_that_say_nothing_are_refused(convert: Callable[[bytes], bytes | mmap.mmap]) -> None:
+    data, limits = convert(encode(m.GraphProto(node=[m.NodeProto()] * 100_000))), Limits(records=160_000)
+    with pytest.raises(
+        LimitError, match="more than 10000 nodes must have at least 10 bytes each; got 2"
+    ) as error:
+        decode(data, m.GraphProto, limits)
     assert error.value.limit == "records"
+    assert len(decode(data, m.GraphProto).node) == 100_000
 
 
-def test_many_short_nodes_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_runs, "MAX_SHORT_NODES", 1000)
-    short = m.GraphProto(node=[m.NodeProto(input=["a"], output=["b"], op_type="Op")] * 20_000)
-    assert len(decode(encode(short), m.GraphProto).node) == 20_000
-    few = m.GraphProto(node=[m.NodeProto()] * 900)
-    assert len(decode(encode(few), m.GraphProto).node) == 900
+def test_many_short_nodes_are_decoded() -> None:
+    short = m.GraphProto(node=[m.NodeProto(input=["a"], output=["b"], op_type="Op")] * 100_000)
+    assert len(decode(encode(short), m.GraphProto, Limits(records=1_000_000)).node) == 100_000

@@ -25,7 +25,7 @@ from sardonyx._src.proto.wire import (
 )
 
 BLOCK = 1 << 16  # bytes that are read at once; longer nodes are left to the general decoder
-MAX_SHORT_NODES = 1 << 18  # in a file whose nodes have fewer than `MIN_NODE_BYTES` on average
+SHORT_NODES_SHARE = 16  # nodes of fewer than `MIN_NODE_BYTES` on average: a 16th of the limit of records
 MIN_NODE_BYTES = 10  # of a node with an operator, an input and an output of one letter each: 11
 MAX_TEMPLATES = 1 << 12
 MAX_TEMPLATE_BYTES = 128
@@ -55,7 +55,7 @@ def decode_nodes(
         return q
     depth, start, before = context.depth, p, len(nodes)
     while p < e and b[p] == tag:
-        check_sizes(len(nodes) - before, p - start)
+        check_sizes(len(nodes) - before, p - start, context.limits.records // SHORT_NODES_SHARE)
         block = b[p : min(e, p + BLOCK)]
         context.base += p
         size = decode_block(block, context, tag, nodes, decode_node, decode_attribute)
@@ -88,16 +88,16 @@ def skip_run(b: Buffer, p: int, e: int, context: DecodeContext, tag: int, record
         p = k + n
         count += 1
     if tag == NODES_OF_GRAPH:
-        check_sizes(count, p - start)
+        check_sizes(count, p - start, context.limits.records // SHORT_NODES_SHARE)
     if p > start:
         context.undecoded[tag] = UndecodedRun(context, records, context.base + start, context.base + p)
     return p
 
 
-def check_sizes(count: int, size: int) -> None:
-    """Raises LimitError for hundreds of thousands of nodes that take `size` bytes in all, too few to say anything."""
-    if count > MAX_SHORT_NODES and size < count * MIN_NODE_BYTES:
-        what = f"more than {MAX_SHORT_NODES} nodes must have at least {MIN_NODE_BYTES} bytes each; got {size // count}"
+def check_sizes(count: int, size: int, limit: int) -> None:
+    """Raises LimitError for more than `limit` nodes that take `size` bytes in all, too few to say anything."""
+    if count > limit and size < count * MIN_NODE_BYTES:
+        what = f"more than {limit} nodes must have at least {MIN_NODE_BYTES} bytes each; got {size // count}"
         raise LimitError(what, limit="records")
 
 

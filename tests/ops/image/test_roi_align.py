@@ -153,3 +153,27 @@ def test_inference() -> None:
 )
 def test_contradictions_are_found(inference: Inference, match: str) -> None:
     assert_contradiction(inference, match)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_means_of_many_points_agree_with_their_samples(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    x = draw.normal(size=(1, 2, 5, 6)).astype(np.float32)
+    down, across = draw.uniform(-3, 8, (2, 3, 4 * 25))
+    samples = roi_align.sample_grid(x, down, across, np.add).reshape(2, 3, 4, 25, 4, 25)
+    actual = roi_align.average_pixels(x, down, across, (3, 2, 4, 4))
+    np.testing.assert_allclose(actual, samples.mean((3, 5)).swapaxes(0, 1), rtol=1e-4, atol=1e-5)
+
+
+def test_a_large_sampling_ratio_takes_no_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roi_align, "sample_grid", None)
+    inputs = [SLOPE, roi(1, 1, 3, 3), FIRST]
+    assert_case(
+        Case("RoiAlign", 10, inputs, [f32([[[[165, 175], [265, 275]]]])], {**TWO, "sampling_ratio": 5000})
+    )
+
+
+def test_points_beyond_any_memory_are_refused() -> None:
+    assert_too_large(
+        Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"sampling_ratio": 1 << 40})
+    )

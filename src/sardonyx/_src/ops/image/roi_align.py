@@ -37,6 +37,9 @@ op = Operator(
 )
 
 SAMPLE_BLOCK_ELEMENTS = 1 << 22  # elements sampled at a time
+POINT_ARRAYS = (
+    128  # of the points along an axis that are alive at once, with a margin: time grows with them, too
+)
 
 
 @op.infer(10, 16, 22)
@@ -143,6 +146,12 @@ def pool_regions(
     down, across = int(rows.count[regions[0]]), int(columns.count[regions[0]])
     if min(down, across) == 0:
         return 0.0  # an empty region has no points
+    for bins, count in ((height, down), (width, across)):
+        arrays = (POINT_ARRAYS, len(regions), bins * count)
+        check_result_bytes(context, arrays, np.float64, "RoiAlign points")
+    is_dense = height * down > x.shape[2] and width * across > x.shape[3]
+    if mode == "avg" and is_dense and np.isfinite(x).all():
+        return average_pixels(x, rows.points(regions, height), columns.points(regions, width), shape)
     check_result_bytes(
         context, (len(regions), channels, height * down, width * across), x.dtype, "RoiAlign samples"
     )
@@ -150,6 +159,31 @@ def pool_regions(
     values = sample_grid(x, *points, np.add if mode == "avg" else np.maximum)
     values = values.reshape(channels, len(regions), height, down, width, across)
     return (values.mean((3, 5)) if mode == "avg" else values.max((3, 5))).swapaxes(0, 1)
+
+
+def average_pixels(x: Array, down: Array, across: Array, shape: Sequence[int]) -> Array:
+    """The means over bins of finite x [1, C, H, W] at the grid points of rows [R, Y] and columns [R, X].
+
+    A mean is a weighted sum of pixels, whose weights are products of those of rows and columns: the work does not grow with
+    the number of points in a pixel.
+    """
+    _, _, height, width = shape
+    vertical = pixel_weights(down, height, x.shape[2]).astype(x.dtype)
+    horizontal = pixel_weights(across, width, x.shape[3]).astype(x.dtype)
+    return np.matmul(np.matmul(vertical[:, None], x), horizontal[:, None].swapaxes(2, 3))
+
+
+def pixel_weights(points: Array, bins: int, size: int) -> Array:
+    """The weight of each pixel of an axis in the mean of each bin, for points [R, bins * count]: [R, bins, size]."""
+    regions, count = len(points), points.shape[1] // bins
+    first = np.arange(regions * bins).reshape(regions, bins, 1) * size
+    total = np.zeros(regions * bins * size)
+    for tap in border_taps(points, size):
+        index = tap.index.reshape(regions, bins, count)
+        reads_pixel = index >= 0
+        weights = tap.weight.reshape(index.shape)[reads_pixel]
+        total += np.bincount((first + index)[reads_pixel], weights, len(total))
+    return total.reshape(regions, bins, size) / count
 
 
 def check_inputs(x: Array, rois: Array, batch_indices: Array) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +28,8 @@ OPERATORS = (
     "QLinearMatMul",
     "QuantizeLinear",
 )
+# Fallback operations of the native engine take float32 for half precision, which it promotes.
+HALF_AND_SINGLE = {np.dtype(np.float16), np.dtype(np.float32)}
 TYPES = (np.uint8, np.int8, np.int32, np.uint16, np.float16, np.float32, np.float64)
 
 
@@ -72,7 +74,8 @@ def test_another_element_type_is_refused(operator: str, parameter: str) -> None:
             changed = with_input(case, i, np.ones(old.shape, dtype))
             dtypes = [DataType.of(x.dtype) if isinstance(x, np.ndarray) else None for x in changed.inputs]
             if find_type_mismatch(schema, dtypes):
-                assert_refused(changed, f"{case} {parameter} of {np.dtype(dtype)}", checks=True)
+                engines = ENGINES[:1] if {old.dtype, np.dtype(dtype)} <= HALF_AND_SINGLE else ENGINES
+                assert_refused(changed, f"{case} {parameter} of {np.dtype(dtype)}", engines, checks=True)
 
 
 @pytest.mark.parametrize(("operator", "parameter"), PARAMETERS)
@@ -82,12 +85,15 @@ def test_another_shape_is_refused(operator: str, parameter: str, shape: tuple[in
         old = case.inputs[i]
         assert isinstance(old, np.ndarray)
         assert_refused(
-            with_input(case, i, np.ones(shape, old.dtype)), f"{case} {parameter} {shape}", checks=False
+            with_input(case, i, np.ones(shape, old.dtype)),
+            f"{case} {parameter} {shape}",
+            ENGINES,
+            checks=False,
         )
 
 
-def assert_refused(case: Case, where: str, *, checks: bool) -> None:
-    """Asserts that both engines refuse a case, and the checker where `checks` is set."""
+def assert_refused(case: Case, where: str, engines: Sequence[Engine], *, checks: bool) -> None:
+    """Asserts that engines refuse a case; inference and the checker too where `checks` is set."""
     model = model_of(case)
     model.ir_version = 14
     if checks:
@@ -100,7 +106,7 @@ def assert_refused(case: Case, where: str, *, checks: bool) -> None:
         )
     for value in model.graph.outputs:
         value.type = None
-    for engine in ENGINES:
+    for engine in engines:
         try:
             sx.Session(model, engine=engine).run(feeds_of(case))
         except SardonyxError:

@@ -241,10 +241,6 @@ def networks() -> Iterator[GradientCase]:
         yield GradientCase("double[3,4] x", f"{labels} y = {name}(x, t)")
         yield GradientCase("double[3,4] x, double[4] p", f'{labels} y = {name}<reduction = "sum">(x, t, p)')
         yield GradientCase("double[3,4] x, double[4] p", f"{labels} y = {name}<ignore_index = 1>(x, t, p)")
-    yield GradientCase(
-        "double[1,2,3,4] x, double[3,2] c, double[3,2] s",
-        "i = Constant<value = int64[1,3] {0, 2, 1}>() y = RotaryEmbedding(x, c, s, i)",
-    )
 
 
 def recurrent() -> Iterator[GradientCase]:

@@ -28,7 +28,6 @@ from sardonyx._src.ir.model import Function, Model, Note, TrainingInfo
 from sardonyx._src.ir.walk import calls, nodes, roots
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.wire import UndecodedRun
-from sardonyx._src.schema import latest, vendor_domains
 
 
 def model(
@@ -76,8 +75,12 @@ def model(
 
 def note_missing_imports(model: Model) -> None:
     """Notes the vendor domains of which the main graph uses operators that the model does not import."""
-    used = {node.domain for node in model.graph.nodes}
-    for domain in sorted(used.intersection(vendor_domains()) - model.opset_imports.keys()):
+    missing = {node.domain for node in model.graph.nodes} - model.opset_imports.keys()
+    if not missing:
+        return
+    from sardonyx._src.schema import latest, vendor_domains  # lazy: few models lack imports
+
+    for domain in sorted(missing.intersection(vendor_domains())):
         what = f"domain {domain!r} is used but not imported: its operators have version {latest(domain)}"
         model.notes.append(Note("opset_import", what))
 

@@ -6,7 +6,7 @@ import pytest
 from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.errors import EvaluationError, InferenceError, InvalidModel
 from sardonyx._src.ir.types import SequenceType, TensorType, Type
 from sardonyx._src.ops.api import RuntimeValue
 
@@ -83,7 +83,7 @@ def test_nothing_is_erased_from_nothing() -> None:
 
 
 def test_an_unknown_element_type_is_refused() -> None:
-    with pytest.raises(EvaluationError, match="dtype must be the number of an element type; got 99"):
+    with pytest.raises(InvalidModel, match="dtype must be in 1 to 28; got 99"):
         assert_case(Case("SequenceEmpty", 11, [], [...], {"dtype": 99}))
     with pytest.raises(InferenceError, match="dtype must be the number of an element type; got 99"):
         infer_node("SequenceEmpty", 11, [], {"dtype": 99})

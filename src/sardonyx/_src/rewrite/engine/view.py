@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
@@ -83,10 +84,16 @@ class View:
         operator = self.operator_of(node)
         return operator is not None and operator.version in self.supported_versions.get((domain, op_type), ())
 
-    def can_insert(self, op_type: str, graph: Graph, domain: str = "") -> bool:
-        """Whether the graph can hold new nodes of an operator, in a version that the pass supports."""
+    def can_insert(self, op_type: str, graph: Graph, domain: str = "", dtype: DataType | None = None) -> bool:
+        """Whether the graph can hold new nodes of an operator, in a version that the pass supports.
+
+        dtype: an element type that its first input must be allowed to have.
+        """
         operator = self.operator(domain, op_type, self.imports(graph).get(domain))
         if operator is None or (domain, op_type, "") in self.model.functions:
+            return False
+        schema = operator.schema
+        if dtype is not None and f"tensor({dtype.text})" not in schema.allowed_types(schema.inputs[0]):
             return False
         return operator.version in self.supported_versions.get((domain, op_type), ())
 

@@ -15,8 +15,6 @@ from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 
-MIN_MATMUL_BITS = 32  # MatMul takes no narrower integers
-
 
 @rewrite(root="Einsum", phase="fuse")
 def fuse_einsum(node: Node, edit: Edit) -> bool:
@@ -41,7 +39,8 @@ def fuse_einsum(node: Node, edit: Edit) -> bool:
 def to_transpose(node: Node, term: str, right: str, edit: Edit) -> bool:
     if not term or sorted(term) != sorted(right):
         return False
-    if node.graph is None or not edit.can_insert("Transpose", node.graph):
+    type = edit.type(node.outputs[0])
+    if node.graph is None or type is None or not edit.can_insert("Transpose", node.graph, dtype=type.dtype):
         return False
     return edit.replace(node, "Transpose", node.inputs, {"perm": [term.index(axis) for axis in right]})
 
@@ -53,8 +52,8 @@ def to_product(
     if graph is None or type is None or not same_sizes(terms, shapes):
         return False
     if terms[0] == terms[1] == right:
-        return edit.can_insert("Mul", graph) and edit.replace(node, "Mul", node.inputs)
-    if (type.dtype.is_integer and type.dtype.bits < MIN_MATMUL_BITS) or not edit.can_insert("MatMul", graph):
+        return edit.can_insert("Mul", graph, dtype=type.dtype) and edit.replace(node, "Mul", node.inputs)
+    if not edit.can_insert("MatMul", graph, dtype=type.dtype):
         return False
     for first, second in ((0, 1), (1, 0)):
         if is_product(terms[first], terms[second], right):

@@ -82,7 +82,8 @@ def test_a_thousand_nested_functions_are_refused() -> None:
 
 def test_a_loop_that_does_not_end_can_be_interrupted() -> None:
     session = sx.Session(
-        parse_record(f"g (float[1] x) => (y) {{ {ENDLESS}  y = Loop <body = {BODY}> (n, c, x) }}")
+        parse_record(f"g (float[1] x) => (y) {{ {ENDLESS}  y = Loop <body = {BODY}> (n, c, x) }}"),
+        limits=sx.RunLimits(iterations=1 << 62),
     )
     timer = threading.Timer(0.2, _thread.interrupt_main)
     timer.start()

@@ -184,7 +184,7 @@ def test_steps_have_named_arguments_where_kernels_declare_them() -> None:
         <then_branch = p () => (float[2] u) { u = Neg(x) }, else_branch = q () => (float[2] v) { v = Exp(x) }> }"""
     lines = stage_lines("steps", text)
     assert lines[0].endswith("; if branch: continue at 3")
-    assert lines[1] == "     (flag=branch[1], status=status[8], condition=b[], then_nodes=1, else_nodes=1)"
+    assert lines[1] == "     (flag=branch[1], status=status[16], condition=b[], then_nodes=1, else_nodes=1)"
 
 
 # --- expressions -----------------------------------------------------------------------------

@@ -57,8 +57,10 @@ SLOW = (
 MARKS = {"native": NATIVE, "conformance": CONFORMANCE, "fuzz": FUZZ, "slow": SLOW}
 
 # Default number of examples of Hypothesis tests.
-# Inputs are slow to generate where other processes use the cores: no fault of a test.
-settings.register_profile("sardonyx", max_examples=100 * FACTOR, suppress_health_check=[HealthCheck.too_slow])
+# No limits of time but that of pytest-timeout: other processes may use the cores.
+settings.register_profile(
+    "sardonyx", max_examples=100 * FACTOR, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("sardonyx")
 
 

@@ -15,6 +15,7 @@ from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.schema import OpSchema, Parameter
 
 PROMOTED = {"tensor(float)", "tensor(float16)", "tensor(bfloat16)"}  # element types of promotion to float32
+OPAQUE = "nothing"  # the type of None and of opaque values, which signatures have no word for
 MAX_LISTED_TYPES = 6  # in a message
 
 
@@ -83,6 +84,8 @@ def is_allowed(value: RuntimeValue, parameter: Parameter, types: Sequence[str]) 
     if value is None:
         return parameter.option == "optional" or any(t.startswith("optional(") for t in types)
     kind = kind_of(value)
+    if kind == OPAQUE:
+        return True  # it passes untouched
     # The element types of lists and maps are not checked: an empty one has none.
     return any(t.removeprefix("optional(").startswith(kind) for t in types)
 
@@ -98,4 +101,4 @@ def kind_of(value: RuntimeValue) -> str:
             return "seq"
         case dict():
             return "map"
-    return "nothing"
+    return OPAQUE

@@ -26,7 +26,7 @@ from sardonyx._src.errors import (
     are_defects_fatal,
     typed_memory_errors,
 )
-from sardonyx._src.grad.detection import has_gradient_nodes
+from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.io.external import Policy
@@ -515,15 +515,6 @@ class ClosedSession:
 
     def run(self, feeds: Mapping[str, RuntimeValue]) -> dict[str, RuntimeValue]:
         raise SardonyxError("the session was closed; open a new one to run the model")
-
-
-def without_gradient_nodes(model: Model) -> Model:
-    """The model that an engine runs: itself or, if it has Gradient nodes, a copy that computes what they mean."""
-    if not has_gradient_nodes(model):
-        return model
-    from sardonyx._src.grad.gradient_nodes import expand_gradients  # lazy: few models have Gradient nodes
-
-    return expand_gradients(model)
 
 
 def saved_program_path(source: ModelSource, engine: Engine) -> Path | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.defects import typed_defects
+from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
@@ -21,6 +22,7 @@ def save_compiled(model: Model, path: Path) -> None:
     Raises what a session raises for a model that cannot be run, MissingPackage without llvmlite, and SardonyxError on
     systems without saved programs.
     """
+    model = without_gradient_nodes(model)
     check_kernels(model)
     with typed_defects("compile"), limit_nesting(), async_compilation():
         writing.write_program(path, model, compile_for_host(model), host_target(), FIELDS)

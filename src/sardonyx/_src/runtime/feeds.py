@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -130,9 +131,19 @@ def convert_tensor(value: object, dtype: DataType | None, name: str) -> Array:
     return array
 
 
+def has_masked_elements(value: object) -> bool:
+    """Whether a value is a masked array with an element masked.
+
+    `numpy.ma` is looked up, not imported: without it there are no such arrays, and a fork during an import leaves the
+    module's import lock held in the child.
+    """
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(value, masked.MaskedArray) and bool(masked.is_masked(value))
+
+
 def as_array(value: object, dtype: DataType | None, name: str) -> Array:
     if isinstance(value, np.ndarray | np.generic):
-        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        if has_masked_elements(value):
             cure = "pass x.filled(value) with the value that stands for them"
             raise InputError(f"input {name!r} must have no masked elements: {cure}", name=name)
         return np.asarray(value)

@@ -11,7 +11,7 @@ from source_facts import facts_of
 
 ORDER = (
     "errors suggestions docpages dtypes ir schema proto io ops infer interp convert grad check rewrite tools "
-    "compile runtime train view cli"
+    "compile runtime train compat view cli"
 ).split()
 COMPILER_ORDER = (
     "codegen linker executor program llvm kernels prepare partition layouts lower printing".split()

@@ -17,7 +17,7 @@ import sardonyx.errors as public_errors
 import sardonyx.ir as public_ir
 
 NAMES = """
-    Builder CancelledError CompilationError CompilerWarning ConversionError DataType DecodeError Diagnostic DifferentiationError EvaluationError ExternalDataError FileChanged InferenceError InputError InvalidModel
+    Builder CancellationToken CancelledError CompilationError CompilerWarning ConversionError DataType DecodeError Diagnostic DifferentiationError EvaluationError ExternalDataError FileChanged InferenceError InputError InvalidModel
     JsonError LimitError Limits MissingPackage Model OperatorSet OptimizationError OptimizationReport OutputError Policy Report RunLimits SardonyxError Session SessionStats ShapeWarning SparseTensor Tensor TextError TrainingSession UnsupportedOperator UnsupportedProcessor
     check convert from_json from_text gradient infer load load_operator_set optimize save save_operator_set to_json to_text
 """.split()
@@ -62,9 +62,9 @@ def test_importing_loads_no_heavy_library() -> None:
 
 
 def test_public_modules_are_attributes_of_the_package() -> None:
-    code = "import sardonyx as sx; print(sx.backend.__name__, sx.errors.__name__, sx.ir.__name__)"
+    code = "import sardonyx as sx; print(*(m.__name__ for m in (sx.backend, sx.compat, sx.errors, sx.ir)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["sardonyx.backend", "sardonyx.errors", "sardonyx.ir"]
+    assert done.stdout.split() == ["sardonyx.backend", "sardonyx.compat", "sardonyx.errors", "sardonyx.ir"]
 
 
 def test_importing_loads_what_is_used() -> None:

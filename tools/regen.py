@@ -11,6 +11,7 @@ import import_schemas
 import import_vendor_schemas
 import indexes
 import make_records
+import onnxruntime_page
 import operators_page
 import rules_pages
 
@@ -26,6 +27,7 @@ def generated_files() -> dict[Path, str]:
         operators_page,
         conversions_page,
         gradients_page,
+        onnxruntime_page,
         rules_pages,
     )
     return {path: content for writer in writers for path, content in writer.files().items()}

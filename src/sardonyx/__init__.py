@@ -1,6 +1,6 @@
 """Sardonyx: a complete, independent implementation of ONNX in Python.
 
-Public: the names of this package, `sardonyx.ir`, `sardonyx.backend` and `sardonyx.errors`.  Everything under
+Public: the names of this package, `sardonyx.ir`, `sardonyx.backend`, `sardonyx.compat` and `sardonyx.errors`.  Everything under
 `sardonyx._src` is internal and may change without notice.
 
 The public names are imported at their first use: `import sardonyx` itself imports neither NumPy nor any other module
@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Builder": "sardonyx._src.ir.build",
+    "CancellationToken": "sardonyx._src.interp.run_control",
     "CancelledError": "sardonyx._src.errors",
     "CompilationError": "sardonyx._src.errors",
     "CompilerWarning": "sardonyx._src.errors",
@@ -63,7 +64,7 @@ _HOMES = {
     "to_json": "sardonyx._src.io.text",
     "to_text": "sardonyx._src.io.text",
 }
-_MODULES = ("backend", "errors", "ir")
+_MODULES = ("backend", "compat", "errors", "ir")
 __all__ = ["__version__", *_HOMES]
 
 

@@ -27,6 +27,7 @@ from sardonyx._src.errors import UnsupportedOperator as UnsupportedOperator
 from sardonyx._src.errors import UnsupportedProcessor as UnsupportedProcessor
 from sardonyx._src.grad.gradient import gradient as gradient
 from sardonyx._src.infer.walk import infer as infer
+from sardonyx._src.interp.run_control import CancellationToken as CancellationToken
 from sardonyx._src.io.external import Policy as Policy
 from sardonyx._src.io.loading.load import load as load
 from sardonyx._src.io.loading.operator_sets import load_operator_set as load_operator_set

@@ -151,6 +151,23 @@ def test_all_runs_in_progress_are_cancelled_and_no_later_one(engine: Engine) -> 
     assert_runs(session)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("runs_before", [0, 4])
+def test_a_token_ends_the_runs_that_have_it(engine: Engine, runs_before: int) -> None:
+    session, token = open_loop(engine), sx.CancellationToken()
+    for _ in range(runs_before):
+        assert_runs(session)
+    with ThreadPoolExecutor(2) as pool:
+        others = pool.submit(session.run, LONG, timeout=0.3)
+        threading.Timer(0.05, token.cancel).start()
+        with pytest.raises(sx.CancelledError):
+            session.run(LONG, cancellation=token)
+        assert isinstance(others.exception(), sx.LimitError)
+    with pytest.raises(sx.CancelledError):  # before it begins
+        session.run(SHORT, cancellation=token)
+    assert_runs(session)
+
+
 def test_a_saved_program_is_cancelled_and_times_out(tmp_path: Path) -> None:
     sx.save(parse_model(LOOP), tmp_path / "m.onnx")
     assert main(["compile", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "m.sdx")]) == 0

@@ -20,10 +20,26 @@ class Cancellation:
         self.count += 1
 
 
+class CancellationToken:
+    """Ends the runs that are given it: `session.run(feeds, cancellation=token)`, and `token.cancel()` from any thread.
+
+    Runs that are given a cancelled token end before they begin.
+    """
+
+    __slots__ = ("is_cancelled",)
+
+    def __init__(self) -> None:
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        """Ends the runs in progress and to come that have the token, each with a CancelledError."""
+        self.is_cancelled = True
+
+
 class RunControl:
     """Whether one run must end.  The engines call `check` between nodes and between slices of long kernels."""
 
-    __slots__ = ("cancellation", "deadline", "is_abandoned", "limit", "seconds", "started_at")
+    __slots__ = ("cancellation", "deadline", "is_abandoned", "limit", "seconds", "started_at", "token")
 
     def __init__(
         self,
@@ -32,18 +48,20 @@ class RunControl:
         *,
         seconds: float | None = None,
         limit: str = "timeout",
+        token: CancellationToken | None = None,
     ) -> None:
         """started_at: the count of cancellations when the run began; None: now.  seconds: the duration that the run may
-        have, from now on.  limit: the name of the parameter that sets it."""
+        have, from now on.  limit: the name of the parameter that sets it.  token: the caller's, besides."""
         self.cancellation = cancellation
         self.started_at = cancellation.count if started_at is None else started_at
         self.seconds, self.limit = seconds, limit
         self.deadline = None if seconds is None else time.monotonic() + seconds
-        self.is_abandoned = False
+        self.is_abandoned, self.token = False, token
 
     def check(self) -> None:
         """Raises CancelledError, or LimitError after the deadline."""
-        if self.cancellation.count != self.started_at or self.is_abandoned:
+        is_cancelled = self.token is not None and self.token.is_cancelled
+        if is_cancelled or self.is_abandoned or self.cancellation.count != self.started_at:
             raise CancelledError("the run was cancelled")
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise LimitError(f"a run must take at most {self.seconds:g} s", limit=self.limit)

@@ -28,7 +28,7 @@ from sardonyx._src.errors import (
 )
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.interp.run_control import RunControl
+from sardonyx._src.interp.run_control import CancellationToken, RunControl
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.external import verify_checksums as verify_external_data
 from sardonyx._src.io.file_stamps import FileStamp
@@ -312,6 +312,7 @@ class Session:
         outputs: Sequence[str] | None = None,
         *,
         timeout: float | None = None,
+        cancellation: CancellationToken | None = None,
     ) -> dict[str, RuntimeValue]:
         """The outputs by name, or those of them that `outputs` names: arrays, lists, dicts, None.
 
@@ -324,12 +325,15 @@ class Session:
         unit of work that is under way then goes on in a thread of its own; its result is dropped.  It still reads what was
         fed: do not write to these arrays then, but feed new ones.
 
+        cancellation: a token that ends this run, and others that are given it, while `cancel` ends all runs of the session.
+
         Raises InputError before anything runs, EvaluationError from an operator, OutputError when a result is not
         what the model declares of it, CancelledError, and LimitError.
         """
         control = None
-        if timeout is not None or self._is_timed:
-            control = self._make_control(timeout)
+        if timeout is not None or cancellation is not None or self._is_timed:
+            control = self._make_control(timeout, cancellation)
+            control.check()
         if (
             outputs is None
             and self._try_run is not None
@@ -360,14 +364,18 @@ class Session:
             self._runner.record_validated(values)
         return {name: copy_if_read_only(results[name]) for name in names}
 
-    def _make_control(self, timeout: float | None = None) -> RunControl:
+    def _make_control(
+        self, timeout: float | None = None, token: CancellationToken | None = None
+    ) -> RunControl:
         """What ends a run that begins now; raises InputError for a timeout that is no number of seconds."""
         if timeout is not None and not is_number(timeout):
             raise InputError(f"timeout must be a number of seconds, or None; got {timeout!r}", name="timeout")
         if timeout is None or timeout >= self._limits.seconds:
             seconds = None if self._limits.seconds == math.inf else self._limits.seconds
-            return RunControl(self._counters.cancellation, seconds=seconds, limit="limits.seconds")
-        return RunControl(self._counters.cancellation, seconds=float(timeout), limit="timeout")
+            return RunControl(
+                self._counters.cancellation, seconds=seconds, limit="limits.seconds", token=token
+            )
+        return RunControl(self._counters.cancellation, seconds=float(timeout), limit="timeout", token=token)
 
     def cancel(self) -> None:
         """Ends all runs of the session that are in progress in other threads, each with a CancelledError.

@@ -1,0 +1,1 @@
+"""Interfaces of other packages on top of this one, for programs that were written for them."""

@@ -1,0 +1,236 @@
+"""InferenceSession: onnxruntime's session, executed by `sardonyx.Session`."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sardonyx._src.compat.notices import note_once
+from sardonyx._src.compat.onnxruntime.enums import ExecutionMode, GraphOptimizationLevel
+from sardonyx._src.compat.onnxruntime.exceptions import Fail, InvalidArgument, loading_errors, running_errors
+from sardonyx._src.compat.onnxruntime.io_binding import IOBinding
+from sardonyx._src.compat.onnxruntime.library import default_seed
+from sardonyx._src.compat.onnxruntime.model_changes import apply_options
+from sardonyx._src.compat.onnxruntime.node_args import NodeArg
+from sardonyx._src.compat.onnxruntime.options import RunOptions, SessionOptions
+from sardonyx._src.compat.onnxruntime.ort_value import OrtValue
+from sardonyx._src.compat.onnxruntime.profiling import SessionProfile
+from sardonyx._src.compat.onnxruntime.providers import AVAILABLE, check_providers
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.session import Session
+
+Provider: TypeAlias = "str | tuple[str, dict[str, object]]"
+AsyncCallback: TypeAlias = "Callable[[list[RuntimeValue], object, str], object]"
+HINTS: tuple[tuple[str, object, str], ...] = (
+    ("execution_mode", ExecutionMode.ORT_SEQUENTIAL, "independent nodes run one after the other"),
+    ("graph_optimization_level", GraphOptimizationLevel.ORT_ENABLE_ALL, "the compiler has one level"),
+    ("inter_op_num_threads", 0, "intra_op_num_threads is the number of threads"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMetadata:
+    """What a model says of itself."""
+
+    producer_name: str
+    graph_name: str
+    domain: str
+    description: str
+    graph_description: str
+    version: int
+    custom_metadata_map: dict[str, str]
+
+
+class InferenceSession:
+    """A model ready to run, with the interface of onnxruntime.
+
+    path_or_bytes: an `.onnx` file or its bytes.  Errors are those of onnxruntime, with the error of this package as their
+    cause; `session` is the underlying `sardonyx.Session`.
+    """
+
+    def __init__(
+        self,
+        path_or_bytes: str | bytes | os.PathLike[str],
+        sess_options: SessionOptions | None = None,
+        providers: Sequence[Provider] | None = None,
+        provider_options: Sequence[dict[str, object]] | None = None,
+        **kwargs: object,
+    ) -> None:
+        if not isinstance(path_or_bytes, str | bytes | bytearray | memoryview | os.PathLike):
+            raise TypeError(f"Unable to load from type '{type(path_or_bytes)}'")
+        check_providers(providers or ())
+        self._options = sess_options or SessionOptions()
+        for name in kwargs:
+            note_once(f"InferenceSession({name}=) has no effect")
+        note_hints(self._options)
+        self._profile = (
+            SessionProfile(self._options.profile_file_prefix) if self._options.enable_profiling else None
+        )
+        start = time.perf_counter_ns()
+        source, name = (path_or_bytes, str(path_or_bytes))
+        if not isinstance(source, str | os.PathLike):
+            source, name = bytes(source), "from the bytes"
+        with loading_errors(name):
+            threads = self._options.intra_op_num_threads
+            self.session = Session(
+                apply_options(source, self._options),
+                threads=threads if threads > 0 else None,
+                seed=default_seed(),
+            )
+        if self._profile is not None:
+            self._profile.add("model_loading", start)
+        required = [value for value in self.session.inputs if not value.has_default]
+        self._inputs = [NodeArg.of(value) for value in required]
+        self._outputs = [NodeArg.of(value) for value in self.session.outputs]
+        self._output_names = frozenset(arg.name for arg in self._outputs)
+        self._required = frozenset(arg.name for arg in self._inputs if not arg.type.startswith("optional("))
+
+    # --- what the model is ---------------------------------------------------------------------
+
+    def get_inputs(self) -> list[NodeArg]:
+        """The inputs that have no initializer."""
+        return list(self._inputs)
+
+    def get_outputs(self) -> list[NodeArg]:
+        return list(self._outputs)
+
+    def get_overridable_initializers(self) -> list[NodeArg]:
+        """The initializers that are inputs as well: feeds may replace them."""
+        return [NodeArg.of(value) for value in self.session.inputs if value.has_default]
+
+    def get_modelmeta(self) -> ModelMetadata:
+        model = self.session.model
+        return ModelMetadata(
+            model.producer_name,
+            model.graph.name,
+            model.domain,
+            model.doc,
+            model.graph.doc,
+            model.model_version or 0,
+            dict(model.metadata),
+        )
+
+    def get_session_options(self) -> SessionOptions:
+        return self._options
+
+    # --- providers -----------------------------------------------------------------------------
+
+    def get_providers(self) -> list[str]:
+        return list(AVAILABLE)
+
+    def get_provider_options(self) -> dict[str, dict[str, str]]:
+        return {name: {} for name in AVAILABLE}
+
+    def set_providers(
+        self,
+        providers: Sequence[Provider] | None = None,
+        provider_options: Sequence[dict[str, object]] | None = None,
+    ) -> None:
+        check_providers(providers or ())
+
+    def enable_fallback(self) -> None:
+        """No effect: there is one provider."""
+
+    def disable_fallback(self) -> None:
+        """No effect: there is one provider."""
+
+    # --- runs ----------------------------------------------------------------------------------
+
+    def run(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, object],
+        run_options: RunOptions | None = None,
+    ) -> list[RuntimeValue]:
+        """The outputs in the order of `output_names`; None or []: all of them."""
+        self._require_inputs(input_feed)
+        for name in output_names or ():
+            if name not in self._output_names:
+                raise InvalidArgument.of(f"Invalid output name:{name}")
+        feeds = {
+            name: value.value() if isinstance(value, OrtValue) else value
+            for name, value in input_feed.items()
+        }
+        start = time.perf_counter_ns()
+        token = run_options.token if run_options is not None else None
+        with running_errors():
+            results = self.session.run(
+                feeds, list(output_names) if output_names else None, cancellation=token
+            )
+        if self._profile is not None:
+            self._profile.add("model_run", start)
+        return list(results.values()) if not output_names else [results[name] for name in output_names]
+
+    def run_with_ort_values(
+        self,
+        output_names: Sequence[str] | None,
+        input_dict_ort_values: Mapping[str, OrtValue],
+        run_options: RunOptions | None = None,
+    ) -> list[OrtValue]:
+        """`run` with OrtValues as feeds and results."""
+        return [OrtValue(value) for value in self.run(output_names, input_dict_ort_values, run_options)]
+
+    def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
+        """A run of what `iobinding` binds, which keeps the results."""
+        names = iobinding.names()
+        iobinding.store(dict(zip(names, self.run(names, iobinding.feeds(), run_options), strict=True)))
+
+    def run_async(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, object],
+        callback: AsyncCallback,
+        user_data: object,
+        run_options: RunOptions | None = None,
+    ) -> None:
+        """A run in another thread, which calls `callback(results, user_data, message)`; the message is "" on success."""
+
+        def execute() -> None:
+            results: list[RuntimeValue] = []
+            message = ""
+            try:
+                results = self.run(output_names, input_feed, run_options)
+            except Exception as error:  # noqa: BLE001  # the callback gets it
+                message = str(error)
+            callback(results, user_data, message)
+
+        threading.Thread(target=execute, name="sardonyx-run-async", daemon=True).start()
+
+    def io_binding(self) -> IOBinding:
+        return IOBinding(lambda: [output.name for output in self._outputs])
+
+    def _require_inputs(self, feeds: Mapping[str, object]) -> None:
+        missing = sorted(self._required - feeds.keys())
+        if missing:
+            raise ValueError(f"Required inputs ({missing}) are missing from input feed ({list(feeds)}).")
+
+    # --- profiles ------------------------------------------------------------------------------
+
+    def get_profiling_start_time_ns(self) -> int:
+        """The clock's nanoseconds when the profile began; 0 without one."""
+        return self._profile.start_ns if self._profile is not None else 0
+
+    def end_profiling(self) -> str:
+        """Writes the profile of the session and of its runs so far; returns the file's name.
+
+        The profile has no events of single nodes: `sardonyx profile` measures them.
+        """
+        if self._profile is None:
+            raise Fail.of(
+                "the session has no profile: set SessionOptions.enable_profiling before it is opened"
+            )
+        profile, self._profile = self._profile, None
+        return profile.write()
+
+
+def note_hints(options: SessionOptions) -> None:
+    """Says which options have no effect here."""
+    for name, default, why in HINTS:
+        if getattr(options, name) != default:
+            note_once(f"SessionOptions.{name} has no effect: {why}")
+    for key in options.config_entries:
+        note_once(f"the session configuration entry {key!r} has no effect")

@@ -1,0 +1,178 @@
+"""Options of sessions and runs: every attribute that onnxruntime has, with its default and its types."""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Sequence
+
+from sardonyx._src.compat.onnxruntime.enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
+from sardonyx._src.compat.onnxruntime.exceptions import NotImplemented  # onnxruntime's name
+from sardonyx._src.interp.run_control import CancellationToken
+
+
+class TypedAttributes:
+    """Attributes that keep the type of their default: a value of another type is a TypeError, an unknown name an
+    AttributeError, as on onnxruntime's own classes."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        current = getattr(self, name, None)
+        if current is not None:
+            value = convert_like(current, value, f"{type(self).__name__}.{name}")
+        object.__setattr__(self, name, value)
+
+
+def convert_like(current: object, value: object, name: str) -> object:
+    """The value in the type of the current one."""
+    if isinstance(current, enum.Enum):
+        is_valid = isinstance(value, type(current))
+    elif isinstance(current, bool):
+        is_valid = isinstance(value, bool)
+    elif isinstance(current, int):
+        is_valid = hasattr(value, "__index__")
+        value = int(value) if is_valid else value  # type: ignore[call-overload]  # it has __index__
+    elif isinstance(current, str):
+        is_valid = isinstance(value, str | os.PathLike)
+        value = os.fspath(value) if is_valid else value  # type: ignore[call-overload]  # as the line before says
+    else:
+        is_valid = True
+    if not is_valid:
+        raise TypeError(f"{name} must be of type {type(current).__name__}; got {value!r}")
+    return value
+
+
+class SessionOptions(TypedAttributes):
+    """How a session is opened and runs.
+
+    Effective: `intra_op_num_threads`, `enable_profiling`, `profile_file_prefix`, `optimized_model_filepath`, overrides of
+    free dimensions, initializers, and `log_severity_level`.  The others are hints that have no effect on results.
+    """
+
+    __slots__ = (
+        "config_entries",
+        "dim_overrides",
+        "enable_cpu_mem_arena",
+        "enable_mem_pattern",
+        "enable_mem_reuse",
+        "enable_profiling",
+        "execution_mode",
+        "execution_order",
+        "graph_optimization_level",
+        "initializers",
+        "inter_op_num_threads",
+        "intra_op_num_threads",
+        "log_severity_level",
+        "log_verbosity_level",
+        "logid",
+        "optimized_model_filepath",
+        "profile_file_prefix",
+        "providers",
+        "use_deterministic_compute",
+        "use_per_session_threads",
+    )
+
+    def __init__(self) -> None:
+        self.enable_cpu_mem_arena = True
+        self.enable_mem_pattern = True
+        self.enable_mem_reuse = True
+        self.enable_profiling = False
+        self.execution_mode = ExecutionMode.ORT_SEQUENTIAL
+        self.execution_order = ExecutionOrder.DEFAULT
+        self.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_ALL
+        self.inter_op_num_threads = 0
+        self.intra_op_num_threads = 0
+        self.log_severity_level = -1
+        self.log_verbosity_level = 0
+        self.logid = ""
+        self.optimized_model_filepath = ""
+        self.profile_file_prefix = "onnxruntime_profile_"
+        self.use_deterministic_compute = False
+        self.use_per_session_threads = True
+        self.config_entries: dict[str, str] = {}
+        self.dim_overrides: dict[str, int] = {}
+        self.initializers: dict[str, object] = {}
+        self.providers: list[str] = []
+
+    def add_session_config_entry(self, key: str, value: str) -> None:
+        self.config_entries[key] = value
+
+    def get_session_config_entry(self, key: str) -> str:
+        """The value of an entry; raises RuntimeError for one that was not added."""
+        return look_up(self.config_entries, key, "SessionOptions")
+
+    def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
+        """Fixes a dimension variable."""
+        self.dim_overrides[name] = int(size)
+
+    def add_free_dimension_override_by_denotation(self, denotation: str, size: int) -> None:
+        raise NotImplemented.of(
+            f"dimensions with the denotation {denotation!r} are not fixed here: "
+            "use add_free_dimension_override_by_name"
+        )
+
+    def add_initializer(self, name: str, value: object) -> None:
+        """Replaces an initializer.  value: an OrtValue."""
+        self.initializers[name] = value
+
+    def add_external_initializers(self, names: Sequence[str], values: Sequence[object]) -> None:
+        """Replaces initializers whose data are external."""
+        self.initializers.update(zip(names, values, strict=True))
+
+    def add_provider(self, name: str, options: dict[str, str]) -> None:
+        self.providers.append(name)
+
+    def has_providers(self) -> bool:
+        return bool(self.providers)
+
+    def register_custom_ops_library(self, path: str) -> None:
+        raise NotImplemented.of(
+            f"{path}: a library of operators for onnxruntime cannot be loaded; describe the operators in an "
+            "operator-set document, and pass it to sardonyx.Session(operator_sets=)"
+        )
+
+
+class RunOptions(TypedAttributes):
+    """How one run goes.  `terminate`: setting it to True, also from another thread, ends the runs that have the options."""
+
+    __slots__ = (
+        "config_entries",
+        "log_severity_level",
+        "log_verbosity_level",
+        "logid",
+        "only_execute_path_to_fetches",
+        "token",
+    )
+
+    def __init__(self) -> None:
+        self.log_severity_level = -1
+        self.log_verbosity_level = 0
+        self.logid = ""
+        self.only_execute_path_to_fetches = False
+        self.config_entries: dict[str, str] = {}
+        self.token = CancellationToken()
+
+    @property
+    def terminate(self) -> bool:
+        return self.token.is_cancelled
+
+    @terminate.setter
+    def terminate(self, value: bool) -> None:
+        self.token.is_cancelled = bool(value)
+
+    def add_run_config_entry(self, key: str, value: str) -> None:
+        self.config_entries[key] = value
+
+    def get_run_config_entry(self, key: str) -> str:
+        """The value of an entry; raises RuntimeError for one that was not added."""
+        return look_up(self.config_entries, key, "RunOptions")
+
+    def add_active_adapter(self, adapter: object) -> None:
+        raise NotImplemented.of("adapters are not loaded here: merge them into the model's weights")
+
+
+def look_up(entries: dict[str, str], key: str, owner: str) -> str:
+    if key not in entries:
+        raise RuntimeError(f"{owner} does not have configuration with key: {key}")
+    return entries[key]

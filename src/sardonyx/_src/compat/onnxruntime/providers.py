@@ -1,0 +1,30 @@
+"""Execution providers: only the processor is one here."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+AVAILABLE = ["CPUExecutionProvider"]
+
+
+def get_available_providers() -> list[str]:
+    """The providers that sessions can have."""
+    return list(AVAILABLE)
+
+
+get_all_providers = get_available_providers
+
+
+def check_providers(providers: Sequence[object]) -> None:
+    """Warns of providers that do not exist here; raises ValueError for entries that are no names.
+
+    providers: names, or pairs of a name and options.
+    """
+    for entry in providers:
+        name = entry[0] if isinstance(entry, tuple) and entry else entry
+        if not isinstance(name, str):
+            raise ValueError(f"providers must be names, or pairs of a name and options; got {entry!r}")
+        if name not in AVAILABLE:
+            what = f"Specified provider {name!r} is not in available provider names; available: {AVAILABLE}"
+            warnings.warn(what, UserWarning, stacklevel=4)

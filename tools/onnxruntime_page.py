@@ -1,0 +1,64 @@
+"""Write docs/generated/onnxruntime.md: which names of onnxruntime's interface `sardonyx.compat.onnxruntime` has."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import onnxruntime
+
+import sardonyx.compat.onnxruntime as compat
+
+PAGE = Path("docs/generated/onnxruntime.md")
+HEAD = """# Names of onnxruntime
+
+Written by `make regen` from onnxruntime {version} and `sardonyx.compat.onnxruntime`.  What the names do is on the page
+[Coming from onnxruntime](../onnxruntime.md); a name that is missing is an AttributeError.
+
+| name | in sardonyx.compat.onnxruntime |
+|---|---|
+"""
+CLASSES = (
+    "InferenceSession",
+    "SessionOptions",
+    "RunOptions",
+    "OrtValue",
+    "IOBinding",
+    "ModelMetadata",
+    "NodeArg",
+)
+EXCEPTIONS = "capi.onnxruntime_pybind11_state"
+
+
+def files() -> dict[Path, str]:
+    """Path from the project's root -> content."""
+    rows = [*module_rows(), *class_rows(), *exception_rows()]
+    lines = [f"| `{name}` | {'yes' if is_there else '**no**'} |\n" for name, is_there in rows]
+    return {PAGE: HEAD.format(version=onnxruntime.__version__) + "".join(lines)}
+
+
+def module_rows() -> Iterator[tuple[str, bool]]:
+    """The names of the module itself, modules apart."""
+    for name in sorted(vars(onnxruntime)):
+        if not name.startswith("_") and not isinstance(getattr(onnxruntime, name), ModuleType):
+            yield name, hasattr(compat, name)
+
+
+def class_rows() -> Iterator[tuple[str, bool]]:
+    """The attributes and methods of the classes that programs use most."""
+    for owner in CLASSES:
+        theirs, ours = getattr(onnxruntime, owner), getattr(compat, owner)
+        ours = ours() if owner.endswith("Options") else ours
+        for name in sorted(dir(theirs)):
+            if not name.startswith("_"):
+                yield f"{owner}.{name}", hasattr(ours, name) or name in getattr(ours, "__slots__", ())
+
+
+def exception_rows() -> Iterator[tuple[str, bool]]:
+    """The exceptions of the native module."""
+    theirs, ours = onnxruntime.capi.onnxruntime_pybind11_state, compat.capi.onnxruntime_pybind11_state
+    for name, value in sorted(vars(theirs).items()):
+        if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, enum.Enum):
+            yield f"{EXCEPTIONS}.{name}", hasattr(ours, name)

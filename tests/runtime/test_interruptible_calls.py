@@ -12,7 +12,12 @@ import pytest
 
 from sardonyx._src.errors import CancelledError, EvaluationError, LimitError
 from sardonyx._src.interp.run_control import Cancellation, RunControl
-from sardonyx._src.runtime.interruptible_calls import IDLE_HELPERS, call_interruptibly
+from sardonyx._src.runtime.interruptible_calls import (
+    IDLE_HELPERS,
+    HelperThread,
+    PendingCall,
+    call_interruptibly,
+)
 
 
 def wait_until_ended(threads: set[threading.Thread]) -> None:
@@ -72,6 +77,16 @@ def test_a_caller_stops_waiting_and_python_code_ends(reason: str) -> None:
     wait_until_ended(helpers() - before)
     with pytest.raises(CancelledError):
         control.check()
+
+
+def test_a_caller_leaves_a_thread_that_has_not_taken_its_call() -> None:
+    helpers = [HelperThread() for _ in range(50)]
+    for helper in helpers:
+        helper.start(PendingCall(lambda: None))
+        helper.leave()
+    for helper in helpers:
+        helper.thread.join(20)
+        assert not helper.thread.is_alive()
 
 
 def test_a_run_that_began_after_a_cancellation_goes_on() -> None:

@@ -81,7 +81,8 @@ class HelperThread:
     def leave(self) -> None:
         """Lets the thread end after its call, and ends a call that executes Python code."""
         is_busy, self.call = self.call is not None, None
-        self.has_call.release()
+        if self.has_call.locked():  # not if the thread has yet to take the call: it finds none now, and ends
+            self.has_call.release()
         if is_busy and self.thread.ident is not None:
             ident, error = ctypes.c_ulong(self.thread.ident), ctypes.py_object(SystemExit)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, error)

@@ -29,9 +29,39 @@ def test_constant_pad(producer: str, pads: tuple[int, ...]) -> None:
       value = Constant <value = float {{-1.5}}> ()
       y = Pad(c, pads, value)
     }}"""
-    assert_matches_reference(
-        text, {"x": normal(2, 8, 4, 5)}, {"x": normal(1, 8, 9, 2)}, native=-1 not in pads
-    )
+    assert_matches_reference(text, {"x": normal(2, 8, 4, 5)}, {"x": normal(1, 8, 9, 2)})
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge"])
+def test_pad_or_crop_to_a_fixed_size(mode: str) -> None:
+    text = f"""g (float[2,N] x) => (float[2,10] y) <int64 size = {{10}}, int64[4] last = {{0, 0, 0, 1}}> {{
+      n = Shape <start = 1> (x)
+      missing = Sub(size, n)
+      pads = Mul(missing, last)
+      y = Pad <mode = "{mode}"> (x, pads)
+    }}"""
+    assert_matches_reference(text, *({"x": normal(2, n)} for n in (7, 10, 13, 6)))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge"])
+@pytest.mark.parametrize("pads", [(2, -1), (-1, 2), (-2, -1), (3, -5)], ids=str)
+def test_pads_that_extend_one_end_and_crop_the_other(mode: str, pads: tuple[int, int]) -> None:
+    text = f"""g (float[2,N] x) => (float[2,A] y) {{
+      pads = Constant <value = int64[4] {{0, {pads[0]}, 0, {pads[1]}}}> ()
+      y = Pad <mode = "{mode}"> (x, pads)
+    }}"""
+    assert_matches_reference(text, *({"x": normal(2, n)} for n in (9, 12)))
+
+
+def test_pads_that_crop_more_than_there_is_bail_out() -> None:
+    text = """g (float[N] x) => (float[A] y) {
+      pads = Constant <value = int64[2] {4, -3}> ()
+      y = Pad(x, pads)
+    }"""
+    assert_matches_reference(text, {"x": normal(5)}, {"x": normal(3)})
+    program = NativeProgram(compile_for_host(parse_model(text)), 1)
+    with pytest.raises(Bailout):
+        program.run({"x": normal(2)}, RunLimits(), RandomSource(0))
 
 
 @PRODUCERS

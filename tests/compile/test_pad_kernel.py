@@ -55,12 +55,19 @@ def test_negative_pads_crop() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "before", "sizes"),
-    [("reflect", 5, 5), ("wrap", 6, 5), ("edge", 1, 0), ("reflect", -1, 5), ("reflect", symbol("P"), 5)],
+    [("reflect", 5, 5), ("wrap", 6, 5), ("edge", 1, 0), ("wrap", -1, 5), ("reflect", symbol("P"), 5)],
 )
 def test_pad_larger_than_its_source_has_no_kernel(mode: PadMode, before: Any, sizes: int) -> None:
     x, _ = guarded.tensor(np.zeros(sizes, np.float32))
     y = TensorView(x.dtype, (sizes + before,), (1,), x.buffer)
     assert pad_steps(x, y, [before], mode, np.zeros((), np.float32)) is None
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge"])
+def test_negative_pads_crop_before_the_border_is_copied(mode: PadMode) -> None:
+    array = random_array((6, 9))
+    result = run_pad(array, ((-1, 2), (3, -2)), mode)
+    np.testing.assert_array_equal(result, np.pad(array[1:, :-2], ((0, 2), (3, 0)), mode=mode))
 
 
 def test_symbolic_dims() -> None:

@@ -15,7 +15,7 @@ from sardonyx._src.compile.kernels.data_movement.fill import fill_step
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.compile.program.views import slice_axis
-from sardonyx._src.ir.dims import Known, known_ge
+from sardonyx._src.ir.dims import Known, dim_max, known_ge
 from sardonyx._src.ir.tensors import Array
 
 PadMode = Literal["constant", "reflect", "edge", "wrap"]
@@ -37,40 +37,38 @@ def pad_steps(
 ) -> list[Step] | None:
     """y = x after `before` entries of each axis; the rest of y is the border, which has `value` in constant mode.
 
-    Negative pads crop, in constant mode only.  x and y do not overlap.  is_ge: whether a size is at least another one; a
-    lowering may guard unproved relations.  None if the sign of a pad is unknown, or a border is larger than its source.
+    Negative pads remove entries; in mode wrap all pads are provably >= 0.  x and y do not overlap.  is_ge: whether a size is
+    at least another one; a lowering may guard unproved relations.  None if more entries are removed than an axis has, or
+    a border is larger than its source.
     """
     after = [total - size - lead for total, size, lead in zip(y.shape, x.shape, before, strict=True)]
     pads = list(zip(before, after, strict=True))
-    if any(sign is None for pair in pads for sign in map(pad_sign, pair)):
+    if mode == "wrap" and not all(known_ge(pad, 0) for pair in pads for pad in pair):
         return None
+    for axis, pair in enumerate(pads):
+        first, last = (dim_max(-pad, 0) for pad in pair)
+        size = x.shape[axis] - first - last
+        if not is_ge(size, 0):
+            return None
+        x = slice_axis(x, axis, first, size)
+    borders = [(dim_max(first, 0), dim_max(last, 0)) for first, last in pads]
     if mode == "constant":
-        return constant_pad_steps(x, y, pads, value, nodes)
-    sized_pads = zip(x.shape, pads, strict=True)
-    if not all(has_padding_source(mode, size, pad, is_ge) for size, pair in sized_pads for pad in pair):
+        return constant_pad_steps(x, y, borders, value, nodes)
+    sized_borders = zip(x.shape, borders, strict=True)
+    if not all(
+        has_padding_source(mode, size, count, is_ge) for size, pair in sized_borders for count in pair
+    ):
         return None
-    return border_pad_steps(x, y, pads, mode, nodes)
-
-
-def pad_sign(pad: Known) -> int | None:
-    """1 for a pad >= 0, -1 for a negative one; None if that is unknown."""
-    is_ge = known_ge(pad, 0)
-    return None if is_ge is None else 1 if is_ge else -1
+    return border_pad_steps(x, y, borders, mode, nodes)
 
 
 def constant_pad_steps(
-    x: TensorView, y: TensorView, pads: list[tuple[Known, Known]], value: Array, nodes: tuple[str, ...]
-) -> list[Step] | None:
+    x: TensorView, y: TensorView, borders: list[tuple[Known, Known]], value: Array, nodes: tuple[str, ...]
+) -> list[Step]:
     """Fills two slabs for each axis, each within the region that the axes before leave, and copies x."""
     steps: list[Step] = []
-    for axis, (before, after) in enumerate(pads):
+    for axis, (before, after) in enumerate(borders):
         size = x.shape[axis]
-        if pad_sign(before) == -1:
-            x, size, before = slice_axis(x, axis, -before, size + before), size + before, 0
-        if pad_sign(after) == -1:
-            x, size, after = slice_axis(x, axis, 0, size + after), size + after, 0
-        if known_ge(size, 0) is not True:
-            return None  # both sides crop, possibly more than the whole axis
         for first, count in ((0, before), (before + size, after)):
             if count != 0:
                 steps.append(fill_step(slice_axis(y, axis, first, count), value, nodes))
@@ -78,23 +76,22 @@ def constant_pad_steps(
     return [*steps, copy_step(x, y, nodes)]
 
 
-def has_padding_source(mode: PadMode, size: Known, pad: Known, is_ge: SizePredicate) -> bool:
-    """Whether an axis is large enough to supply the entries of a pad."""
-    if pad == 0:
+def has_padding_source(mode: PadMode, size: Known, count: Known, is_ge: SizePredicate) -> bool:
+    """Whether an axis is large enough to supply the entries of a border."""
+    if count == 0:
         return True
-    minimum = {"edge": 1, "reflect": pad + 1, "wrap": pad}[mode]
-    return pad_sign(pad) == 1 and is_ge(size, minimum)
+    return is_ge(size, {"edge": 1, "reflect": count + 1, "wrap": count}[mode])
 
 
 def border_pad_steps(
-    x: TensorView, y: TensorView, pads: list[tuple[Known, Known]], mode: PadMode, nodes: tuple[str, ...]
+    x: TensorView, y: TensorView, borders: list[tuple[Known, Known]], mode: PadMode, nodes: tuple[str, ...]
 ) -> list[Step]:
     """Copies x into the interior, then extends the written region along one axis after the other."""
     interior = y
-    for axis, (before, _) in enumerate(pads):
+    for axis, (before, _) in enumerate(borders):
         interior = slice_axis(interior, axis, before, x.shape[axis])
     steps = [copy_step(x, interior, nodes)]
-    for axis, (before, after) in enumerate(pads):
+    for axis, (before, after) in enumerate(borders):
         size = x.shape[axis]
         extended = replace(interior, offset=interior.offset - before * interior.strides[axis])
         for first, count, source, step in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from models import parse_model
 from rewrite.rewriting import apply_passes, assert_becomes, assert_unchanged
@@ -126,3 +127,30 @@ def test_how_much_may_be_added_is_for_the_caller_to_say() -> None:
     )
     assert [n.op_type for n in optimize(original, growth=1 << 26).graph.nodes] == ["Add"]
     assert [n.op_type for n in optimize(original).graph.nodes] == ["ConstantOfShape", "Add"]
+
+
+def test_one_constant_may_add_what_the_caller_says() -> None:
+    original = parse_model(
+        "g (float[1] x) => (float[] y) <int64[1] n = {100000}> { a = ConstantOfShape(n) y = Add(x, a) }"
+    )
+    folded = optimize(original, growth=1 << 20, result_growth=1 << 20)
+    assert [n.op_type for n in folded.graph.nodes] == ["Add"]
+    limited = optimize(original, growth=1 << 20, result_growth=399_000)
+    assert [n.op_type for n in limited.graph.nodes] == ["ConstantOfShape", "Add"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "left"),
+    [
+        ("b = Transpose(x) y = Add(b, a)", ["Expand", "Transpose", "Add"]),
+        ("y = MatMul(x, a)", ["MatMul"]),
+        ("b = Neg(a) y = MatMul(x, b)", ["MatMul"]),
+    ],
+)
+def test_large_expands_are_left_to_elementwise_operators_to_broadcast(nodes: str, left: list[str]) -> None:
+    original = parse_model(
+        "g (float[2304,2048] x) => (float[] y) <float c = {3}, int64[2] n = {2048, 2304}> "
+        f"{{ a = Expand(c, n) {nodes} }}"
+    )
+    folded = optimize(original, growth=1 << 30, result_growth=1 << 30)
+    assert [n.op_type for n in folded.graph.nodes] == left

@@ -25,6 +25,7 @@ def optimize(
     stop_after: int | None = None,
     seconds: float | None = None,
     growth: int = DEFAULT_GROWTH_BYTES,
+    result_growth: int | None = None,
     debug: bool = False,
     dims: Mapping[str, int] | None = None,
     report: OptimizationReport | None = None,
@@ -33,9 +34,10 @@ def optimize(
     """Return an equivalent copy of the model with fewer and cheaper nodes; the model itself is unchanged.
 
     Runs all passes, or those in `passes`, minus those in `skip`, to a fixpoint or until `stop_after` edits or `seconds`
-    are spent.  Folded constants may add `growth` bytes.  Names of inputs and outputs, declared types, docs, metadata,
-    functions and training graphs are kept; floats may round differently where operators are fused.  Gradient nodes, whose
-    meaning depends on the graph, are replaced by the operators that compute them, in the newest operator sets.
+    are spent.  Folded constants may add `growth` bytes, one of them `result_growth` (by default a 64th of that).
+    Names of inputs and outputs, declared types, docs, metadata, functions and training graphs are kept; floats may round
+    differently where operators are fused.  Gradient nodes, whose meaning depends on the graph, are replaced by the
+    operators that compute them, in the newest operator sets.
 
     `verify` runs both models on generated inputs (`dims` fixes dimension variables) and raises OptimizationError,
     naming the first wrong edit, if results differ.  `debug` verifies the model's invariants after every edit.
@@ -46,12 +48,13 @@ def optimize(
     model = expand_gradients(model)
     filled_report = OptimizationReport() if report is None else report
     selected = select_passes(passes, skip)
-    budget = Budget(stop_after, seconds, growth)
+    budget = Budget(stop_after, seconds, growth, result_growth)
     result = run_passes(model, selected, budget, filled_report, debug=debug, progress=progress)
     if verify:
 
         def rebuild(edits: int) -> Model:
-            return run_passes(model, selected, Budget(edits, growth=growth), OptimizationReport())
+            limits = Budget(edits, growth=growth, result_growth=result_growth)
+            return run_passes(model, selected, limits, OptimizationReport())
 
         prove(model, result, rebuild, filled_report, dims or {})
     return result
@@ -71,7 +74,7 @@ def run_passes(
     report.nodes_before = count_nodes(model)
     result = clone(model)
     with pause_gc():
-        edit = Edit(result, budget.growth)
+        edit = Edit(result, budget.growth, budget.result_growth)
         Driver(edit, report, budget, debug, progress).run(passes)
         edit.facts.restore()
     report.nodes_after = count_nodes(result)

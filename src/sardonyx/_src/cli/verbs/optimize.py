@@ -54,6 +54,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="maximum growth of the file by folded constants (%(default)s)",
     )
     parser.add_argument(
+        "--result-growth",
+        type=int,
+        metavar="BYTES",
+        help="maximum growth by one folded constant (a 64th of --growth)",
+    )
+    parser.add_argument(
         "--dim",
         action="append",
         default=[],
@@ -81,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
             stop_after=args.stop_after,
             seconds=args.seconds,
             growth=args.growth,
+            result_growth=args.result_growth,
             debug=args.debug,
             dims=parse_dims(args.dim),
             report=report,

@@ -10,6 +10,7 @@ from typing import TypeVar
 from sardonyx._src.compile.prepare.legacy_opsets import broadcasts_are_equivalent
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
+from sardonyx._src.compile.prepare.seeded_random import fold_seeded_random
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.convert.converter import convert, expand_vendor_operators
 from sardonyx._src.errors import CompilationError, ConversionError, InferenceError, LimitError
@@ -30,7 +31,9 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 OPTIMIZE_SECONDS = 60.0
 MAX_SKIPPED_PASSES = 3  # because they fail; a model at which more fail is not optimised
-MAX_FOLDED_BYTES = 1 << 30  # that constant folding may add: the result is never written to a file
+MAX_FOLDED_BYTES = (
+    1 << 31
+)  # that constant folding may add, all of it in one constant: no file of a model grows
 # Of a sparse initializer as a dense tensor: bytes, or times the stored data.
 MAX_DENSE_BYTES, MAX_DENSE_GROWTH = 1 << 26, 64
 FIRST_IR_WITH_SEPARATE_INITIALIZERS = 4  # initializers need not be inputs
@@ -65,6 +68,7 @@ def prepare_model(
     sizes = name_sizes(copy)
     copy.ir_version = max(copy.ir_version, FIRST_IR_WITH_SEPARATE_INITIALIZERS)
     copy = attempt(lambda: upgrade_opset(copy), "convert", defects) or copy
+    fold_seeded_random(copy, MAX_FOLDED_BYTES)
     copy = optimize_tolerantly(copy, defects)
     facts = infer_types(copy)
     if promotes:
@@ -94,7 +98,12 @@ def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) ->
         report = OptimizationReport()
         try:
             return optimize(
-                model, skip=skipped, seconds=OPTIMIZE_SECONDS, growth=MAX_FOLDED_BYTES, report=report
+                model,
+                skip=skipped,
+                seconds=OPTIMIZE_SECONDS,
+                growth=MAX_FOLDED_BYTES,
+                result_growth=MAX_FOLDED_BYTES,
+                report=report,
             )
         except (InferenceError, LimitError) as error:
             log.info("the model is compiled without optimisation: %s", error)

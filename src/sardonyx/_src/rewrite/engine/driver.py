@@ -30,11 +30,12 @@ class BudgetExhausted(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """Limits of a run: edits, seconds, bytes that constants may add to the file."""
+    """Limits of a run: edits, seconds, bytes that all constants, and that one of them, may add to the file."""
 
     edits: int | None = None
     seconds: float | None = None
     growth: int = DEFAULT_GROWTH_BYTES
+    result_growth: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ from sardonyx._src.rewrite.engine.facts import outermost_graph
 from sardonyx._src.rewrite.engine.view import View
 
 DEFAULT_GROWTH_BYTES = 1 << 20
+GROWTH_SHARE = 64  # one folded result may use 1/64 of the growth, unless stated otherwise
 
 
 class Edit(View):
@@ -26,10 +27,14 @@ class Edit(View):
     `touched` collects the nodes to revisit after a change.
     """
 
-    def __init__(self, model: Model, growth: int = DEFAULT_GROWTH_BYTES) -> None:
-        """`growth`: the total number of bytes that new constants may add to the file."""
+    def __init__(
+        self, model: Model, growth: int = DEFAULT_GROWTH_BYTES, result_growth: int | None = None
+    ) -> None:
+        """`growth`: the total number of bytes that new constants may add to the file; `result_growth`: the number that
+        one of them may add, by default a share of `growth`."""
         super().__init__(model)
         self.growth = growth
+        self.result_growth = growth // GROWTH_SHARE if result_growth is None else result_growth
         self.touched: dict[Node, None] = {}
         self.erased: set[Node] = set()
         self.bytes_added = 0  # by new constants

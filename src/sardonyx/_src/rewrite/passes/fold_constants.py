@@ -2,7 +2,8 @@
 
 Before:  g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { a = Neg(w)  y = Add(x, a) }
 After:   g (float[2] x) => (float[2] y) <float[2] a = {-1, -2}> { y = Add(x, a) }
-Keeps:   random operators; quantised weights; results that would enlarge the file much; nodes that raise an error.
+Keeps:   random operators; quantised weights; results that would enlarge the file much; nodes that raise an error;
+         large Expands that only elementwise operators read, which broadcast faster than they would read the result.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.evaluate import evaluate_node
 
-GROWTH_SHARE = 64  # one result may use 1/64 of the growth budget
 STRING_BYTES = 16  # estimated size of a string
+MAX_REPEATED_BYTES = 1 << 24  # of an Expand that elementwise operators read
 DEQUANTIZE = "DequantizeLinear"  # quantised weights are kept small on purpose; engines match it
 
 
@@ -40,7 +41,9 @@ def fold_constants(node: Node, edit: Edit) -> bool:
         return False
     used_outputs = [v for v in node.outputs if v.name]
     growth = growth_of(node, used_outputs, tensors, edit)
-    if growth is None or growth > edit.growth // GROWTH_SHARE or edit.bytes_added + growth > edit.growth:
+    if growth is None or growth > edit.result_growth or edit.bytes_added + growth > edit.growth:
+        return False
+    if growth > MAX_REPEATED_BYTES and is_broadcast_by_readers(node, edit):
         return False
     results = evaluate_node(node, edit.imports_of(node), tensors)
     if results is None or not all(isinstance(r, np.ndarray) for r in results):
@@ -51,6 +54,20 @@ def fold_constants(node: Node, edit: Edit) -> bool:
         changed |= edit.replace_with_constant(value, Tensor.of(result))
     edit.bytes_added += growth if changed else 0
     return changed
+
+
+def is_broadcast_by_readers(node: Node, edit: Edit) -> bool:
+    """Whether a node is an Expand whose readers broadcast: elementwise operators that are not constant themselves."""
+    if node.op_type != "Expand" or node.domain:
+        return False
+    (expanded,) = node.outputs
+    return all(is_elementwise_reader(reader, expanded, edit) for reader, _ in expanded.uses)
+
+
+def is_elementwise_reader(reader: Node, value: Value, edit: Edit) -> bool:
+    operator = edit.operator_of(reader)
+    is_constant = all(v is value or v is None or edit.tensor(v) is not None for v in reader.inputs)
+    return operator is not None and operator.op.elementwise and not is_constant
 
 
 def growth_of(

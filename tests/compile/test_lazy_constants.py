@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -13,6 +16,7 @@ from sardonyx._src.compile.kernels.winograd.weight_transform import transform_we
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import lazy_constants
 from sardonyx._src.compile.program.lazy_constants import LazyConstant, iter_bytes
+from sardonyx._src.ir.tensors import Array
 
 F = np.float32
 TILE = make_tile(1, host_target())
@@ -50,3 +54,20 @@ def test_the_bytes_of_an_array_are_in_row_major_order() -> None:
     array = np.arange(24, dtype=np.int16).reshape(2, 3, 4).swapaxes(0, 2)
     assert b"".join(bytes(chunk) for chunk in iter_bytes(array)) == array.tobytes()
     assert isinstance(CONSTANTS["matrix"], LazyConstant)
+
+
+def test_chunks_of_a_large_constant_are_computed_by_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lazy_constants, "MIN_PARALLEL_BYTES", 1)
+    monkeypatch.setattr(lazy_constants, "MAX_CHUNK_BYTES", 64)
+    monkeypatch.setattr(lazy_constants, "available_threads", lambda: 3)
+    source = np.arange(1000, dtype=np.float32).reshape(125, 8)
+    threads = set()
+
+    def compute_rows(rows: Array, first: int) -> None:
+        threads.add(threading.get_ident())
+        time.sleep(0.0005)
+        rows[:] = source[first : first + len(rows)] * 2
+
+    constant = LazyConstant((125, 8), 1, source, compute_rows)
+    np.testing.assert_array_equal(constant.materialize(), source * 2)
+    assert len(threads) > 1

@@ -100,6 +100,12 @@ def session(path: Path, engine: str) -> Callable[[], Array]:
     return run
 
 
+def uncached_session(path: Path) -> Callable[[], Array]:
+    """`session` of a program that reads the model's files: one in the cache has weights of its own."""
+    os.environ["SARDONYX_CACHE"] = ""  # of the child process
+    return session(path, "native")
+
+
 def tensor(path: Path, **options: bool) -> Callable[[], Array]:
     loaded = sx.load(path, **options)  # type: ignore[arg-type]
     return lambda: weights_of(loaded).copy()
@@ -141,7 +147,7 @@ USES: dict[str, tuple[Callable[[Path], Callable[[], Array]], str]] = {
     "session of a model": (lambda folder: digested(folder / "inline.onnx"), "inline.onnx"),
     "reference": (lambda folder: session(folder / "inline.onnx", "reference"), "inline.onnx"),
     "reference, external": (lambda folder: session(folder / "external.onnx", "reference"), "data"),
-    "native, external": (lambda folder: session(folder / "external.onnx", "native"), "data"),
+    "native, external": (lambda folder: uncached_session(folder / "external.onnx"), "data"),
 }
 if HAS_PROGRAMS:
     USES["saved program"] = (lambda folder: session(folder / "m.sdx", "native"), "m.sdx")
@@ -180,6 +186,18 @@ def test_a_changed_long_file_is_an_error(tmp_path: Path, use: str, change: Calla
                 sx.FileChanged, match="shortened from" if change is shorten else "overwritten"
             ):
                 opened()
+
+    assert_survives(open_change_use)
+
+
+@pytest.mark.skipif(not HAS_PROGRAMS, reason="programs are not saved here")
+@pytest.mark.usefixtures("long_files")
+@pytest.mark.parametrize("change", [shorten, overwrite, replace])
+def test_external_data_of_a_cached_program_may_change(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    def open_change_use() -> None:
+        opened = session(tmp_path / "external.onnx", "native")
+        change(tmp_path / "data")
+        assert_weights(opened())
 
     assert_survives(open_change_use)
 

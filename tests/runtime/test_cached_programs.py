@@ -6,10 +6,12 @@ import errno
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +21,8 @@ from models import parse_model
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import WARNED_OF
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.io import file_stamps
+from sardonyx._src.io import file_stamps, mapped_files
+from sardonyx._src.io.external import contents
 from sardonyx._src.io.memory_release import mapped_file_of
 from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime import engine, shared_programs
@@ -280,7 +283,7 @@ def test_least_recently_used_entries_are_evicted(
     time.sleep(0.02)
     assert is_cached(start_session(paths[0]))  # used again
     time.sleep(0.02)
-    monkeypatch.setattr(disk_cache, "MAX_TOTAL_BYTES", 2 * size + size // 2)
+    monkeypatch.setenv("SARDONYX_CACHE_BYTES", str(2 * size + size // 2))
     start_session(paths[2])
     assert [is_cached(start_session(path)) for path in (paths[0], paths[2], paths[1])] == [True, True, False]
 
@@ -295,9 +298,22 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path, folder: Path) -> N
 def test_a_program_that_is_too_large_is_not_cached(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk_cache, "MAX_ENTRY_BYTES", 15)
-    start_session(save_product(tmp_path))
+    monkeypatch.setenv("SARDONYX_CACHE_BYTES", "30")
+    start_session(save_product(tmp_path))  # its weights and their padding take more than 15 bytes
     assert not folder.exists()
+
+
+def test_the_cache_has_room_for_large_programs_where_the_disk_has(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    free = [1 << 40]
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free[0]))
+    assert disk_cache.max_total_bytes(folder) == 1 << 38
+    free[0] = 1 << 30
+    assert disk_cache.max_total_bytes(folder) == 4 << 30
+    monkeypatch.setenv("SARDONYX_CACHE_BYTES", "4 GB")
+    assert disk_cache.max_total_bytes(folder) == 4 << 30
+    assert "SARDONYX_CACHE_BYTES must be a number of bytes" in caplog.text
 
 
 def test_branches_of_equal_shapes_are_cached(tmp_path: Path, folder: Path) -> None:
@@ -315,10 +331,52 @@ def test_fallback_branches_are_not_cached(tmp_path: Path, folder: Path) -> None:
     assert not folder.exists()
 
 
-def test_models_with_external_data_are_not_cached(tmp_path: Path, folder: Path) -> None:
-    sx.save(parse_model(PRODUCT % (2, 2)), tmp_path / "m.onnx", external=True, threshold=1)
+def save_external(path: Path, first: int, second: int) -> None:
+    sx.save(parse_model(PRODUCT % (first, second)), path, external=True, threshold=1)
+
+
+@pytest.mark.parametrize("is_mapped", [False, True])
+def test_models_with_external_data_are_cached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_mapped: bool
+) -> None:
+    if is_mapped:
+        monkeypatch.setattr(contents, "COPY_UP_TO_BYTES", 0)
+        monkeypatch.setattr(mapped_files, "READ_UP_TO_BYTES", 0)
+    save_external(tmp_path / "m.onnx", 2, 3)
+    start_session(tmp_path / "m.onnx")
+    session = start_session(tmp_path / "m.onnx")
+    assert is_cached(session)
+    x = np.array([[1, 2]], F)
+    np.testing.assert_array_equal(session.run({"x": x})["y"], [[2, 6]])
+
+
+def test_other_external_data_are_another_program(tmp_path: Path, folder: Path) -> None:
+    save_external(tmp_path / "m.onnx", 2, 3)
+    start_session(tmp_path / "m.onnx")
+    (data,) = (path for path in tmp_path.iterdir() if path.is_file() and path.name != "m.onnx")
+    data.write_bytes(data.read_bytes().replace(F(3).tobytes(), F(5).tobytes()))
+    session = start_session(tmp_path / "m.onnx")
+    np.testing.assert_array_equal(session.run({"x": np.array([[1, 2]], F)})["y"], [[2, 10]])
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_external_data_that_may_still_change_are_not_cached(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_external(tmp_path / "m.onnx", 2, 3)
+    seconds = 10**9
+    monkeypatch.setattr(file_stamps, "RACY_WINDOW", 100 * seconds)
     start_session(tmp_path / "m.onnx")
     assert not folder.exists()
+
+
+def test_missing_external_data_are_reported_with_a_cached_program_too(tmp_path: Path) -> None:
+    save_external(tmp_path / "m.onnx", 2, 3)
+    start_session(tmp_path / "m.onnx")
+    (data,) = (path for path in tmp_path.iterdir() if path.is_file() and path.name != "m.onnx")
+    data.unlink()
+    with pytest.raises(sx.ExternalDataError):
+        start_session(tmp_path / "m.onnx").run({"x": np.zeros((1, 2), F)})
 
 
 def test_a_cached_program_bails_out_to_the_reference_engine(tmp_path: Path) -> None:

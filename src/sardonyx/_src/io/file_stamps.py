@@ -57,3 +57,15 @@ class FileStamp:
     def has_same_file(self, other: FileStamp) -> bool:
         """Whether both are stamps of one file, whatever its content was when they were taken."""
         return (self.device, self.inode) == (other.device, other.inode)
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamps:
+    """The stamps of a model's file and of the files of its external data, in order of their paths."""
+
+    files: tuple[FileStamp, ...]
+
+    @property
+    def is_racily_clean(self) -> bool:
+        """Whether one of the files may still change without changing its stamp."""
+        return any(stamp.is_racily_clean for stamp in self.files)

@@ -20,7 +20,6 @@ from sardonyx._src.compile.program.program import Program
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external.files import ExternalStorage
-from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model
@@ -32,6 +31,7 @@ from sardonyx._src.runtime.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.shared_programs import (
     SHARED_PROGRAMS,
     ModelDigest,
+    ModelStamp,
     SharedProgram,
 )
 
@@ -129,7 +129,7 @@ def borrowed_constants(program: Program) -> tuple[Array | Tensor, ...]:
     return *arrays, *model_tensors(program.model)
 
 
-def find_shared_program(key: FileStamp | ModelDigest | None) -> SharedProgram | None:
+def find_shared_program(key: ModelStamp | ModelDigest | None) -> SharedProgram | None:
     """The program that other engines share for a key, if its borrowed constants have not changed."""
     shared = None if key is None else SHARED_PROGRAMS.get(key)
     if shared is None or (shared.borrowed and digest_tensors(shared.borrowed) != shared.digest):
@@ -138,7 +138,7 @@ def find_shared_program(key: FileStamp | ModelDigest | None) -> SharedProgram | 
 
 
 def share_program(
-    executable: Executable, declarations: StaticDeclarations, key: FileStamp | ModelDigest | None
+    executable: Executable, declarations: StaticDeclarations, key: ModelStamp | ModelDigest | None
 ) -> SharedProgram:
     """An executable to share; its borrowed constants are compared later unless the key is the stamp of a file."""
     if not isinstance(key, ModelDigest):

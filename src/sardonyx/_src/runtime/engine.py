@@ -15,7 +15,6 @@ from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
-from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.memory_release import release_file_pages
 from sardonyx._src.io.nesting import limit_nesting
@@ -29,7 +28,7 @@ from sardonyx._src.runtime.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.run_limits import MEMORY_LIMIT, OVERRIDDEN_INITIALIZER, Bailout
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS
+from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
 
 if TYPE_CHECKING:
@@ -53,11 +52,11 @@ class NativeEngine:
         threads: int | None = None,
         limits: RunLimits | None = None,
         seed: int | None = None,
-        stamp: FileStamp | None = None,
+        stamp: ModelStamp | None = None,
         executable: Executable | None = None,
         counters: RunCounters | None = None,
     ) -> None:
-        """stamp: of the model's file, if all of its data is there; engines of one stamp share a program, and so do
+        """stamp: of the files in which all data of the model are; engines of one stamp share a program, and so do
         those of models with equal content.  executable: the model's, if it is compiled already.
 
         Raises, before anything runs, what the reference engine raises for a model that cannot be run.

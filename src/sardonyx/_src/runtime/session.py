@@ -55,7 +55,7 @@ from sardonyx._src.runtime.result_types import describe_value, matches_type
 from sardonyx._src.runtime.run_limits import INNER_SIZES, INPUT_SIZES
 from sardonyx._src.runtime.saved_programs.disk_cache import make_native_engine, open_cached_engine
 from sardonyx._src.runtime.shape_policy import SHAPE_POLICIES, ShapePolicy
-from sardonyx._src.runtime.shared_programs import has_external_data, stamp_file
+from sardonyx._src.runtime.shared_programs import ModelStamp, stamp_file, stamp_model
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
 from sardonyx._src.suggestions import suggest
 
@@ -114,7 +114,7 @@ class Session:
     Several threads may run one session at the same time, and so may forked children.  Sessions of one unchanged file,
     or of models with equal content, share compiled programs and weights.  The native engine also caches the programs
     of files for the next process, in the folder `SARDONYX_CACHE` or else the user's cache folder; an empty
-    `SARDONYX_CACHE` disables the cache.  A pickled session consists of the path of its model, or of the model if it did
+    `SARDONYX_CACHE` disables the cache, and `SARDONYX_CACHE_BYTES` limits it.  A pickled session consists of the path of its model, or of the model if it did
     not come from a file; unpickling opens a new session, whose random numbers start again.
 
     Under "auto", what a defect of the compiler affects, a node or the whole model, runs on the reference engine: there is one
@@ -180,8 +180,10 @@ class Session:
         )
         verify_external_data(model_tensors(stored))
         self._source_model = model = without_gradient_nodes(stored)
-        is_unchanged = stamp == stamp_file(source) and not has_external_data(stored) and model is stored
-        self._runner = self._make_engine(model, stamp if is_unchanged else None, engine)
+        is_unchanged = stamp is not None and stamp == stamp_file(source) and model is stored
+        self._runner = self._make_engine(
+            model, stamp_model(stamp, stored) if stamp is not None and is_unchanged else None, engine
+        )
         return model
 
     def _open_compiled(
@@ -214,7 +216,7 @@ class Session:
         )
 
     def _make_engine(
-        self, model: Model, stamp: FileStamp | None, requested: Engine
+        self, model: Model, stamp: ModelStamp | None, requested: Engine
     ) -> Interpreter | NativeEngine:
         """The engine for a model; under "auto", the reference engine if the model cannot be compiled."""
         origin = self._origin

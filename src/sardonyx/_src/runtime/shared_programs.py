@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external.files import ExternalStorage
-from sardonyx._src.io.file_stamps import FileStamp
+from sardonyx._src.io.file_stamps import FileStamp, FileStamps
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
@@ -41,7 +43,8 @@ class SharedProgram:
     digest: str = ""
 
 
-SHARED_PROGRAMS: WeakValueDictionary[FileStamp | ModelDigest, SharedProgram] = WeakValueDictionary()
+ModelStamp: TypeAlias = FileStamp | FileStamps  # of all files in which the data of a model are
+SHARED_PROGRAMS: WeakValueDictionary[ModelStamp | ModelDigest, SharedProgram] = WeakValueDictionary()
 
 
 def stamp_file(source: ModelSource) -> FileStamp | None:
@@ -54,6 +57,20 @@ def stamp_file(source: ModelSource) -> FileStamp | None:
         return None
 
 
-def has_external_data(model: Model) -> bool:
-    """Whether data of a model is in other files than its own."""
-    return any(isinstance(tensor.storage, ExternalStorage) for tensor in model_tensors(model))
+def stamp_model(stamp: FileStamp, model: Model) -> ModelStamp | None:
+    """The stamps of all files that a model consists of, as they were when its data were opened.
+
+    stamp: of the model's own file.  None if the file of some external data cannot be opened.
+    """
+    storages = {
+        tensor.storage.file: tensor.storage
+        for tensor in model_tensors(model)
+        if isinstance(tensor.storage, ExternalStorage)
+    }
+    if not storages:
+        return stamp
+    try:
+        opened = {storage.contents().opened for storage in storages.values()}
+    except ExternalDataError:
+        return None
+    return FileStamps((stamp, *sorted(opened, key=lambda file: file.path)))

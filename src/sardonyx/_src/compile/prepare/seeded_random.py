@@ -38,9 +38,9 @@ def is_seeded(node: Node) -> bool:
 
 
 def drawn_bytes(node: Node) -> int:
-    """The bytes that drawing takes; 0 if the node has no valid shape, and cannot be evaluated."""
-    shape = node.attributes["shape"].value if "shape" in node.attributes else ()
-    return DRAWN_BYTES * math.prod(shape) if isinstance(shape, tuple) else 0
+    """The bytes that drawing takes; 0 if the node has no shape, and cannot be evaluated."""
+    shape = node.attributes["shape"].value if "shape" in node.attributes else None
+    return DRAWN_BYTES * math.prod(d for d in shape if isinstance(d, int)) if isinstance(shape, tuple) else 0
 
 
 def replace_by_initializer(node: Node, elements: Array, graph: Graph) -> None:

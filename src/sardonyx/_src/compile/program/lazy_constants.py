@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,10 @@ FLOAT32: np.dtype[np.generic] = np.dtype(np.float32)
 MAX_CHUNK_BYTES = (
     4 << 20
 )  # bytes computed at a time, unless a single row is longer, so that they stay in the cache
+
+
+MIN_PARALLEL_BYTES = 32 << 20  # of a constant that several threads compute
+MAX_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +56,21 @@ class LazyConstant:
     def materialize(self) -> Array:
         """The whole tensor."""
         rows = np.empty((self.num_rows, *self.row_shape), self.dtype)
-        for first in range(0, self.num_rows, self.rows_per_chunk):
+        starts = range(0, self.num_rows, self.rows_per_chunk)
+
+        def fill_chunk(first: int) -> None:
             self.fill_rows(rows[first : first + self.rows_per_chunk], first)
+
+        threads = min(len(starts), available_threads()) if self.nbytes >= MIN_PARALLEL_BYTES else 1
+        if threads > 1:
+            from concurrent.futures import ThreadPoolExecutor  # lazy: few models have constants of this size
+
+            with ThreadPoolExecutor(threads) as pool:
+                for _ in pool.map(fill_chunk, starts):
+                    pass
+        else:
+            for first in starts:
+                fill_chunk(first)
         release_pages(self.source)
         return rows.reshape(self.shape)
 
@@ -68,6 +86,12 @@ class LazyConstant:
     def fill_rows(self, rows: Array, first: int) -> None:
         if rows.size:
             self.compute_rows(rows, first)
+
+
+def available_threads() -> int:
+    """The number of threads that compute the chunks of a large constant."""
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cpus, MAX_THREADS)
 
 
 def iter_bytes(content: Array | LazyConstant) -> Iterator[memoryview]:

@@ -30,16 +30,18 @@ def open_contents(file: io.FileIO, size: int, path: str, *, copy: bool, read_up_
     with file:
         if size > read_up_to:
             return MappedContents(MappedFile.from_descriptor(file.fileno(), size, path))
+        opened = FileStamp.from_descriptor(path, file.fileno())
         data = read(file, 0, size)
     if len(data) < size:
         raise truncated_error()
-    return InMemoryContents(data)
+    return InMemoryContents(data, opened)
 
 
 class Contents(Protocol):
     """The bytes of an open file."""
 
     size: int
+    opened: FileStamp  # of the file when it was opened
 
     def part(self, offset: int, size: int) -> memoryview:
         """Read-only bytes from `offset`; fewer than `size` if the file was truncated."""
@@ -62,8 +64,8 @@ class Contents(Protocol):
 class InMemoryContents:
     """Contents that were read."""
 
-    def __init__(self, view: memoryview) -> None:
-        self.size = len(view)
+    def __init__(self, view: memoryview, opened: FileStamp) -> None:
+        self.size, self.opened = len(view), opened
         self._view = view
         self._sha1 = ""
 
@@ -87,7 +89,7 @@ class MappedContents:
     """Contents of a mapped file: views show what others write to the file."""
 
     def __init__(self, owner: MappedFile) -> None:
-        self.size = len(owner)
+        self.size, self.opened = len(owner), owner.stamp
         self._owner = owner
         self._view = memoryview(owner)
         self._digest = StampedDigest()
@@ -118,6 +120,7 @@ class OnDemandContents:
         self.size = size
         self._file = file
         self._path = path
+        self.opened = self.stamp()
         self._lock = threading.Lock()  # guards the file position
         self._digest = StampedDigest()
         weakref.finalize(self, file.close)

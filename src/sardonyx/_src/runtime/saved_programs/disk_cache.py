@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
+import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -43,7 +45,7 @@ from sardonyx._src.runtime.saved_programs import reading
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 from sardonyx._src.runtime.saved_programs.verified_files import last_use
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, stamp_file
+from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp, stamp_file
 from sardonyx._src.runtime.source_digest import package_stamps
 from sardonyx._src.runtime.stats import RunCounters
 
@@ -51,8 +53,9 @@ if TYPE_CHECKING:
     from sardonyx._src.runtime.memory_report import MemoryReport
 
 NAME_FORMAT = "3"  # of entry names; a change makes older entries unreachable, and trimming removes them
-MAX_ENTRY_BYTES = 1 << 30
-MAX_TOTAL_BYTES = 4 << 30  # of all entries
+MAX_TOTAL_BYTES = 4 << 30  # of all entries, or a share of the free space of the disk if that is more
+FREE_SPACE_SHARE = 4
+ENTRY_SHARE = 2  # one entry may use half of what all may use
 log = logging.getLogger(__name__)
 
 
@@ -63,7 +66,7 @@ class CachedProgram:
     image: ProgramImage
 
 
-OPEN_PROGRAMS: WeakValueDictionary[FileStamp, CachedProgram] = WeakValueDictionary()
+OPEN_PROGRAMS: WeakValueDictionary[ModelStamp, CachedProgram] = WeakValueDictionary()
 
 
 class CachedEngine(NativeEngine):
@@ -128,7 +131,7 @@ def bind_cached(
     limits: RunLimits | None,
     seed: int | None,
     counters: RunCounters | None,
-    stamp: FileStamp,
+    stamp: ModelStamp,
 ) -> CachedEngine | None:
     """The engine of an entry; None if it cannot be bound, and the entry is removed."""
     try:
@@ -142,7 +145,7 @@ def bind_cached(
         return None
 
 
-def remove_entry(stamp: FileStamp) -> None:
+def remove_entry(stamp: ModelStamp) -> None:
     """Forgets and removes the cached program of a file."""
     OPEN_PROGRAMS.pop(stamp, None)
     with suppress(OSError):
@@ -156,7 +159,7 @@ def make_native_engine(
     threads: int | None = None,
     limits: RunLimits | None = None,
     seed: int | None = None,
-    stamp: FileStamp | None = None,
+    stamp: ModelStamp | None = None,
     counters: RunCounters | None = None,
 ) -> NativeEngine:
     """The native engine of a model, with the cached program of its file if there is one.
@@ -198,7 +201,7 @@ def make_native_engine(
 
 
 def compile_into_cache(
-    stamp: FileStamp, model: Model, limits: RunLimits, *, tolerant: bool = False
+    stamp: ModelStamp, model: Model, limits: RunLimits, *, tolerant: bool = False
 ) -> tuple[CachedProgram | None, Executable | None]:
     """Compiles a model into the cache: the new entry, or the executable alone if it cannot be cached.
 
@@ -211,7 +214,7 @@ def compile_into_cache(
     return cached, None if cached else executable
 
 
-def open_cached_program(stamp: FileStamp) -> CachedProgram | None:
+def open_cached_program(stamp: ModelStamp) -> CachedProgram | None:
     """The cached program of a file, shared with the other engines that run it; None if there is no intact entry."""
     cached = OPEN_PROGRAMS.get(stamp)
     if cached is None:
@@ -244,18 +247,20 @@ def read_entry(path: Path) -> ProgramImage | None:
     return None
 
 
-def is_cacheable_file(stamp: FileStamp) -> bool:
+def is_cacheable_file(stamp: ModelStamp) -> bool:
     """Whether the program of this version of a file may be cached."""
     return not stamp.is_racily_clean and entry_path(stamp) is not None
 
 
-def store_program(stamp: FileStamp, model: Model, executable: Executable) -> CachedProgram | None:
+def store_program(stamp: ModelStamp, model: Model, executable: Executable) -> CachedProgram | None:
     """Writes an entry and opens it; None if the program cannot be cached or the folder cannot be written to.
 
     Weights are packed on their way into the file: in memory they exist only as its pages.
     """
     path = entry_path(stamp)
     if path is None or not is_cacheable_program(executable.program):
+        return None
+    if executable.program.constant_bytes > max_total_bytes(path.parent) // ENTRY_SHARE:
         return None
     # Lazy imports: processes that only read entries do without.
     from sardonyx._src.compile.llvm.jit import host_target
@@ -279,30 +284,40 @@ def store_program(stamp: FileStamp, model: Model, executable: Executable) -> Cac
 
 
 def is_cacheable_program(program: Program) -> bool:
-    """Whether a program is small enough, and compiles nothing while it runs, as fallback ops with subgraphs do."""
+    """Whether a program compiles nothing while it runs, as fallback ops with subgraphs do."""
     nodes = [action.node for action in program.actions if isinstance(action, FallbackOp)]
-    if any(node.subgraphs for node in nodes) or (nodes and program.model.functions):
-        return False
-    return program.constant_bytes <= MAX_ENTRY_BYTES
+    return not any(node.subgraphs for node in nodes) and not (nodes and program.model.functions)
+
+
+def max_total_bytes(folder: Path) -> int:
+    """The bytes that all entries may use: what `SARDONYX_CACHE_BYTES` says, or what the disk has room for."""
+    stated = os.environ.get("SARDONYX_CACHE_BYTES", "")
+    if stated:
+        with suppress(ValueError):
+            return max(int(stated), 0)
+        log.warning("SARDONYX_CACHE_BYTES must be a number of bytes; got %r, which is ignored", stated)
+    entries = sum(path.stat().st_size for path in folder.glob("*.sdx"))
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    return max(MAX_TOTAL_BYTES, (shutil.disk_usage(existing).free + entries) // FREE_SPACE_SHARE)
 
 
 def trim_folder(folder: Path) -> None:
     """Removes the least recently used entries until the others fit."""
     sizes = {path: path.stat().st_size for path in folder.glob("*.sdx")}
-    total = sum(sizes.values())
-    if total <= MAX_TOTAL_BYTES:
+    total, limit = sum(sizes.values()), max_total_bytes(folder)
+    if total <= limit:
         return
     for path in sorted(sizes, key=last_use):
         path.unlink(missing_ok=True)
         total -= sizes[path]
-        if total <= MAX_TOTAL_BYTES:
+        if total <= limit:
             return
 
 
 # --- names -----------------------------------------------------------------------------------
 
 
-def entry_path(stamp: FileStamp) -> Path | None:
+def entry_path(stamp: ModelStamp) -> Path | None:
     """Where the program of this version of a file is cached; None if it is not.
 
     Without llvmlite nothing can be compiled, but the code of any compiler runs: the path is that of an existing entry.

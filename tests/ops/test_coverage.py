@@ -13,7 +13,7 @@ from sardonyx._src.ops.registry import find, signature
 from sardonyx._src.schema import AttributeSchema, OpSchema, domains, exact, operators, versions, withdrawn
 
 FOLDER = Path(__file__).parent
-OLDEST_SET_OF_BODIES = {"": 9, "ai.onnx.preview": 16}  # by domain of the operator
+OLDEST_SET_OF_BODIES = {"": 9, "ai.onnx.ml": 18, "ai.onnx.preview": 16}  # by domain of the operator
 WITHOUT_KERNEL = {("ai.onnx.preview.training", "Gradient", 1)}  # sessions replace it by other operators
 
 

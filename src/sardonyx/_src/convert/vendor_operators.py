@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sardonyx._src.convert.converter import Converter
 
 OperatorName = tuple[str, str]  # domain and name
+CLASSICAL_DOMAIN = "ai.onnx.ml"
 
 
 def vendor_operators(model: Model) -> set[OperatorName]:
@@ -31,6 +32,23 @@ def vendor_operators(model: Model) -> set[OperatorName]:
         for node in nodes(graph)
         if is_foreign(node, imports) and (node.domain, node.op_type, node.overload) not in model.functions
     }
+
+
+def classical_operators(model: Model) -> set[OperatorName]:
+    """Domain and name of the operators of ai.onnx.ml that a model uses and that have a body."""
+    return {
+        (node.domain, node.op_type)
+        for graphs, _ in scopes_of(model)
+        for graph in graphs
+        for node in nodes(graph)
+        if node.domain == CLASSICAL_DOMAIN and has_body(node)
+    }
+
+
+def has_body(node: Node) -> bool:
+    """Whether an operator has a body in some version."""
+    op = find(node.domain, node.op_type)
+    return op is not None and bool(op.bodies)
 
 
 def scopes_of(model: Model) -> Iterator[tuple[Sequence[Graph], Mapping[str, int]]]:
@@ -69,8 +87,8 @@ def replace_operators(converter: Converter, selected: Collection[OperatorName], 
 
 def is_selected(node: Node, selected: Collection[OperatorName], converter: Converter) -> bool:
     is_call = (node.domain, node.op_type, node.overload) in converter.functions
-    is_chosen = (node.domain, node.op_type) in selected and is_foreign(node, converter.scope.imports)
-    return is_chosen and not is_call
+    is_replaceable = node.domain == CLASSICAL_DOMAIN or is_foreign(node, converter.scope.imports)
+    return (node.domain, node.op_type) in selected and is_replaceable and not is_call
 
 
 def replace_node(converter: Converter, node: Node, target: int) -> None:

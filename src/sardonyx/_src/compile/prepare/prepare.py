@@ -13,6 +13,7 @@ from sardonyx._src.compile.prepare.promote_half import promote_half_precision
 from sardonyx._src.compile.prepare.seeded_random import fold_seeded_random
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.convert.converter import convert, expand_vendor_operators
+from sardonyx._src.convert.vendor_operators import classical_operators, vendor_operators
 from sardonyx._src.errors import CompilationError, ConversionError, InferenceError, LimitError
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.infer.merge import open_elements
@@ -170,7 +171,10 @@ def forget_types(model: Model) -> None:
 
 
 def upgrade_opset(model: Model) -> Model:
-    """The model at the newest default operator set, without vendors' operators; unchanged if it cannot be converted."""
+    """The model at the newest default operator set; unchanged if it cannot be converted.
+
+    Operators of vendors and of ai.onnx.ml are replaced by their bodies, where they have one.
+    """
     if not broadcasts_are_equivalent(model):
         log.info(
             "the model keeps its operator sets: newer versions accept shapes that its own versions reject"
@@ -178,7 +182,8 @@ def upgrade_opset(model: Model) -> Model:
         return model
     try:
         upgraded = convert(model, opset=latest(""))
-        for refused in expand_vendor_operators(upgraded):
+        replaced = vendor_operators(upgraded) | classical_operators(upgraded)
+        for refused in expand_vendor_operators(upgraded, replaced):
             log.info("a reference kernel or body is called: %s", refused)
         return upgraded
     except (ConversionError, InferenceError) as error:

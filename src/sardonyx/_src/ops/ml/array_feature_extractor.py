@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.ml.body_text import OPSET
+from sardonyx._src.ops.support.body_text import rank_of, scalar, vector
 from sardonyx._src.ops.support.shapes import element_count
 
+MAX_INDEX = (1 << 62) - 1  # past every axis
 op = Operator("ArrayFeatureExtractor", "ai.onnx.ml")
 
 
@@ -42,3 +46,22 @@ def evaluate(X: Array, Y: Array) -> Array:
     if outside.any():
         raise EvaluationError(f"index {indices[outside][0]} lies outside of an axis of size {X.shape[-1]}")
     return np.take(X if X.ndim > 1 else X.reshape(1, -1), indices, axis=-1)
+
+
+@op.body(1, opset=OPSET)
+def body(inference: Inference) -> str:
+    """Gather counts negative indices from the end: here they become an index past every axis, so that it rejects them."""
+    rank = rank_of(inference)
+    if rank == 0:
+        inference.fail("input 0 must have rank >= 1; got a scalar")
+    first_axis = f"first_axis = {vector([0])}  rows = Unsqueeze(X, first_axis)"
+    return f"""(X, Y) => (Z) {{
+      {first_axis if rank == 1 else "rows = Identity(X)"}
+      one_axis = {vector([-1])}
+      indices = Reshape(Y, one_axis)
+      start = {scalar(0, DataType.INT64)}
+      is_negative = Less(indices, start)
+      outside = {scalar(MAX_INDEX, DataType.INT64)}
+      places = Where(is_negative, outside, indices)
+      Z = Gather <axis = -1> (rows, places)
+    }}"""

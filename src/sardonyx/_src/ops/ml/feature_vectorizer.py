@@ -18,6 +18,8 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import rows
+from sardonyx._src.ops.ml.body_text import OPSET
+from sardonyx._src.ops.support.body_text import element_type, rank_of, vector
 from sardonyx._src.ops.support.shapes import element_count, merge_dims
 
 op = Operator("FeatureVectorizer", "ai.onnx.ml", tolerance="rounding")
@@ -59,3 +61,37 @@ def infer(inference: Inference) -> Result:
             f"inputdimensions must have {len(shapes)} elements, one for each input; got {len(sizes)}"
         )
     return TensorType(DataType.FLOAT, (merge_dims(inference, counts, "the numbers of rows"), dim_add(*sizes)))
+
+
+@op.body(1, opset=OPSET)
+def body(inference: Inference) -> str:
+    count = len(inference.inputs)
+    sizes = inference.integers("inputdimensions")
+    if sizes is not None and min(sizes, default=0) < 0:
+        inference.fail(f"inputdimensions must not be negative; got {list(sizes)}")
+    lines = [
+        line for i in range(count) for line in part_text(inference, i, None if sizes is None else sizes[i])
+    ]
+    names, parts = (", ".join(f"{name}{i}" for i in range(count)) for name in ("X", "part"))
+    return f"({names}) => (Y) {{\n" + "\n".join([*lines, f"Y = Concat <axis = 1> ({parts})"]) + "}"
+
+
+def part_text(inference: Inference, i: int, size: int | None) -> list[str]:
+    """`part{i}`: input i as rows of float32, truncated or padded to a size."""
+    shape, rank = inference.shape(i), rank_of(inference, i)
+    lines = {
+        1: [f"axis{i} = {vector([0])}", f"matrix{i} = Unsqueeze(X{i}, axis{i})"],
+        2: [f"matrix{i} = Identity(X{i})"],
+    }.get(rank, [f"matrix{i} = Flatten <axis = 1> (X{i})"])
+    is_float = element_type(inference, i) is DataType.FLOAT
+    lines.append(f"whole{i} = {'Identity' if is_float else f'Cast <to = {DataType.FLOAT.value}>'}(matrix{i})")
+    length = None if shape is None else element_count(shape[-1:] if len(shape) == 1 else shape[1:])
+    if not isinstance(length, int):
+        inference.fail("the number of features must be known for a body")
+    if size is None or size == length:
+        return [*lines, f"part{i} = Identity(whole{i})"]
+    if size > length:
+        pads = f"pads{i} = {vector([0, 0, 0, size - length])}"
+        return [*lines, pads, f"part{i} = Pad(whole{i}, pads{i})"]
+    bounds = [f"start{i} = {vector([0])}", f"end{i} = {vector([size])}", f"columns{i} = {vector([1])}"]
+    return [*lines, *bounds, f"part{i} = Slice(whole{i}, start{i}, end{i}, columns{i})"]

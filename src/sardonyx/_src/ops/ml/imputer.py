@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.ml.body_text import OPSET
 from sardonyx._src.ops.ml.class_labels import count
+from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
 
 op = Operator("Imputer", "ai.onnx.ml")
 
@@ -52,3 +55,32 @@ def evaluate(
     replaced = replaced_value_float if is_float else replaced_value_int64
     missing = np.isnan(X) if replaced != replaced else replaced == X
     return np.where(missing, np.array(values if X.ndim else values[0], X.dtype), X)
+
+
+@op.body(1, opset=OPSET)
+def body(inference: Inference) -> str:
+    dtype, shape = element_type(inference), inference.shape(0)
+    name, kind = ("imputed_value_floats", "floats") if dtype.is_float else ("imputed_value_int64s", "ints")
+    length = count(inference.attributes, name)
+    if length != 1 and (not shape or shape[-1] != length):
+        inference.fail(f"the number of features must be known for a body with a list {name}")
+    own = DataType.FLOAT if dtype.is_float else DataType.INT64
+    single = "none = Constant <value = int64[0] {}> ()  values = Reshape(typed, none)"
+    return f"""(X) => (Y) {{
+      list = Constant <value_{kind} = @{name}> ()
+      typed = {"Identity" if dtype is own else f"Cast <to = {dtype.value}>"}(list)
+      {single if length == 1 else "values = Identity(typed)"}
+      {missing_text(inference, dtype)}
+      Y = Where(is_missing, values, X)
+    }}"""
+
+
+def missing_text(inference: Inference, dtype: DataType) -> str:
+    """`is_missing`: where `X` is the value to be replaced."""
+    if not dtype.is_float:
+        replaced = int(float_attribute(inference, "replaced_value_int64"))
+        return f"replaced = {scalar(replaced, dtype)}  is_missing = Equal(X, replaced)"
+    number = float_attribute(inference, "replaced_value_float")
+    if number != number:
+        return "is_missing = IsNaN(X)"
+    return f"replaced = {scalar(number, dtype)}  is_missing = Equal(X, replaced)"

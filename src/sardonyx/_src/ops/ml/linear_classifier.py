@@ -16,9 +16,20 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
+from sardonyx._src.ops.ml.body_text import (
+    OPSET,
+    both_classes_text,
+    feature_count,
+    label_text,
+    linear_text,
+    post_transform_text,
+    refuse_post_transform,
+    rows_text,
+)
 from sardonyx._src.ops.ml.class_labels import count, label_type, labels_of
 from sardonyx._src.ops.ml.linear_models import linear_scores
 from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS, apply_post_transform, both_classes
+from sardonyx._src.ops.support.body_text import vector
 from sardonyx._src.ops.traits import enum_values
 
 op = Operator(
@@ -70,3 +81,29 @@ def infer(inference: Inference) -> Result:
             inference.fail(f"there must be {scores} intercepts, one for each score; got {intercepts}")
         scores = 2 if scores == 1 and labels == 2 else scores
     return TensorType(dtype, (n,)), TensorType(DataType.FLOAT, (n, scores))
+
+
+@op.body(1, opset=OPSET)
+def body(inference: Inference) -> str:
+    scores = count(inference.attributes, "coefficients") // feature_count(inference)
+    name = str(inference.attributes["post_transform"])
+    is_pair = scores == 1 and label_type(inference, "classlabels_ints")[1] == 2
+    if is_pair:
+        result = both_classes_text(name, signed=False)
+        places = f"""none = Constant <value = float {{0}}> ()
+          is_second = Greater(scores, none)
+          column = Cast <to = {DataType.INT64.value}> (is_second)
+          label_axis = {vector([1])}
+          places = Squeeze(column, label_axis)"""
+    else:
+        result = post_transform_text(name, scores)
+        places = "places = ArgMax <axis = 1, keepdims = 0> (scores)"
+    if result is None:
+        return refuse_post_transform(inference, name)
+    return f"""(X) => (Y, Z) {{
+      {rows_text(inference)}
+      {linear_text(inference, scores)}
+      {places}
+      {label_text(inference)}
+      {result}
+    }}"""

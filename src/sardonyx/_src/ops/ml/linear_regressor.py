@@ -14,6 +14,13 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
+from sardonyx._src.ops.ml.body_text import (
+    OPSET,
+    linear_text,
+    post_transform_text,
+    refuse_post_transform,
+    rows_text,
+)
 from sardonyx._src.ops.ml.linear_models import linear_scores
 from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS, apply_post_transform
 from sardonyx._src.ops.traits import enum_values
@@ -60,3 +67,16 @@ def infer(inference: Inference) -> Result:
             f"there must be {features} coefficients for each of {targets} targets; got {len(coefficients)} in all"
         )
     return TensorType(DataType.FLOAT, (rows, targets))
+
+
+@op.body(1, opset=OPSET)
+def body(inference: Inference) -> str:
+    name, targets = str(inference.attributes["post_transform"]), inference.integer("targets")
+    result = post_transform_text(name, targets)
+    if result is None:
+        return refuse_post_transform(inference, name)
+    return f"""(X) => (Z) {{
+      {rows_text(inference)}
+      {linear_text(inference, targets)}
+      {result}
+    }}"""

@@ -14,8 +14,11 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.ml.body_text import OPSET
+from sardonyx._src.ops.support.body_text import element_type, scalar, vector
 from sardonyx._src.ops.traits import enum_values
 
+REDUCTIONS = {"MAX": "ReduceMax", "L1": "ReduceL1", "L2": "ReduceL2"}
 op = Operator(
     "Normalizer", "ai.onnx.ml", tolerance="rounding", enum_attributes={"norm": enum_values("MAX", "L1", "L2")}
 )
@@ -50,3 +53,25 @@ def length(x: Array, norm: str) -> Array:
     if norm == "L2":
         return np.sqrt((x * x).sum(axis=-1, keepdims=True))
     raise EvaluationError(f"norm must be MAX, L1 or L2; got {norm!r}")
+
+
+@op.body(1, opset=OPSET)
+def body(inference: Inference) -> str:
+    """In double: squares of float32 overflow."""
+    shape, norm = inference.shape(0), str(inference.attributes["norm"])
+    if shape is None or not isinstance(shape[-1], int) or shape[-1] == 0:
+        inference.fail("the number of features must be known and positive for a body")
+    if norm not in REDUCTIONS:
+        inference.fail(f"norm must be MAX, L1 or L2; got {norm!r}")
+    double = DataType.DOUBLE
+    return f"""(X) => (Y) {{
+      x = {"Identity" if element_type(inference) is double else f"Cast <to = {double.value}>"}(X)
+      last_axis = {vector([-1])}
+      length = {REDUCTIONS[norm]} <keepdims = 1> (x, last_axis)
+      none = {scalar(0, double)}
+      one = {scalar(1, double)}
+      is_none = Equal(length, none)
+      divisor = Where(is_none, one, length)
+      quotient = Div(x, divisor)
+      Y = Cast <to = {DataType.FLOAT.value}> (quotient)
+    }}"""

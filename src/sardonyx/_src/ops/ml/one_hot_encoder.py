@@ -13,9 +13,11 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.ml.body_text import OPSET
 from sardonyx._src.ops.ml.class_labels import count
 from sardonyx._src.ops.ml.lookup import find_positions, string_vector
 from sardonyx._src.ops.quantization.conversion import CastRule, convert
+from sardonyx._src.ops.support.body_text import element_type, vector
 
 op = Operator("OneHotEncoder", "ai.onnx.ml")
 
@@ -57,3 +59,28 @@ def evaluate(
         )
     check_result_bytes(context, (*X.shape, len(categories)), np.float32, "OneHotEncoder result")
     return (places[..., np.newaxis] == np.arange(len(categories))).astype(np.float32)
+
+
+@op.body(1, opset=OPSET)
+def body(inference: Inference) -> str:
+    """The last of several equal categories counts: the others equal nothing."""
+    dtype, categories = element_type(inference), inference.attributes.get("cats_int64s")
+    if dtype is DataType.STRING or not isinstance(categories, tuple):
+        inference.fail("a body is known for numbers only")
+    if not inference.integer("zeros"):
+        inference.fail("a body is known for zeros=1 only: it reports no unknown categories")
+    is_last = [int(c not in categories[i + 1 :]) for i, c in enumerate(categories)]
+    selected = ""
+    if not all(is_last):
+        numbers = ", ".join(map(str, is_last))
+        selected = f"is_last = Constant <value = bool[{len(is_last)}] {{{numbers}}}> ()"
+    return f"""(X) => (Y) {{
+      x = {"Identity" if dtype is DataType.INT64 else f"Cast <to = {DataType.INT64.value}>"}(X)
+      last_axis = {vector([-1])}
+      column = Unsqueeze(x, last_axis)
+      categories = Constant <value_ints = @cats_int64s> ()
+      is_equal = Equal(column, categories)
+      {selected}
+      is_category = {"And(is_equal, is_last)" if selected else "Identity(is_equal)"}
+      Y = Cast <to = {DataType.FLOAT.value}> (is_category)
+    }}"""

@@ -13,6 +13,9 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.ml.body_text import OPSET, cast_text, list_text, narrow_text
+from sardonyx._src.ops.ml.class_labels import count
+from sardonyx._src.ops.support.body_text import element_type
 
 op = Operator("Scaler", "ai.onnx.ml", tolerance="rounding")
 
@@ -59,3 +62,24 @@ def by_feature(values: tuple[float, ...], x: Array, name: str) -> Array:
             f"{name} must have one element, or one for each feature of {list(x.shape)}; got {len(values)}"
         )
     return np.array(values, x.dtype)
+
+
+@op.body(1, opset=OPSET)
+def body(inference: Inference) -> str:
+    lines, source = [cast_text(inference, "X", "x", element_type(inference))], "x"
+    for name, operator in (("offset", "Sub"), ("scale", "Mul")):
+        if (length := count(inference.attributes, name)) == 0:
+            continue
+        check_features(inference, name, length)
+        lines.append(list_text(inference, f"{name}_values", name, () if length == 1 else None))
+        lines.append(f"after_{name} = {operator}({source}, {name}_values)")
+        source = f"after_{name}"
+    lines.append(narrow_text(inference, source, "Y"))
+    return "(X) => (Y) {\n" + "\n".join(lines) + "}"
+
+
+def check_features(inference: Inference, name: str, length: int) -> None:
+    """Raises InferenceError unless a list is known to have one element, or one for each feature."""
+    shape = inference.shape(0)
+    if length != 1 and (not shape or shape[-1] != length):
+        inference.fail(f"the number of features must be known for a body with a list {name}")

@@ -22,12 +22,26 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
+from sardonyx._src.ops.ml.body_text import (
+    OPSET,
+    both_classes_text,
+    feature_count,
+    label_text,
+    list_text,
+    post_transform_text,
+    product_text,
+    refuse_post_transform,
+    rows_text,
+)
 from sardonyx._src.ops.ml.class_labels import count, label_type, labels_of
 from sardonyx._src.ops.ml.pairwise_probabilities import couple_probabilities
 from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS, Scores, apply_post_transform, both_classes
 from sardonyx._src.ops.ml.support_vectors import KERNELS, check_count, check_kernel, matrix, similarities
+from sardonyx._src.ops.ml.svm_body_text import linear_svm_text, pair_weights_text, similarity_text, vote_text
+from sardonyx._src.ops.support.body_text import vector
 from sardonyx._src.ops.traits import enum_values
 
+MAX_BODY_CLASSES = 32  # the text has a number for each pair of classes and class
 op = Operator(
     "SVMClassifier",
     "ai.onnx.ml",
@@ -152,3 +166,49 @@ def check_lists(inference: Inference, labels: int, length: Dim) -> None:
     if count(a, "prob_a"):
         check_count(inference, "prob_a", pairs)
         check_count(inference, "prob_b", pairs)
+
+
+@op.body(1, opset=OPSET)
+def body(inference: Inference) -> str:
+    sizes, name = inference.attributes.get("vectors_per_class"), str(inference.attributes["post_transform"])
+    labels = label_type(inference, "classlabels_ints")[1]
+    if count(inference.attributes, "prob_a"):
+        inference.fail("a body is known without probabilities only: they take iterations")
+    if labels > MAX_BODY_CLASSES:
+        inference.fail(f"a body is known for up to {MAX_BODY_CLASSES} classes; got {labels}")
+    if isinstance(sizes, tuple) and sizes:
+        scores, places = voting_text(inference, sizes), vote_text(labels)
+        pairs = labels * (labels - 1) // 2
+    else:
+        scores, places = plain_text(inference, labels), "places = ArgMax <axis = 1, keepdims = 0> (scores)"
+        pairs = labels
+    if sizes and pairs == 1:
+        result = both_classes_text(name, signed=name == "NONE")
+    else:
+        result = post_transform_text(name, pairs)
+    if result is None:
+        return refuse_post_transform(inference, name)
+    return f"""(X) => (Y, Z) {{
+      {rows_text(inference)}
+      {scores}
+      {places}
+      {label_text(inference)}
+      {result}
+    }}"""
+
+
+def voting_text(inference: Inference, sizes: tuple[int, ...]) -> str:
+    """`scores`: the decision values, [N, pairs] float32."""
+    weights = f"{pair_weights_text(sizes)}  bias = Constant <value_floats = @rho> ()"
+    if inference.attributes["kernel_type"] == "LINEAR":
+        return f"{weights}  {linear_svm_text(inference, sum(sizes))}"
+    return f"{weights}  {similarity_text(inference, sum(sizes))}  scores = Gemm(similar, pair_weights, bias)"
+
+
+def plain_text(inference: Inference, labels: int) -> str:
+    """`scores`: the linear scores of the classes, [N, labels] float32; all have the first element of rho."""
+    return f"""{list_text(inference, "weights", "coefficients", (labels, feature_count(inference)))}
+      {list_text(inference, "rho_values", "rho")}
+      rho_place = {vector([0])}
+      bias = Gather(rho_values, rho_place)
+      {product_text(inference, has_bias=True)}"""

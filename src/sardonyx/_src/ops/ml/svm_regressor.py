@@ -17,9 +17,20 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
+from sardonyx._src.ops.ml.body_text import (
+    OPSET,
+    cast_text,
+    feature_count,
+    list_text,
+    narrow_text,
+    refuse_post_transform,
+    rows_text,
+)
 from sardonyx._src.ops.ml.class_labels import count
 from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS, apply_post_transform
 from sardonyx._src.ops.ml.support_vectors import KERNELS, check_count, check_kernel, matrix, similarities
+from sardonyx._src.ops.ml.svm_body_text import linear_svm_text, similarity_text
+from sardonyx._src.ops.support.body_text import scalar, vector
 from sardonyx._src.ops.traits import enum_values
 
 op = Operator(
@@ -77,3 +88,40 @@ def infer(inference: Inference) -> Result:
         check_count(inference, "support_vectors", dim_mul(supports, length))
     check_count(inference, "coefficients", supports or length)
     return TensorType(DataType.FLOAT, (batch(inference)[0], 1))
+
+
+@op.body(1, opset=OPSET)
+def body(inference: Inference) -> str:
+    supports, name = inference.integer("n_supports"), str(inference.attributes["post_transform"])
+    result = "Z = Identity(scores)" if name != "PROBIT" and name in POST_TRANSFORMS else None
+    if inference.integer("one_class"):
+        result = f"""none = {scalar(0, DataType.FLOAT)}
+          inlier = {scalar(1, DataType.FLOAT)}
+          outlier = {scalar(-1, DataType.FLOAT)}
+          is_inlier = Greater(scores, none)
+          Z = Where(is_inlier, inlier, outlier)"""
+    if result is None:
+        return refuse_post_transform(inference, name)
+    return f"""(X) => (Z) {{
+      {rows_text(inference)}
+      {score_text(inference, supports)}
+      {result}
+    }}"""
+
+
+def score_text(inference: Inference, supports: int) -> str:
+    """`scores`: the sums, [N, 1] float32."""
+    bias = "bias = Constant <value_floats = @rho> ()"
+    if not supports:
+        return f"""{list_text(inference, "weights", "coefficients", (1, feature_count(inference)))}
+          {bias}
+          {cast_text(inference, "bias", "wide_bias")}
+          products = Gemm <transB = 1> (rows, weights, wide_bias)
+          {narrow_text(inference, "products", "scores")}"""
+    weights = f"""coefficients = Constant <value_floats = @coefficients> ()
+      shape = {vector([supports, 1])}
+      pair_weights = Reshape(coefficients, shape)
+      {bias}"""
+    if inference.attributes["kernel_type"] == "LINEAR":
+        return f"{weights}  {linear_svm_text(inference, supports)}"
+    return f"{weights}  {similarity_text(inference, supports)}  scores = Gemm(similar, pair_weights, bias)"

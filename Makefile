@@ -2,6 +2,7 @@
 PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
+CLIENTS := .venv-clients
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 STAMP := $(VENV)/.ready
@@ -13,7 +14,7 @@ FACTOR ?= 10
 T ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite fuzz coverage regen generated \
+.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients fuzz coverage regen generated \
 	conversions bench lock hooks clean
 
 help:  ## this list
@@ -58,6 +59,12 @@ test-fast: $(STAMP)  ## all but kernels, operators and sessions, in a minute
 test-without-llvmlite: $(STAMP)  ## import, load, check and run in a process that has no llvmlite
 	$(BIN)/python -m pytest -q tests/runtime/test_without_llvmlite.py
 
+# An environment of its own: the clients pin what they import, and bring hundreds of megabytes.
+test-clients:  ## clients of onnxruntime that others wrote, on Sardonyx in its place
+	$(PYTHON) -m venv $(CLIENTS)
+	$(CLIENTS)/bin/python -m pip install --quiet --no-deps --requirement clients/requirements.txt --editable .
+	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini clients
+
 fuzz: $(STAMP)  ## the random tests with FACTOR times as many samples
 	SARDONYX_FUZZ_FACTOR=$(FACTOR) $(PYTEST) --timeout=3600 -m fuzz $(T)
 
@@ -90,4 +97,4 @@ hooks: $(STAMP)  ## run lint before each commit, and check its subject
 	$(BIN)/pre-commit install --hook-type pre-commit --hook-type commit-msg
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo .coverage htmlcov
+	rm -rf $(VENV) $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo .coverage htmlcov

@@ -13,6 +13,7 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.image.box_suppression import suppress_overlaps
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.shapes import check_one_element, merge_dims
 
@@ -64,9 +65,10 @@ def evaluate(
     selected = [np.empty((0, 3), np.int64)]
     for batch, box_corners in enumerate(corners(boxes, bool(center_point_box))):
         for class_index, row in enumerate(scores[batch]):
-            selected_boxes = suppress_overlaps(box_corners, row, max_boxes, iou_limit, score_limit)
+            order = by_descending_score(row, score_limit)
+            boxes_of_class = suppress_overlaps(box_corners, order, max_boxes, iou_limit)
             selected.append(
-                np.array([(batch, class_index, box) for box in selected_boxes], np.int64).reshape(-1, 3)
+                np.array([(batch, class_index, box) for box in boxes_of_class], np.int64).reshape(-1, 3)
             )
     return np.concatenate(selected)
 
@@ -92,24 +94,7 @@ def corners(boxes: Array, centred: bool) -> Array:
     return np.sort(pairs, 2)
 
 
-def suppress_overlaps(
-    box_corners: Array, scores: Array, max_boxes: int, iou_limit: np.float32, score_limit: np.float32
-) -> list[int]:
-    """The selected boxes of one class, by descending score; box_corners: [n, 2, 2], scores: [n]."""
-    order = np.argsort(-scores, kind="stable")
-    order = order[~(scores[order] < score_limit)]
-    selected_boxes: list[int] = []
-    while len(order) and len(selected_boxes) < max_boxes:
-        selected_boxes.append(int(order[0]))
-        order = order[1:][
-            ~(intersection_over_union(box_corners[order[0]], box_corners[order[1:]]) > iou_limit)
-        ]
-    return selected_boxes
-
-
-def intersection_over_union(box: Array, others: Array) -> Array:
-    """Intersection over union of a box [2, 2] with others [n, 2, 2]: [n]; NaN for two boxes without area."""
-    low, high = np.maximum(box[0], others[:, 0]), np.minimum(box[1], others[:, 1])
-    shared = (high - low).clip(0).prod(1)
-    areas = (others[:, 1] - others[:, 0]).prod(1) + (box[1] - box[0]).prod()
-    return shared / (areas - shared)
+def by_descending_score(scores: Array, score_limit: np.float32) -> Array:
+    """The indices of the scores [n] that are not below the limit, highest first; NaN last."""
+    candidates = np.flatnonzero(~(scores < score_limit))
+    return candidates[np.argsort(-scores[candidates], kind="stable")]

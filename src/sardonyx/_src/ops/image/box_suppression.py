@@ -1,0 +1,164 @@
+"""Greedy suppression of overlapping boxes: the selection of one box at a time, with vectorised work per pair of boxes.
+
+Candidates are visited by descending score.  Where few pairs overlap along an axis, those are found by sorting the boxes
+along it (a sweep), and compared once.  Otherwise a block of candidates is compared with all boxes selected so far, and its
+survivors with one another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.ir.tensors import Array
+
+FIRST_BLOCK, BLOCK = 64, 256  # candidates compared at a time, twice as many each time
+SELECTED_BLOCK = 128  # selected boxes that a block is compared with at a time: pairs stay in the cache
+SWEEP_SHARE = 16  # one of so many pairs may overlap along an axis: others are compared in blocks
+MIN_SWEEP_BOXES = 1 << 10
+PAIRS = 1 << 16  # compared at a time by a sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """The corners of boxes [n], low before high, and their areas."""
+
+    y_low: Array
+    x_low: Array
+    y_high: Array
+    x_high: Array
+    area: Array
+
+    @classmethod
+    def of(cls, corners: Array) -> Boxes:
+        """corners: [n, 2, 2], the low and the high corner of each box."""
+        edges = np.ascontiguousarray(corners.reshape(-1, 4).T)
+        return cls(edges[0], edges[1], edges[2], edges[3], (corners[:, 1] - corners[:, 0]).prod(1))
+
+    @property
+    def parts(self) -> tuple[Array, ...]:
+        return self.y_low, self.x_low, self.y_high, self.x_high, self.area
+
+    def __getitem__(self, which: Array) -> Boxes:
+        return Boxes(*(part[which] for part in self.parts))
+
+    def column(self) -> Boxes:
+        """The same boxes as [n, 1], to be compared with [m] others."""
+        return Boxes(*(part[:, None] for part in self.parts))
+
+
+def suppress_overlaps(corners: Array, order: Array, max_boxes: int, iou_limit: np.float32) -> list[int]:
+    """The boxes selected from `order`, the candidates by descending score.
+
+    corners: [n, 2, 2] of all boxes.  A box is dropped if its intersection over union with a selected one exceeds
+    `iou_limit`, which is not negative.
+    """
+    boxes = Boxes.of(corners[order])
+    excluding = find_excluding_pairs(boxes, iou_limit) if max_boxes >= len(order) // 4 else None
+    if excluding is not None:
+        selected = select_by_pairs(len(order), *excluding)
+    else:
+        selected = select_by_blocks(boxes, max_boxes, iou_limit)
+    result: list[int] = order[selected[:max_boxes]].tolist()
+    return result
+
+
+# --- sweep
+
+
+def find_excluding_pairs(boxes: Boxes, iou_limit: np.float32) -> tuple[Array, Array] | None:
+    """The pairs of boxes that exclude one another, as two arrays of numbers; None if a sweep would compare too many."""
+    count = len(boxes.area)
+    if count < MIN_SWEEP_BOXES:
+        return None
+    spans = [
+        count_overlaps(low, high) for low, high in ((boxes.y_low, boxes.y_high), (boxes.x_low, boxes.x_high))
+    ]
+    order, ends = min(spans, key=lambda span: int(span[1].sum()))
+    lengths = ends - np.arange(count) - 1
+    if SWEEP_SHARE * int(lengths.sum()) > count * count:
+        return None
+    by_place, first, pairs = boxes[order], 0, []
+    totals = np.cumsum(lengths)
+    while first < count:
+        last = max(int(np.searchsorted(totals, (totals[first - 1] if first else 0) + PAIRS)), first + 1)
+        repeats = lengths[first:last]
+        i = np.repeat(np.arange(first, min(last, count)), repeats)
+        starts = np.repeat(np.cumsum(repeats) - repeats, repeats)
+        j = i + 1 + np.arange(len(i)) - starts
+        exceeding = np.flatnonzero(intersection_over_union(by_place[i], by_place[j]) > iou_limit)
+        pairs.append((i[exceeding], j[exceeding]))
+        first = last
+    left, right = (order[np.concatenate(part)] for part in zip(*pairs, strict=True))
+    return left, right
+
+
+def count_overlaps(low: Array, high: Array) -> tuple[Array, Array]:
+    """The boxes sorted by their low edges, and for each the place after the last one that begins before it ends."""
+    order = np.argsort(low, kind="stable")
+    ends = np.searchsorted(low[order], high[order], "left")
+    return order, np.maximum(ends, np.arange(1, len(low) + 1))
+
+
+def select_by_pairs(count: int, left: Array, right: Array) -> Array:
+    """The boxes that no selected one before them excludes, in order."""
+    earlier, later = np.minimum(left, right), np.maximum(left, right)
+    by_earlier = np.argsort(earlier, kind="stable")
+    neighbours = later[by_earlier]
+    bounds = np.searchsorted(earlier[by_earlier], np.arange(count + 1))
+    alive = np.ones(count, bool)
+    for i in np.flatnonzero(bounds[1:] > bounds[:-1]).tolist():
+        if alive[i]:
+            alive[neighbours[bounds[i] : bounds[i + 1]]] = False
+    return np.flatnonzero(alive)
+
+
+# --- blocks
+
+
+def select_by_blocks(boxes: Boxes, max_boxes: int, iou_limit: np.float32) -> Array:
+    """The first `max_boxes` boxes, or a few more, that no selected one before them excludes, in order."""
+    selected, count = np.empty(0, np.int64), len(boxes.area)
+    first, size = 0, FIRST_BLOCK
+    while first < count and len(selected) < max_boxes:
+        block = np.arange(first, min(first + size, count))
+        first, size = first + size, min(2 * size, BLOCK)
+        for start in range(0, len(selected), SELECTED_BLOCK):
+            earlier = boxes[selected[start : start + SELECTED_BLOCK]]
+            block = block[~exceeds(earlier, boxes[block], iou_limit).any(0)]
+            if not len(block):
+                break
+        survivors = select_one_by_one(exceeds(boxes[block], boxes[block], iou_limit))
+        selected = np.concatenate([selected, block[survivors]])
+    return selected
+
+
+def select_one_by_one(excludes: Array) -> Array:
+    """The boxes of a block that no selected one before them excludes; excludes: [n, n] bool."""
+    alive = np.ones(len(excludes), bool)
+    for i in np.flatnonzero(excludes.any(1)).tolist():
+        if alive[i]:
+            alive[i + 1 :] &= ~excludes[i, i + 1 :]
+    return np.flatnonzero(alive)
+
+
+def exceeds(first: Boxes, second: Boxes, iou_limit: np.float32) -> Array:
+    """Whether the intersection over union of each pair exceeds the limit: [n, m] bool."""
+    return intersection_over_union(first.column(), second) > iou_limit
+
+
+def intersection_over_union(first: Boxes, second: Boxes) -> Array:
+    """The quotient for boxes whose arrays broadcast; NaN for two boxes without area."""
+    shared = overlap(first.y_low, first.y_high, second.y_low, second.y_high)
+    shared *= overlap(first.x_low, first.x_high, second.x_low, second.x_high)
+    union = second.area + first.area
+    union -= shared
+    return np.divide(shared, union, out=shared)
+
+
+def overlap(low: Array, high: Array, other_low: Array, other_high: Array) -> Array:
+    """The length that intervals have in common."""
+    length = np.minimum(high, other_high)
+    length -= np.maximum(low, other_low)
+    return np.maximum(length, 0, out=length)

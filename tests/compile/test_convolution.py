@@ -39,6 +39,7 @@ def reference_convolution(
     """The convolution of x [N, H, W, C] with an output of height and width `size`, in float64."""
     columns, channels, *_ = weights.shape
     (sy, sx), (dy, dx), (top, left) = window.strides, window.dilations, window.pads
+    assert isinstance(top, int) and isinstance(left, int)
     end_pads = [
         max(0, n * s + d * k) for n, s, d, k in zip(size, (sy, sx), (dy, dx), window.kernel, strict=True)
     ]

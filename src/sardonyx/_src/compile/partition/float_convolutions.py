@@ -49,7 +49,7 @@ class FloatConvolution:
     def is_pointwise(self) -> bool:
         """Whether each pixel of the result is computed from the same pixel of one group of channels."""
         geometry = self.geometry
-        is_unit = geometry.kernel == geometry.strides == (1, 1) and not any(geometry.pads)
+        is_unit = geometry.kernel == geometry.strides == (1, 1) and geometry.pads == (0, 0, 0, 0)
         return is_unit and self.group == 1
 
 

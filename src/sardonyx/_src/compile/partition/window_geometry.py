@@ -9,19 +9,20 @@ from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class WindowGeometry2D:
-    """A window over two spatial dims, each pair (height, width).  pads: top, left, bottom, right."""
+    """A window over two spatial dims, each pair (height, width).  pads: top, left, bottom, right; of `auto_pad`, they may
+    depend on sizes."""
 
     kernel: Pair
     strides: Pair
     dilations: Pair
-    pads: tuple[int, int, int, int]
+    pads: tuple[Known, Known, Known, Known]
 
     @property
     def is_unit_3x3(self) -> bool:
@@ -34,15 +35,17 @@ def window_geometry(
 ) -> WindowGeometry2D | None:
     """The window of a node over spatial dims of these sizes; a single spatial dim becomes the width.
 
-    None for more than two spatial dims, for negative pads, and for `auto_pad` over sizes that are not constant.
+    None for more than two spatial dims, and for negative pads.
     """
     num_dims = len(sizes)
     if num_dims not in (1, 2) or len(kernel) != num_dims:
         return None
     strides = op.ints("strides") or (1,) * num_dims
     dilations = op.ints("dilations") or (1,) * num_dims
+    if min((*strides, *dilations, *kernel)) < 1:
+        return None
     pads = resolve_padding(op, sizes, kernel, strides, dilations)
-    if pads is None or min((*pads, 0)) < 0 or min((*strides, *dilations, *kernel)) < 1:
+    if any(isinstance(pad, int) and pad < 0 for pad in pads):
         return None
     if num_dims == 1:
         kernel, strides, dilations = (1, *kernel), (1, *strides), (1, *dilations)
@@ -62,22 +65,25 @@ def resolve_padding(
     kernel: tuple[int, ...],
     strides: tuple[int, ...],
     dilations: tuple[int, ...],
-) -> tuple[int, ...] | None:
-    """The pads before each dim, then after each; None if they depend on sizes that are not constant."""
+) -> tuple[Known, ...]:
+    """The pads before each dim, then after each; those of `auto_pad` are expressions of sizes that are not constant."""
     auto_pad = op.attributes.get("auto_pad", "NOTSET")
     if auto_pad in ("NOTSET", ""):
         return op.ints("pads") or (0,) * (2 * len(sizes))
     if auto_pad == "VALID":
         return (0,) * (2 * len(sizes))
-    pads_before, pads_after = [], []
-    for size, k, s, d in zip(sizes, kernel, strides, dilations, strict=True):
-        if not isinstance(size, int):
-            return None
-        total = max((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0)
-        begin = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
-        pads_before.append(begin)
-        pads_after.append(total - begin)
-    return (*pads_before, *pads_after)
+    totals = [same_padding(*dim) for dim in zip(sizes, kernel, strides, dilations, strict=True)]
+    first = [total // 2 for total in totals]
+    second = [total - half for total, half in zip(totals, first, strict=True)]
+    return (*first, *second) if auto_pad == "SAME_UPPER" else (*second, *first)
+
+
+def same_padding(size: Known, kernel: int, stride: int, dilation: int) -> Known:
+    """The elements that `auto_pad` adds to a dim in total, so that it has one result for each `stride` elements."""
+    reach = (kernel - 1) * dilation
+    if stride == 1 or reach == 0:  # for any size, also where no arithmetic proves it
+        return reach
+    return dim_max((ceil_div(size, stride) - 1) * stride + reach + 1 - size, 0)
 
 
 def as_image(tensor: TensorView) -> TensorView:

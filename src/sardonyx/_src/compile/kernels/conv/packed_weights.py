@@ -15,6 +15,7 @@ from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
 from sardonyx._src.compile.kernels.tuning import ConvTuning
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.tensors import Array
 
 
@@ -25,7 +26,7 @@ class ConvWindow:
     kernel: tuple[int, int] = (1, 1)
     strides: tuple[int, int] = (1, 1)
     dilations: tuple[int, int] = (1, 1)
-    pads: tuple[int, int] = (0, 0)
+    pads: tuple[Known, Known] = (0, 0)
 
     @property
     def is_pointwise(self) -> bool:

@@ -95,7 +95,9 @@ def pack_transposed_weights(
 def choose_phase_taps(window: ConvWindow, axis: int, phase: int) -> PhaseTaps:
     """The taps t for which phase + pad - t * dilation is divisible by the stride, in descending order."""
     stride, dilation = window.strides[axis], window.dilations[axis]
-    start = phase + window.pads[axis]
+    pad = window.pads[axis]
+    assert isinstance(pad, int), f"the pads of a transposed convolution must be numbers; got {pad}"
+    start = phase + pad
     taps = tuple(t for t in reversed(range(window.kernel[axis])) if (start - t * dilation) % stride == 0)
     first = (start - taps[0] * dilation) // stride if taps else 0
     return PhaseTaps(taps, dilation // gcd(stride, dilation), -first)

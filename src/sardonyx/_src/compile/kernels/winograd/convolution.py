@@ -52,7 +52,7 @@ def winograd_steps(
     x: TensorView,
     weights: WinogradWeights,
     y: TensorView,
-    pads: tuple[int, int],
+    pads: tuple[Known, Known],
     epilogue: Epilogue | None = None,
     operands: Sequence[TensorView] = (),
     nodes: tuple[str, ...] = (),
@@ -77,7 +77,7 @@ class WinogradConvolution:
     x: TensorView
     weights: WinogradWeights
     y: TensorView
-    pads: tuple[int, int]
+    pads: tuple[Known, Known]
     epilogue: Epilogue
     operands: tuple[TensorView, ...]
     nodes: tuple[str, ...]

@@ -34,6 +34,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.tensors import Array
 
 
@@ -51,7 +52,7 @@ class WinogradConv:
     """A 3 by 3 convolution with unit strides; pads: top and left."""
 
     weights: WinogradWeights
-    pads: tuple[int, int]
+    pads: tuple[Known, Known]
 
 
 @matches("Conv", 22)

@@ -1,6 +1,6 @@
 """MaxPool, AveragePool, LpPool and global pooling of float32 images, channels-last, with fused epilogues.
 
-Falls back to the reference kernel for used indices of MaxPool, more than two spatial dims, dynamic channels, and pads of dynamic sizes.
+Falls back to the reference kernel for used indices of MaxPool, more than two spatial dims, and dynamic channels.
 """
 
 from __future__ import annotations

@@ -71,7 +71,10 @@ def is_profitable(first: FloatConvolution, second: FloatConvolution) -> bool:
     """Whether the kernel supports both convolutions, and is faster than their own."""
     window, weights = second.sliding_window, first.weights
     shared_rows = window_rows(window) - window.strides[0]
-    if not second.is_depthwise or shared_rows < 0 or second.geometry.pads[0] >= window_rows(window):
+    top = second.geometry.pads[0]
+    if not second.is_depthwise or shared_rows < 0:
+        return False
+    if not isinstance(top, int) or top >= window_rows(window):
         return False
     if (
         len(weights) < PointwiseDepthwiseTuning.min_channels

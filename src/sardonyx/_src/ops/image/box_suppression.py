@@ -15,7 +15,7 @@ from sardonyx._src.ir.tensors import Array
 
 FIRST_BLOCK, BLOCK = 64, 256  # candidates compared at a time, twice as many each time
 SELECTED_BLOCK = 128  # selected boxes that a block is compared with at a time: pairs stay in the cache
-SWEEP_SHARE = 16  # one of so many pairs may overlap along an axis: others are compared in blocks
+SWEEP_SHARE = 16  # a sweep compares at most a 16th of all pairs
 MIN_SWEEP_BOXES = 1 << 10
 PAIRS = 1 << 16  # compared at a time by a sweep
 

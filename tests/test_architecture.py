@@ -27,6 +27,8 @@ NAMED_OPERATORS = (
     "compile/lower/operators/",
     "grad/operators/",
     "check/rules/",
+    "train/losses/",
+    "train/optimizers/",
     "cli/",
 )
 IR_OPERATORS = {"Constant", "Identity"}  # a literal and a copy: part of the graph representation
@@ -43,6 +45,9 @@ FILES_THAT_NAME_OPERATORS = {
     "rewrite/support/attention.py": "the texts of one pattern, attention",
     "rewrite/support/splits.py": "emits Splits",
     "runtime/native_subgraphs.py": "runs the bodies of one operator, Loop",
+    "train/prepare/gradients.py": "adds one operator, Gradient",
+    "train/prepare/selection.py": "knows the running statistics of one operator, BatchNormalization",
+    "train/prepare/training_mode.py": "sets the mode of two operators, Dropout and BatchNormalization",
     "tools/set_dims/reshape_rule.py": "looks for the constant parts of a shape in a Concat",
 }
 

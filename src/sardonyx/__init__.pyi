@@ -1,3 +1,8 @@
+from sardonyx import backend as backend
+from sardonyx import compat as compat
+from sardonyx import errors as errors
+from sardonyx import ir as ir
+from sardonyx import train as train
 from sardonyx._src.check.driver.checking import check as check
 from sardonyx._src.check.engine.api import Diagnostic as Diagnostic
 from sardonyx._src.check.engine.api import Report as Report

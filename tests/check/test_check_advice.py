@@ -83,6 +83,12 @@ def test_equal_initializers_are_reported_whatever_field_holds_them() -> None:
     assert advice(lists.replace("0}, float", "1}, float")) == []
 
 
+def test_equal_state_variables_are_not_reported() -> None:
+    step = 'training_info: [{algorithm: a () => (float[64] n) { n = Neg(w) }, update_binding: ["w": "n"]}]'
+    main = f"g (float[64] x) => (float[64] y) <float[64] v = {ZEROS}, float[64] w = {ZEROS}> {{ a = Add(x, v) y = Add(a, w) }}"
+    assert advice(f'<ir_version: 10, opset_import: ["": 21], {step}> {main}') == []
+
+
 def test_large_equal_initializers_are_a_warning() -> None:
     record = model("g (float[2] x) => (float[2] y, float[512, 512] v, float[512, 512] w) { y = Abs(x) }")
     assert record.graph is not None, "the text has one"

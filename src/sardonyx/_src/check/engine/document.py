@@ -93,6 +93,12 @@ class Document:
         return initializers(self.model.graph) if self.model is not None else {}
 
     @cached_property
+    def bound_names(self) -> frozenset[str]:
+        """The names that training bindings assign to."""
+        steps = self.model.training_info if self.model is not None else ()
+        return frozenset(b.key for s in steps for b in (*s.initialization_binding, *s.update_binding))
+
+    @cached_property
     def outputs(self) -> Mapping[str, m.ValueInfoProto]:
         """The outputs of the main graph."""
         graph = self.model.graph if self.model is not None else None

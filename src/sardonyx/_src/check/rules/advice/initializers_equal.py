@@ -14,7 +14,7 @@ Good:   g (float[4, 4] x) => (float[4, 4] y)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from sardonyx._src.check.engine.api import Finding, Severity, rule
 from sardonyx._src.check.engine.context import RuleContext
@@ -37,7 +37,7 @@ SAMPLE_COST_BYTES = 1 << 19  # a sample maps more of the file than it reads
 )
 def check_initializers_equal(graph: GraphProto, context: RuleContext) -> Iterator[Finding]:
     budget = MAX_READ_BYTES
-    for group in same_type_groups(graph):
+    for group in same_type_groups(graph, context.document.bound_names):
         size = bytes_of(graph.initializer[group[0]]) or 0
         cost = len(group) * min(size, SAMPLE_COST_BYTES)
         if cost > budget:
@@ -57,10 +57,10 @@ def check_initializers_equal(graph: GraphProto, context: RuleContext) -> Iterato
                 yield Finding(f"initializer[{i}]", f"{name} equals {other}", "keep one", severity)
 
 
-def same_type_groups(graph: GraphProto) -> list[list[int]]:
-    """The groups of several initializers with the same type and shape, smallest groups first."""
+def same_type_groups(graph: GraphProto, state: Container[str]) -> list[list[int]]:
+    """The groups of several initializers with the same type and shape that are no state, smallest groups first."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for i, tensor in enumerate(graph.initializer):
-        if (bytes_of(tensor) or 0) >= MIN_COMPARED_BYTES:
+        if (bytes_of(tensor) or 0) >= MIN_COMPARED_BYTES and tensor.name not in state:
             groups.setdefault((tensor.data_type, *tensor.dims), []).append(i)
     return sorted((group for group in groups.values() if len(group) > 1), key=len)

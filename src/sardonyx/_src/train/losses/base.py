@@ -1,0 +1,144 @@
+"""What a loss function is, and what it sees of the model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.types import Shape, TensorType, Type
+from sardonyx._src.train.algorithm_builder import AlgorithmBuilder
+
+Reduction = Literal["mean", "sum"]
+REDUCTIONS = ("mean", "sum")
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What the integers of a target may be: 0 to `classes - 1`, and `ignored`.  classes: None if it is not known."""
+
+    classes: int | None
+    ignored: int | None = None
+
+
+@dataclass(slots=True)
+class LossContext:
+    """A prediction, and the builder of the nodes that compute its loss.
+
+    prediction: float32 or float64; half precision is converted before.  type: its type.  model: the training model, to
+    which a loss may add functions.  values, types: the values of the main graph by name, as they are in training, and their
+    types in the main graph.
+    labels: filled by `target`, by the name of the input.
+    """
+
+    b: AlgorithmBuilder
+    prediction: Value
+    type: TensorType
+    model: Model
+    values: Mapping[str, Value]
+    types: Mapping[str, Type | None]
+    target_name: str = "target"
+    labels: dict[str, Labels] = field(default_factory=dict)
+
+    @property
+    def dtype(self) -> DataType:
+        return self.type.dtype
+
+    @property
+    def shape(self) -> Shape:
+        """The declared dims of the prediction; raises InputError if its rank is unknown."""
+        if self.type.shape is None:
+            raise InputError("the rank of the prediction must be known to compute its loss", name="output")
+        return self.type.shape
+
+    def axis(self, axis: int) -> int:
+        """An axis of the prediction as a number >= 0; raises InputError for one that it does not have."""
+        rank = len(self.shape)
+        if not -rank <= axis < rank:
+            raise InputError(f"axis must be in {-rank} to {rank - 1}; got {axis}", name="axis")
+        return axis % rank
+
+    def target(
+        self, dtype: DataType, shape: Shape, *, suffix: str = "", labels: Labels | None = None
+    ) -> Value:
+        """A further input of the training step, called as `target` of `prepare` says."""
+        name = f"{self.target_name}{suffix}"
+        if name in self.b.fresh_names.taken:
+            raise InputError(
+                f"target must be a name that the model does not have; got {name!r}", name="target"
+            )
+        self.b.fresh_names.taken.add(name)
+        if labels is not None:
+            self.labels[name] = labels
+        return self.b.graph.add_input(Value(name, TensorType(dtype, shape)))
+
+    def like_prediction(self) -> Value:
+        """A target of the type and shape of the prediction."""
+        return self.target(self.dtype, self.shape)
+
+    def scalar(self, number: float) -> Value:
+        """A number of the element type of the prediction."""
+        return self.b.scalar(number, self.dtype)
+
+    def vector(self, numbers: ArrayLike, name: str) -> Value:
+        """Numbers of the element type of the prediction; raises InputError unless they are a vector."""
+        array = np.asarray(numbers, np.float64)
+        if array.ndim != 1 or not np.isfinite(array).all():
+            raise InputError(f"{name} must be a vector of finite numbers; got {numbers!r}", name=name)
+        return self.b.constant(self.b.fresh_names.fresh(f"train_{name}"), array, self.dtype)
+
+    def reduce(self, elements: Value, reduction: Reduction) -> Value:
+        """The mean or the sum of all elements, as a scalar."""
+        if reduction == "mean":
+            return self.b.ReduceMean(elements, keepdims=0)
+        return self.b.ReduceSum(elements, keepdims=0)
+
+
+@dataclass(frozen=True, slots=True)
+class LossValues:
+    """What a loss function computes.
+
+    loss: a scalar of the prediction's element type.  accuracy: the share of right predictions, a float32 scalar; None if
+    the loss has no such notion.
+    """
+
+    loss: Value
+    accuracy: Value | None = None
+
+
+class Loss(ABC):
+    """A loss function: how far the prediction of a model is from its target.
+
+    links: operators whose input, not whose result, the loss takes, as cross entropy takes the logits before a Softmax.
+    """
+
+    links: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def build(self, context: LossContext) -> LossValues:
+        """Adds inputs for the targets and the nodes of the loss."""
+
+
+def check_reduction(reduction: str) -> None:
+    if reduction not in REDUCTIONS:
+        raise InputError(f"reduction must be 'mean' or 'sum'; got {reduction!r}", name="reduction")
+
+
+def check_number(name: str, number: object, low: float, high: float, *, open_low: bool = False) -> None:
+    """Raises InputError unless a parameter is a real number in a range."""
+    is_real = isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool)
+    if is_real and isinstance(number, int | float | np.integer | np.floating):
+        x = float(number)
+        if low <= x <= high and not (open_low and x == low):
+            return
+    bound = f"> {low:g}" if open_low else f">= {low:g}"
+    limit = "" if high == float("inf") else f" and <= {high:g}"
+    raise InputError(f"{name} must be a number {bound}{limit}; got {number!r}", name=name)

@@ -1,0 +1,38 @@
+"""Negative log likelihood of logarithms of class probabilities.
+
+Spec: ai.onnx NegativeLogLikelihoodLoss-13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sardonyx._src.train.losses.base import Loss, LossContext, LossValues, Reduction, check_reduction
+from sardonyx._src.train.losses.classification import check_integer, class_scores, share_of_right
+from sardonyx._src.train.losses.cross_entropy import CrossEntropy
+
+
+@dataclass(frozen=True)
+class NLL(Loss):
+    """Minus the prediction at the label, `-w[t] x[t]`, for a prediction of log probabilities; parameters as `CrossEntropy`."""
+
+    weights: Sequence[float] | None = None
+    ignore_index: int | None = None
+    reduction: Reduction = "mean"
+    axis: int = 1
+    links: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        check_reduction(self.reduction)
+        check_integer("ignore_index", self.ignore_index)
+        check_integer("axis", self.axis)
+
+    def build(self, context: LossContext) -> LossValues:
+        data = class_scores(context, self.axis, self.ignore_index)
+        weights = CrossEntropy(self.weights, axis=self.axis).class_weights(context)
+        loss = context.b.NegativeLogLikelihoodLoss(
+            data.scores, data.labels, weights, reduction=self.reduction, ignore_index=self.ignore_index
+        )
+        return LossValues(loss, share_of_right(context, data, self.ignore_index))

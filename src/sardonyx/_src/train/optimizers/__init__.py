@@ -1,0 +1,1 @@
+"""Optimizers of training models, one file each, and their schedules."""

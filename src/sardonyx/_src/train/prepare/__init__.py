@@ -1,0 +1,1 @@
+"""Making of training models from inference models."""

@@ -1,0 +1,37 @@
+"""Detection of exports in which BatchNormalization was folded into convolutions."""
+
+from __future__ import annotations
+
+import re
+
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.model import Model, Note
+from sardonyx._src.ir.walk import nodes
+from sardonyx._src.ops.registry import find
+
+# PyTorch's exporter gives weights a name of this kind when it has folded a norm into them; others keep the module's name.
+FOLDED_NAME = re.compile(r"onnx::Conv(Transpose)?_\d+")
+
+
+def note_folded_norms(model: Model) -> None:
+    """Adds a note to a model whose convolutions contain folded norms, since training adapts those otherwise."""
+    folded = [node for node in nodes(model.graph) if is_folded(node)]
+    if folded:
+        text = (
+            f"BatchNormalization seems to be folded into {len(folded)} convolutions, such as {folded[0].name!r}: training "
+            "treats them as convolutions with a bias, without statistics of the batch; to train the norms, export the model "
+            "in training mode"
+        )
+        model.notes.append(Note("graph", text))
+
+
+def is_folded(node: Node) -> bool:
+    """Whether a node is a convolution whose weights and bias have the names of folded ones."""
+    op = find(node.domain, node.op_type)
+    if op is None or op.linear_layer not in ("conv", "conv_transpose") or len(node.inputs) < 3:
+        return False
+    return all(has_folded_name(value) for value in node.inputs[1:3])
+
+
+def has_folded_name(value: Value | None) -> bool:
+    return value is not None and value.initializer is not None and bool(FOLDED_NAME.fullmatch(value.name))

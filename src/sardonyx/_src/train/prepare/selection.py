@@ -1,0 +1,161 @@
+"""Selection by the caller's names and patterns: the prediction, the trained initializers, and their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.suggestions import suggest
+from sardonyx._src.tools.lookup import find_value
+from sardonyx._src.tools.reachability import BackwardSlice
+from sardonyx._src.train.losses.base import Loss, check_number
+
+Patterns = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterGroup:
+    """Parameters that an optimizer treats differently.
+
+    names: of initializers; patterns with `*` and `?` as in file names.  rate_factor: multiplies the learning rate.
+    weight_decay: replaces the optimizer's.  A parameter belongs to the first group with a matching pattern.
+    """
+
+    names: Patterns
+    rate_factor: float = 1.0
+    weight_decay: float | None = None
+
+    def __post_init__(self) -> None:
+        patterns_of(self.names, "groups")
+        check_number("rate_factor", self.rate_factor, 0, float("inf"))
+        if self.weight_decay is not None:
+            check_number("weight_decay", self.weight_decay, 0, float("inf"))
+
+
+def find_prediction(model: Model, types: Mapping[str, Type | None], output: str | None) -> Value:
+    """The value of the main graph that the loss compares with its target.
+
+    Without a name, the only output that is a floating-point tensor; raises InputError if there is another number of them.
+    """
+    if output is not None:
+        value = find_value(model.graph, output)
+        if not is_float(types.get(output)):
+            raise InputError(
+                f"output must be a floating-point tensor; got {output!r} of type {types.get(output)}",
+                name="output",
+            )
+        return value
+    candidates = [v for v in model.graph.outputs if is_float(types.get(v.name))]
+    if len(candidates) != 1:
+        names = ", ".join(repr(v.name) for v in candidates) or "none"
+        raise InputError(
+            f"output must name the value that the loss is computed from; the floating-point outputs are {names}",
+            name="output",
+        )
+    return candidates[0]
+
+
+def unwrap_link(prediction: Value, loss: Loss) -> Value:
+    """What the last node reads, if it is one that the loss contains, as the Softmax of a cross entropy; else the prediction."""
+    node = prediction.producer
+    if node is None or node.domain or node.op_type not in loss.links or node.inputs[0] is None:
+        return prediction
+    return node.inputs[0]
+
+
+def is_float(type: Type | None) -> bool:
+    return isinstance(type, TensorType) and type.dtype.is_float
+
+
+def select_trainable(
+    model: Model, prediction: Value, trainable: Patterns | None, frozen: Patterns
+) -> list[Value]:
+    """The initializers to train, in the model's order.
+
+    trainable: patterns; by default every float initializer that the prediction depends on, but no scalars, no running
+    statistics, and nothing with an infinity or NaN, as attention masks have.  frozen: patterns of those to leave out.
+    Raises InputError for a pattern that matches nothing, and if nothing remains.
+    """
+    needed = BackwardSlice(())
+    needed.add([prediction])
+    floats = {
+        name: value
+        for name, value in model.graph.initializers.items()
+        if isinstance(value.initializer, Tensor) and value.initializer.dtype.is_float
+    }
+    if trainable is None:
+        chosen = {name for name, value in floats.items() if value in needed.values and is_parameter(value)}
+    else:
+        chosen = match_names(patterns_of(trainable, "trainable"), floats, "trainable")
+    chosen -= match_names(patterns_of(frozen, "frozen"), floats, "frozen")
+    if not chosen:
+        raise InputError(
+            "trainable must name floating-point initializers of the main graph that the prediction depends on; there are none",
+            name="trainable",
+        )
+    unreached = [name for name in floats if name in chosen and floats[name] not in needed.values]
+    if unreached:
+        raise InputError(
+            f"trainable must name values that the prediction depends on; got {unreached[0]!r}",
+            name="trainable",
+        )
+    return [value for name, value in floats.items() if name in chosen]
+
+
+def is_parameter(value: Value) -> bool:
+    """Whether an initializer looks like a weight."""
+    tensor = value.initializer
+    assert isinstance(tensor, Tensor), f"{value!r} has no tensor"
+    if tensor.size <= 1 or any(is_running_statistic(node, slot) for node, slot in value.uses):
+        return False
+    return bool(np.isfinite(tensor.numpy().astype(np.float64)).all())
+
+
+def is_running_statistic(node: Node, slot: int) -> bool:
+    """Whether an input of a node is a running mean or variance."""
+    return node.op_type == "BatchNormalization" and not node.domain and slot in (3, 4)
+
+
+def patterns_of(patterns: object, name: str) -> list[str]:
+    """Patterns as a list; raises InputError unless they are strings."""
+    listed = [patterns] if isinstance(patterns, str) else patterns
+    if not isinstance(listed, Sequence) or not all(isinstance(p, str) and p for p in listed):
+        raise InputError(f"{name} must be names or patterns; got {patterns!r}", name=name)
+    return list(listed)
+
+
+def match_names(patterns: Sequence[str], names: Mapping[str, object], what: str) -> set[str]:
+    """The names that match a pattern; raises InputError for a pattern without any."""
+    result: set[str] = set()
+    for pattern in patterns:
+        matches = {name for name in names if fnmatchcase(name, pattern)}
+        if not matches:
+            hint = suggest(pattern, sorted(names), "floating-point initializers")
+            raise InputError(f"{what}: no floating-point initializer matches {pattern!r}{hint}", name=what)
+        result |= matches
+    return result
+
+
+def group_parameters(
+    values: Sequence[Value], groups: Sequence[ParameterGroup], weight_decay: float
+) -> list[tuple[ParameterGroup, list[Value]]]:
+    """The parameters by group; those of no group come last, with the optimizer's weight decay."""
+    names = {value.name: value for value in values}
+    result: list[tuple[ParameterGroup, list[Value]]] = []
+    for group in groups:
+        if not isinstance(group, ParameterGroup):
+            raise InputError(f"groups must be ParameterGroups; got {type(group).__name__}", name="groups")
+        matches = match_names(patterns_of(group.names, "groups"), {v.name: v for v in values}, "groups")
+        members = [names.pop(value.name) for value in values if value.name in matches & names.keys()]
+        result.append((group, members))
+    rest = [value for value in values if value.name in names]
+    result.append((ParameterGroup("*", weight_decay=weight_decay), rest))
+    return [(group, members) for group, members in result if members]

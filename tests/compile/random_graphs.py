@@ -6,6 +6,7 @@ model's own floats and again in float64; it is kept only if it is valid and well
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -131,11 +132,14 @@ class RandomGraphBuilder:
         return numbers
 
     def add_input(self, rank: int) -> RandomValue:
-        """A new graph input whose dims are numbers or symbols."""
+        """A new graph input whose dims are numbers or symbols, the last ones 1 where it would have too many elements."""
         names = [
             self.choose_name("N", "M") if self.is_symbolic and self.flip(0.4) else "" for _ in range(rank)
         ]
         dims = [self.draw_size() for _ in range(rank)]
+        for axis in reversed(range(rank)):
+            if self.most_elements(names, dims) > MAX_VALUE_ELEMENTS:
+                names[axis], dims[axis] = "", 1
         name = f"x{len(self.feeds[0])}"
         arrays = []
         for run, feeds in enumerate(self.feeds):
@@ -144,6 +148,13 @@ class RandomGraphBuilder:
             arrays.append(feeds[name])
         value = self.builder.input(name, F, [n or d for n, d in zip(names, dims, strict=True)])
         return self.add_value(value, arrays)
+
+    def most_elements(self, names: Sequence[str], dims: Sequence[int]) -> int:
+        """The greatest number of elements of a tensor with these dims, over the sets of feeds."""
+        return max(
+            math.prod(self.lengths[n][run] if n else d for n, d in zip(names, dims, strict=True))
+            for run in range(RUNS)
+        )
 
     def add_value(self, value: Value, arrays: list[Array]) -> RandomValue:
         random_value = RandomValue(value, arrays, [to_float64(a) for a in arrays], is_exact=True)

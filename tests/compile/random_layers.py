@@ -54,10 +54,21 @@ def add_norm(g: RandomGraphBuilder) -> object:
     axis = x.rank - 1 - (x.rank > 1 and x.fixed[-2] and g.flip(0.3))
     scale, bias = (g.add_constant(g.draw_normal(x.shape[axis:])) for _ in range(2))
     if g.flip():
+        if not are_differences_accurate(x, range(axis, x.rank)):
+            return None
         return g.add_node(
             "LayerNormalization", x, scale, bias if g.flip() else None, axis=int(axis), epsilon=1e-2
         )
     return g.add_node("RMSNormalization", x, scale, axis=int(axis), epsilon=1e-2)
+
+
+def are_differences_accurate(x: RandomValue, axes: range) -> bool:
+    """Whether the differences to the mean along axes have more than the rounding of the mean, which the order of its terms
+    decides: not those of equal elements."""
+    arrays = [np.where(np.isfinite(a), a, 0).astype(np.float64) for a in x.arrays if a.size]
+    spreads = [np.ptp(a, tuple(axes)) for a in arrays]
+    magnitudes = [np.abs(a).max(tuple(axes)) for a in arrays]
+    return all(bool(((m == 0) | (s > 1e-3 * m)).all()) for s, m in zip(spreads, magnitudes, strict=True))
 
 
 def add_channel_norm(g: RandomGraphBuilder) -> object:
@@ -72,6 +83,10 @@ def add_channel_norm(g: RandomGraphBuilder) -> object:
     ):
         case "BatchNormalization":
             return g.add_node("BatchNormalization", x, scale, bias, mean, variance)
+        case "InstanceNormalization" | "GroupNormalization" if not are_differences_accurate(
+            x, range(2, x.rank)
+        ):
+            return None
         case "InstanceNormalization":
             return g.add_node("InstanceNormalization", x, scale, bias, epsilon=1e-2)
         case "GroupNormalization":
@@ -221,7 +236,8 @@ def add_fallback_with_rounding(g: RandomGraphBuilder) -> object:
             return x.is_exact and not g.has_special_values and g.add_node("Hardmax", x, exact=True)
     # NumPy sums long strided rows of float32 sequentially: its rounding depends on their memory layout.
     is_small = all(a.size <= 300 * a.shape[1] for a in x.arrays if x.rank == 4)
-    return x.rank == 4 and is_small and g.add_node("MeanVarianceNormalization", x)
+    is_small = is_small and x.rank == 4 and are_differences_accurate(x, range(2, 4))
+    return is_small and g.add_node("MeanVarianceNormalization", x)
 
 
 LAYERS: tuple[GenerateNode, ...] = (

@@ -6,6 +6,7 @@ import numpy as np
 
 from compile.random_data_movement import GenerateNode
 from compile.random_graphs import I64, F, RandomGraphBuilder, RandomValue
+from sardonyx._src.ir.tensors import Array
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
@@ -80,9 +81,20 @@ def add_cumulative(g: RandomGraphBuilder) -> object:
         return None
     axis = g.draw_int(x.rank - 1)
     if g.flip():
+        if not all(have_products_in_range(a, axis) for a in x.arrays):
+            return None
         return g.add_node("ReduceProd", x, g.add_ints(axis), keepdims=int(g.flip()))
     attributes = {"exclusive": int(g.flip(0.3)), "reverse": int(g.flip(0.3))}
     return g.add_node("CumSum", x, g.add_constant(axis, np.int64), extra_attributes=attributes)
+
+
+def have_products_in_range(array: Array, axis: int) -> bool:
+    """Whether no product of some elements along an axis is too large or too small: which of them are computed depends on
+    the order of the factors, and an infinite one times 0 is NaN."""
+    with np.errstate(all="ignore"):
+        logs = np.log10(np.abs(array.astype(np.float64)))
+    logs = np.where(np.isfinite(logs), logs, 0)
+    return bool((np.maximum(logs, 0).sum(axis) < 30).all() and (np.minimum(logs, 0).sum(axis) > -30).all())
 
 
 def add_reduce_log_sum(g: RandomGraphBuilder) -> object:

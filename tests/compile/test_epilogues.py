@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
+import sardonyx as sx
 from compile.stages import AVX512, regions_of
+from models import parse_model
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
+from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue, epilogue_arguments
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.partition.region import FusedEpilogue, Region
+from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.dtypes import DataType
 
 PRODUCT = (
     "g (float[M,8] x, {operand} r, float[8,4] w) => (float[M,4] y) {{ a = MatMul (x, w)  y = Mul (a, r) }}"
@@ -71,6 +77,28 @@ def test_other_operands_are_refused(text: str, operand: str) -> None:
     regions = regions_of(text.format(operand=operand))
     assert kinds(regions)[1:] == ["Elementwise"]
     assert epilogue_of(regions[0]).nodes == ()
+
+
+@pytest.mark.parametrize("strides", [(9, 1, 1), (9, 5, 1), (9, 9, 1)])
+def test_strides_of_unit_dims_do_not_matter_to_rows(strides: tuple[int, int, int]) -> None:
+    """As those of a result that was computed channels-last, with one channel."""
+    operand = TensorView(DataType.FLOAT, (7, 1, 9), strides, Buffer("arena", 252, "o"))
+    assert operand.row_stride == 9
+    assert epilogue_arguments(Epilogue(RESULT, ("matrix",)), (operand,))["o0_row_stride"] == 9
+
+
+def test_a_residual_of_one_channel_is_an_operand() -> None:
+    text = """g (float[7,6,7] x, float[1,6,3] w, float[9] s) => (float[7,1,9] y) {
+      c = Conv <pads = [2, 2]> (x, w)  n = RMSNormalization <axis = 2> (c, s)  y = Add(n, c) }"""
+    feeds = {
+        name: np.random.default_rng(0).standard_normal(shape, np.float32)
+        for name, shape in {"x": (7, 6, 7), "w": (1, 6, 3), "s": (9,)}.items()
+    }
+    model = parse_model(text, opset=23)
+    native, expected = (
+        sx.Session(model, engine=engine).run(feeds)["y"] for engine in ("native", "reference")
+    )
+    np.testing.assert_allclose(native, expected, 1e-5, 1e-5)
 
 
 def test_operands_that_are_computed_later_are_refused() -> None:

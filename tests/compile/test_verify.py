@@ -20,8 +20,10 @@ from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.memory_plan import LiveRange, MemoryPlan
 from sardonyx._src.compile.program.step import Jump, Step
+from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import symbol
 
 TEXT = "g (float[2,8] x, float[8,4] w, float[2,4] r) => (float[2,4] y) { a = MatMul (x, w)  b = Mul (a, r)  y = Softmax (b) }"
 
@@ -227,6 +229,34 @@ def test_live_buffers_do_not_share_memory() -> None:
     ):
         with pytest.raises(AssertionError, match=message):
             verify_memory_plan(program(actions), changed)
+
+
+def halves(whole: TensorView, axis: int) -> tuple[TensorView, TensorView]:
+    """The two halves of a tensor along an axis."""
+    size = whole.shape[axis] // 2
+    shape = (*whole.shape[:axis], size, *whole.shape[axis + 1 :])
+    return replace(whole, shape=shape), replace(whole, shape=shape, offset=size * whole.strides[axis])
+
+
+@pytest.mark.parametrize("axis", range(4))
+@pytest.mark.parametrize("perm", [(0, 1, 2, 3), (0, 3, 1, 2)])
+def test_a_step_in_place_may_read_what_is_beside_its_output(axis: int, perm: tuple[int, ...]) -> None:
+    n, h = symbol("N"), symbol("H")
+    whole = tensor("a", n * 2, h * 2, 6, 8)
+    first, second = (half.permute(perm) for half in halves(whole, axis))
+    fill = step([X], whole, in_place=False)
+    verify_program(program([fill, step([first], second)], sizes=["N", "H"]))
+    verify_program(program([fill, step([second], first)], sizes=["N", "H"]))
+
+
+@pytest.mark.parametrize("axis", range(4))
+def test_a_step_in_place_reads_no_other_elements_of_its_output(axis: int) -> None:
+    whole = tensor("a", 4, 8, 6, 8)
+    first, second = halves(whole, axis)
+    ahead = replace(second, offset=second.offset - whole.strides[axis])
+    actions = [step([X], whole, in_place=False), step([first], ahead)]
+    with pytest.raises(AssertionError, match="overwrites a and reads other elements of it"):
+        verify_program(program(actions))
 
 
 def test_only_steps_in_place_write_into_the_memory_of_an_operand() -> None:

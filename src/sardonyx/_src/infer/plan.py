@@ -34,7 +34,6 @@ class InferencePlan:
         "key_attributes",
         "op",
         "schema",
-        "strict_types",
         "value",
         "version",
     )
@@ -46,7 +45,6 @@ class InferencePlan:
         version = self.version = schema.since_version
         self.attributes = plan_of(schema)
         self.infer = infer
-        self.strict_types = op.strict_types
         self.value: ValueFacet | None = op.values.get(version)
         self.kernel: ReferenceKernel | None = None
         self.key_attributes, self.has_subgraphs = key_attributes_of(schema)

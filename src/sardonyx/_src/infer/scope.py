@@ -205,6 +205,7 @@ class InferenceScope:
         Nothing is known of them where the body depends on types that are not.
         """
         state, context = self.state, self.new_context(node, plan)
+        check_element_types(context, plan)
         try:
             function = body_of(plan.op, context)
         except InferenceError:
@@ -377,10 +378,7 @@ def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> Outp
     """The output types of an operator; raises InferenceError where it rejects the node or returns an invalid
     size."""
     assert plan.infer is not None, f"{context.op_type} has no infer facet"
-    if plan.strict_types:
-        dtypes = [type_.dtype if isinstance(type_, TensorType) else None for type_ in context.inputs]
-        if why := find_type_mismatch(plan.schema, dtypes):
-            context.fail(why)
+    check_element_types(context, plan)
     try:
         result = OutputTypes(plan.infer(context))
     except OPERAND_ERRORS as error:
@@ -392,6 +390,14 @@ def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> Outp
                 f"{context.op_type} output sizes must be in the range from 0 to 2^63 - 1; got {type_}"
             )
     return result
+
+
+def check_element_types(context: NodeInferenceContext, plan: InferencePlan) -> None:
+    """Raises InferenceError for tensors of types that the signature does not allow: later versions, facets and kernels
+    might accept them."""
+    dtypes = [type_.dtype if isinstance(type_, TensorType) else None for type_ in context.inputs]
+    if why := find_type_mismatch(plan.schema, dtypes):
+        context.fail(why)
 
 
 def is_of_known_size(type_: Type | None, is_given: bool) -> bool:

@@ -59,8 +59,7 @@ class RunState:
 
     random_source: of the random operators that have no seed of their own.  control: whether the run must end.  observe:
     called with each node and its results; observe_inputs: with each graph and its arguments before its nodes run.
-    memory: what the run holds.  is_promoted: whether nodes may get float32 for some of their inputs of half precision,
-    as those of compiled programs do.
+    memory: what the run holds.
     """
 
     limits: RunLimits
@@ -69,7 +68,6 @@ class RunState:
     observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None
     nodes: int = 0
     observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None
-    is_promoted: bool = False
     memory: RunMemory = field(init=False)
 
     def __post_init__(self) -> None:

@@ -14,7 +14,6 @@ from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.schema import OpSchema, Parameter
 
-PROMOTED = {"tensor(float)", "tensor(float16)", "tensor(bfloat16)"}  # element types of promotion to float32
 OPAQUE = "nothing"  # the type of None and of opaque values, which signatures have no word for
 MAX_LISTED_TYPES = 6  # in a message
 
@@ -52,12 +51,9 @@ def takes_containers(schema: OpSchema) -> bool:
     return any(all(t.startswith(("seq(", "map(")) for t in schema.allowed_types(p)) for p in schema.inputs)
 
 
-def find_mismatch(schema: OpSchema, inputs: Sequence[RuntimeValue], *, is_promoted: bool = False) -> str:
+def find_mismatch(schema: OpSchema, inputs: Sequence[RuntimeValue]) -> str:
     """The error message for the first input of a type that the operator does not accept, or that differs from that of
-    another input with the same type variable; "" if there is none.
-
-    is_promoted: whether float32 counts as equal to half precision.
-    """
+    another input with the same type variable; "" if there is none."""
     bound: dict[str, tuple[int, str]] = {}  # by type variable, the first input that has it, and its type
     for i, value in enumerate(inputs):
         parameter = schema.input(i)
@@ -75,7 +71,7 @@ def find_mismatch(schema: OpSchema, inputs: Sequence[RuntimeValue], *, is_promot
             and isinstance(value, np.ndarray)
         ):
             first, kind = bound.setdefault(parameter.type, (i, kind_of(value)))
-            if kind != kind_of(value) and not (is_promoted and {kind, kind_of(value)} <= PROMOTED):
+            if kind != kind_of(value):
                 return f"input {i} {parameter.name!r} must be {kind}, as input {first}; got {kind_of(value)}"
     return ""
 

@@ -49,7 +49,7 @@ class NodeStep:
         run.count_node()
         inputs = [None if v is None else values[v] if v in values else frame[v] for v in self.reads]
         if self.schema is not None and (types := types_of(inputs)) not in self.accepted:
-            self.accept(self.schema, inputs, types, is_promoted=run.is_promoted)
+            self.accept(self.schema, inputs, types)
         try:
             if self.kernel is not None:
                 result = self.kernel(*inputs, **self.attributes)
@@ -75,21 +75,14 @@ class NodeStep:
         for value in self.dead:
             values.pop(value, None)  # absent when a subgraph was called with fewer inputs than it lists
 
-    def accept(
-        self,
-        schema: OpSchema,
-        inputs: Sequence[RuntimeValue],
-        types: tuple[object, ...],
-        *,
-        is_promoted: bool,
-    ) -> None:
+    def accept(self, schema: OpSchema, inputs: Sequence[RuntimeValue], types: tuple[object, ...]) -> None:
         """Raises EvaluationError for inputs of types that the schema does not allow; remembers those that it does.
 
         Operators that move any value also move maps, which their signatures do not list.
         """
         if any(isinstance(x, dict) for x in inputs) and not takes_containers(schema):
             return
-        if why := find_mismatch(schema, inputs, is_promoted=is_promoted):
+        if why := find_mismatch(schema, inputs):
             raise EvaluationError(why, location=location(self.node))
         self.accepted.add(types)
 

@@ -11,8 +11,8 @@ from sardonyx._src.schema import OpSchema
 def find_type_mismatch(schema: OpSchema, dtypes: Sequence[DataType | None]) -> str:
     """The error message for the first tensor of an element type that the signature does not allow; "" if there is none.
 
-    dtypes: of the inputs, None for one that is omitted or unknown.  Inputs of one type variable must have one type; the
-    operands of a variadic parameter are not compared.
+    dtypes: of the inputs, None for one that is omitted or unknown.  Inputs of one type variable must have one type, the
+    operands of a heterogeneous variadic parameter excepted.
     """
     bound: dict[str, tuple[str, str]] = {}
     for i, dtype in enumerate(dtypes):
@@ -22,7 +22,7 @@ def find_type_mismatch(schema: OpSchema, dtypes: Sequence[DataType | None]) -> s
         text, allowed = f"tensor({dtype.text})", schema.allowed_types(parameter)
         if text not in allowed:
             return f"input {i} {parameter.name!r} must be {', '.join(allowed)}; got {text}"
-        if parameter.option == "variadic" or parameter.type not in schema.type_constraints:
+        if not parameter.homogeneous or parameter.type not in schema.type_constraints:
             continue
         first, expected = bound.setdefault(parameter.type, (parameter.name, text))
         if text != expected:

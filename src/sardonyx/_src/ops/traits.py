@@ -127,8 +127,6 @@ class OperatorTraits:
 
     Checking
     enum_attributes: the values of string attributes that list them.
-    strict_types: whether kernels would compute with element types that the signature excludes, as a zero point of another
-    type than its tensor; both engines and inference then compare them with the signature.
     stash_type_constraint: the type constraint that lists the types of intermediate results; None: any float type.
     equal_dims: pairs of input sizes that are equal in every valid run.
     body_inputs: for an operator with bodies: from the number of its inputs, the number of inputs that it gives to a body.
@@ -151,7 +149,6 @@ class OperatorTraits:
     size_rule: SizeRule | None = None
     sizes_input: int | None = None
     enum_attributes: Mapping[str, EnumValues] = field(default_factory=dict)
-    strict_types: bool = False
     stash_type_constraint: str | None = None
     equal_dims: EqualDims | None = None
     body_inputs: Callable[[int], int] | None = None

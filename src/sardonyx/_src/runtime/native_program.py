@@ -103,7 +103,7 @@ class NativeProgram:
     ) -> dict[str, RuntimeValue]:
         """The outputs by name, for feeds that match the declared inputs; raises Bailout, LimitError, CancelledError, or
         what a fallback op raises."""
-        run = RunState(limits, random_source, control or RunControl(self.cancellation), is_promoted=True)
+        run = RunState(limits, random_source, control or RunControl(self.cancellation))
         try:
             return self.run_in(feeds, run)
         finally:

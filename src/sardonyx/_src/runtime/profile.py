@@ -118,7 +118,7 @@ def profile_program(
         context.is_split = runs % 2 == 1
         try:
             with np.errstate(all="ignore"), limit_nesting():
-                context.run(feeds, RunState(RunLimits(), random_source, is_promoted=True))
+                context.run(feeds, RunState(RunLimits(), random_source))
         except Bailout as bailout:
             native.counters.record_bailout(bailout.guard, "the profile ends")
             raise EvaluationError(f"the feeds must not fail a guard; got: {bailout.guard}") from None

@@ -1,8 +1,9 @@
-"""Legacy operator sets: whether nodes of operator sets before 8 may be converted to versions that broadcast more freely.
+"""Legacy operator sets: whether nodes may be converted to versions that accept other shapes or element types.
 
-Operators of the first sets accept fewer shapes than their later versions, which broadcast both ways, or than those that
-replaced withdrawn ones.  A model is upgraded
-only if every such node provably has shapes that its own version accepts; otherwise an invalid run would succeed.
+Operators of the sets before 8 accept fewer shapes than their later versions, which broadcast both ways, or than those that
+replaced withdrawn ones.  A model is upgraded only if every such node provably has shapes that its own version accepts, and
+if every input whose type only a run decides may have the same types in both versions; otherwise an invalid run would
+succeed, or a valid one fail.
 """
 
 from __future__ import annotations
@@ -18,10 +19,40 @@ from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.math.legacy_broadcast import first_dim
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.traits import LegacyBroadcastKind
-from sardonyx._src.schema import last_version
+from sardonyx._src.schema import OpSchema, last_version, latest, lookup
 
 ShapeCheck = Callable[[Node], bool]
 FIRST_BROADCASTING_OPSET = 8  # in which every operator broadcasts both ways
+
+
+def newest_versions_are_equivalent(model: Model) -> bool:
+    """Whether the newest versions of a model's operators accept no more and no less than those that it names."""
+    return broadcasts_are_equivalent(model) and types_are_equivalent(model)
+
+
+def types_are_equivalent(model: Model) -> bool:
+    """Whether every input of unknown type may have the same types in the newest version of its node's operator."""
+    if all(value.type is not None for value in model.graph.inputs):
+        return True
+    IncrementalInference(model).walk()
+    return all(
+        accepts_equal_types(node, imports) for graph, imports in root_graphs(model) for node in nodes(graph)
+    )
+
+
+def accepts_equal_types(node: Node, imports: Mapping[str, int]) -> bool:
+    unknown = [i for i, value in enumerate(node.inputs) if value is not None and value.type is None]
+    own = lookup(node.domain, node.op_type, imports.get(node.domain, 0)) if unknown else None
+    if own is None:
+        return True  # of known types, or no operator of ONNX's sets, which are those that are upgraded
+    newest = lookup(node.domain, node.op_type, latest(node.domain))
+    return newest is not None and all(allowed_types(own, i) == allowed_types(newest, i) for i in unknown)
+
+
+def allowed_types(schema: OpSchema, index: int) -> set[str]:
+    """The types that a signature allows for an input; none for one that it lacks."""
+    parameter = schema.input(index)
+    return set() if parameter is None else set(schema.allowed_types(parameter))
 
 
 def broadcasts_are_equivalent(model: Model) -> bool:

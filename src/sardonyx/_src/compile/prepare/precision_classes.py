@@ -107,10 +107,16 @@ def has_half_values(node: Node) -> bool:
 
 
 def accepts_float32(node: Node, schema: OpSchema) -> bool:
-    """Whether all half-precision inputs may be float32 instead, which makes the half-precision outputs float32 too."""
+    """Whether all half-precision inputs may be float32 instead, which makes the half-precision outputs float32 too.
+
+    Inputs of unknown types may turn out to be in half precision, which must not meet float32.
+    """
     inputs = [schema.input(i) for i, value in enumerate(node.inputs) if is_half(value)]
     outputs = [schema.output(i) for i, value in enumerate(node.outputs) if is_half(value)]
     type_variables = {parameter.type for parameter in inputs if parameter is not None}
+    unknown = [schema.input(i) for i, value in enumerate(node.inputs) if has_unknown_type(value)]
+    if any(parameter is None or parameter.type in type_variables for parameter in unknown):
+        return False
     if None in inputs or any(
         parameter is None or parameter.type not in type_variables for parameter in outputs
     ):
@@ -118,6 +124,10 @@ def accepts_float32(node: Node, schema: OpSchema) -> bool:
     return all(
         "tensor(float)" in schema.allowed_types(parameter) for parameter in inputs if parameter is not None
     )
+
+
+def has_unknown_type(value: Value | None) -> bool:
+    return value is not None and not isinstance(value.type, TensorType)
 
 
 def is_exact_in_half(node: Node) -> bool:

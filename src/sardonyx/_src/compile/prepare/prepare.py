@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sardonyx._src.compile.prepare.legacy_opsets import broadcasts_are_equivalent
+from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equivalent
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
 from sardonyx._src.compile.prepare.seeded_random import fold_seeded_random
@@ -175,9 +175,9 @@ def upgrade_opset(model: Model) -> Model:
 
     Operators of vendors and of ai.onnx.ml are replaced by their bodies, where they have one.
     """
-    if not broadcasts_are_equivalent(model):
+    if not newest_versions_are_equivalent(model):
         log.info(
-            "the model keeps its operator sets: newer versions accept shapes that its own versions reject"
+            "the model keeps its operator sets: newer versions accept other shapes or types than its own"
         )
         return model
     try:

@@ -66,12 +66,16 @@ class TensorView:
 
     @property
     def row_stride(self) -> Known | None:
-        """The stride between rows (the last dim), if rows are dense and evenly spaced; else None."""
+        """The stride between rows (the last dim), if rows are dense and evenly spaced; else None.
+
+        That of the innermost outer dim other than one, since no element depends on the strides of unit dims.
+        """
         if self.rank == 0 or (self.strides[-1] != 1 and self.shape[-1] != 1):
             return None
         if self.rank == 1:
             return self.shape[0]
-        row_stride = self.strides[-2]
+        outer = zip(self.shape[:-1], self.strides[:-1], strict=True)
+        row_stride = next((s for d, s in reversed([*outer]) if d != 1), self.strides[-2])
         row_counts = row_major_strides(self.shape[:-1])
         is_even = all(
             d == 1 or s == r * row_stride

@@ -11,7 +11,7 @@ from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES, LiveRang
 from sardonyx._src.compile.program.program import Action, FallbackOp, Program
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
-from sardonyx._src.ir.dims import Expr, known_equal, known_ge
+from sardonyx._src.ir.dims import Expr, Known, known_equal, known_ge
 
 
 def verify_program(program: Program) -> None:
@@ -54,12 +54,15 @@ def verify_step(step: Step, previous: Action | None, where: str) -> None:
 
 
 def verify_in_place(step: Step, where: str) -> None:
-    """A step that works in place accesses the same elements of a buffer that it reads and writes in the same order."""
+    """Of a buffer that it reads and writes, a step that works in place reads the elements that it writes, in the same
+    order, or none of them: a slice beside the one that it writes."""
     if step.in_place:
         views = [(output, operand) for output in step.writes for operand in step.reads]
         for output, operand in views:
-            is_aligned = operand.buffer is not output.buffer or has_equal_strides(operand, output)
-            assert is_aligned, f"{where} overwrites {output.buffer.name} and reads other elements of it"
+            is_safe = operand.buffer is not output.buffer or has_equal_strides(operand, output)
+            assert is_safe or are_adjacent_slices(operand, output), (
+                f"{where} overwrites {output.buffer.name} and reads other elements of it"
+            )
 
 
 def has_equal_strides(a: TensorView, b: TensorView) -> bool:
@@ -71,6 +74,41 @@ def has_equal_strides(a: TensorView, b: TensorView) -> bool:
         b.offset,
         element_bytes(b.dtype),
     )
+
+
+def are_adjacent_slices(a: TensorView, b: TensorView) -> bool:
+    """Whether two tensors provably are slices of one tensor along an axis that do not overlap, as the inputs of a Concat
+    whose copies are elided."""
+    if a.strides != b.strides or element_bytes(a.dtype) != element_bytes(b.dtype):
+        return False
+    first, second = (a, b) if known_ge(b.offset, a.offset) else (b, a)
+    return any(are_adjacent_along(axis, first, second) for axis in range(a.rank))
+
+
+def are_adjacent_along(axis: int, first: TensorView, second: TensorView) -> bool:
+    """Whether, in every line along an axis, the elements of one tensor end before those of another with its strides begin.
+
+    Lines are as long as the least stride of the outer axes; an element of the axis has room for the inner axes.
+    """
+    stride, distance = first.strides[axis], second.offset - first.offset
+    end = distance + second.shape[axis] * stride
+    others = [i for i in range(first.rank) if i != axis]
+    lines = [first.strides[i] for i in others if known_ge(first.strides[i], end)]
+    outer_axes = [[i for i in others if is_multiple(first.strides[i], line)] for line in lines]
+    inner_axes = [[i for i in others if i not in outer] for outer in (*outer_axes, [])]
+    return known_ge(distance, first.shape[axis] * stride) is True and any(
+        all(known_ge(stride, span(view, inner)) for view in (first, second)) for inner in inner_axes
+    )
+
+
+def is_multiple(a: Known, b: Known) -> bool:
+    """Whether a stride, which is not 0, provably is a multiple of another one."""
+    return a == b or (b != 0 and bool(known_equal(a % b, 0)))
+
+
+def span(view: TensorView, axes: Sequence[int]) -> Known:
+    """The number of elements from the first to the last along these axes."""
+    return sum(((view.shape[i] - 1) * view.strides[i] for i in axes), start=1)
 
 
 def verify_jump(actions: Sequence[Action], index: int) -> None:

@@ -55,11 +55,21 @@ def infer(inference: Inference) -> Result:
     final, elements = body_types(inference, states, slices)
     if exact is not None:
         inference.set_output_elements([*exact.known, *stacked_elements(inference, exact)])
+    for name in ("scan_output_axes", "scan_output_directions"):
+        check_entries(inference, name, elements)
     out_axes = out_axes or (0,) * len(elements)
-    if len(out_axes) < len(elements):
-        inference.fail(f"scan_output_axes must have {len(elements)} entries; got {len(out_axes)}")
     outs = [with_axis(inference, e, axis, length) for e, axis in zip(elements, out_axes, strict=False)]
     return [*final, *outs]
+
+
+def check_entries(inference: Inference, name: str, elements: Sequence[Type | None]) -> None:
+    """Fails unless an attribute, if given, has one entry for each scan output of the body.
+
+    Of a body of unknown types, there may be more scan outputs than the node has.
+    """
+    count = len(inference.integers(name) or elements)
+    if count < len(elements) or (count > len(elements) and any(element is not None for element in elements)):
+        inference.fail(f"{name} must have {len(elements)} entries; got {count}")
 
 
 def scanned_elements(inference: Inference, axes: Sequence[int], length: Dim) -> list[Known | None]:

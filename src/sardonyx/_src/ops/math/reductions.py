@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import dim_product
 from sardonyx._src.ir.tensors import Array
@@ -24,6 +25,7 @@ from sardonyx._src.ops.api import BodyFacet, Operator
 from sardonyx._src.ops.math import reduced_bodies as bodies
 from sardonyx._src.ops.math import reduced_shapes as shapes
 from sardonyx._src.ops.math import reduction_steps as steps
+from sardonyx._src.ops.quantization.conversion import CastRule, convert
 from sardonyx._src.ops.support.arithmetic import compute_in_float32
 from sardonyx._src.ops.support.axes import normalize_axes
 from sardonyx._src.ops.support.shapes import axes_of
@@ -70,8 +72,8 @@ def root_of_squares(x: Array, axes: Axes, keepdims: bool) -> Array:
 
 
 def log_of_sum(x: Array, axes: Axes, keepdims: bool) -> Array:
-    """Of integers: truncated."""
-    return cast_result(np.log(to_float(total(x, axes, keepdims))), x)
+    """Of integers: summed in float64, and truncated."""
+    return cast_result(np.log(total(to_float(x), axes, keepdims)), x)
 
 
 def log_of_exponentials(x: Array, axes: Axes, keepdims: bool) -> Array:
@@ -106,13 +108,8 @@ def to_float(x: Array) -> Array:
 
 
 def cast_result(result: Array, x: Array) -> Array:
-    """The result in the element type of x; raises EvaluationError where integers cannot hold it."""
-    if x.dtype.kind in "iu":
-        low, high = ends(x.dtype)
-        lost = ~((result > low - 1.0) & (result < high + 1.0))  # NaN is neither
-        if lost.any():
-            raise EvaluationError(f"a result must fit {x.dtype}; got {np.asarray(result)[lost].flat[0]}")
-    return np.asarray(result).astype(x.dtype, copy=False)
+    """The result in the element type of x, as a Cast converts it: NaN and what integers cannot hold included."""
+    return convert(np.asarray(result), DataType.of(x.dtype), CastRule())
 
 
 # --- operators -------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from sardonyx._src.ops.support.shapes import check_one_element
 from sardonyx._src.ops.traits import enum_values
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("ConvInteger", strict_types=True, enum_attributes={"auto_pad": enum_values(*AUTO_PADS)})
+op = Operator("ConvInteger", enum_attributes={"auto_pad": enum_values(*AUTO_PADS)})
 
 
 @op.infer(10)

@@ -21,7 +21,6 @@ from sardonyx._src.ops.traits import enum_values
 
 op = Operator(
     "QLinearConv",
-    strict_types=True,
     tolerance="rounding",
     enum_attributes={"auto_pad": enum_values(*AUTO_PADS)},
 )

@@ -27,9 +27,7 @@ from sardonyx._src.ops.support.arithmetic import promote_to_float32
 from sardonyx._src.ops.support.shapes import check_one_element
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator(
-    "DequantizeLinear", strict_types=True, tolerance="rounding", under_permutation="per_tensor_quantization"
-)
+op = Operator("DequantizeLinear", tolerance="rounding", under_permutation="per_tensor_quantization")
 
 
 @op.eval(10)

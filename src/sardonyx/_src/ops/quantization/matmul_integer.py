@@ -22,7 +22,7 @@ from sardonyx._src.ops.quantization.matrix_products import (
 )
 from sardonyx._src.ops.support.equal_dims import contracted_dims
 
-op = Operator("MatMulInteger", strict_types=True, equal_dims=contracted_dims(0, 1))
+op = Operator("MatMulInteger", equal_dims=contracted_dims(0, 1))
 NO_ZERO_POINT = np.zeros((), np.int8)
 
 

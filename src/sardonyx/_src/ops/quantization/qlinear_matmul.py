@@ -27,7 +27,7 @@ from sardonyx._src.ops.quantization.quantize_linear import round_to_quantized
 from sardonyx._src.ops.support.equal_dims import contracted_dims
 from sardonyx._src.ops.support.shapes import check_one_element
 
-op = Operator("QLinearMatMul", strict_types=True, tolerance="rounding", equal_dims=contracted_dims(0, 3))
+op = Operator("QLinearMatMul", tolerance="rounding", equal_dims=contracted_dims(0, 3))
 
 
 @op.infer(10, 21)

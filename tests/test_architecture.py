@@ -38,6 +38,7 @@ FILES_THAT_NAME_OPERATORS = {
     "compile/partition/batch_norm.py": "folds one operator, BatchNormalization",
     "compile/partition/dequantized_operands.py": "recognizes one pattern, dequantized operands",
     "compile/partition/fusion.py": "operands per channel or axis of BatchNormalization and quantization",
+    "compile/partition/recurrent_layer.py": "the cells of three operators, LSTM, GRU and RNN",
     "compile/partition/rounding.py": "recognizes one pattern, Casts to half precision and back",
     "compile/prepare/dequantized_constants.py": "recognizes one pattern, dequantized weights",
     "compile/prepare/promote_half.py": "inserts Casts, and gives bounds to Clip",

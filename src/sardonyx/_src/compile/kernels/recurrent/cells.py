@@ -1,76 +1,110 @@
-"""The equations of LSTM, GRU and RNN cells, as in ONNX with its default activations.
+"""The equations of LSTM, GRU and RNN cells, as in ONNX.
 
 A cell is a function that emits the next h of some hidden units of one sequence, one unit in each lane.  Gates are in
-ONNX's order (LSTM: i, o, f, c; GRU: z, r, h); of each, it receives the part of the input and the recurrent part.
+ONNX's order (LSTM: i, o, f, c; GRU: z, r, h); each has a part of the input and a recurrent part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.recurrent.activations import emit_activation
+from sardonyx._src.compile.kernels.recurrent.variant import CellKind, RecurrenceVariant
 from sardonyx._src.compile.kernels.reductions.rows import load_vector, store_vector
-
-# The reset gate of a "gru" scales the recurrent product (ONNX: linear_before_reset), that of a "reset_gru" the state.
-CellKind = Literal["lstm", "gru", "reset_gru", "rnn"]
-GATE_COUNTS: dict[CellKind, int] = {"lstm": 4, "gru": 3, "reset_gru": 3, "rnn": 1}
-Gates: TypeAlias = Sequence[tuple[LLVMValue, LLVMValue]]
 
 
 @dataclass(frozen=True, slots=True)
 class CellVector:
-    """A vector of hidden units from `index` on; h, c: the addresses of the state of the sequence."""
+    """A vector of hidden units from `index` on, in one time step of one sequence.
+
+    inputs, recurrent: the addresses of both parts of the gates; a gate is `hidden` or `padded` elements from the one before.
+    h, c: of the states, padded.  hidden_bias: [hidden], of a "gru"; peepholes: [3 * hidden], of an "lstm" that has them.
+    mask: of the units that exist, which accesses of padded memory need not heed.
+    """
 
     b: KernelBuilder
+    variant: RecurrenceVariant
     vector_type: LLVMType
+    inputs: str
+    recurrent: str
+    hidden: LLVMValue
+    padded: LLVMValue
     h: str
     c: str
+    hidden_bias: str
+    peepholes: str
     index: LLVMValue
     mask: LLVMValue | None
 
-    def load(self, base: str) -> LLVMValue:
-        """Loads the elements of these units from an array [hidden]."""
-        return load_vector(self.b, self.vector_type, base, self.index, self.mask)
+    def load(self, base: str, block: int = 0) -> LLVMValue:
+        """Loads the elements of these units from block number `block` of an array [blocks, hidden]."""
+        index = self.hidden * block + self.index
+        return load_vector(self.b, self.vector_type, base, index, self.mask)
 
-    def store(self, value: LLVMValue, base: str) -> None:
-        store_vector(self.b, value, base, self.index, self.mask)
+    def load_padded(self, base: str, block: int = 0) -> LLVMValue:
+        return load_vector(self.b, self.vector_type, base, self.padded * block + self.index, None)
 
+    def store_padded(self, value: LLVMValue, base: str) -> None:
+        store_vector(self.b, value, base, self.index, None)
 
-def emit_lstm(units: CellVector, gates: Gates, hidden_bias: str) -> LLVMValue:
-    b = units.b
-    i, o, f, c = (x + y for x, y in gates)
-    old_c = units.load(units.c)
-    remembered = b.emit_operation("sigmoid", f) * old_c
-    new_c = b.fma(b.emit_operation("sigmoid", i), b.emit_operation("tanh", c), remembered)
-    units.store(new_c, units.c)
-    return b.emit_operation("sigmoid", o) * b.emit_operation("tanh", new_c)
+    def parts(self, gate: int) -> tuple[LLVMValue, LLVMValue]:
+        """The part of the input and the recurrent part of a gate."""
+        return self.load(self.inputs, gate), self.load_padded(self.recurrent, gate)
 
+    def gate(self, gate: int) -> LLVMValue:
+        """Both parts of a gate."""
+        inputs, recurrent = self.parts(gate)
+        return inputs + recurrent
 
-def emit_gru(units: CellVector, gates: Gates, hidden_bias: str) -> LLVMValue:
-    b = units.b
-    z, r = (b.emit_operation("sigmoid", x + y) for x, y in gates[:2])
-    x_part, h_part = gates[2]
-    biased = h_part + units.load(hidden_bias)
-    h = b.emit_operation("tanh", b.fma(r, biased, x_part))
-    return (1 - z) * h + z * units.load(units.h)
+    def activate(self, number: int, x: LLVMValue) -> LLVMValue:
+        """Activation number 0, 1 or 2 (f, g, h) of x."""
+        return emit_activation(self.b, x, self.variant.activations[number], self.variant.clip)
 
 
-def emit_reset_gru(units: CellVector, gates: Gates, hidden_bias: str) -> LLVMValue:
-    b = units.b
-    z, _, h = (x + y for x, y in gates)
-    z = b.emit_operation("sigmoid", z)
-    return (1 - z) * b.emit_operation("tanh", h) + z * units.load(units.h)
+def emit_lstm(units: CellVector) -> LLVMValue:
+    """Peepholes are in the order i, o, f; that of o sees the new cell state."""
+    variant, old_c = units.variant, units.load_padded(units.c)
+
+    def gate(number: int, c: LLVMValue) -> LLVMValue:
+        x = units.gate(number)
+        return units.activate(0, x + units.load(units.peepholes, number) * c if variant.has_peepholes else x)
+
+    i = gate(0, old_c)
+    remembered = (1 - i if variant.is_coupled else gate(2, old_c)) * old_c
+    new_c = units.b.fma(i, units.activate(1, units.gate(3)), remembered)
+    units.store_padded(new_c, units.c)
+    return gate(1, new_c) * units.activate(2, new_c)
 
 
-def emit_rnn(units: CellVector, gates: Gates, hidden_bias: str) -> LLVMValue:
-    ((x_part, h_part),) = gates
-    return units.b.emit_operation("tanh", x_part + h_part)
+def emit_gru(units: CellVector) -> LLVMValue:
+    z, r = (units.activate(0, units.gate(i)) for i in range(2))
+    inputs, recurrent = units.parts(2)
+    biased = recurrent + units.load(units.hidden_bias)
+    return mix_states(units, z, units.activate(1, units.b.fma(r, biased, inputs)))
 
 
-CELLS: Mapping[CellKind, Callable[[CellVector, Gates, str], LLVMValue]] = {
+def emit_reset_gru(units: CellVector) -> LLVMValue:
+    return mix_states(units, units.activate(0, units.gate(0)), units.activate(1, units.gate(2)))
+
+
+def mix_states(units: CellVector, z: LLVMValue, h: LLVMValue) -> LLVMValue:
+    """The next state of a GRU with the update gate z and the candidate h."""
+    return (1 - z) * h + z * units.load_padded(units.h)
+
+
+def emit_reset(units: CellVector) -> LLVMValue:
+    """The reset state of a "reset_gru": r * h."""
+    return units.activate(0, units.gate(1)) * units.load_padded(units.h)
+
+
+def emit_rnn(units: CellVector) -> LLVMValue:
+    return units.activate(0, units.gate(0))
+
+
+CELLS: Mapping[CellKind, Callable[[CellVector], LLVMValue]] = {
     "lstm": emit_lstm,
     "gru": emit_gru,
     "reset_gru": emit_reset_gru,

@@ -1,295 +1,335 @@
-"""LSTM, GRU and RNN kernels: the recurrence over time, with the input projections already computed by a GEMM.
+"""LSTM, GRU and RNN kernels: the recurrence over time, with the input projections already computed.
 
 In each time step, the recurrent part of the gates is the product of the previous state and the weights.  Loop nest:
 
-    for each unit of `unit_sequences` sequences of the batch, which share the weights they load:
+    for each unit of work, sequences of the batch in one direction:
         for each time step:
-            for each block of gate columns, k in hidden: gates [sequences, columns] += h[sequence, k] * weights[k, columns]
+            for each tile of sequences and block of hidden units, k in hidden:
+                gates [sequences, units] += h[sequence, k] * weights[k, units]
             for each sequence: the cell's equations, SIMD lanes along hidden
 
-`cells` has the equations.
+Both directions are units of one step, so that two threads compute them at once.  `cells` has the equations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.recurrent.cells import CELLS, GATE_COUNTS, CellKind, CellVector
-from sardonyx._src.compile.kernels.reductions.reducers import new_accumulators
+from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector, emit_reset
+from sardonyx._src.compile.kernels.recurrent.packed_weights import PackedProduct
+from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.reductions.rows import (
-    load_element,
+    full_vector_type,
     load_vector,
     loop_single_vectors,
-    loop_vector_blocks,
     store_vector,
 )
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.dims import ceil_div
-
-TENSORS = ("input_gates", "weights", "hidden_bias", "h", "c", "y", "last_h", "last_c")
-STRIDES = (  # along time, and along the batch
-    *("input_gates_time_stride", "input_gates_stride", "y_time_stride", "y_stride"),
-    *("h_stride", "c_stride", "last_h_stride", "last_c_stride"),
-)
-PARAMETERS = Parameters(*TENSORS, "length", "batch", "hidden", *STRIDES)
+from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.ir.dims import ceil_div, dim_max
 
 
 @dataclass(frozen=True, slots=True)
-class RecurrentDirection:
-    """One direction of a layer; all tensors are fp32 with contiguous rows.
+class RecurrentOperands:
+    """The tensors of a layer with its directions, all of one element type and with contiguous rows.
 
-    input_gates: [length, batch, gates * hidden], the input projections with all biases, except `hidden_bias`.  weights:
-    [hidden, gates * hidden], the recurrent weights, transposed.  hidden_bias: [hidden], the recurrent bias of the hidden
-    gate, which the reset gate of a "gru" scales.  h, c: [batch, hidden], the initial states.  y: [length, batch, hidden].
-    last_h, last_c: [batch, hidden].  c and last_c are used by "lstm" only.
+    input_gates: [directions, length, batch, gates * hidden], the input projections with all biases, except `hidden_bias`.
+    weights: [directions, size], packed (`packed_weights.pack_weights`).  y: [directions, length, batch, hidden].
+    h, c, last_h, last_c: [directions, batch, hidden], the states before and after; c and last_c are those of "lstm".
+    hidden_bias: [directions, hidden], the recurrent bias of the hidden gate, which the reset gate of a "gru" scales.
+    peepholes: [directions, 3 * hidden].  lengths: [batch] int32; with `status`, which reports those that are out of range.
+    is_backward: whether the first direction is backward; a second one always is.
     """
 
-    cell: CellKind
     input_gates: TensorView
     weights: TensorView
-    hidden_bias: TensorView
-    h: TensorView
-    c: TensorView
     y: TensorView
+    h: TensorView
     last_h: TensorView
-    last_c: TensorView
-    backward: bool
+    c: TensorView | None = None
+    last_c: TensorView | None = None
+    hidden_bias: TensorView | None = None
+    peepholes: TensorView | None = None
+    lengths: TensorView | None = None
+    status: TensorView | None = None
+    is_backward: bool = False
+
+    def slice_directions(self, first: int, count: int) -> RecurrentOperands:
+        """The operands of some of the directions."""
+
+        def part(tensor: TensorView) -> TensorView:
+            return slice_axis(tensor, 0, first, count)
+
+        return replace(
+            self,
+            input_gates=part(self.input_gates),
+            weights=part(self.weights),
+            y=part(self.y),
+            h=part(self.h),
+            last_h=part(self.last_h),
+            c=None if self.c is None else part(self.c),
+            last_c=None if self.last_c is None else part(self.last_c),
+            hidden_bias=None if self.hidden_bias is None else part(self.hidden_bias),
+            peepholes=None if self.peepholes is None else part(self.peepholes),
+        )
 
 
-def recurrence_step(direction: RecurrentDirection, nodes: tuple[str, ...] = ()) -> Step:
-    """The step for all time steps of a direction."""
-    if direction.backward:
-        input_gates, y = reverse_time(direction.input_gates), reverse_time(direction.y)
-        direction = replace(direction, input_gates=input_gates, y=y)
-    input_gates, y = direction.input_gates, direction.y
-    (length, batch, hidden), gates = y.shape, GATE_COUNTS[direction.cell]
-    tensors: dict[str, TensorView] = {name: getattr(direction, name) for name in TENSORS}
-    args: tuple[KernelArgument, ...] = PARAMETERS.pack(
+def recurrence_step(variant: RecurrenceVariant, operands: RecurrentOperands) -> Step:
+    """The step for all time steps of a layer."""
+    y, input_gates = operands.y, operands.input_gates
+    directions, length, batch, hidden = y.shape
+    tensors: dict[str, TensorView] = {name: getattr(operands, name) for name in variant.operand_strides}
+    strides = {
+        f"{name}_{axis}_stride": tensors[name].strides[i]
+        for name, axes in variant.operand_strides.items()
+        for i, axis in enumerate(axes)
+    }
+    unit_sequences = dim_max(RecurrenceTuning.unit_sequences, ceil_div(batch, RecurrenceTuning.max_units))
+    args: tuple[KernelArgument, ...] = variant.parameters.pack(
         **tensors,
+        **strides,
         length=length,
         batch=batch,
         hidden=hidden,
-        input_gates_time_stride=input_gates.strides[0],
-        input_gates_stride=input_gates.strides[1],
-        y_time_stride=y.strides[0],
-        y_stride=y.strides[1],
-        h_stride=direction.h.strides[0],
-        c_stride=direction.c.strides[0],
-        last_h_stride=direction.last_h.strides[0],
-        last_c_stride=direction.last_c.strides[0],
+        unit_sequences=unit_sequences,
+        is_backward=int(operands.is_backward),
     )
+    written = ("y", *(f"last_{state}" for state in variant.states))
     return Step(
-        Kernel(f"recurrence_{direction.cell}", partial(recurrence_module, cell=direction.cell), PARAMETERS),
+        Kernel(variant.key, partial(recurrence_module, variant=variant), variant.parameters),
         args,
-        ceil_div(batch, RecurrenceTuning.unit_sequences),
-        (input_gates, direction.weights, direction.hidden_bias, direction.h, direction.c),
-        (y, direction.last_h, direction.last_c),
+        directions * ceil_div(batch, unit_sequences),
+        tuple(tensor for name, tensor in tensors.items() if name not in (*written, "status")),
+        tuple(tensors[name] for name in written),
         flops=input_gates.num_elements * hidden * 2,
-        bytes_accessed=input_gates.nbytes + y.nbytes + direction.weights.nbytes * length,
-        scratch=hidden * (4 * RecurrenceTuning.unit_sequences * (gates + 2)),
-        nodes=nodes,
+        bytes_accessed=input_gates.nbytes + y.nbytes + operands.weights.nbytes * length,
+        scratch=unit_sequences
+        * (variant.gates + 2)
+        * (hidden + RecurrenceTuning.max_lanes)
+        * element_bytes(y.dtype),
     )
 
 
-def reverse_time(tensor: TensorView) -> TensorView:
-    """The view of a tensor with its first dim reversed."""
-    stride = tensor.strides[0]
-    offset = tensor.offset + (tensor.shape[0] - 1) * stride
-    return replace(tensor, strides=(-stride, *tensor.strides[1:]), offset=offset)
-
-
-def recurrence_module(name: str, target: Target, cell: CellKind) -> str:
-    """The kernel of a cell; the sequences of a unit are computed together, or one by one if the unit is not full."""
-    b = KernelBuilder(target, PARAMETERS)
-    recurrence, sequences = load_arguments(b, cell), RecurrenceTuning.unit_sequences
+def recurrence_module(name: str, target: Target, variant: RecurrenceVariant) -> str:
+    b = KernelBuilder(target, variant.parameters)
+    batch, unit_sequences = b.integers("batch", "unit_sequences")
+    blocks = b.udiv(batch + unit_sequences - 1, unit_sequences)
+    layer = load_layer(b, variant)
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
-        first = unit * sequences
-        end, batch = first + sequences, recurrence.batch
-        with b.if_then(end <= batch):
-            compute_sequences(recurrence, first, sequences)
-        remainder = b.select(end <= batch, batch, first)
-        with b.loop(remainder, batch, name="sequence") as sequence:
-            compute_sequences(recurrence, sequence, 1)
+        direction, block = b.udivmod(unit, blocks)
+        first = block * unit_sequences
+        count = b.min(batch - first, unit_sequences)
+        compute_sequences(RecurrenceUnit(layer, direction, first, count))
     return b.build_module(name)
 
 
 @dataclass(frozen=True, slots=True)
-class StateBuffers:
-    """Addresses in scratch for one sequence.
-
-    state: h [hidden] and either c or, of a "reset_gru", the reset state.  gates: the recurrent part [gates * hidden].
-    """
-
-    state: tuple[str, str]
-    gates: str
-
-
-@dataclass(frozen=True, slots=True)
-class Recurrence:
-    """The arguments of the kernel.
-
-    tensors, strides: by name.  gate_columns: gates * hidden.  unit_buffers: the buffers of each sequence of a unit.
-    """
+class Layer:
+    """The arguments of the kernel; padded: the hidden size in whole vectors."""
 
     b: KernelBuilder
-    cell: CellKind
+    variant: RecurrenceVariant
     vector_type: LLVMType
     tensors: dict[str, str]
     strides: dict[str, LLVMValue]
     length: LLVMValue
-    batch: LLVMValue
     hidden: LLVMValue
-    gate_columns: LLVMValue
-    unit_buffers: list[StateBuffers]
+    padded: LLVMValue
+    is_backward: LLVMValue
+
+
+def load_layer(b: KernelBuilder, variant: RecurrenceVariant) -> Layer:
+    tensors = {name: b.pointer(name) for name in variant.operand_strides}
+    strides = {name: b.integer(name) for name in variant.parameters.names if name.endswith("_stride")}
+    length, hidden, is_backward = b.integers("length", "hidden", "is_backward")
+    vector_type = full_vector_type(b.target, variant.element)
+    padded = b.udiv(hidden + (vector_type.lanes - 1), vector_type.lanes) * vector_type.lanes
+    return Layer(b, variant, vector_type, tensors, strides, length, hidden, padded, is_backward)
+
+
+@dataclass(frozen=True, slots=True)
+class RecurrenceUnit:
+    """Sequences of one direction, from `first` on.
+
+    In scratch, each has its state h, c (of a "reset_gru": the reset state), and the recurrent part of the gates, all padded.
+    """
+
+    layer: Layer
+    direction: LLVMValue
+    first: LLVMValue
+    count: LLVMValue
 
     @property
-    def zero(self) -> LLVMValue:
-        return self.b.constant(0, I64)
+    def b(self) -> KernelBuilder:
+        return self.layer.b
 
     @property
-    def states(self) -> tuple[str, ...]:
-        """The names of the states that the cell keeps from one time step to the next."""
-        return ("h", "c") if self.cell == "lstm" else ("h",)
+    def scratch_stride(self) -> LLVMValue:
+        """The elements in scratch for a sequence."""
+        return self.layer.padded * (self.layer.variant.gates + 2)
 
-    def state_row(self, tensor: str, sequence: LLVMValue) -> str:
-        """The address of the row of a sequence in a tensor [batch, hidden]."""
-        return self.b.gep(self.tensors[tensor], sequence * self.strides[f"{tensor}_stride"])
+    def scratch(self, sequence: LLVMValue, block: int) -> str:
+        """The address of h (block 0), c (1) or a gate (2, ...) of sequence number `sequence` of the unit."""
+        offset = sequence * self.scratch_stride + self.layer.padded * block
+        return self.b.gep(self.b.scratch, offset, self.layer.variant.element)
 
-    def time_row(self, tensor: str, time: LLVMValue, sequence: LLVMValue) -> str:
-        """The address of the row of a sequence in a tensor [length, batch, columns]."""
-        time_offset = time * self.strides[f"{tensor}_time_stride"]
-        return self.b.gep(self.tensors[tensor], time_offset + sequence * self.strides[f"{tensor}_stride"])
+    def row(self, tensor: str, sequence: LLVMValue | None = None, time: LLVMValue | None = None) -> str:
+        """The address of a row of an operand in this direction; sequence: its number in the unit."""
+        strides, offset = (
+            self.layer.strides,
+            self.direction * self.layer.strides[f"{tensor}_direction_stride"],
+        )
+        if sequence is not None:
+            offset = offset + (self.first + sequence) * strides[f"{tensor}_batch_stride"]
+        if time is not None:
+            offset = offset + time * strides[f"{tensor}_time_stride"]
+        return self.b.gep(self.layer.tensors[tensor], offset, self.layer.variant.element)
 
-    def load(self, base: str, index: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
-        return load_vector(self.b, self.vector_type, base, index, mask)
+    def sequence_length(self, sequence: LLVMValue) -> LLVMValue:
+        """The length of a sequence; 0 for one that is out of range."""
+        layer, b = self.layer, self.b
+        if not layer.variant.has_lengths:
+            return layer.length
+        address = b.gep(layer.tensors["lengths"], self.first + sequence, "i32")
+        length = resize_integer(b.load(StackSlot(address, LLVMType("i32"))), "i64")
+        return b.select((length < 0) | (length > layer.length), 0, length)
 
-    def buffers(self, index: LLVMValue) -> StateBuffers:
-        """The buffers of sequence number `index` of a unit."""
-        return state_buffers(self.b, self.cell, self.hidden, index)
-
-
-def load_arguments(b: KernelBuilder, cell: CellKind) -> Recurrence:
-    tensors = {name: b.pointer(name) for name in TENSORS}
-    length, batch, hidden = b.integers("length", "batch", "hidden")
-    strides = {name: b.integer(name) for name in STRIDES}
-    gate_columns = hidden * GATE_COUNTS[cell]
-    sequences = range(RecurrenceTuning.unit_sequences)
-    buffers = [state_buffers(b, cell, hidden, b.constant(i, I64)) for i in sequences]
-    vector_type = LLVMType("float", b.target.lanes)
-    return Recurrence(b, cell, vector_type, tensors, strides, length, batch, hidden, gate_columns, buffers)
-
-
-def state_buffers(b: KernelBuilder, cell: CellKind, hidden: LLVMValue, index: LLVMValue) -> StateBuffers:
-    first = index * (GATE_COUNTS[cell] + 2)
-    h, c, gates = (b.gep(b.scratch, (first + i) * hidden) for i in range(3))
-    return StateBuffers((h, c), gates)
+    def position(self, time: LLVMValue, sequence: LLVMValue) -> LLVMValue:
+        """Where a sequence is in time step number `time`: a backward direction begins at its end."""
+        is_backward = (self.direction + self.layer.is_backward) > 0
+        return self.b.select(is_backward, self.sequence_length(sequence) - 1 - time, time)
 
 
-def compute_sequences(recurrence: Recurrence, first: LLVMValue, count: int) -> None:
-    """All time steps of `count` sequences."""
-    b, zero, end = recurrence.b, recurrence.zero, recurrence.b.constant(count, I64)
-    with b.loop(zero, end) as i:
-        sequence, buffers = first + i, recurrence.buffers(i)
-        for number, state in enumerate(recurrence.states):
-            copy_row(recurrence, recurrence.state_row(state, sequence), buffers.state[number])
-    with b.loop(zero, recurrence.length, name="time") as time:
-        compute_time_step(recurrence, time, first, count)
-    with b.loop(zero, end) as i:
-        sequence, buffers = first + i, recurrence.buffers(i)
-        for number, state in enumerate(recurrence.states):
-            copy_row(recurrence, buffers.state[number], recurrence.state_row(f"last_{state}", sequence))
+def compute_sequences(unit: RecurrenceUnit) -> None:
+    """All time steps of the sequences of a unit."""
+    b, layer, zero = unit.b, unit.layer, unit.b.constant(0, I64)
+    states = layer.variant.states
+    with b.loop(zero, unit.count) as i:
+        for number, state in enumerate(states):
+            copy_row(layer, unit.row(state, i), unit.scratch(i, number), pads=True)
+    with b.loop(zero, longest_length(unit), name="time") as time:
+        compute_time_step(unit, time)
+    with b.loop(zero, unit.count) as i:
+        for number, state in enumerate(states):
+            copy_row(layer, unit.scratch(i, number), unit.row(f"last_{state}", i))
+        if layer.variant.has_lengths:
+            with b.loop(unit.sequence_length(i), layer.length) as time:
+                clear_row(layer, unit.row("y", i, time))
 
 
-def compute_time_step(recurrence: Recurrence, time: LLVMValue, first: LLVMValue, count: int) -> None:
-    """The recurrent product and the next state of each sequence.  A "reset_gru" resets the state between two products."""
-    b, zero, hidden, end = recurrence.b, recurrence.zero, recurrence.hidden, recurrence.b.constant(count, I64)
-    if recurrence.cell == "reset_gru":
-        multiply_state(recurrence, zero, hidden * 2, 0, count)
-        with b.loop(zero, end) as i:
-            reset_state(recurrence, time, first + i, recurrence.buffers(i))
-        multiply_state(recurrence, hidden * 2, hidden, 1, count)
-    else:
-        multiply_state(recurrence, zero, recurrence.gate_columns, 0, count)
-    with b.loop(zero, end) as i:
-        update_state(recurrence, time, first + i, recurrence.buffers(i))
+def longest_length(unit: RecurrenceUnit) -> LLVMValue:
+    """The number of time steps of the longest sequence; reports lengths that are out of range."""
+    b, layer = unit.b, unit.layer
+    if not layer.variant.has_lengths:
+        return layer.length
+    longest = b.new_slot("longest", I64)
+    b.store(longest, b.constant(0, I64))
+    with b.loop(b.constant(0, I64), unit.count) as i:
+        address = b.gep(layer.tensors["lengths"], unit.first + i, "i32")
+        length = resize_integer(b.load(StackSlot(address, LLVMType("i32"))), "i64")
+        with b.if_then((length < 0) | (length > layer.length)):
+            b.lines.append(f" atomicrmw max ptr {layer.tensors['status']}, i64 1 monotonic, align 8")
+        length, so_far = unit.sequence_length(i), b.load(longest)
+        b.store(longest, b.select(length > so_far, length, so_far))
+    return b.load(longest)
 
 
-def copy_row(recurrence: Recurrence, source: str, target: str) -> None:
-    b = recurrence.b
-    for index, mask in loop_single_vectors(b, recurrence.hidden, recurrence.vector_type.lanes):
-        store_vector(b, recurrence.load(source, index, mask), target, index, mask)
+def compute_time_step(unit: RecurrenceUnit, time: LLVMValue) -> None:
+    """The recurrent products and the next state of each sequence that has not ended."""
+    first_gate = 0
+    for phase, gates in enumerate(unit.layer.variant.phases):
+        if phase > 0:
+            with loop_active(unit, time) as i:
+                reset_state(unit, time, i)
+        multiply_state(unit, phase, first_gate, gates)
+        first_gate += gates
+    with loop_active(unit, time) as i:
+        update_state(unit, time, i)
 
 
-# --- the recurrent product -------------------------------------------------------------------
+@contextmanager
+def loop_active(unit: RecurrenceUnit, time: LLVMValue) -> Iterator[LLVMValue]:
+    """A loop over the sequences that have not ended."""
+    b = unit.b
+    with b.loop(b.constant(0, I64), unit.count, name="sequence") as i:
+        if unit.layer.variant.has_lengths:
+            with b.if_then(time < unit.sequence_length(i)):
+                yield i
+        else:
+            yield i
 
 
-def multiply_state(
-    recurrence: Recurrence, first: LLVMValue, columns: LLVMValue, state: int, count: int
-) -> None:
-    """gates[:, first : first + columns] = state * weights, for `count` sequences; state: index in their buffers."""
-    b, lanes = recurrence.b, recurrence.vector_type.lanes
-    unroll = max(b.target.registers // 2 // count, 1)
-    for i, vectors, mask in loop_vector_blocks(b, columns, lanes, unroll):
-        multiply_columns(recurrence, first + i, vectors, mask, recurrence.unit_buffers[:count], state)
-
-
-def multiply_columns(
-    recurrence: Recurrence,
-    column: LLVMValue,
-    vectors: int,
-    mask: LLVMValue | None,
-    buffers: list[StateBuffers],
-    state: int,
-) -> None:
-    """A register tile of the product: all sequences by `vectors` vectors of columns."""
-    b, lanes = recurrence.b, recurrence.vector_type.lanes
-    tile = [new_accumulators(b, recurrence.vector_type, 0, vectors) for _ in buffers]
-    with b.loop(recurrence.zero, recurrence.hidden, name="k") as k:
-        row = b.gep(recurrence.tensors["weights"], k * recurrence.gate_columns)
-        weights = [recurrence.load(row, column + v * lanes, mask) for v in range(vectors)]
-        for sequence, sums in zip(buffers, tile, strict=True):
-            h = b.splat(load_element(b, "float", sequence.state[state], k), lanes)
-            for weight, slot in zip(weights, sums, strict=True):
-                b.store(slot, b.fma(h, weight, b.load(slot)))
-    for sequence, sums in zip(buffers, tile, strict=True):
-        for v, slot in enumerate(sums):
-            store_vector(b, b.load(slot), sequence.gates, column + v * lanes, mask)
+def multiply_state(unit: RecurrenceUnit, phase: int, first_gate: int, gates: int) -> None:
+    """The products of the gates of a phase, with h or, in the second phase, the reset state."""
+    b, layer, zero = unit.b, unit.layer, unit.b.constant(0, I64)
+    element = layer.variant.element
+    offset = layer.hidden * layer.padded * first_gate
+    PackedProduct(
+        b,
+        layer.vector_type,
+        b.gep(unit.row("weights"), offset, element),
+        gates,
+        layer.hidden,
+        b.udiv(layer.padded, layer.vector_type.lanes),
+        unit.scratch(zero, phase),
+        unit.scratch_stride,
+        unit.scratch(zero, 2 + first_gate),
+        unit.scratch_stride,
+        layer.padded,
+    ).emit_rows(unit.count)
 
 
 # --- the cell --------------------------------------------------------------------------------
 
 
-def reset_state(recurrence: Recurrence, time: LLVMValue, sequence: LLVMValue, buffers: StateBuffers) -> None:
-    """The reset state of a "reset_gru": r * h."""
-    b, hidden = recurrence.b, recurrence.hidden
-    inputs = recurrence.time_row("input_gates", time, sequence)
-    for index, mask in loop_single_vectors(b, hidden, recurrence.vector_type.lanes):
-        column = hidden + index
-        r = recurrence.load(inputs, column, mask) + recurrence.load(buffers.gates, column, mask)
-        reset = b.emit_operation("sigmoid", r) * recurrence.load(buffers.state[0], index, mask)
-        store_vector(b, reset, buffers.state[1], index, mask)
+def loop_units(unit: RecurrenceUnit, time: LLVMValue, sequence: LLVMValue) -> Iterator[CellVector]:
+    """The body of a loop over the vectors of hidden units of a sequence."""
+    b, layer = unit.b, unit.layer
+    inputs = unit.row("input_gates", sequence, unit.position(time, sequence))
+    h, c, recurrent = (unit.scratch(sequence, block) for block in range(3))
+    rows = {name: unit.row(name) if name in layer.tensors else "" for name in ("hidden_bias", "peepholes")}
+    for index, mask in loop_single_vectors(b, layer.hidden, layer.vector_type.lanes):
+        yield CellVector(
+            b, layer.variant, layer.vector_type, inputs, recurrent, layer.hidden, layer.padded, h, c,
+            rows["hidden_bias"], rows["peepholes"], index, mask,
+        )  # fmt: skip
 
 
-def update_state(recurrence: Recurrence, time: LLVMValue, sequence: LLVMValue, buffers: StateBuffers) -> None:
+def reset_state(unit: RecurrenceUnit, time: LLVMValue, sequence: LLVMValue) -> None:
+    for vector in loop_units(unit, time, sequence):
+        vector.store_padded(emit_reset(vector), vector.c)
+
+
+def update_state(unit: RecurrenceUnit, time: LLVMValue, sequence: LLVMValue) -> None:
     """The next state of a sequence, which is its output."""
-    b, hidden, vector_type = recurrence.b, recurrence.hidden, recurrence.vector_type
-    inputs = recurrence.time_row("input_gates", time, sequence)
-    output = recurrence.time_row("y", time, sequence)
-    for index, mask in loop_single_vectors(b, hidden, vector_type.lanes):
-        columns = (hidden * gate + index for gate in range(GATE_COUNTS[recurrence.cell]))
-        gates = [
-            (recurrence.load(inputs, column, mask), recurrence.load(buffers.gates, column, mask))
-            for column in columns
-        ]
-        units = CellVector(b, vector_type, *buffers.state, index, mask)
-        h = CELLS[recurrence.cell](units, gates, recurrence.tensors["hidden_bias"])
-        for target in (buffers.state[0], output):
-            store_vector(b, h, target, index, mask)
+    output = unit.row("y", sequence, unit.position(time, sequence))
+    for vector in loop_units(unit, time, sequence):
+        h = CELLS[unit.layer.variant.cell](vector)
+        vector.store_padded(h, vector.h)
+        store_vector(unit.b, h, output, vector.index, vector.mask)
+
+
+# --- rows ------------------------------------------------------------------------------------
+
+
+def copy_row(layer: Layer, source: str, target: str, *, pads: bool = False) -> None:
+    """Copies a row of hidden units; pads: whether the target is padded, with zeros."""
+    b = layer.b
+    for index, mask in loop_single_vectors(b, layer.hidden, layer.vector_type.lanes):
+        value = load_vector(b, layer.vector_type, source, index, mask)
+        store_vector(b, value, target, index, None if pads else mask)
+
+
+def clear_row(layer: Layer, target: str) -> None:
+    for index, mask in loop_single_vectors(layer.b, layer.hidden, layer.vector_type.lanes):
+        store_vector(layer.b, layer.b.constant(0.0, layer.vector_type), target, index, mask)

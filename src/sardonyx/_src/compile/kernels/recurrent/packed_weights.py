@@ -1,0 +1,141 @@
+"""Packed recurrent weights, and the register tile of their products.
+
+Weights [gates, hidden, k] are packed to [hidden / lanes, k, gates, lanes], in blocks of one vector of hidden units, with
+all that a block reads in order of the addresses.  Lanes past the last unit are padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.kernels.reductions.reducers import new_accumulators
+from sardonyx._src.compile.kernels.reductions.rows import load_element, load_vector, store_vector
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
+from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.ir.dims import ceil_div
+from sardonyx._src.ir.tensors import Array
+
+
+def packed_columns(gates: int, hidden: int, lanes: int) -> int:
+    """The number of gate columns of packed weights, with padding."""
+    return gates * -(-hidden // lanes) * lanes
+
+
+def pack_weights(weights: Array, phases: Sequence[int], lanes: int) -> Array:
+    """Packs constant weights [directions, gates, hidden, k], the gates of each phase by themselves: [directions, size]."""
+    directions, _, hidden, k = weights.shape
+    padded = np.pad(weights, ((0, 0), (0, 0), (0, -hidden % lanes), (0, 0)))
+    blocks = padded.reshape(directions, -1, (hidden + lanes - 1) // lanes, lanes, k).transpose(0, 2, 4, 1, 3)
+    ends = np.cumsum(phases)[:-1]
+    return np.concatenate([p.reshape(directions, -1) for p in np.split(blocks, ends, axis=3)], axis=1)
+
+
+def pack_weights_steps(
+    weights: TensorView, packed: TensorView, phases: Sequence[int], lanes: int
+) -> list[Step]:
+    """The steps that pack weights [directions, gates, hidden, k], as `pack_weights` does, except for the padding."""
+    directions, _, hidden, k = weights.shape
+    assert isinstance(hidden, int), f"hidden size must be known; got {hidden}"
+    full, steps, first, offset = hidden // lanes, list[Step](), 0, packed.offset
+    for gates in phases:
+        part = slice_axis(weights, 1, first, gates)
+        shape = (directions, ceil_div(hidden, lanes), k, gates, lanes)
+        strides = (packed.strides[0], *row_major_strides(shape[1:]))
+        target = replace(packed, shape=shape, strides=strides, offset=offset)
+        if full:
+            steps.append(copy_step(block_view(part, 0, full, lanes), slice_axis(target, 1, 0, full)))
+        if rest := hidden % lanes:
+            end = slice_axis(slice_axis(target, 1, full, 1), 4, 0, rest)
+            steps.append(copy_step(block_view(part, full * lanes, 1, rest), end))
+        first, offset = first + gates, offset + strides[1] * shape[1]
+    return steps
+
+
+def block_view(weights: TensorView, first: int, blocks: int, lanes: int) -> TensorView:
+    """The view [directions, blocks, k, gates, lanes] of weights [directions, gates, hidden, k] from a hidden unit on."""
+    (directions, gates, _, k), (d, g, h, s) = weights.shape, weights.strides
+    shape, strides = (directions, blocks, k, gates, lanes), (d, lanes * h, s, g, h)
+    return replace(weights, shape=shape, strides=strides, offset=weights.offset + first * h)
+
+
+# --- products --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PackedProduct:
+    """A product of rows and packed weights: sums[row, gate, unit] of x[row, k] * weights[unit, k, gate].
+
+    weights: the address of a phase with `gates` gates and k rows.  blocks: of hidden units.  x: the address of the first
+    row; results: that of the sums of the first row and gate.  A gate is `gate_stride` elements from the one before.
+    """
+
+    b: KernelBuilder
+    vector_type: LLVMType
+    weights: str
+    gates: int
+    k: LLVMValue
+    blocks: LLVMValue
+    x: str
+    x_stride: LLVMValue
+    results: str
+    result_stride: LLVMValue
+    gate_stride: LLVMValue
+
+    def row_counts(self) -> list[int]:
+        """The numbers of rows that tiles exist for, in decreasing order."""
+        most = max(self.b.target.registers * 3 // 4 // self.gates, 1)
+        return [rows for rows in RecurrenceTuning.tile_rows if rows <= most]
+
+    def emit_rows(self, count: LLVMValue) -> None:
+        """The products of `count` rows."""
+        b, i = self.b, self.b.constant(0, I64)
+        for rows in self.row_counts():
+            with b.loop(i, count, rows, "row") as i:
+                self.emit_tiles(i, rows)
+
+    def emit_tiles(self, row: LLVMValue, rows: int) -> None:
+        """The products of some rows with all blocks of hidden units."""
+        b, block = self.b, self.b.constant(0, I64)
+        x = [b.gep(self.x, (row + i) * self.x_stride, self.vector_type.element) for i in range(rows)]
+        results = [
+            b.gep(self.results, (row + i) * self.result_stride, self.vector_type.element) for i in range(rows)
+        ]
+        most = max(b.target.registers * 3 // 4 // (self.gates * rows), 1)
+        for count in (8, 4, 2, 1):
+            if count <= most:
+                with b.loop(block, self.blocks, count, "block") as block:
+                    self.emit_tile(x, results, block, count)
+
+    def emit_tile(self, x: list[str], results: list[str], block: LLVMValue, count: int) -> None:
+        """A register tile: some rows by `count` blocks of hidden units, read as as many streams."""
+        b, element, lanes = self.b, self.vector_type.element, self.vector_type.lanes
+        row_size = self.gates * lanes
+        streams = [b.gep(self.weights, (block + v) * (self.k * row_size), element) for v in range(count)]
+        tile = [[new_accumulators(b, self.vector_type, 0, count) for _ in range(self.gates)] for _ in x]
+        with b.loop(b.constant(0, I64), self.k, name="k") as k:
+            weights = [
+                [
+                    load_vector(b, self.vector_type, stream, k * row_size + g * lanes, None)
+                    for stream in streams
+                ]
+                for g in range(self.gates)
+            ]
+            for address, sums in zip(x, tile, strict=True):
+                factor = b.splat(load_element(b, element, address, k), lanes)
+                for gate_weights, gate_sums in zip(weights, sums, strict=True):
+                    for weight, slot in zip(gate_weights, gate_sums, strict=True):
+                        b.store(slot, b.fma(factor, weight, b.load(slot)))
+        for address, sums in zip(results, tile, strict=True):
+            for g, gate_sums in enumerate(sums):
+                for v, slot in enumerate(gate_sums):
+                    index = self.gate_stride * g + (block + v) * lanes
+                    store_vector(b, b.load(slot), address, index, None)

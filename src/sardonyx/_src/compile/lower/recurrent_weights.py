@@ -1,0 +1,159 @@
+"""The weights of recurrent layers for kernels: packed and summed at compile time if constant, otherwise by steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
+from sardonyx._src.compile.codegen.expressions import Apply, Local
+from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
+from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
+from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
+from sardonyx._src.compile.kernels.gemm.panels import pack_constant, pack_tensor
+from sardonyx._src.compile.kernels.recurrent.packed_weights import (
+    pack_weights,
+    pack_weights_steps,
+    packed_columns,
+)
+from sardonyx._src.compile.kernels.recurrent.projection import projection_step
+from sardonyx._src.compile.kernels.recurrent.variant import GATE_COUNTS, PHASES
+from sardonyx._src.compile.kernels.reductions.rows import full_vector_type
+from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.partition.recurrent_layer import RecurrenceConfig
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+
+ADD_BIAS = Epilogue(Apply("add", (RESULT, Local("o0"))), ("column",))
+ADD = Apply("add", (Local("i0"), Local("i1")))
+
+
+@dataclass(frozen=True, slots=True)
+class LayerWeights:
+    """The weights of a layer; operands: the tensors of those that are not constant.
+
+    dtype: of the computation, float32 or float64.  name: of the layer, for temporaries.
+    """
+
+    config: RecurrenceConfig
+    operands: Mapping[str, TensorView]
+    lowering: Lowering
+    dtype: DataType
+    name: str
+
+    @property
+    def directions(self) -> int:
+        return len(self.config.backward)
+
+    @property
+    def lanes(self) -> int:
+        return full_vector_type(self.lowering.target, LLVM_ELEMENTS[self.dtype]).lanes
+
+    # --- biases ------------------------------------------------------------------------------
+
+    def constant_bias(self) -> Array | None:
+        """The sum of both biases without `hidden_bias` [directions, rows], if it is constant; zeros without any."""
+        if "B" in self.operands:
+            return None
+        rows, bias = self.config.rows, self.config.constants.get("B")
+        if bias is None:
+            return np.zeros((self.directions, rows), self.dtype.numpy)
+        total = bias[:, :rows] + bias[:, rows:]
+        if self.config.cell == "gru":
+            first = rows - self.config.hidden
+            total[:, first:] -= bias[:, rows + first :]
+        return total
+
+    def dynamic_bias(self) -> tuple[TensorView, list[Step]]:
+        """`constant_bias` of a bias that is not constant, and the steps that compute it."""
+        rows, b = self.config.rows, self.operands["B"]
+        total = self.lowering.temporary(self.dtype, (self.directions, rows), f"{self.name}.bias")
+        count = rows - self.config.hidden if self.config.cell == "gru" else rows
+        inputs, recurrent = (slice_axis(b, 1, first, count) for first in (0, rows))
+        steps = [elementwise_step(ADD, (inputs, recurrent), slice_axis(total, 1, 0, count))]
+        if count < rows:
+            rest = slice_axis(b, 1, count, rows - count)
+            steps.append(copy_step(rest, slice_axis(total, 1, count, rows - count)))
+        return total, steps
+
+    def hidden_bias(self) -> TensorView | None:
+        """The recurrent bias of the hidden gate of a "gru" [directions, hidden]; None for other cells."""
+        if self.config.cell != "gru":
+            return None
+        hidden = self.config.hidden
+        if "B" in self.operands:
+            return slice_axis(self.operands["B"], 1, 2 * self.config.rows - hidden, hidden)
+        bias = self.config.constants.get("B")
+        zeros = np.zeros((self.directions, hidden), self.dtype.numpy)
+        return self.lowering.constant_tensor(zeros if bias is None else bias[:, -hidden:])
+
+    # --- recurrent weights -------------------------------------------------------------------
+
+    def recurrent(self) -> tuple[TensorView, list[Step]]:
+        """The recurrent weights as kernels read them [directions, size], and the steps that pack them."""
+        gates = GATE_COUNTS[self.config.cell]
+        phases, hidden = PHASES[self.config.cell], self.config.hidden
+        constant, shape = self.config.constants.get("R"), (self.directions, gates, hidden, hidden)
+        if constant is not None:
+            return self.lowering.constant_tensor(
+                pack_weights(constant.reshape(shape), phases, self.lanes)
+            ), []
+        size = packed_columns(gates, hidden, self.lanes) * hidden
+        packed = self.lowering.temporary(self.dtype, (self.directions, size), f"{self.name}.weights")
+        return packed, pack_weights_steps(self.operands["R"].reshape(shape), packed, phases, self.lanes)
+
+    # --- input projections -------------------------------------------------------------------
+
+    def project(self, x: TensorView) -> tuple[TensorView, list[Step]]:
+        """The input projections with the biases, for x [outer, inner, input]: [outer, inner, directions, rows]."""
+        outer, inner, size = x.shape
+        columns, constant = self.directions * self.config.rows, self.constant_bias()
+        steps: list[Step] = []
+        if constant is not None:
+            bias = self.lowering.constant_tensor(constant.reshape(-1))
+        else:
+            total, steps = self.dynamic_bias()
+            bias = total.reshape((columns,))
+        shape = (outer, inner, self.directions, self.config.rows)
+        if size == 0:
+            return replace(bias, shape=shape, strides=(0, 0, self.config.rows, 1)), steps
+        gates = self.lowering.temporary(self.dtype, (outer * inner, columns), f"{self.name}.gates")
+        x = x.reshape((outer * inner, size))
+        project = self.multiply_float32 if self.dtype is DataType.FLOAT else self.multiply_float64
+        return gates.reshape(shape), [*steps, *project(x, bias, gates)]
+
+    def multiply_float32(self, x: TensorView, bias: TensorView, y: TensorView) -> Sequence[Step]:
+        """y [rows, columns] = x [rows, input] @ W.T + bias [columns], by a GEMM."""
+        constant, target = self.config.constants.get("W"), self.lowering.target
+        if constant is None:
+            w = self.operands["W"].reshape((y.shape[1], x.shape[1])).permute((1, 0))
+            panels, steps = pack_tensor(w, target, f"{self.name}.panels")
+        else:
+            panels, steps = pack_constant(constant.reshape(-1, constant.shape[2]).T, target), []
+        elements = bias.buffer.data
+        if elements is not None:
+            accumulators = make_constant(pack_bias(elements, panels.tile), "bias")
+            return [*steps, *matmul_steps(x, panels, y, bias=accumulators)]
+        return [*steps, *matmul_steps(x, panels, y, epilogue=ADD_BIAS, operands=(bias,))]
+
+    def multiply_float64(self, x: TensorView, bias: TensorView, y: TensorView) -> Sequence[Step]:
+        constant, (columns, size), lanes = (
+            self.config.constants.get("W"),
+            (y.shape[1], x.shape[1]),
+            self.lanes,
+        )
+        assert isinstance(columns, int), f"number of columns must be known; got {columns}"
+        if constant is not None:
+            weights = pack_weights(constant.reshape(1, 1, columns, -1), (1,), lanes)
+            return [projection_step(x, self.lowering.constant_tensor(weights), bias, y)]
+        elements = (1, packed_columns(1, columns, lanes) * size)
+        packed = self.lowering.temporary(self.dtype, elements, f"{self.name}.panels")
+        w = self.operands["W"].reshape((1, 1, columns, size))
+        return [*pack_weights_steps(w, packed, (1,), lanes), projection_step(x, packed, bias, y)]

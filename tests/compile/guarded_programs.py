@@ -27,7 +27,14 @@ from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program import size_functions as sizes_of
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.program import (
+    Action,
+    BindSizes,
+    CollectScanOutputs,
+    CopyIn,
+    FallbackOp,
+    Program,
+)
 from sardonyx._src.compile.program.size_functions import evaluate_dim
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
@@ -36,7 +43,7 @@ from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.fallback_ops import FallbackRunner, check_result
-from sardonyx._src.runtime.run_limits import reset_status
+from sardonyx._src.runtime.run_limits import Bailout, reset_status
 from sardonyx._src.runtime.scan_outputs import ScanOutputs
 
 NONE, READ, WRITE = 0, mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE
@@ -197,7 +204,8 @@ def run_guarded(
     """The outputs, or None if the program rejects the feeds.  checks: uses the checked build."""
     program = executable.program
     lengths = {name: feeds[of].shape[axis] for name, (of, axis) in program.sizes.items()}
-    if sizes_of.evaluate_sizes(program, executable.encoding, tuple(lengths.values()))[3]:
+    later = dict.fromkeys(list(program.stages)[len(lengths) :], 0)
+    if not later and sizes_of.evaluate_sizes(program, executable.encoding, tuple(lengths.values()))[3]:
         return None
     guarded, fallback_runner = (
         GuardedProgram(program, lengths, target, at_end=at_end, seed=seed),
@@ -213,7 +221,10 @@ def run_guarded(
     with np.errstate(all="ignore"):
         index = 0
         while index < len(program.actions):
-            execute_action(guarded, fallback_runner, frame, program.actions[index])
+            try:
+                execute_action(guarded, fallback_runner, frame, program.actions[index])
+            except Bailout:
+                return None
             index += guarded.next_distance(program.actions[index])
     if guarded.read_tensor(program.status)[0]:
         return None
@@ -240,6 +251,9 @@ def execute_action(
             guarded.write_tensor(
                 tensor, check_result(frame[value], shape, tensor.dtype.numpy, value.producer)
             )
+        case BindSizes(value, _, symbols):
+            lengths = np.asarray(frame[value]).shape
+            guarded.lengths |= {name: lengths[axis] for axis, name in symbols.items()}
         case CollectScanOutputs(buffers, iterations, is_last):
             slices = {v: guarded.read_tensor(tensor) for v, tensor in buffers.items()}
             guarded.scan_outputs.collect(

@@ -13,7 +13,7 @@ from sardonyx._src.compile.layouts.laid_out import LaidOutRegion, LayoutCopy, La
 from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Write
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.partition.verify import subgraphs_of
-from sardonyx._src.compile.program.program import Action, FallbackOp, Program
+from sardonyx._src.compile.program.program import Action, BindSizes, FallbackOp, Program
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView, channels_last_permutation
 from sardonyx._src.ir.types import shape_text
@@ -93,6 +93,8 @@ def format_item(item: LayoutItem) -> str:
             return f"sizes {', '.join(map(str, item.sizes))} -> {format_tensor(item.target)}"
         case FallbackOp():
             return format_action(item)
+        case BindSizes():
+            return f"bind sizes of {item}"
     return f"copy in -> {', '.join(map(format_tensor, item.writes))}"
 
 

@@ -138,7 +138,7 @@ def test_live_buffers_do_not_overlap(seed: int) -> None:
         first, size = rng.randrange(30), rng.choice([0, 1, 64, 100, 4096])
         live_ranges.append(LiveRange(Buffer("arena", size, str(i)), first, first + rng.randrange(8), size))
     offsets, total = pack_offsets(live_ranges)
-    _, slots = share_slots(sorted(live_ranges, key=lambda r: r.first))
+    _, slots = share_slots(sorted(live_ranges, key=lambda r: r.first), {})
     for i, a in enumerate(live_ranges):
         start, end = offsets[a.buffer], offsets[a.buffer] + a.size
         assert start % CACHE_LINE_BYTES == 0

@@ -78,7 +78,7 @@ MODELS = {
     "strings": "g (float[N,3] x) => (string[N,3] y) { y = Cast <to = 8> (x) }",
 }
 KINDS = {
-    *("Step", "FallbackOp", "CopyIn", "CollectScanOutputs"),  # actions
+    *("Step", "FallbackOp", "CopyIn", "BindSizes", "CollectScanOutputs"),  # actions
     *("arena", "input", "output", "constant", "lazy constant", "empty constant", "status"),  # buffers
     *("//", "%", "max", "min", "3 arguments"),  # dims
     *("guard", "slot of the arena", "static", "computed slot", "fallback output", "function"),

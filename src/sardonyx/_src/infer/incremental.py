@@ -52,10 +52,10 @@ class IncrementalInference:
     formal parameters of subgraphs declare are ignored, since nothing holds a run to them.
     """
 
-    def __init__(self, model: Model) -> None:
-        """Nothing is typed before `walk`."""
+    def __init__(self, model: Model, recorder: RejectionRecorder | None = None) -> None:
+        """Nothing is typed before `walk`.  recorder: observes the nodes; it may change their types."""
         self.errors: list[InferenceError] = []
-        self.rejections = RejectionRecorder()
+        self.rejections = recorder or RejectionRecorder()
         self.state = InferenceState(model, self.errors, observer=self.rejections, trusts_formals=False)
 
     def walk(self) -> None:

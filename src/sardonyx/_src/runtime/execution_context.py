@@ -3,13 +3,15 @@
 A context holds a copy of the program's i64 slots (the tape and its arguments), the arena of intermediate tensors, scratch
 memory for each thread, and the status block.  A run specializes the context for the sizes of its inputs, unless they are
 those of its last run; patches the addresses of feeds and outputs into the slots; and runs the tape.  Where the tape
-stops at an action that is not a kernel step, Python performs it: a fallback op, a copy into a tensor, or the collection
-of scan outputs.
+stops at an action that is not a kernel step, Python performs it: a fallback op, a copy into a tensor, the collection of scan
+outputs, or the binding of data-dependent sizes.  These are expected to be those of the last run; where they differ, the context
+is specialized once more, and what was computed so far stays where it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +21,13 @@ from sardonyx._src.compile.executor.fast_entry import DONE, FAULT
 from sardonyx._src.compile.program import size_functions
 from sardonyx._src.compile.program.encoding import ARENA_BASE, SLOTS_BASE, STATUS_BASE
 from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES
-from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp
+from sardonyx._src.compile.program.program import (
+    Action,
+    BindSizes,
+    CollectScanOutputs,
+    CopyIn,
+    FallbackOp,
+)
 from sardonyx._src.compile.program.size_limits import MAX_SIZE
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
@@ -50,16 +58,35 @@ if TYPE_CHECKING:
 MIN_VALIDATED_RUNS = 2  # runs of the same input sizes before the fast path is built
 
 
+@dataclass(frozen=True, slots=True)
+class ComputedSizes:
+    """What lengths determine: varying slots, bytes of arena, of a thread's scratch and in total, and sizes by symbol.
+
+    failure: the guard or limit that they violate; "" if there is none.
+    """
+
+    varying: Slots
+    arena_bytes: int
+    scratch_bytes: int
+    required_bytes: int
+    sizes: dict[str, int]
+    failure: str
+
+
 class ExecutionContext:
     """The slots, arena, scratch and status block of one run at a time.
 
-    input_sizes: the sizes that the context is specialized for; None before the first run.  values: the slots without the
+    input_sizes: the sizes of inputs that the context is specialized for; None before the first run.  lengths: of all symbols,
+    the data-dependent ones last.  known_stage: up to which of the program's stages the lengths were checked.  values: the slots without the
     base addresses.  fast_path_runs: counted here because the run that is under way owns the context exclusively.
     """
 
     def __init__(self, native: NativeProgram) -> None:
         self.native = native
         self.fast_path_runs = 0
+        self.stages = native.program.stages
+        self.symbols = tuple(self.stages)
+        self.bindings = {action: i + 1 for i, action in enumerate(native.program.bindings)}
         self.initialize()
 
     def initialize(self) -> None:
@@ -70,6 +97,8 @@ class ExecutionContext:
         self.status = np.zeros(status.STATUS_SLOTS, np.int64)
         self.bases[SLOTS_BASE], self.bases[STATUS_BASE] = self.slots.ctypes.data, self.status.ctypes.data
         self.input_sizes: tuple[int, ...] | None = None
+        self.lengths = [0] * len(self.symbols)
+        self.known_stage = 0
         self.fast_path: FastPath | None = None
         self.validated_runs = 0
         self.required_bytes = 0  # of arena, scratch and outputs, for the sizes that it is specialized for
@@ -78,6 +107,8 @@ class ExecutionContext:
         self.scratch = native.pool.scratch(0)
         self.values = native.fixed_slots
         self.caller_arrays: dict[Buffer, Array] = {}  # feeds and outputs of the run
+        self.outputs: dict[Value, Array | None] = {}  # of the run; None: not computed by kernels
+        self.reserved_bytes = 0  # of the run
         self.scan_outputs = ScanOutputs()
         self.arena_views: dict[tuple[TensorView, bool], Array] = {}  # by tensor and writeability
 
@@ -87,14 +118,25 @@ class ExecutionContext:
         """The outputs by name; raises Bailout, LimitError, CancelledError, or what a fallback op raises."""
         input_sizes = self.native.input_sizes(feeds)
         if input_sizes != self.input_sizes:
-            self.specialize(input_sizes, run.limits.bytes)
-        if self.required_bytes > run.memory.available:
-            raise Bailout(MEMORY_LIMIT)
-        run.memory.reserve(self.required_bytes)
+            self.lengths[: len(input_sizes)] = input_sizes
+            self.input_sizes = None  # until everything is in place: an interrupt may come in between
+            self.specialize(0, run.limits.bytes)
+            self.input_sizes = input_sizes
+        self.reserved_bytes = 0
+        self.reserve_memory(run)
         try:
             return self.run_specialized(feeds, run)
         finally:
-            run.memory.release(self.required_bytes)
+            run.memory.release(self.reserved_bytes)
+
+    def reserve_memory(self, run: RunState) -> None:
+        """Reserves what the run requires beyond what it has reserved so far; raises Bailout if it is not available."""
+        further = self.required_bytes - self.reserved_bytes
+        if further > run.memory.available:
+            raise Bailout(MEMORY_LIMIT)
+        if further > 0:
+            run.memory.reserve(further)
+            self.reserved_bytes += further
 
     def run_specialized(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
         """`run`, for the sizes that the context is specialized for."""
@@ -102,7 +144,8 @@ class ExecutionContext:
         frame = native.fallback.frame(run)
         for value in program.model.graph.inputs:
             self.bind_input(value, feeds.get(value.name), frame)
-        outputs = {v: self.allocate_output(tensor) for v, tensor in program.outputs.items()}
+        self.outputs = {}
+        self.allocate_outputs(0)
         reset_status(self.status, run)
         try:
             self.execute(frame)
@@ -114,41 +157,81 @@ class ExecutionContext:
         if self.status[status.FAULT]:
             raise_limit_error(self.status, run.limits)
             raise Bailout(INDEX_OUT_OF_RANGE)
+        outputs, self.outputs = self.outputs, {}
         return {
             v.name: frame[v] if (array := outputs[v]) is None else array for v in program.model.graph.outputs
         }
 
-    def specialize(self, input_sizes: tuple[int, ...], max_bytes: int) -> None:
-        """Computes all slots for these input sizes, and makes room in the arena and in scratch.
+    def specialize(self, stage: int, max_bytes: int) -> None:
+        """Computes all slots for the lengths, and makes room in the arena and in scratch.
 
+        stage: up to which of the program's stages the lengths are known; later ones are expected to be those of the last run.
         Raises Bailout if a guard fails, if a size is beyond what memory can have, or if the arena, the scratch of all
         threads and the outputs take more than `max_bytes` together.
         """
         native = self.native
         self.fast_path, self.validated_runs = None, 0
-        self.input_sizes = None  # until everything is in place: an interrupt may come in between
-        varying, arena_bytes, scratch_bytes, faults = native.size_function(input_sizes)
-        sizes = dict(zip(native.program.sizes, input_sizes, strict=True))
-        if faults or not are_sizes(varying):
-            raise Bailout(name_failed_guard(native.program, sizes))
-        required = arena_bytes + scratch_bytes * native.pool.threads + self.output_bytes(sizes)
-        if required > min(max_bytes, MAX_SIZE):
-            raise Bailout(MEMORY_LIMIT)
+        self.known_stage = len(native.bindings)
+        result = self.compute_sizes(self.known_stage, max_bytes)
+        if result.failure and stage < self.known_stage:
+            self.known_stage = stage
+            stages = native.stages.values()
+            self.lengths = [n if of <= stage else 0 for n, of in zip(self.lengths, stages, strict=True)]
+            result = self.compute_sizes(stage, max_bytes)
+        if result.failure:
+            raise Bailout(result.failure)
         values = native.fixed_slots.copy()
-        values[native.varying_slots] = varying
+        values[native.varying_slots] = result.varying
         self.arena_views.clear()
         try:
-            self.arena = grow_memory(self.arena, arena_bytes)
-            if scratch_bytes > self.scratch.stride:
-                self.scratch = native.pool.scratch(scratch_bytes)
+            self.arena = grow_memory(self.arena, result.arena_bytes, keeps_elements=stage > 0)
+            if result.scratch_bytes > self.scratch.stride:
+                self.scratch = native.pool.scratch(result.scratch_bytes)
         except (MemoryError, OSError):
             raise Bailout(MEMORY_LIMIT) from None
         self.bases[ARENA_BASE] = aligned_start(self.arena)
         self.values = values
         self.slots[:] = values + self.bases[native.base_indices]
-        self.sizes = sizes
-        self.required_bytes = required
-        self.input_sizes = input_sizes
+        self.sizes = result.sizes
+        self.required_bytes = result.required_bytes
+
+    def compute_sizes(self, stage: int, max_bytes: int) -> ComputedSizes:
+        """All sizes for the lengths, of which those up to a stage are known."""
+        native = self.native
+        varying, arena_bytes, scratch_bytes, faults = native.size_function(self.lengths, stage)
+        sizes, required = dict(zip(native.stages, self.lengths, strict=True)), 0
+        if faults or not are_sizes(varying):
+            failure = name_failed_guard(native.program, sizes, stage)
+        else:
+            required = arena_bytes + scratch_bytes * native.pool.threads + self.output_bytes(sizes)
+            failure = MEMORY_LIMIT if required > min(max_bytes, MAX_SIZE) else ""
+        return ComputedSizes(varying, arena_bytes, scratch_bytes, required, sizes, failure)
+
+    def bind_sizes(self, action: BindSizes, frame: Frame) -> None:
+        """Binds the data-dependent sizes of a value that Python holds; specializes the context if they are new.
+
+        Raises Bailout for a value of another rank than inferred, and what `specialize` raises.
+        """
+        value, native = frame[action.value], self.native
+        if not isinstance(value, np.ndarray) or value.ndim != action.rank:
+            raise Bailout(FALLBACK_SHAPE)
+        stage = native.bindings[action]
+        is_known = stage <= self.known_stage
+        for axis, name in action.symbols.items():
+            index, length = native.symbol_indices[name], value.shape[axis]
+            if self.lengths[index] != length:
+                if native.stages[name] < stage:
+                    raise Bailout(FALLBACK_SHAPE)  # another result has the size that inference took as equal
+                self.lengths[index] = length
+                is_known = False
+        if not is_known:
+            self.input_sizes, input_sizes = None, self.input_sizes
+            self.specialize(stage, frame.run.limits.bytes)
+            self.input_sizes = input_sizes
+            self.reserve_memory(frame.run)
+            for buffer, array in self.caller_arrays.items():
+                self.patch_pointer(buffer, array)
+        self.allocate_outputs(stage)
 
     def output_bytes(self, sizes: Mapping[str, int]) -> int:
         """The bytes of all arrays that kernels write for the caller."""
@@ -177,8 +260,7 @@ class ExecutionContext:
     def execute(self, frame: Frame) -> None:
         """Runs the tape; it returns early at actions that Python performs, and where a run may be ended."""
         actions, control, record = self.native.program.actions, frame.run.control, 0
-        arrays = (*self.caller_arrays.values(),)
-        while (record := self.run_tape(record, control, arrays)) < len(actions):
+        while (record := self.run_tape(record, control, (*self.caller_arrays.values(),))) < len(actions):
             if not isinstance(actions[record], Step):
                 control.check()
                 self.perform(actions[record], frame)
@@ -223,6 +305,8 @@ class ExecutionContext:
             frame.run.nodes = int(self.status[status.NODES_CALLED])
             self.native.fallback.call(action.node, native_inputs, frame)
             self.status[status.NODES_CALLED] = frame.run.nodes
+        elif isinstance(action, BindSizes):
+            self.bind_sizes(action, frame)
         elif isinstance(action, CollectScanOutputs):
             slices = {value: self.view(tensor) for value, tensor in action.buffers.items()}
             iterations = int(self.view(action.iterations)[0])
@@ -248,6 +332,12 @@ class ExecutionContext:
             self.patch_pointer(tensor.buffer, np.require(fed, requirements=("C", "ALIGNED")))
         else:
             frame.values[value] = fed
+
+    def allocate_outputs(self, stage: int) -> None:
+        """Allocates the outputs whose sizes this stage determines."""
+        for value, tensor in self.native.program.outputs.items():
+            if self.native.output_stages[value] == stage:
+                self.outputs[value] = self.allocate_output(tensor)
 
     def allocate_output(self, tensor: TensorView | None) -> Array | None:
         """A new array for an output that kernels compute."""
@@ -337,13 +427,25 @@ def is_empty_of_other_shape(value: RuntimeValue, shape: tuple[int, ...]) -> bool
     return isinstance(value, np.ndarray) and value.size == 0 and value.shape != shape
 
 
-def grow_memory(memory: Array, size: int) -> Array:
+def grow_memory(memory: Array, size: int, *, keeps_elements: bool) -> Array:
     """Memory of at least `size` bytes after its first cache-line boundary: the same array if it suffices.
 
     It grows by half at least, so that sizes which increase from run to run rarely reallocate.
+    keeps_elements: whether new memory has the contents of the old one from there on.
     """
     required = size + CACHE_LINE_BYTES
-    return memory if memory.size >= required else np.empty(max(required, memory.size * 3 // 2), np.uint8)
+    if memory.size >= required:
+        return memory
+    grown: Array = np.empty(max(required, memory.size * 3 // 2), np.uint8)
+    if keeps_elements and memory.size:
+        kept = aligned_bytes(memory)
+        aligned_bytes(grown)[: kept.size] = kept
+    return grown
+
+
+def aligned_bytes(memory: Array) -> Array:
+    """The bytes of an array from its first cache-line boundary on."""
+    return memory[aligned_start(memory) - memory.ctypes.data :]
 
 
 def aligned_start(memory: Array) -> int:

@@ -8,7 +8,14 @@ from dataclasses import asdict, dataclass
 from sardonyx._src.compile.program import size_functions as sizes_of
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import LiveRange
-from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.program import (
+    Action,
+    BindSizes,
+    CollectScanOutputs,
+    CopyIn,
+    FallbackOp,
+    Program,
+)
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import InputError
 
@@ -80,17 +87,18 @@ def build_memory_report(executable: Executable, threads: int, lengths: Mapping[s
 
 
 def check_lengths(program: Program, lengths: Mapping[str, int]) -> dict[str, int]:
-    """The dims in the order of the program's symbols."""
+    """The dims in the order of the program's symbols; data-dependent sizes are 0 unless they are given, too."""
+    symbols = program.stages
     for name, length in lengths.items():
-        if name not in program.sizes:
-            names = ", ".join(map(repr, program.sizes)) or "none"
+        if name not in symbols:
+            names = ", ".join(map(repr, symbols)) or "none"
             raise InputError(f"the model has no dimension {name!r}; it has {names}", name=name)
         if length < 0:
             raise InputError(f"dimension {name!r} must be at least 0; got {length}", name=name)
     missing = [name for name in program.sizes if name not in lengths]
     if missing:
         raise InputError(f"no length for dimension {missing[0]!r}", name=missing[0])
-    return {name: int(lengths[name]) for name in program.sizes}
+    return {name: int(lengths.get(name, 0)) for name in symbols}
 
 
 def measure_live_range(live_range: LiveRange, known: dict[str, int]) -> HeldMemory:
@@ -105,7 +113,7 @@ def action_title(action: Action) -> str:
             return "+".join(dict.fromkeys(action.nodes))
         case FallbackOp():
             return action.node.name or action.node.op_type
-        case CopyIn():
+        case CopyIn() | BindSizes():
             return action.value.name
         case CollectScanOutputs():
             return "+".join(value.name for value in action.buffers)

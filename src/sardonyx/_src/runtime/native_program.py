@@ -15,7 +15,7 @@ from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.compile.program.program import FallbackOp, Program, stage_of
 from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.errors import CompilationError
 from sardonyx._src.interp.run_control import RunControl
@@ -42,7 +42,8 @@ class NativeProgram:
 
     fixed_slots: the values of slots that do not depend on input sizes, and 0 for the others, whose indices are
     `varying_slots`.  base_indices: for each slot, the index in `bases` of the address that is added to its value.
-    relocations: the slots that point into each array of the caller.  size_function: computes varying slots, arena and
+    relocations: the slots that point into each array of the caller.  stages: of all symbols; bindings: the stage that each
+    action makes known.  size_function: computes varying slots, arena and
     scratch bytes from input sizes, and counts failed guards.  map_guard: the mapped files in which constants are.
     """
 
@@ -74,6 +75,13 @@ class NativeProgram:
         self.cancellation = self.counters.cancellation
         self.contexts: list[ExecutionContext] = []
         self.idle_contexts: deque[ExecutionContext] = deque()
+        self.stages = stages = program.stages
+        self.symbol_indices = {name: i for i, name in enumerate(stages)}
+        self.bindings = {action: i + 1 for i, action in enumerate(program.bindings)}
+        self.output_stages = {
+            value: 0 if tensor is None else max((stage_of(dim, stages) for dim in tensor.shape), default=0)
+            for value, tensor in program.outputs.items()
+        }
         self.input_names = tuple(value.name for value in program.model.graph.inputs)
         self.output_names = tuple(value.name for value in program.outputs)
 

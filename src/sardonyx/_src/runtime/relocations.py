@@ -15,13 +15,15 @@ from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program import size_functions
 from sardonyx._src.compile.program.encoding import STATUS_BASE, Encoding, RelocationBase
 from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.size_functions import ALL_STAGES
 from sardonyx._src.compile.program.step import Kernel
 from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.runtime.thread_pool import FunctionTable
 
 Slots = NDArray[np.int64]
-# From input sizes to varying slots, bytes of the arena, bytes of a thread's scratch, and the number of failed guards.
-SizeFunction: TypeAlias = Callable[[Sequence[int]], tuple[Slots, int, int, int]]
+# From lengths and the stage up to which they are known (default: all) to varying slots, bytes of the arena, bytes of a
+# thread's scratch, and the number of failed guards.
+SizeFunction: TypeAlias = Callable[..., tuple[Slots, int, int, int]]
 
 
 def process_bases(encoding: Encoding) -> Slots:
@@ -66,7 +68,7 @@ class SizeFunctionLoader:
         if self.text is None:
             _, arena, scratch, faults = size_functions.evaluate_sizes(self.program, self.encoding, ())
             no_slots = np.empty(0, np.int64)
-            return lambda input_sizes: (no_slots, arena, scratch, faults)
+            return lambda lengths, stage=ALL_STAGES: (no_slots, arena, scratch, faults)
         library = load(self.text, ["sizes"], default_cache(), quick=True)
         return bind_size_function(library, len(size_functions.sized_values(self.encoding)))
 
@@ -86,8 +88,8 @@ class NativeSizeFunction:
         signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
         self.call = signature(library.addresses["sizes"])
 
-    def __call__(self, input_sizes: Sequence[int]) -> tuple[Slots, int, int, int]:
+    def __call__(self, lengths: Sequence[int], stage: int = ALL_STAGES) -> tuple[Slots, int, int, int]:
         count = self.count
-        arguments, results = np.array(input_sizes, np.int64), np.empty(count + 2, np.int64)
+        arguments, results = np.array((*lengths, stage), np.int64), np.empty(count + 2, np.int64)
         faults = self.call(arguments.ctypes.data, results.ctypes.data)
         return results[:count], int(results[count]), int(results[count + 1]), faults

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.compile.executor import status
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.program import Program, stage_of
 from sardonyx._src.errors import LimitError
 from sardonyx._src.interp.run_state import RunState
 from sardonyx._src.ir.dims import evaluate
@@ -33,10 +33,16 @@ class Bailout(Exception):
         self.guard = guard
 
 
-def name_failed_guard(program: Program, sizes: Mapping[str, int]) -> str:
-    """The first guard that these input sizes violate, such as `n == min(n, 512)`; sizes: by the program's symbols."""
+def name_failed_guard(program: Program, sizes: Mapping[str, int], stage: int) -> str:
+    """The first guard that these sizes violate, such as `n == min(n, 512)`.
+
+    sizes: by the program's symbols.  stage: up to which they are known.
+    """
+    stages = program.stages
     for guard in program.guards:
-        if evaluate(guard.left, sizes) != evaluate(guard.right, sizes):
+        if max(stage_of(dim, stages) for dim in guard) <= stage and evaluate(guard.left, sizes) != evaluate(
+            guard.right, sizes
+        ):
             return str(guard)
     return INVALID_SIZE
 

@@ -32,7 +32,7 @@ from sardonyx._src.compile.program.layout import (
     Permuted,
     UnitStride,
 )
-from sardonyx._src.compile.program.program import CopyIn, FallbackOp
+from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.compile.program.tensor import (
     Buffer,
     TensorView,
@@ -45,6 +45,7 @@ from sardonyx._src.compile.program.tensor import (
 from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import captures
 
 
@@ -107,6 +108,14 @@ class LayoutAssignment:
                 self.place_concat(region.reads, region.writes[0].value, axis)
             case _:
                 self.place_kernel(region)
+        self.bind_sizes(region.anchor)
+
+    def bind_sizes(self, node: Node) -> None:
+        """Appends the items that bind the data-dependent sizes of a node's results."""
+        for value in node.outputs:
+            if symbols := self.scope.data_dependent_axes(value):
+                assert isinstance(value.type, TensorType), "only tensors have sizes"
+                self.items.append(BindSizes(value, len(value.type.shape or ()), symbols))
 
     def place_kernel(self, region: Region[object]) -> None:
         follows = any(self.has_channels_last(read.value) for read in region.reads if read.decides_layout)

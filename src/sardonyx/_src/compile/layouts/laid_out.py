@@ -10,7 +10,7 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.partition.region import Region
 from sardonyx._src.compile.partition.scope import RegionGraph
-from sardonyx._src.compile.program.program import CopyIn, FallbackOp
+from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Value
@@ -69,7 +69,7 @@ class SizeWrite:
     nodes: tuple[str, ...]
 
 
-LayoutItem: TypeAlias = "LaidOutRegion[object] | LayoutCopy | SizeWrite | CopyIn | FallbackOp"
+LayoutItem: TypeAlias = "LaidOutRegion[object] | LayoutCopy | SizeWrite | CopyIn | BindSizes | FallbackOp"
 
 
 @dataclass(frozen=True, slots=True)

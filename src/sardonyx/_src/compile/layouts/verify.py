@@ -30,7 +30,7 @@ from sardonyx._src.compile.program.layout import (
     UnitStride,
 )
 from sardonyx._src.compile.program.memory_plan import GUESSED_LENGTH
-from sardonyx._src.compile.program.program import CopyIn, FallbackOp
+from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.compile.program.tensor import (
     Buffer,
     TensorView,
@@ -53,7 +53,7 @@ class LayoutVerifier:
     """The verification of a graph.
 
     sizes: assumed input sizes, at which elements are compared; None if the guards do not hold there.  written: what items so
-    far have written to each buffer.  fallbacks: the nodes executed so far.
+    far have written to each buffer.  fallbacks: the nodes executed so far whose results are in Python.
     """
 
     def __init__(self, graph: LaidOutGraph) -> None:
@@ -74,6 +74,8 @@ class LayoutVerifier:
                 self.verify_write(tensor, where)
             if isinstance(item, FallbackOp):
                 self.fallbacks.add(item.node)
+            elif isinstance(item, BindSizes) and item.value.producer is not None:
+                self.fallbacks.add(item.value.producer)
         for value, output in self.graph.outputs.items():
             self.verify_output(value, output)
 
@@ -183,6 +185,8 @@ def describe_item(item: LayoutItem) -> str:
             return f"copy of {item.value.name} for {' + '.join(item.nodes)}"
         case FallbackOp():
             return f"fallback {item.node.op_type}"
+        case BindSizes():
+            return f"bind sizes of {item.value.name}"
     return f"{'sizes' if isinstance(item, SizeWrite) else 'copy in'} of {item.value.name}"
 
 
@@ -207,7 +211,7 @@ def tensors_written(item: LayoutItem) -> Sequence[TensorView]:
 
 def sample_sizes(graph: RegionGraph) -> dict[str, int] | None:
     """Sizes for all symbolic dims; None if a guard fails at these sizes, so that tensors may be out of bounds."""
-    sizes = dict.fromkeys(graph.scope.sizes, GUESSED_LENGTH)
+    sizes = dict.fromkeys(graph.scope.symbols, GUESSED_LENGTH)
     guards = (guard for region in graph.all_regions for guard in region.guards)
     holds = all(evaluate(left, sizes) == evaluate(right, sizes) for left, right in guards)
     return sizes if holds else None

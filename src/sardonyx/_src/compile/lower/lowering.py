@@ -23,12 +23,12 @@ from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.prepare.graph_info import has_room
 from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
 from sardonyx._src.compile.program.guards import Guard
-from sardonyx._src.compile.program.program import Action, Program
+from sardonyx._src.compile.program.program import Action, BindSizes, Program
 from sardonyx._src.compile.program.size_limits import can_describe_memory
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_temporary
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.tensors import Array
 
@@ -46,15 +46,37 @@ def lower(laid_out: LaidOutGraph, target: Target) -> Program:
     if lowering.oversized or lowering.defects:
         nodes = frozenset(lowering.oversized.union(lowering.defects))
         raise RefusedRegions(nodes, "lower", lowering.defects)
+    guards = tuple(collect_guards(laid_out.graph))
+    used = used_symbols(actions, laid_out.outputs.values(), guards)
     return Program(
         scope.model,
-        actions,
+        [action for action in actions if is_needed(action, used)],
         scope.sizes,
         laid_out.inputs,
         laid_out.outputs,
         lowering.status,
-        tuple(collect_guards(laid_out.graph)),
+        guards,
     )
+
+
+def used_symbols(
+    actions: Iterable[Action], outputs: Iterable[TensorView | None], guards: Iterable[Guard]
+) -> set[str]:
+    """The symbols on which native actions, outputs or guards depend."""
+    sizes: dict[Known, None] = dict.fromkeys(dim for guard in guards for dim in guard)
+    for action in actions:
+        if isinstance(action, Step):
+            sizes |= dict.fromkeys((*sizes_of(action), action.flops, action.bytes_accessed))
+        for tensor in (*action.reads, *action.writes):
+            sizes |= dict.fromkeys((*tensor.shape, *tensor.strides, tensor.offset))
+    for output in outputs:
+        sizes |= dict.fromkeys(() if output is None else output.shape)
+    return set().union(*(size.symbols() for size in sizes if isinstance(size, Expr)))
+
+
+def is_needed(action: Action, used: set[str]) -> bool:
+    """Whether an action does more than to bind sizes that nothing depends on."""
+    return not isinstance(action, BindSizes) or not used.isdisjoint(action.symbols.values())
 
 
 def collect_guards(graph: RegionGraph) -> dict[Guard, None]:

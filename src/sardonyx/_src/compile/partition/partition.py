@@ -63,11 +63,20 @@ def find_region(scope: Scope, node: Node) -> Region[object] | None:
         for matcher in matchers_of(node.domain, node.op_type, bound.version):
             scope.guards = {}
             region = matcher(bound, scope)
-            if region is not None and not any(
-                has_opaque_part(dim) for guard in scope.guards for dim in guard
-            ):
+            if region is not None and can_be_executed(region, scope):
                 return replace(region, guards=tuple(scope.guards))
     return None
+
+
+def can_be_executed(region: Region[object], scope: Scope) -> bool:
+    """Whether guards can be computed, and the sizes of all results are known before the region is executed.
+
+    A node whose execution tells sizes must be a region of its own, and provide its results in Python, as a loop can.
+    """
+    if any(has_opaque_part(dim) for guard in scope.guards for dim in guard):
+        return False
+    computed = {value for node in region.nodes for value in node.outputs if scope.data_dependent_axes(value)}
+    return not computed or (len(region.nodes) == 1 and computed.isdisjoint(region.results))
 
 
 def has_fallback(regions: RegionGraph) -> bool:

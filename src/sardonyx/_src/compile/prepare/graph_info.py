@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from sardonyx._src.compile.prepare.bound_node import BoundNode, is_typed
 from sardonyx._src.compile.prepare.prepare import PreparedModel
@@ -30,7 +31,8 @@ class GraphInfo:
         """graph: a subgraph of the model; the model's own graph by default."""
         self.model, self.facts = prepared.model, prepared.facts
         self.graph: Graph = graph or prepared.model.graph
-        self.sizes = prepared.sizes
+        self.sizes, self.data_dependent_sizes = prepared.sizes, prepared.data_dependent_sizes
+        self.symbols = set(self.sizes).union(*(axes.values() for axes in self.data_dependent_sizes.values()))
         self.outputs = dict.fromkeys(self.graph.outputs)
         self.order = {node: i for i, node in enumerate(self.graph.nodes)}
         self._shapes: dict[
@@ -40,7 +42,7 @@ class GraphInfo:
     # --- shapes ------------------------------------------------------------------------------
 
     def shape(self, value: Value | None) -> tuple[Known, ...] | None:
-        """The dims of a tensor, as numbers or expressions over input sizes; None if kernels cannot hold the value."""
+        """The dims of a tensor, as numbers or expressions over sizes; None if kernels cannot hold the value."""
         if value is None:
             return None
         if value not in self._shapes:
@@ -65,10 +67,14 @@ class GraphInfo:
         return shape
 
     def is_size(self, dim: Known) -> bool:
-        """Whether a dim is determined by the sizes of the inputs."""
+        """Whether a dim is determined by the sizes of the inputs, and those that a run binds."""
         if isinstance(dim, int):
             return dim >= 0
-        return dim.symbols() <= self.sizes.keys() and not has_opaque_part(dim)
+        return dim.symbols() <= self.symbols and not has_opaque_part(dim)
+
+    def data_dependent_axes(self, value: Value) -> Mapping[int, str]:
+        """The axes of a value whose lengths the node that computes it determines from elements, with their symbols."""
+        return self.data_dependent_sizes.get(value, {})
 
     # --- element types and elements ----------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sardonyx._src.compile.prepare.data_dependent_sizes import DataDependentSizes
 from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equivalent
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
@@ -15,7 +16,7 @@ from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.convert.converter import convert, expand_vendor_operators
 from sardonyx._src.convert.vendor_operators import classical_operators, vendor_operators
 from sardonyx._src.errors import CompilationError, ConversionError, InferenceError, LimitError
-from sardonyx._src.infer.incremental import IncrementalInference
+from sardonyx._src.infer.incremental import IncrementalInference, RejectionRecorder
 from sardonyx._src.infer.merge import open_elements
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.dims import Expr, Known, symbol
@@ -45,12 +46,14 @@ class PreparedModel:
     """A private copy of a model, rewritten for the compiler, with inferred types.
 
     facts: types, shapes and known elements of its values.  sizes: for each symbol of its shapes, the input and the axis
-    whose length it is.
+    whose length it is.  data_dependent_sizes: for each value of which a run tells sizes, the axes with
+    their symbols.
     """
 
     model: Model
     facts: IncrementalInference
     sizes: Mapping[str, tuple[str, int]]
+    data_dependent_sizes: Mapping[Value, Mapping[int, str]]
 
 
 def prepare_model(
@@ -71,14 +74,16 @@ def prepare_model(
     copy = attempt(lambda: upgrade_opset(copy), "convert", defects) or copy
     fold_seeded_random(copy, MAX_FOLDED_BYTES)
     copy = optimize_tolerantly(copy, defects)
-    facts = infer_types(copy)
+    recorder = DataDependentSizes(copy.graph, sizes)
+    facts = infer_types(copy, recorder)
     if promotes:
         promoted = attempt(lambda: promote_half_precision(copy, facts, has_lowering), "promote", defects)
         if promoted is None:
             return prepare_model(model, has_lowering, defects, promotes=False)
         if promoted:
-            facts = infer_types(copy)
-    return PreparedModel(copy, facts, sizes)
+            recorder = DataDependentSizes(copy.graph, sizes)
+            facts = infer_types(copy, recorder)
+    return PreparedModel(copy, facts, sizes, recorder.axes)
 
 
 def attempt(action: Callable[[], T], stage: str, defects: list[CompilationError] | None) -> T | None:
@@ -118,10 +123,10 @@ def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) ->
             skipped.append(report.running)
 
 
-def infer_types(model: Model) -> IncrementalInference:
+def infer_types(model: Model, recorder: RejectionRecorder) -> IncrementalInference:
     """Infers all types from those of the inputs alone."""
     forget_types(model)
-    facts = IncrementalInference(model)
+    facts = IncrementalInference(model, recorder)
     facts.walk()
     return facts
 

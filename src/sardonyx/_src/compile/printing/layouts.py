@@ -17,7 +17,7 @@ from sardonyx._src.compile.printing.fallbacks import fallback_reason
 from sardonyx._src.compile.printing.formatter import ProgramFormatter
 from sardonyx._src.compile.printing.regions import ordered_regions
 from sardonyx._src.compile.program.layout import ChannelsLast
-from sardonyx._src.compile.program.program import CopyIn, FallbackOp
+from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.graph import Node
 
@@ -43,6 +43,8 @@ def item_kind(item: LayoutItem) -> str:
             return "write sizes"
         case CopyIn():
             return "copy in"
+        case BindSizes():
+            return "bind sizes"
         case FallbackOp():
             return "Fallback"
 
@@ -69,6 +71,8 @@ def format_item(item: LayoutItem, laid_out: LaidOutGraph, formatter: ProgramForm
             return f"{sizes} -> {formatter.format_layout(item.target, item.value.name)}; for {'+'.join(item.nodes)}"
         case CopyIn():
             return formatter.format_layout(item.tensor, item.value.name)
+        case BindSizes():
+            return str(item)
         case FallbackOp():
             reason = fallback_reason(item.node, laid_out.graph.scope.model)
             read = [formatter.format_layout(tensor, v.name) for v, tensor in item.native_inputs.items()]

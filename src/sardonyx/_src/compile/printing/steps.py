@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sardonyx._src.compile.partition.region import name_of
 from sardonyx._src.compile.printing.fallbacks import fallback_reason
 from sardonyx._src.compile.printing.formatter import ProgramFormatter
-from sardonyx._src.compile.program.program import Action, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp, Program
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.ir.model import Model
 
@@ -34,6 +34,8 @@ def action_kind(action: Action) -> str:
             return f"fallback {action.node.op_type}"
         case CopyIn():
             return "copy in"
+        case BindSizes():
+            return "bind sizes"
     return "collect"
 
 
@@ -52,6 +54,8 @@ def format_action(action: Action, model: Model, formatter: ProgramFormatter) -> 
             return f"{name_of(action.node)}: {fallback_reason(action.node, model)}"
         case CopyIn():
             return f"{action.value.name}: {formatter.format_tensor(action.tensor)}"
+        case BindSizes():
+            return str(action)
     return f"{action_name(action)}: {', '.join(map(formatter.format_tensor, action.buffers.values()))}"
 
 
@@ -62,7 +66,7 @@ def action_name(action: Action) -> str:
             return "+".join(dict.fromkeys(action.nodes))
         case FallbackOp():
             return name_of(action.node)
-        case CopyIn():
+        case CopyIn() | BindSizes():
             return action.value.name
     return "+".join(value.name for value in action.buffers)
 

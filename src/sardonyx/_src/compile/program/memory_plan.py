@@ -2,7 +2,8 @@
 
 A step that may work in place writes to the memory of an input that is not read later: the buffers form an *in-place
 alias set*, which is planned as one.  Alias sets of known sizes get offsets.  If sizes are known only at run time, alias
-sets are assigned to slots instead, each as large as its largest buffer; the slots are adjacent in the arena.
+sets are assigned to slots instead, each as large as its largest buffer; the slots are adjacent in the arena.  A slot has
+buffers of one stage only, and those of later stages follow, so that binding sizes moves no buffer that is in use.
 """
 
 from __future__ import annotations
@@ -10,7 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.program import (
+    Action,
+    BindSizes,
+    CollectScanOutputs,
+    CopyIn,
+    FallbackOp,
+    Program,
+    stage_of,
+)
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, evaluate
@@ -57,14 +66,15 @@ class MemoryPlan:
 
 def plan_memory(program: Program) -> MemoryPlan:
     """Plans the arena of a program."""
-    ranges = find_live_ranges(program.actions, dict.fromkeys(program.sizes, GUESSED_LENGTH))
+    stages = program.stages
+    ranges = find_live_ranges(program.actions, dict.fromkeys(stages, GUESSED_LENGTH))
     root = find_in_place_aliases(program.actions, ranges)
     alias_sets = coalesce(ranges, root)
     if all(isinstance(r.buffer.size, int) for r in alias_sets):
         root_offsets, size = pack_offsets(alias_sets)
         offsets = {r.buffer: root_offsets[root[r.buffer]] for r in ranges}
         return MemoryPlan(tuple(ranges), offsets, size, (), {}, tuple(alias_sets))
-    slots, root_slots = share_slots(alias_sets)
+    slots, root_slots = share_slots(alias_sets, stages)
     slot_of = {r.buffer: root_slots[root[r.buffer]] for r in ranges}
     return MemoryPlan(tuple(ranges), {}, 0, slots, slot_of, tuple(alias_sets))
 
@@ -77,7 +87,7 @@ def find_live_ranges(actions: Sequence[Action], sizes: Mapping[str, int]) -> lis
     """
     ranges: dict[Buffer, LiveRange] = {}
     for index, action in enumerate(actions):
-        assert isinstance(action, Step | FallbackOp | CopyIn | CollectScanOutputs), (
+        assert isinstance(action, Step | FallbackOp | CopyIn | BindSizes | CollectScanOutputs), (
             f"program must consist of actions; got {action!r}"
         )
         for tensor in (*action.reads, *action.writes):
@@ -164,7 +174,23 @@ def pack_offsets(ranges: Sequence[LiveRange]) -> tuple[dict[Buffer, int], int]:
     return offsets, total
 
 
-def share_slots(ranges: Sequence[LiveRange]) -> tuple[tuple[ArenaSlot, ...], dict[Buffer, int]]:
+def share_slots(
+    ranges: Sequence[LiveRange], stages: Mapping[str, int]
+) -> tuple[tuple[ArenaSlot, ...], dict[Buffer, int]]:
+    """The slots in the order of their stages, and the slot of each buffer.  stages: those of symbols."""
+    by_stage: dict[int, list[LiveRange]] = {}
+    for live_range in ranges:
+        by_stage.setdefault(stage_of(live_range.buffer.size, stages), []).append(live_range)
+    slots: list[ArenaSlot] = []
+    slot_of: dict[Buffer, int] = {}
+    for stage in sorted(by_stage):
+        more, indices = share_slots_of_stage(by_stage[stage])
+        slot_of |= {buffer: len(slots) + index for buffer, index in indices.items()}
+        slots += more
+    return tuple(slots), slot_of
+
+
+def share_slots_of_stage(ranges: Sequence[LiveRange]) -> tuple[list[ArenaSlot], dict[Buffer, int]]:
     """(slots, slot of each buffer): each takes the free slot nearest in size, preferably one with a buffer of equal size."""
     slots: list[ArenaSlot] = []
     slot_of: dict[Buffer, int] = {}
@@ -179,7 +205,7 @@ def share_slots(ranges: Sequence[LiveRange]) -> tuple[tuple[ArenaSlot, ...], dic
         slot.buffers.append(live_range.buffer)
         slot.size, slot.free_from = max(slot.size, live_range.size), live_range.last + 1
         slot_of[live_range.buffer] = index
-    return tuple(slots), slot_of
+    return slots, slot_of
 
 
 def align_to_cache_line(size: int) -> int:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import Model
 
@@ -49,6 +50,31 @@ class CopyIn:
         return (self.tensor,)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BindSizes:
+    """Binds data-dependent sizes: those of a value that a fallback op, or a loop, has just computed in Python.
+
+    symbols: by axis, the symbols of the lengths that the operator determines from elements.  What is executed before
+    depends on none of them; the actions after it are computed for their values.
+    """
+
+    value: Value
+    rank: int
+    symbols: Mapping[int, str]
+
+    def __str__(self) -> str:
+        lengths = (f"{symbol} = length of axis {axis}" for axis, symbol in self.symbols.items())
+        return f"{self.value.name}: {', '.join(lengths)}"
+
+    @property
+    def reads(self) -> tuple[TensorView, ...]:
+        return ()
+
+    @property
+    def writes(self) -> tuple[TensorView, ...]:
+        return ()
+
+
 @dataclass(frozen=True, slots=True)
 class CollectScanOutputs:
     """Scan-output accumulation: takes the slices that loop iterations have written to buffers, [iterations, ...].
@@ -70,14 +96,14 @@ class CollectScanOutputs:
         return ()
 
 
-Action: TypeAlias = "Step | FallbackOp | CopyIn | CollectScanOutputs"
+Action: TypeAlias = "Step | FallbackOp | CopyIn | BindSizes | CollectScanOutputs"
 
 
 @dataclass(slots=True)
 class Program:
     """A compiled program: actions in order of execution.
 
-    sizes: for each symbolic dim, the input and axis that has this length.  inputs: the tensors of the inputs that
+    sizes: for each symbolic dim, the input and axis that has this length; data-dependent sizes are not among them.  inputs: the tensors of the inputs that
     native steps read.  outputs: the tensor of each output, or None if a fallback op computes it.
     status: the status block.  guards: the relations between dims that every run checks.
     """
@@ -111,6 +137,28 @@ class Program:
         return sum(buffer.content.nbytes for buffer in self.constants if buffer.content is not None)
 
     @property
+    def bindings(self) -> list[BindSizes]:
+        """The actions that bind data-dependent sizes, in order."""
+        return [action for action in self.actions if isinstance(action, BindSizes)]
+
+    @property
+    def stages(self) -> dict[str, int]:
+        """The stage of each symbol: 0 for the sizes of inputs, i + 1 for those that the i-th of `bindings` binds first.
+
+        What depends on symbols of stage i and below can be computed once i bindings were executed.
+        """
+        stages = dict.fromkeys(self.sizes, 0)
+        for i, binding in enumerate(self.bindings):
+            for name in binding.symbols.values():
+                stages.setdefault(name, i + 1)
+        return stages
+
+    @property
     def is_static(self) -> bool:
         """Whether all sizes are known at compile time."""
-        return not self.sizes
+        return not self.stages
+
+
+def stage_of(size: Known, stages: Mapping[str, int]) -> int:
+    """The stage from which on a size can be computed; stages: those of symbols."""
+    return 0 if isinstance(size, int) else max((stages.get(name, 0) for name in size.symbols()), default=0)

@@ -1,46 +1,65 @@
 """Size functions: a program's symbolic sizes and offsets, evaluated by compiled code `i64 sizes(ptr lengths, ptr values)`.
 
-lengths: of the inputs, one for each symbolic dim, in order.  values: receives one i64 for each symbolic slot of the
+lengths: of the inputs, one for each symbolic dim, in order, then those that the program binds, and the stage
+(`Program.stages`) up to which these are known; the others are a guess.  values: receives one i64 for each symbolic slot of the
 encoding, then the size of the arena in bytes, then that of one thread's scratch memory.  The result is the number of
-violations: negative dims, guards of the program that do not hold, constants beyond 64 bits, and integer overflows.  If it
-is not 0, nothing may be run.
+violations in what depends on known lengths: negative dims, guards of the program that do not hold, constants beyond 64 bits,
+and integer overflows.  If it is not 0, nothing may be run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import reduce
 
 from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.program.encoding import Encoding
 from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.program import Program, stage_of
 from sardonyx._src.compile.program.size_limits import MAX_INT64, MIN_INT64, fits_int64
 from sardonyx._src.ir.dims import Expr, Known, evaluate
 from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
+
+ALL_STAGES = MAX_INT64  # every length is known
 
 
 class SizeFunctionBuilder(BlockBuilder):
     """Emits dim expressions as i64 arithmetic, each subexpression once."""
 
-    def __init__(self, symbols: Sequence[str]) -> None:
+    def __init__(self, stages: Mapping[str, int]) -> None:
+        """stages: the stage of each symbol, in the order of the lengths."""
         super().__init__(has_fma=False)
+        self.stages, self.stage = dict(stages), 0
         self.symbols: dict[str, LLVMValue] = {}
         self.emitted: dict[Expr | DimCall, LLVMValue] = {}
-        self.overflows: list[LLVMValue] = []  # an i1 for each sum, product and quotient
+        self.overflows: list[
+            tuple[int, LLVMValue]
+        ] = []  # stage, and an i1, of each sum, product and quotient
         self.constant_violations = 0  # constants and factors that no i64 can hold
-        for i, name in enumerate(symbols):
+        for i, name in enumerate(stages):
             pointer = self.gep("%lengths", self.constant(i, I64), "i64")
             self.symbols[name] = self.emit(I64, f"load i64, ptr {pointer}")
+        if any(stages.values()):
+            pointer = self.gep("%lengths", self.constant(len(stages), I64), "i64")
+            self.known_stage = self.emit(I64, f"load i64, ptr {pointer}")
 
     def emit_dim(self, dim: Known) -> LLVMValue:
         if not isinstance(dim, Expr):
             return self.emit_number(dim)
         if dim not in self.emitted:
-            terms = [self.emit_term(monomial, factor) for monomial, factor in dim.terms.items()]
-            self.emitted[dim] = reduce(lambda a, b: self.emit_checked("sadd", a, b), terms)
+            with self.at_stage(stage_of(dim, self.stages)):
+                terms = [self.emit_term(monomial, factor) for monomial, factor in dim.terms.items()]
+                self.emitted[dim] = reduce(lambda a, b: self.emit_checked("sadd", a, b), terms)
         return self.emitted[dim]
+
+    @contextmanager
+    def at_stage(self, stage: int) -> Iterator[None]:
+        """Attributes the overflows of what is emitted to a stage."""
+        outer, self.stage = self.stage, stage
+        yield
+        self.stage = outer
 
     def emit_number(self, number: int) -> LLVMValue:
         """A constant; one that an i64 cannot hold is recorded, since LLVM would truncate it."""
@@ -61,7 +80,8 @@ class SizeFunctionBuilder(BlockBuilder):
         self._count += 1
         pair = f"%o{self._count}"
         self.lines.append(f" {pair} = call {{i64, i1}} @llvm.{operation}.with.overflow.i64({a}, {b})")
-        self.overflows.append(self.emit(LLVMType("i1"), f"extractvalue {{i64, i1}} {pair}, 1"))
+        overflow = self.emit(LLVMType("i1"), f"extractvalue {{i64, i1}} {pair}, 1")
+        self.overflows.append((self.stage, overflow))
         return self.emit(I64, f"extractvalue {{i64, i1}} {pair}, 0")
 
     def emit_atom(self, atom: Atom) -> LLVMValue:
@@ -69,8 +89,9 @@ class SizeFunctionBuilder(BlockBuilder):
             return self.symbols[atom.name]
         assert isinstance(atom, DimCall), f"size must be an expression of dims; got {atom}"
         if atom not in self.emitted:
-            args = [self.emit_dim(arg) for arg in atom.args]
-            self.emitted[atom] = reduce(lambda a, b: self.emit_call(atom.op, a, b), args)
+            with self.at_stage(max(stage_of(arg, self.stages) for arg in atom.args)):
+                args = [self.emit_dim(arg) for arg in atom.args]
+                self.emitted[atom] = reduce(lambda a, b: self.emit_call(atom.op, a, b), args)
         return self.emitted[atom]
 
     def emit_call(self, op: str, a: LLVMValue, b: LLVMValue) -> LLVMValue:
@@ -81,7 +102,7 @@ class SizeFunctionBuilder(BlockBuilder):
             case "min":
                 return self.select(a < b, a, b)
         overflows = a.eq(MIN_INT64) & b.eq(-1)
-        self.overflows.append(overflows)
+        self.overflows.append((self.stage, overflows))
         divisor = self.select(b.eq(0) | overflows, 1, b)  # either division would trap
         quotient = self.emit(I64, f"sdiv {a}, {divisor.name}")
         remainder = a - quotient * divisor
@@ -102,31 +123,45 @@ class SizeFunctionBuilder(BlockBuilder):
 
 def size_function_module(name: str, program: Program, encoding: Encoding) -> str:
     """The LLVM module of a program's size function."""
-    builder = SizeFunctionBuilder(list(program.sizes))
+    builder = SizeFunctionBuilder(program.stages)
     total = emit_arena_slots(builder, encoding)
     expressions = sized_values(encoding)
     for i, dim in enumerate(expressions):
         builder.store_value(i, builder.emit_dim(dim))
     builder.store_value(len(expressions), total)
     builder.store_value(len(expressions) + 1, emit_max_size(builder, encoding.scratch_sizes))
-    negative = [builder.emit_dim(dim) < 0 for dim in runtime_dims(program)]
-    unequal = [builder.emit_dim(guard.left).ne(builder.emit_dim(guard.right)) for guard in program.guards]
-    violations = builder.constant(encoding.oversized + builder.constant_violations, I64)
-    for violation in (*negative, *unequal, *builder.overflows):
-        violations = violations + violation.convert("zext", "i64")
+    stages = builder.stages
+    checks = [(stage_of(dim, stages), builder.emit_dim(dim) < 0) for dim in runtime_dims(program)]
+    for left, right in program.guards:
+        unequal = builder.emit_dim(left).ne(builder.emit_dim(right))
+        checks.append((max(stage_of(left, stages), stage_of(right, stages)), unequal))
+    violations = emit_violations(builder, encoding, [*checks, *builder.overflows])
     head = f"define i64 @{name}(ptr %lengths, ptr %values) nounwind {{"
     return "\n".join(
         (*builder.declarations, head, "entry:", *builder.allocas, *builder.lines, f" ret {violations}", "}")
     )
 
 
+def emit_violations(
+    builder: SizeFunctionBuilder, encoding: Encoding, checks: Sequence[tuple[int, LLVMValue]]
+) -> LLVMValue:
+    """The number of violations in the known stages.  checks: the stage of each check, and whether it fails."""
+    violations = builder.constant(encoding.oversized + builder.constant_violations, I64)
+    for stage, fails in checks:
+        counted = fails & (builder.known_stage >= stage) if stage else fails
+        violations = violations + counted.convert("zext", "i64")
+    return violations
+
+
 def emit_arena_slots(builder: SizeFunctionBuilder, encoding: Encoding) -> LLVMValue:
     """Emits the offsets of the arena slots, one after the other; returns the size of the arena."""
     total = builder.emit_number(encoding.plan.size)
     for i, slot in enumerate(encoding.plan.slots):
-        builder.symbols[f"slot {i}"] = total
         sizes = dict.fromkeys(buffer.size for buffer in slot.buffers)
-        total = builder.emit_checked("sadd", total, emit_max_size(builder, sizes))
+        stage = max(stage_of(size, builder.stages) for size in sizes)
+        builder.symbols[f"slot {i}"], builder.stages[f"slot {i}"] = total, stage
+        with builder.at_stage(stage):
+            total = builder.emit_checked("sadd", total, emit_max_size(builder, sizes))
     return total
 
 
@@ -153,8 +188,8 @@ def runtime_dims(program: Program) -> list[Known]:
 def evaluate_sizes(
     program: Program, encoding: Encoding, lengths: Sequence[int]
 ) -> tuple[list[int], int, int, int]:
-    """The size function in Python: (values, arena bytes, scratch bytes, violations)."""
-    known = dict(zip(program.sizes, lengths, strict=True))
+    """The size function in Python, with all lengths known: (values, arena bytes, scratch bytes, violations)."""
+    known = dict(zip(program.stages, lengths, strict=True))
     total = encoding.plan.size
     for i, slot in enumerate(encoding.plan.slots):
         known[f"slot {i}"] = total

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.program import (
+    Action,
+    BindSizes,
+    CollectScanOutputs,
+    CopyIn,
+    FallbackOp,
+    Program,
+)
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.io.serde.tensors import sparse_to, tensor_to
 from sardonyx._src.ir.graph import Node, Value
@@ -45,7 +52,7 @@ def values_named_by(action: Action) -> Iterator[Value]:
     match action:
         case FallbackOp():
             yield from action.native_inputs
-        case CopyIn():
+        case CopyIn() | BindSizes():
             yield action.value
         case CollectScanOutputs():
             yield from action.buffers

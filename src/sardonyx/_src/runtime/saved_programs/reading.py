@@ -20,7 +20,14 @@ from sardonyx._src.compile.program import encoding, size_functions
 from sardonyx._src.compile.program.encoding import STATUS_BASE
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
-from sardonyx._src.compile.program.program import Action, CollectScanOutputs, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.program import (
+    Action,
+    BindSizes,
+    CollectScanOutputs,
+    CopyIn,
+    FallbackOp,
+    Program,
+)
 from sardonyx._src.compile.program.size_limits import MAX_INT64
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, BufferRole, TensorView
@@ -53,6 +60,7 @@ from sardonyx._src.runtime.saved_programs.verified_files import is_verified, rec
 ImageSlots = NDArray[np.int64]
 BUFFER_ROLES = ("arena", "input", "output", "constant", "status")
 POINTER_BYTES = 8  # bytes
+MAX_RANK = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +142,8 @@ class ImageReader:
                 expect_list(entry, 3) for entry in expect_list(self.document["lengths"])
             )
         }
+        bound = expect_list(self.document["data_dependent_sizes"])
+        self.symbols = {*self.lengths, *map(expect_string, bound)}
         self.checked_dims: set[Expr] = set()
         self.constants = self.constant_arrays()
         self.buffers = [self.buffer(entry) for entry in expect_list(self.document["storages"])]
@@ -213,6 +223,9 @@ class ImageReader:
             for name, t in (expect_list(entry, 2) for entry in outputs)
         }
         require(output_tensors.keys() == set(graph.outputs), "the outputs are not those of the model")
+        bindings = (action for action in actions if isinstance(action, BindSizes))
+        bound = {name for action in bindings for name in action.symbols.values()}
+        require(bound == self.symbols - self.lengths.keys(), "nothing binds a size")
         require(
             {source for source, _ in self.lengths.values()} <= {v.name for v in graph.inputs},
             "a size of an unknown input",
@@ -231,8 +244,8 @@ class ImageReader:
         return guards
 
     def action(self, entry: Json) -> Action:
-        """A kernel's key; or a node's index and its native inputs; or a value's name and its tensor; or the buffers of scan
-        outputs, the iterations, and whether they are the last."""
+        """A kernel's key; or a node's index and its native inputs; or a value's name and its tensor, or its rank and the symbols
+        of its axes; or the buffers of scan outputs, the iterations, and whether they are the last."""
         if isinstance(entry, str):
             return Step(Kernel(entry, no_source), (), 0, (), ())
         first, second, *rest = expect_list(entry)
@@ -241,12 +254,20 @@ class ImageReader:
             buffers = {self.value(name): self.tensor(tensor) for name, tensor in pairs}
             require(len(rest) == 1 and bool(buffers), "scan outputs are incomplete")
             return CollectScanOutputs(buffers, self.tensor(second), is_last=rest[0] is True)
+        if isinstance(first, str) and isinstance(second, int):
+            require(len(rest) == 1, "a binding of sizes is incomplete")
+            return self.binding(first, expect_integer(second, MAX_RANK), rest[0])
         require(not rest, "an action is too long")
         if isinstance(first, str):
             return CopyIn(self.value(first), self.tensor(second))
         node = self.model.graph.nodes[expect_integer(first, len(self.model.graph.nodes) - 1)]
         pairs = (expect_list(pair, 2) for pair in expect_list(second))
         return FallbackOp(node, {self.value(name): self.tensor(tensor) for name, tensor in pairs})
+
+    def binding(self, name: str, rank: int, entry: Json) -> BindSizes:
+        pairs = (expect_list(pair, 2) for pair in expect_list(entry))
+        symbols = {expect_integer(axis, rank - 1): expect_string(symbol) for axis, symbol in pairs}
+        return BindSizes(self.value(name), rank, symbols)
 
     def tensor(self, entry: Json) -> TensorView:
         dtype, shape, strides, number, offset = expect_list(entry, 5)
@@ -257,11 +278,11 @@ class ImageReader:
         return TensorView(DataType.from_number(expect_integer(dtype)), dims, steps, buffer, first)
 
     def check_dims(self, *dims: Known) -> None:
-        """Raises DecodeError for a dim that input sizes do not determine."""
+        """Raises DecodeError for a dim that the sizes of the program do not determine."""
         for dim in dims:
             if not isinstance(dim, int) and dim not in self.checked_dims:
-                is_known = dim.symbols() <= self.lengths.keys() and not has_opaque_part(dim)
-                require(is_known, f"input sizes do not determine {dim}")
+                is_known = dim.symbols() <= self.symbols and not has_opaque_part(dim)
+                require(is_known, f"sizes do not determine {dim}")
                 self.checked_dims.add(dim)
 
     def buffer(self, entry: Json) -> Buffer:

@@ -11,6 +11,7 @@ import numpy as np
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
 from sardonyx._src.compile.program.encoding import STATUS_BASE, RelocationBase
+from sardonyx._src.compile.program.size_functions import ALL_STAGES
 from sardonyx._src.errors import (
     DecodeError,
     EvaluationError,
@@ -165,5 +166,5 @@ def image_size_function(image: ProgramImage, code: ExecutableMemory) -> SizeFunc
     if image.size is not None:
         arena, scratch, faults = image.size
         no_slots = np.empty(0, np.int64)
-        return lambda input_sizes: (no_slots, arena, scratch, faults)
+        return lambda lengths, stage=ALL_STAGES: (no_slots, arena, scratch, faults)
     return bind_size_function(code, len(image.varying))

@@ -16,7 +16,7 @@ from sardonyx._src.compile.program.encoding import Encoding
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.lazy_constants import LazyConstant, iter_bytes
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.program import Action, CollectScanOutputs, FallbackOp
+from sardonyx._src.compile.program.program import Action, BindSizes, CollectScanOutputs, FallbackOp
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.errors import SardonyxError
@@ -79,6 +79,7 @@ def encode_parts(
         "interface": encode_interface(model),
         "declarations": [declarations.hold, [[*pair] for pair in declarations.contradictions]],
         "lengths": [[name, *source] for name, source in program.sizes.items()],
+        "data_dependent_sizes": [name for name, stage in program.stages.items() if stage],
         "guards": [[encode_dim(guard.left), encode_dim(guard.right)] for guard in program.guards],
         "others": [encoder.base(base) for base in encoding.extra_bases],
         "actions": [encoder.action(action, node_numbers) for action in program.actions],
@@ -164,4 +165,7 @@ class TensorEncoder:
             case CollectScanOutputs():
                 buffers: Json = [[v.name, self.tensor(t)] for v, t in action.buffers.items()]
                 return [buffers, self.tensor(action.iterations), action.is_last]
+            case BindSizes():
+                symbols: Json = [[axis, name] for axis, name in action.symbols.items()]
+                return [action.value.name, action.rank, symbols]
         return [action.value.name, self.tensor(action.tensor)]

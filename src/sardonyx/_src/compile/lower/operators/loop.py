@@ -58,7 +58,7 @@ def loop_region(op: BoundNode, scope: Scope) -> Region[InlinedLoop]:
     trip_count = match_trip_count(scope, op.input(0))
     for i in range(count, len(op.node.outputs)):
         output = used_output(op, i)
-        if output is not None and scope.shape(output) is None:
+        if output is not None and (scope.shape(output) is None or scope.data_dependent_axes(output)):
             loop.accumulate_output(ScanSlice(body.outputs[1 + i], output))
         elif output is not None:
             loop.write_scan_output(ScanSlice(body.outputs[1 + i], output))

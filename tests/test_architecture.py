@@ -10,7 +10,7 @@ from sardonyx._src import schema
 from source_facts import facts_of
 
 ORDER = (
-    "errors suggestions docpages dtypes ir schema proto io ops infer interp convert grad check rewrite tools "
+    "errors arguments suggestions docpages dtypes ir schema proto io ops infer interp convert grad check rewrite tools "
     "compile runtime train compat view cli"
 ).split()
 COMPILER_ORDER = (

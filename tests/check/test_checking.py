@@ -98,7 +98,7 @@ def test_select_and_ignore_take_codes_prefixes_and_names() -> None:
     text = "g (float[2] x) => (float[2] y) { y = Abz(z) }"
     assert diagnose(text, select=["SX2"]) == ["SX201 graph.node[0] (Abz)"]
     assert diagnose(text, ignore=["value-undefined"]) == ["SX201 graph.node[0] (Abz)"]
-    with pytest.raises(ValueError, match="'SX9999' must be a rule"):
+    with pytest.raises(sx.InputError, match="'SX9999' must be a rule"):
         check(model(text), select=["SX9999"])
 
 

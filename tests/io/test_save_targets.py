@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import pytest
 
+import sardonyx as sx
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.external import ExternalFiles
 from sardonyx._src.io.saving.file_writer import write_all
@@ -149,7 +150,7 @@ def test_a_record_is_written_unchanged(tmp_path: Path) -> None:
     "options", [{"external": "w"}, {"external": False}, {"shard_size": 1}, {"checksum": True}]
 )
 def test_the_data_of_a_record_stay_where_they_are(tmp_path: Path, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="data options require a Model; got a record"):
+    with pytest.raises(sx.InputError, match="requires a Model; got a record"):
         save(m.ModelProto(), tmp_path / "m.onnx", **options)
     assert not list(tmp_path.iterdir())
 
@@ -197,7 +198,7 @@ def test_a_file_object_takes_every_format(model: Model) -> None:
     "options", [{"external": "w"}, {"external": True}, {"shard_size": 9}, {"checksum": True}]
 )
 def test_a_file_object_has_no_data_files(model: Model, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="require a path; got a file object"):
+    with pytest.raises(sx.InputError, match="requires a path; got a file object"):
         save(model, io.BytesIO(), **options)
 
 
@@ -205,29 +206,29 @@ def test_a_file_object_has_no_data_files(model: Model, options: dict[str, Any]) 
 def test_what_is_inline_has_neither_shards_nor_checksum(
     model: Model, tmp_path: Path, options: dict[str, Any]
 ) -> None:
-    with pytest.raises(ValueError, match="require external data; got external=False"):
+    with pytest.raises(sx.InputError, match="requires external data; got external=False"):
         save(model, tmp_path / "m.onnx", external=False, **options)
 
 
 @pytest.mark.parametrize("options", [{"align": 0}, {"align": -1}, {"shard_size": 0}, {"threshold": -1}])
 def test_sizes_must_make_sense(model: Model, tmp_path: Path, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="must be >= 1"):
+    with pytest.raises(sx.InputError, match=r"must be at least [01]; got"):
         save(model, tmp_path / "m.onnx", **options)
 
 
 @pytest.mark.parametrize("name", ["m.pbtxt", "m.textproto", "m.prototxt"])
 def test_protobufs_text_is_not_written_under_its_suffix(model: Model, tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=r"protobuf's text format; use \.onnxtxt"):
+    with pytest.raises(sx.InputError, match=r"protobuf's text format; use \.onnxtxt"):
         save(model, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_an_unknown_format_is_refused(model: Model, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"format must be one of binary, text, json; got 'yaml'"):
+    with pytest.raises(sx.InputError, match=r"format must be one of 'binary', 'text', 'json'; got 'yaml'"):
         save(model, tmp_path / "m.onnx", format=cast(Format, "yaml"))
 
 
 def test_only_models_are_saved(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="the model must be a Model or a ModelProto record; got GraphProto"):
+    with pytest.raises(TypeError, match="model must be a Model or a ModelProto record; got GraphProto"):
         save(cast(Model, m.GraphProto()), tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())

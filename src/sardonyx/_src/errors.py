@@ -36,6 +36,11 @@ from typing import Literal
 InferenceCategory = Literal["", "axis", "broadcast", "declaration"]
 
 
+def prefix(place: str) -> str:
+    """A place as the beginning of a message; nothing for an empty one."""
+    return f"{text}: " if (text := str(place)) else ""
+
+
 class SardonyxError(Exception):
     """The base class: catch it to handle every problem of a model, a file or an input."""
 
@@ -46,8 +51,8 @@ class DecodeError(SardonyxError):
     def __init__(self, why: str, *, offset: int, path: str = "", source: str = "") -> None:
         """offset: in bytes from the start of the data.  path: the field, as `graph.node[3].name`."""
         self.why, self.offset, self.path, self.source = why, offset, path, source
-        place = f"byte {offset}" + (f" ({path})" if path else "")
-        super().__init__(f"{source + ': ' if source else ''}{place}: {why}")
+        place = f"byte {offset}" + (f" ({path})" if str(path) else "")
+        super().__init__(f"{prefix(source)}{place}: {why}")
 
 
 class TextError(SardonyxError):
@@ -56,7 +61,7 @@ class TextError(SardonyxError):
     def __init__(self, why: str, *, line: int, column: int, source: str = "") -> None:
         """`line` and `column` count from 1."""
         self.why, self.line, self.column, self.source = why, line, column, source
-        super().__init__(f"{source + ':' if source else ''}{line}:{column}: {why}")
+        super().__init__(f"{prefix(source).rstrip()}{line}:{column}: {why}")
 
 
 class JsonError(SardonyxError):
@@ -64,7 +69,7 @@ class JsonError(SardonyxError):
 
     def __init__(self, why: str, *, path: str) -> None:
         self.why, self.path = why, path
-        super().__init__(f"{path or 'document'}: {why}")
+        super().__init__(f"{prefix(path) or 'document: '}{why}")
 
 
 class LimitError(SardonyxError):
@@ -94,7 +99,7 @@ class Located(SardonyxError):
 
     def __init__(self, why: str, *, location: str = "") -> None:
         self.why, self.location = why, location
-        super().__init__(f"{location}: {why}" if location else why)
+        super().__init__(f"{prefix(location)}{why}")
 
 
 class InvalidModel(Located):
@@ -151,8 +156,8 @@ class UnsupportedOperator(Located):
         hint: str = "",
     ) -> None:
         self.domain, self.op_type, self.version, self.facet = domain, op_type, version, facet
-        name = f"{domain or 'ai.onnx'}.{op_type}" + (f"-{version}" if version is not None else "")
-        super().__init__(f"{name} has no {facet}" + (f"; {hint}" if hint else ""), location=location)
+        name = f"{str(domain) or 'ai.onnx'}.{op_type}" + (f"-{version}" if version is not None else "")
+        super().__init__(f"{name} has no {facet}" + (f"; {hint}" if str(hint) else ""), location=location)
 
 
 class InferenceError(Located):
@@ -183,6 +188,8 @@ class CompilationError(Located):
     @classmethod
     def of(cls, defect: Exception, *, stage: str, location: str = "") -> CompilationError:
         """The error for an untyped exception of the compiler."""
+        if not isinstance(defect, BaseException):
+            raise TypeError(f"defect must be an exception; got {type(defect).__name__}")
         text = (str(defect).splitlines() or ["no message"])[0]
         why = (
             f"the compiler failed ({stage}): {type(defect).__name__}: {text}; this is a bug in Sardonyx: "
@@ -234,9 +241,9 @@ class ConversionError(Located):
         For other constructs, such as features of an IR version, `op_type` is empty and `target` is that version.
         """
         self.domain, self.op_type, self.version, self.target = domain, op_type, version, target
-        set_name = f"{domain or 'ai.onnx'} {target}"
-        subject = f"{op_type}-{version} cannot be expressed in {set_name}: " if op_type else ""
-        super().__init__(subject + why, location=location)
+        set_name = f"{str(domain) or 'ai.onnx'} {target}"
+        subject = f"{op_type}-{version} cannot be expressed in {set_name}: " if str(op_type) else ""
+        super().__init__(f"{subject}{why}", location=location)
 
 
 class DifferentiationError(Located):
@@ -247,8 +254,8 @@ class DifferentiationError(Located):
     ) -> None:
         """op_type: empty if a value, not an operator, is the cause."""
         self.domain, self.op_type, self.version = domain, op_type, version
-        subject = f"{op_type}-{version} cannot be differentiated: " if op_type else ""
-        super().__init__(subject + why, location=location)
+        subject = f"{op_type}-{version} cannot be differentiated: " if str(op_type) else ""
+        super().__init__(f"{subject}{why}", location=location)
 
 
 class OptimizationError(SardonyxError):
@@ -256,6 +263,8 @@ class OptimizationError(SardonyxError):
 
     def __init__(self, why: str, *, edit: int, name: str, place: str) -> None:
         """edit: number of the first edit after which results differ.  name: its pass.  place: its node."""
+        if not isinstance(edit, int):
+            raise TypeError(f"edit must be the number of an edit; got {type(edit).__name__}")
         self.why, self.edit, self.name, self.place = why, edit, name, place
         cure = f"report it, and continue with --skip {name} or --stop-after {edit - 1}"
         super().__init__(f"edit {edit} ({name} at {place}) changes results: {why}; {cure}")

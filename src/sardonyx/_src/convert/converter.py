@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from sardonyx._src.arguments import require_integer, require_mapping, require_type
 from sardonyx._src.convert.dead_constants import referenced_values, remove_dead_constants
 from sardonyx._src.convert.insertion import (
     NodeInsertionPoint,
@@ -44,7 +47,7 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.inline import inline
-from sardonyx._src.ir.model import FunctionKey, Model
+from sardonyx._src.ir.model import FunctionKey, Model, require_model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.parameters import filled_parameters, undecided_defaults
 from sardonyx._src.ir.walk import location, nodes, roots
@@ -79,6 +82,12 @@ def convert(
     function.  Raises InputError for an unknown version or a domain that is not imported, LimitError for graphs nested
     too deep.
     """
+    require_model(model)
+    require_integer("opset", opset, optional=True)
+    if sets is not None:
+        require_mapping("sets", sets, str, (int, np.integer), "domains to versions")
+    require_type("ir_version", ir_version, (int, str, type(None)), 'an integer, "auto" or None')
+    require_type("errors", errors, (list, type(None)), "a list to append to, or None")
     versions_by_domain = targets(opset, sets or {})
     for domain in versions_by_domain:
         if domain in vendor_domains():

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from sardonyx._src.arguments import require_integer, require_text, shown
 from sardonyx._src.suggestions import did_you_mean
 
 Kind = Literal["float", "signed", "unsigned", "complex", "other"]
@@ -115,7 +116,10 @@ class DataType(enum.IntEnum):
         """
         if dtype is None:
             raise TypeError("dtype must be that of an array; got None, which NumPy would take for float64")
-        numpy = np.dtype(dtype)
+        try:
+            numpy = np.dtype(dtype)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"dtype must be that of an array; got {shown(dtype)}: {error}") from None
         if numpy.kind in "UT":
             return cls.STRING
         member = _BY_NUMPY.get(numpy) or _BY_NUMPY.get(numpy.newbyteorder("="))
@@ -127,6 +131,7 @@ class DataType(enum.IntEnum):
     @classmethod
     def from_number(cls, number: int) -> DataType:
         """The element type with a number from a model file; ValueError for an unknown number."""
+        require_integer("the number of an element type", number)
         member = _BY_NUMBER.get(number)
         if member is None:
             raise ValueError(
@@ -140,6 +145,7 @@ class DataType(enum.IntEnum):
 
         ValueError with the nearest names for any other string.
         """
+        require_text("the name of an element type", text)
         member = _BY_NAME.get(text)
         if member is None:
             names = [member.text for member in DataType if member is not DataType.UNDEFINED]

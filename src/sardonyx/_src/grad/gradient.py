@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sardonyx._src.arguments import require_text, texts_of
 from sardonyx._src.errors import InputError
 from sardonyx._src.grad.active import carries_gradient
 from sardonyx._src.grad.gradient_nodes import prepare
 from sardonyx._src.grad.preparation import expand_path, infer_types
 from sardonyx._src.grad.reverse import BackwardNodes, ReverseSweep
 from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.model import Model, require_model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import values
@@ -30,7 +31,9 @@ def gradient(model: Model, of: str, wrt: str | Sequence[str]) -> Model:
     through which a gradient would have to flow and that has none; ConversionError for a model that cannot be converted
     to the newest operator sets.
     """
-    names = [wrt] if isinstance(wrt, str) else list(wrt)
+    require_model(model)
+    require_text("of", of)
+    names = [wrt] if isinstance(wrt, str) else texts_of("wrt", wrt)
     result = prepare(model)
     infer_types(result)
     target = find_value(result.graph, of, "of")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.context import NodeInferenceContext
@@ -18,6 +18,7 @@ class ContextFactory(Protocol):
     def new_context(self, node: Node, plan: InferencePlan) -> NodeInferenceContext: ...
 
 
+@runtime_checkable
 class InferenceObserver(Protocol):
     """Called in the order of the walk; nodes of subgraphs and functions may be reported several times."""
 

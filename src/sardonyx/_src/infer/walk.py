@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from sardonyx._src.arguments import require_type
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.observer import InferenceObserver
 from sardonyx._src.infer.scope import InferenceScope, Walk
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.model import Model, require_model
 
 
 def infer(
@@ -25,6 +26,9 @@ def infer(
 
     Output types of operators are cached for later models of the process (`infer.memo_cache`).
     """
+    require_model(model)
+    require_type("errors", errors, (list, type(None)), "a list to append to, or None")
+    require_type("observer", observer, (InferenceObserver, type(None)), "an InferenceObserver or None")
     state = InferenceState(model, errors, observer=observer)
     done = False
     try:

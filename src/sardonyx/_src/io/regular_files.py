@@ -7,7 +7,8 @@ import re
 import stat
 from typing import TYPE_CHECKING, BinaryIO
 
-from sardonyx._src.errors import InputError, InvalidModel
+from sardonyx._src.arguments import path_error
+from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.open_flags import READ_FLAGS
 
 if TYPE_CHECKING:
@@ -54,20 +55,6 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
         os.close(fd)
         raise
     return os.fdopen(fd, "rb")
-
-
-def require_possible_path(path: str) -> None:
-    """Raises InputError for a path that no file can have."""
-    try:
-        if b"\0" in os.fsencode(path):
-            raise ValueError("embedded null byte")
-    except ValueError as error:
-        raise path_error(path, error) from None
-
-
-def path_error(path: str, error: ValueError) -> InputError:
-    """The error for a path that no file can have."""
-    return InputError(f"a path must be one that the system can represent; got {path!r}: {error}", name="path")
 
 
 def refuse_irregular(path: str, status: os.stat_result, accepted: tuple[int, ...]) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+from sardonyx._src.arguments import require_flag, require_integer, type_name
 from sardonyx._src.errors import TextError
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.serde import from_proto, to_proto
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.model import Model, require_model
 from sardonyx._src.proto import json, text
 from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.record import without_unknown
 
+MAX_INDENT = 100  # spaces per level of JSON
 PATH = re.compile(r"(?i)[^\s<>{}()=]+\.(onnx|onnxtxt|txt|json|pb|sdx)|[A-Za-z]:\\[^\n]*|[./~][^\s(){}]*")
 
 
@@ -20,6 +22,7 @@ def to_text(model: Model, *, max_elements: int | None = None, drop_unknown: bool
 
     Unknown fields are written in a form that only Sardonyx reads; `drop_unknown` omits them.
     """
+    require_integer("max_elements", max_elements, 0, optional=True)
     return text.to_text(record_of(model, drop_unknown), max_elements=max_elements)
 
 
@@ -43,7 +46,7 @@ def require_text(source: object) -> None:
     """Raises TypeError for anything but a str."""
     if not isinstance(source, str):
         cure = "decode it, or pass serialized models and paths to sx.load"
-        raise TypeError(f"the text must be a str; got {type(source).__name__}: {cure}")
+        raise TypeError(f"the text must be a str; got {type_name(source)}: {cure}")
 
 
 def to_json(model: Model, *, indent: int | None = None, drop_unknown: bool = False) -> str:
@@ -52,10 +55,14 @@ def to_json(model: Model, *, indent: int | None = None, drop_unknown: bool = Fal
     Raises JsonError, with the field's path, for unknown fields, which the mapping cannot represent, unless
     `drop_unknown` omits them, and for strings that are not UTF-8.
     """
+    require_integer("indent", indent, 0, MAX_INDENT, optional=True)
     return json.to_json(record_of(model, drop_unknown), indent=indent)
 
 
 def record_of(model: Model, drop_unknown: bool) -> ModelProto:
+    """The record of a model, without its unknown fields if they are to be dropped."""
+    require_model(model)
+    require_flag("drop_unknown", drop_unknown)
     record = to_proto.model(model)
     return without_unknown(record) if drop_unknown else record
 

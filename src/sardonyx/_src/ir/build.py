@@ -12,14 +12,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from sardonyx._src.arguments import items_of, require_integer, require_text, require_type, texts_of
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InputError
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.dims import Dim, from_param, is_placeholder
+from sardonyx._src.ir.dims import Dim, Expr, from_param, is_placeholder
 from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import TensorType, Type
 
+DIM_KINDS = (int, str, Expr, type(None))
+MAX_OUTPUTS = 1 << 20  # of one node
 DEFAULT_IR_VERSION = 10  # what all current tools read; models that need more set `ir_version`
 
 
@@ -29,6 +33,8 @@ class Builder:
 
     def __init__(self, opset: int, *, name: str = "main", graph: Graph | None = None) -> None:
         """opset: version of the default domain.  graph: extended if given, else new."""
+        require_integer("opset", opset)
+        require_type("graph", graph, (Graph, type(None)), "a Graph or None")
         self.graph = graph if graph is not None else Graph(name)
         self.imports = {"": opset}
         self._count = 0
@@ -41,7 +47,8 @@ class Builder:
         """
         if shape is None:
             return TensorType(dtype)
-        return TensorType(dtype, tuple(dim_of(d) if isinstance(d, str) else d for d in shape))
+        dims = items_of("shape", shape, DIM_KINDS, "dims")
+        return TensorType(dtype, tuple(dim_of(d) if isinstance(d, str) else d for d in dims))
 
     def input(self, name: str, dtype: DataType, shape: Sequence[Dim | str] | None = None) -> Value:
         """A tensor input; its dims as `tensor` takes them."""
@@ -62,6 +69,10 @@ class Builder:
         **attributes: object,
     ) -> Value:
         """Adds a node and returns its first output; the others are in `value.producer.outputs`."""
+        if not isinstance(outputs, int) and not texts_of("outputs", outputs):
+            raise InputError("outputs must name at least one output; got none", name="outputs")
+        if isinstance(outputs, int):
+            require_integer("outputs", outputs, 1, MAX_OUTPUTS)
         return self.node(op_type, inputs, outputs, domain=domain, name=name, **attributes).outputs[0]
 
     def node(
@@ -76,12 +87,14 @@ class Builder:
     ) -> Node:
         """Adds a node; an attribute of None is left out."""
         self._count += 1
-        names = self.names(op_type, outputs) if isinstance(outputs, int) else outputs
+        names = self.names(op_type, outputs) if isinstance(outputs, int) else texts_of("outputs", outputs)
         present = {key: attribute(key, value) for key, value in attributes.items() if value is not None}
         node = Node(op_type, inputs, [Value(n) for n in names], present, domain=domain, name=name)
         return self.graph.append(node)
 
     def names(self, op_type: str, count: int) -> list[str]:
+        require_text("op_type", op_type)
+        require_integer("outputs", count, 0, MAX_OUTPUTS)
         stem = f"{op_type.lower()}_{self._count}"
         return [stem] if count == 1 else [f"{stem}_{i}" for i in range(count)]
 
@@ -96,6 +109,8 @@ class Builder:
 
     def output(self, value: Value, name: str = "", type: Type | None = None) -> Value:
         """Makes a value an output, under a name and a type if they are given."""
+        require_type("value", value, Value, "a Value")
+        require_text("name", name)
         if name:
             value.name = name
         if type is not None:
@@ -133,6 +148,14 @@ def attribute(name: str, value: object) -> Attribute:
     return Attribute(name, kind, converted)
 
 
+def encode_text(name: str, text: str) -> bytes:
+    """The text in UTF-8; raises InputError for surrogates, which have no encoding."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{name} must be a text that UTF-8 can encode; got {text!r}", name=name) from None
+
+
 def dim_of(text: str) -> Dim:
     """The dim that a text means in a file."""
     return None if is_placeholder(text) else from_param(text)
@@ -145,7 +168,7 @@ def scalar(name: str, value: object) -> tuple[AttributeScalar, AttributeType]:
         case float() | np.floating():
             return float(value), AttributeType.FLOAT
         case str():
-            return value.encode(), AttributeType.STRING
+            return encode_text(name, value), AttributeType.STRING
         case bytes():
             return value, AttributeType.STRING
         case np.ndarray():

@@ -15,12 +15,13 @@ from sardonyx._src.ir.graph import (
     Value,
     WithMetadata,
 )
-from sardonyx._src.ir.model import Function, Model, TrainingInfo
+from sardonyx._src.ir.model import Function, Model, TrainingInfo, require_model
 from sardonyx._src.ir.parameters import Bindings, resolve_reference
 
 
 def clone(model: Model) -> Model:
     """A copy of the model that shares its tensors and nothing else."""
+    require_model(model)
     copier = Copier()
     result = Model(
         copier.graph(model.graph), ir_version=model.ir_version, opset_imports=dict(model.opset_imports)

@@ -11,6 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from sardonyx._src.arguments import (
+    items_of,
+    require_integer,
+    require_mapping,
+    require_text,
+    require_type,
+)
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import Type
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
     from sardonyx._src.ir.model import Function
 
 Metadata: TypeAlias = dict[str, str]
+MAX_SLOT = 1 << 20  # position of an input of a node
 NOT_GRAPHS = frozenset((int, float, bytes))  # the most frequent types of attribute values, for a quick test
 AttributeScalar: TypeAlias = "float | int | bytes | Tensor | SparseTensor | Graph | Type"
 AttributeValue: TypeAlias = "AttributeScalar | tuple[AttributeScalar, ...] | None"
@@ -123,6 +131,7 @@ class Value(WithMetadata):
 
     def replace_by(self, other: Value) -> None:
         """Makes every reader of this value, graph outputs of its own graph included, read `other`."""
+        require_type("other", other, Value, "a Value")
         for node, slot in self.uses:
             node.set_input(slot, other)
         owner = self.owner
@@ -131,6 +140,9 @@ class Value(WithMetadata):
 
     def __repr__(self) -> str:
         return f"Value({self.name!r}{', ' + str(self.type) if self.type else ''})"
+
+
+OPERAND = (Value, type(None))  # the types of the inputs of a node
 
 
 class Node(WithMetadata):
@@ -176,23 +188,37 @@ class Node(WithMetadata):
         self._metadata = None
         self._previous: Node | None = None
         self._next: Node | None = None
-        self._inputs = tuple(inputs)
-        self._outputs = tuple(outputs)
-        slot = 0
-        for value in self._inputs:
-            if value is not None:
-                value._uses[self, slot] = None
-            slot += 1
-        slot = 0
-        for output in self._outputs:
-            output.producer = self
-            output.index = slot
-            slot += 1
-        if attributes:
-            for attribute in attributes.values():
-                if type(attribute.value) not in NOT_GRAPHS:
-                    for graph in attribute.graphs:
-                        graph.parent = self
+        try:  # which costs nothing; checking all arguments of all nodes of a file would
+            self._inputs = tuple(inputs)
+            self._outputs = tuple(outputs)
+            slot = 0
+            for value in self._inputs:
+                if value is not None:
+                    value._uses[self, slot] = None
+                slot += 1
+            slot = 0
+            for output in self._outputs:
+                output.producer = self
+                output.index = slot
+                slot += 1
+            if attributes:
+                for attribute in attributes.values():
+                    if type(attribute.value) not in NOT_GRAPHS:
+                        for graph in attribute.graphs:
+                            graph.parent = self
+        except (AttributeError, TypeError, ValueError):
+            self._refuse(inputs, outputs, attributes)
+            raise
+
+    def _refuse(self, inputs: object, outputs: object, attributes: object) -> None:
+        """Raises TypeError for the argument of the constructor that has a wrong type, after it has failed."""
+        for value in getattr(self, "_inputs", ()):
+            if isinstance(value, Value):
+                value._uses = {use: None for use in value._uses if use[0] is not self}
+        items_of("inputs", getattr(self, "_inputs", inputs), OPERAND, "Value or None")
+        items_of("outputs", getattr(self, "_outputs", outputs), Value, "Value")
+        if attributes is not None:
+            require_mapping("attributes", attributes, str, Attribute, "names to Attribute")
 
     @property
     def inputs(self) -> tuple[Value | None, ...]:
@@ -210,6 +236,8 @@ class Node(WithMetadata):
 
     def set_input(self, slot: int, value: Value | None) -> None:
         """Makes input `slot` read `value`; a slot after the last one extends the list."""
+        require_type("value", value, OPERAND, "a Value or None")
+        require_integer("slot", slot, 0, MAX_SLOT)
         inputs = list(self._inputs) + [None] * (slot + 1 - len(self._inputs))
         old = inputs[slot]
         if old is not None:
@@ -221,6 +249,7 @@ class Node(WithMetadata):
 
     def set_inputs(self, values: Sequence[Value | None]) -> None:
         """Replaces all inputs."""
+        values = items_of("values", values, OPERAND, "Value or None")
         for slot, old in enumerate(self._inputs):
             if old is not None:
                 old._uses.pop((self, slot), None)
@@ -234,8 +263,11 @@ class Node(WithMetadata):
 
         Uses of `value` are kept, and uses of the old output become uses of `value`.
         """
+        require_type("value", value, Value, "a Value")
+        require_integer("slot", slot, 0, len(self._outputs) - 1)
         old, producer = self._outputs[slot], value.producer
-        assert producer is not None and producer is not self, f"{value!r} is no output of another node"
+        if producer is None or producer is self:
+            raise ValueError(f"value must be an output of another node; got {value!r}")
         old.replace_by(value)
         unnamed = Value("")
         unnamed.producer, unnamed.index = producer, value.index
@@ -249,11 +281,16 @@ class Node(WithMetadata):
 
     def drop_outputs(self, count: int) -> None:
         """Removes all outputs but the first `count`; the others must have no uses."""
+        require_integer("count", count, 0)
         for value in self._outputs[count:]:
-            assert not value._uses, f"{value!r} of {self!r} is still read"
+            if value._uses:
+                raise ValueError(
+                    f"the outputs to drop must have no uses; {value!r} of {self!r} is still read"
+                )
         self._outputs = self._outputs[:count]
 
     def set_attribute(self, attribute: Attribute) -> None:
+        require_type("attribute", attribute, Attribute, "an Attribute")
         self.attributes[attribute.name] = attribute
         for graph in attribute.graphs:
             graph.parent = self
@@ -300,9 +337,9 @@ class Graph(WithMetadata):
         self._last: Node | None = None
         self._count = 0
         self._positions: dict[Node, int] | None = None
-        for value in inputs:
+        for value in items_of("inputs", inputs, Value, "Value"):
             self.add_input(value)
-        for value in initializers:
+        for value in items_of("initializers", initializers, Value, "Value"):
             self.add_initializer(value)
 
     @property
@@ -319,38 +356,52 @@ class Graph(WithMetadata):
         return NodeList(self)
 
     def add_input(self, value: Value, index: int | None = None) -> Value:
-        assert value.producer is None, f"{value!r} is made by a node"
+        require_type("value", value, Value, "a Value")
+        require_integer("index", index, optional=True)
+        if value.producer is not None:
+            raise ValueError(f"an input must have no producer; {value!r} is an output of {value.producer!r}")
         value.graph = self
         if index is None:
             self._inputs[value] = None
         else:
             inputs = list(self._inputs)
-            inputs.insert(index, value)
+            inputs.insert(max(-len(inputs), min(index, len(inputs))), value)
             self._inputs = dict.fromkeys(inputs)
         return value
 
     def remove_input(self, value: Value) -> None:
+        """Removes an input; its uses are the caller's to replace."""
+        require_type("value", value, Value, "a Value")
         self._inputs.pop(value, None)
 
     def has_input(self, value: Value) -> bool:
         """Whether a value is one of the inputs, in constant time."""
-        return value in self._inputs
+        return isinstance(value, Value) and value in self._inputs
 
     def add_initializer(self, value: Value) -> Value:
-        assert value.initializer is not None, f"{value!r} has no tensor"
-        assert value.name not in self._initializers, f"a second initializer {value.name!r}"
+        require_type("value", value, Value, "a Value")
+        if value.initializer is None:
+            raise ValueError(f"an initializer must have a tensor; {value!r} has none")
+        require_text("the name of an initializer", value.name)
+        if value.name in self._initializers:
+            raise ValueError(
+                f"the names of initializers must differ; there is a second initializer {value.name!r}"
+            )
         value.graph = self
         self._initializers[value.name] = value
         return value
 
     def remove_initializer(self, value: Value) -> None:
         """Removes an initializer; an input loses its default."""
+        require_type("value", value, Value, "a Value")
+        if self._initializers.get(value.name) is not value:
+            raise ValueError(f"value must be an initializer of this graph; got {value!r}")
         del self._initializers[value.name]
         value.initializer = None
 
     def append(self, node: Node) -> Node:
         """Adds a node at the end."""
-        assert node.graph is None, f"{node!r} is in a graph already"
+        require_free(node)
         node.graph = self
         last = self._last
         node._previous = last
@@ -364,7 +415,10 @@ class Graph(WithMetadata):
 
     def insert_before(self, place: Node, node: Node) -> Node:
         """Adds a node just before `place`, which is in this graph."""
-        assert node.graph is None and place.graph is self, f"{node!r} cannot be inserted before {place!r}"
+        require_free(node)
+        require_type("place", place, Node, "a Node")
+        if place.graph is not self:
+            raise ValueError(f"place must be a node of this graph; got {place!r}")
         node.graph = self
         node._previous, node._next = place._previous, place
         if place._previous is None:
@@ -378,13 +432,19 @@ class Graph(WithMetadata):
 
     def insert_after(self, place: Node, node: Node) -> Node:
         """Adds a node just after `place`, which is in this graph."""
+        require_type("place", place, Node, "a Node")
+        if place.graph is not self:
+            raise ValueError(f"place must be a node of this graph; got {place!r}")
         return self.append(node) if place._next is None else self.insert_before(place._next, node)
 
     def remove(self, node: Node) -> None:
         """Removes a node whose outputs have no uses, and its uses of its inputs."""
-        assert node.graph is self, f"{node!r} is not in this graph"
+        require_type("node", node, Node, "a Node")
+        if node.graph is not self:
+            raise ValueError(f"node must be a node of this graph; got {node!r}")
         for value in node.outputs:
-            assert not value._uses and not value.is_graph_output, f"{value!r} of {node!r} is still read"
+            if value._uses or value.is_graph_output:
+                raise ValueError(f"a node to remove must have no uses; {value!r} of {node!r} is still read")
         node.set_inputs(())
         for graph in node.subgraphs:
             graph.release()
@@ -405,6 +465,7 @@ class Graph(WithMetadata):
 
     def position(self, node: Node) -> int:
         """The node's index, or -1; the indices of all nodes are computed together and cached."""
+        require_type("node", node, Node, "a Node")
         if self._positions is None or len(self._positions) != self._count:
             self._positions = {node: i for i, node in enumerate(self.nodes)}
         return self._positions.get(node, -1)
@@ -425,6 +486,14 @@ class Graph(WithMetadata):
 
     def __repr__(self) -> str:
         return f"Graph({self.name!r}, {self._count} nodes)"
+
+
+def require_free(node: object) -> None:
+    """Raises TypeError for anything but a node, and ValueError for one that is in a graph."""
+    require_type("node", node, Node, "a Node")
+    assert isinstance(node, Node), "the type has been checked"
+    if node.graph is not None:
+        raise ValueError(f"node must be in no graph; {node!r} is in {node.graph!r} already; remove it first")
 
 
 new = object.__new__

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from sardonyx._src.arguments import require_type
 from sardonyx._src.ir.details import SourceDetails
 from sardonyx._src.ir.graph import Attribute, Graph, Metadata, Value
 
@@ -32,6 +33,7 @@ class Function:
         self.domain = domain
         self.name = name
         self.overload = overload
+        require_type("body", body, Graph, "a Graph")
         self.body = body
         body.function = self
         self.doc = ""
@@ -123,3 +125,8 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({self.graph!r}, ir_version={self.ir_version}, opset_imports={self.opset_imports})"
+
+
+def require_model(model: object) -> None:
+    """Raises TypeError for an argument `model` that is no Model."""
+    require_type("model", model, Model, "a Model; sx.load reads one")

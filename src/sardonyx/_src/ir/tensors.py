@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src import dtypes
+from sardonyx._src.arguments import require_integer, require_type, type_name
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel, LimitError
 from sardonyx._src.ir.details import SourceDetails
@@ -103,11 +104,12 @@ class Tensor:
     def of(cls, values: object, dtype: DataType | None = None, name: str = "") -> Tensor:
         """A tensor of the array-like `values`; Python floats become FLOAT and ints INT64 unless `dtype` is
         given."""
-        array = np.asarray(values)
+        require_type("dtype", dtype, (DataType, type(None)), "a DataType or None")
+        array = array_of(values)
         if dtype is None and not isinstance(values, np.ndarray | np.generic) and array.dtype == np.float64:
             dtype = DataType.FLOAT
         dtype = dtype or DataType.of(array.dtype)
-        array = array.astype(dtype.numpy, copy=False)
+        array = cast_elements(array, dtype)
         return cls(dtype, array.shape, ArrayStorage(array), name)
 
     def numpy(self) -> Array:
@@ -137,6 +139,22 @@ class Tensor:
     def __repr__(self) -> str:
         dims = ",".join(map(str, self.shape))
         return f"Tensor({self.name!r}, {self.dtype.text}[{dims}])"
+
+
+def array_of(values: object) -> Array:
+    """The array-like values as an array; raises TypeError for what is none."""
+    try:
+        return np.asarray(values)
+    except Exception as error:  # whatever a foreign __array__ raises
+        raise TypeError(f"values must be array-like; got {type_name(values)}: {error}") from error
+
+
+def cast_elements(array: Array, dtype: DataType) -> Array:
+    """The array with elements of a type; raises TypeError for elements that have no value of the type."""
+    try:
+        return array.astype(dtype.numpy, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(f"values must be elements of type {dtype.text}: {error}") from None
 
 
 class SparseTensor:
@@ -169,6 +187,7 @@ class SparseTensor:
         Raises LimitError when it would take more than `limit` bytes, InvalidModel for an index outside the
         shape.
         """
+        require_integer("limit", limit)
         if self.dense_nbytes > limit:
             what = f"sparse tensor {self.name!r} must take at most {limit} bytes as a dense tensor"
             raise LimitError(what, limit="limit")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.model import Model, require_model
 from sardonyx._src.ir.walk import roots, values
 
 
 def verify(model: Model) -> None:
     """Asserts every invariant of the model's graphs; a failure is a bug in the code that edited the model."""
+    require_model(model)
     main = verify_graph(model.graph, set())
     algorithms = [step.algorithm for step in model.training]
     for graph in roots(model):

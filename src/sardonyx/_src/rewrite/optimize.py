@@ -5,10 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 
+import numpy as np
+
+from sardonyx._src.arguments import (
+    require_flag,
+    require_integer,
+    require_mapping,
+    require_number,
+    require_type,
+    type_name,
+)
 from sardonyx._src.grad.gradient_nodes import expand_gradients
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.ir.clone import clone
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.model import Model, require_model
 from sardonyx._src.rewrite.engine.driver import Budget, Driver
 from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES, Edit
 from sardonyx._src.rewrite.pages import select_passes
@@ -45,6 +55,8 @@ def optimize(
 
     Raises InputError for a pass that does not exist, and what `infer` raises.
     """
+    require_model(model)
+    check_options(verify, stop_after, seconds, growth, debug, dims, report, progress)
     model = expand_gradients(model)
     filled_report = OptimizationReport() if report is None else report
     selected = select_passes(passes, skip)
@@ -58,6 +70,31 @@ def optimize(
 
         prove(model, result, rebuild, filled_report, dims or {})
     return result
+
+
+def check_options(
+    verify: bool,
+    stop_after: int | None,
+    seconds: float | None,
+    growth: int,
+    debug: bool,
+    dims: Mapping[str, int] | None,
+    report: OptimizationReport | None,
+    progress: Callable[[int], None] | None,
+) -> None:
+    """Raises TypeError or InputError for an argument of `optimize` that is none."""
+    require_flag("verify", verify)
+    require_integer("stop_after", stop_after, optional=True)
+    require_number("seconds", seconds, optional=True)
+    require_integer("growth", growth)
+    require_flag("debug", debug)
+    if dims is not None:
+        require_mapping("dims", dims, str, (int, np.integer), "names of dims to lengths")
+        for name, length in dims.items():
+            require_integer(f"dims[{name!r}]", length, 0)
+    require_type("report", report, (OptimizationReport, type(None)), "sx.OptimizationReport or None")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be a function of the number of edits; got {type_name(progress)}")
 
 
 def run_passes(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from sardonyx._src.arguments import texts_of
 from sardonyx._src.docpages import load_page
 from sardonyx._src.errors import InputError
 from sardonyx._src.ops.index import Index, module_names, qualified_name
@@ -110,8 +111,8 @@ def select_passes(passes: Iterable[str] | None, skip: Iterable[str]) -> list[str
     Raises InputError for a name that no pass has.
     """
     known = names()
-    skipped = set(skip)
-    selected = known if passes is None else tuple(passes)
+    skipped = set(texts_of("skip", skip))
+    selected = known if passes is None else texts_of("passes", passes)
     for name in (*selected, *skipped):
         if name not in known:
             hint = suggest(name, known, "passes")

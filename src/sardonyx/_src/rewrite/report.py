@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sardonyx._src.arguments import require_text
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import nodes, roots
 
@@ -47,6 +48,7 @@ class OptimizationReport:
     unproved: str = ""
 
     def of(self, name: str) -> PassReport:
+        require_text("name", name)
         return self.passes.setdefault(name, PassReport())
 
     def text(self) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import cast
 
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import InputError
+from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array, SparseTensor
 from sardonyx._src.ir.types import (
@@ -39,15 +40,32 @@ def check_feeds(
         raise InputError(
             f"feeds must be a dict from input names to values; got {describe_kind(feeds)}", name="feeds"
         )
+    with foreign_errors("feeds"):
+        feeds = dict(feeds.items())
     for name in feeds:
         if name not in inputs:
             hint = suggest(str(name), inputs, "inputs")
             raise InputError(f"the model has no input {name!r}{hint}", name=name)
     if len(feeds) < len(inputs):
         refuse_missing([d.value for name, d in inputs.items() if name not in feeds])
-    result = {name: convert_feed(value, inputs[name].value.type, name) for name, value in feeds.items()}
+    result: dict[str, RuntimeValue] = {}
+    for name, value in feeds.items():
+        with foreign_errors(name):
+            result[name] = convert_feed(value, inputs[name].value.type, name)
     dims.check_inputs([(value, inputs[name]) for name, value in result.items()])
     return result
+
+
+@contextmanager
+def foreign_errors(name: str) -> Iterator[None]:
+    """Converts what objects of other libraries raise in the block, which may be anything, to InputError."""
+    try:
+        yield
+    except (SardonyxError, MemoryError):
+        raise
+    except Exception as error:
+        what = f"reading it raises {type(error).__name__}: {error}"
+        raise InputError(f"input {name!r} must be a value that can be read; {what}", name=name) from error
 
 
 def refuse_missing(not_fed: Sequence[Value]) -> None:

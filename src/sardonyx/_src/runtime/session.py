@@ -14,6 +14,14 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
+from sardonyx._src.arguments import (
+    require_choice,
+    require_flag,
+    require_integer,
+    require_mapping,
+    require_type,
+    texts_of,
+)
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import (
@@ -31,9 +39,10 @@ from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import CancellationToken, RunControl
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.external import verify_checksums as verify_external_data
+from sardonyx._src.io.external.opening import policy_of
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.load import ModelSource, load
-from sardonyx._src.io.loading.operator_set_path import environment_folders
+from sardonyx._src.io.loading.operator_set_path import environment_folders, sources_of
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
@@ -65,6 +74,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 Engine = Literal["auto", "reference", "native"]
 ENGINES: tuple[Engine, ...] = ("auto", "reference", "native")
+MAX_THREADS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +147,11 @@ class Session:
         verify_checksums: bool = True,
         shapes: ShapePolicy = "inputs",
     ) -> None:
-        if engine not in ENGINES:
-            raise SardonyxError(f"engine must be one of {', '.join(map(repr, ENGINES))}; got {engine!r}")
-        if shapes not in SHAPE_POLICIES:
-            raise SardonyxError(
-                f"shapes must be one of {', '.join(map(repr, SHAPE_POLICIES))}; got {shapes!r}"
-            )
-        if threads is not None and threads < 1:
-            raise SardonyxError(f"threads must be at least 1, or None for all cores; got {threads}")
+        check_options(engine, shapes, threads, limits, verify_checksums)
         saved = saved_program_path(source, engine)
         self._counters = RunCounters(tolerates_faults=engine == "auto" and not are_defects_fatal())
         self.engine: Engine = "native" if saved or engine == "auto" else engine
-        sets, policy = tuple(operator_sets), Policy(policy)
+        sets, policy = sources_of(operator_sets), policy_of(policy)
         self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets, verify_checksums, shapes)
         self._limits = limits_of_process(limits or RunLimits())
         self._is_timed = self._limits.seconds != math.inf
@@ -444,9 +447,12 @@ class Session:
         """
         if not isinstance(self._runner, NativeEngine):
             raise SardonyxError('memory planning requires the native engine: Session(..., engine="native")')
+        if lengths is not None:
+            require_mapping("lengths", lengths, str, (int, np.integer), "names of dims to lengths")
         return self._runner.memory_plan(lengths or {})
 
     def _output_names(self, outputs: Sequence[str] | None) -> list[str]:
+        outputs = None if outputs is None else texts_of("outputs", outputs)
         for name in outputs or ():
             if name not in self._outputs:
                 hint = suggest(name, self._outputs, "outputs")
@@ -462,6 +468,21 @@ class Session:
                 raise OutputError(what, name=name)
             if declaration.sizes is not None:
                 dims.check_result(result, declaration.sizes, declaration.place)
+
+
+def check_options(
+    engine: Engine,
+    shapes: ShapePolicy,
+    threads: int | None,
+    limits: RunLimits | None,
+    verify_checksums: bool,
+) -> None:
+    """Raises TypeError or InputError for an argument of `Session` that is none."""
+    require_choice("engine", engine, ENGINES)
+    require_choice("shapes", shapes, SHAPE_POLICIES)
+    require_integer("threads", threads, 1, MAX_THREADS, optional=True)
+    require_type("limits", limits, (RunLimits, type(None)), "sx.RunLimits or None")
+    require_flag("verify_checksums", verify_checksums)
 
 
 @dataclass(frozen=True, slots=True)

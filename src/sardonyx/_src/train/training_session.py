@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from sardonyx._src.arguments import require_integer, require_mapping, require_path
 from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.saving.save import save
@@ -85,8 +86,7 @@ class TrainingSession:
         by name, and of the values that updates assign; the state is unchanged if an error is raised.  Raises InputError
         for an index that the model does not have, and what `sx.Session.run` raises.
         """
-        if not 0 <= index < self.steps:
-            raise InputError(f"index must be in 0 to {self.steps - 1}; got {index}", name="index")
+        require_integer("index", index, 0, self.steps - 1)
         step = self.model.training[index]
         if index not in self._algorithms:
             self._algorithms[index] = self._open(algorithm_model(self.model, step, self._states))
@@ -107,6 +107,7 @@ class TrainingSession:
 
         A training session of that file continues with equal bits, but for draws of random operators without a seed.
         """
+        require_path("target", target)
         save(self.checkpoint(), target)
 
     def checkpoint(self) -> Model:
@@ -121,6 +122,8 @@ class TrainingSession:
         self, session: Session, feeds: Mapping[str, object] | None, outputs: Sequence[str] | None = None
     ) -> dict[str, RuntimeValue]:
         """A run with the present state."""
+        if feeds is not None:
+            require_mapping("feeds", feeds, str, object, "names of inputs to values")
         given = dict(feeds or {})
         for name in given:
             if name in self.state:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from sardonyx._src.arguments import shown, texts_of
 from sardonyx._src.check.driver.pages import page
 from sardonyx._src.check.driver.sources import DocumentKind, Source, read
 from sardonyx._src.check.engine.api import Diagnostic, Report, Rule, Severity
@@ -16,9 +17,17 @@ from sardonyx._src.check.engine.registry import rules
 from sardonyx._src.check.engine.suppression import drop_suppressed
 from sardonyx._src.check.engine.walk import MAX_FINDINGS, Walk, group_by_class
 from sardonyx._src.check.type_rules.runner import find_type_violations
-from sardonyx._src.errors import DecodeError, JsonError, LimitError, SardonyxError, TextError
+from sardonyx._src.errors import (
+    DecodeError,
+    InputError,
+    JsonError,
+    LimitError,
+    SardonyxError,
+    TextError,
+)
 from sardonyx._src.io.external import Policy
-from sardonyx._src.io.loading.load import PathSource, pause_gc
+from sardonyx._src.io.external.opening import policy_of
+from sardonyx._src.io.loading.load import PathSource, check_reading, pause_gc
 from sardonyx._src.io.loading.operator_set_path import SetKey, find_operator_sets, split_sources
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource, load_operator_set
 from sardonyx._src.proto import messages as m
@@ -52,21 +61,20 @@ def check(
     policy, base: as for `load`.
     verify_checksums: whether files of external data are hashed where the model states their checksums (SX348).
 
-    A document that does not decode yields one diagnostic.  Raises OSError for files that cannot be read, ValueError
+    A document that does not decode yields one diagnostic.  Raises OSError for files that cannot be read, InputError
     for words in `select` and `ignore` that match no rule, InvalidModel for a record with a value that its field
-    cannot hold.
+    cannot hold, and TypeError for a source or an argument of another type.
     """
-    selected = select_codes(select, ignore)
+    selected = select_codes(texts_of("select", select), texts_of("ignore", ignore))
+    options = DocumentOptions(policy_of(policy), base, limits, check_reading(base, limits, verify_checksums))
     with pause_gc():
-        return check_document(
-            source, kind, selected, operator_sets, DocumentOptions(policy, base, limits, verify_checksums)
-        )
+        return check_document(source, kind, selected, operator_sets, options)
 
 
 class DocumentOptions(NamedTuple):
     """The options of `check` about reading a document."""
 
-    policy: Policy | str
+    policy: Policy
     base: PathSource | None
     limits: Limits | None
     verify_checksums: bool
@@ -85,7 +93,7 @@ def check_document(
     except (DecodeError, TextError, JsonError, LimitError) as error:
         return Report((diagnose_decoding(error),))
     base = path if options.base is None else Path(options.base) / "model"
-    document = Document(record, base, Policy(options.policy), declared_operators(record, operator_sets))
+    document = Document(record, base, options.policy, declared_operators(record, operator_sets))
     enabled = [rule for rule in rules().values() if rule.code in selected or not rule.opt_in]
     if not options.verify_checksums:
         enabled = [rule for rule in enabled if rule.code != CHECKSUM_RULE]
@@ -187,7 +195,8 @@ def match_rules(words: Iterable[str], every: Iterable[Rule]) -> set[str]:
         codes = {r.code for r in known if matches(word, r)}
         if not codes:
             near = did_you_mean(word, [*(r.code for r in known), *(page(r.code).name for r in known)])
-            raise ValueError(f"{word!r} must be a rule's code, a code prefix or a rule's name" + near)
+            what = f"{shown(word)} must be a rule's code, a code prefix or a rule's name{near}"
+            raise InputError(what, name="select")
         result |= codes
     return result
 

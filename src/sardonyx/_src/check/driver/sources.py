@@ -7,16 +7,17 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast, get_args
 
+from sardonyx._src.arguments import require_choice, require_path, type_name
 from sardonyx._src.errors import DecodeError, TextError
-from sardonyx._src.io.loading.file_formats import explain_failure, require_model
-from sardonyx._src.io.loading.load import PathSource, Serializable, map_or_read
+from sardonyx._src.io.loading.file_formats import FileData, explain_failure, require_model
+from sardonyx._src.io.loading.load import PathSource, Serializable, map_or_read, read_stream
 from sardonyx._src.io.regular_files import open_regular, read_regular
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import chunks, decode
 from sardonyx._src.proto.record import Payload, Record
-from sardonyx._src.proto.wire import Buffer, Limits
+from sardonyx._src.proto.wire import Limits
 
 Source: TypeAlias = "PathSource | bytes | bytearray | memoryview | BinaryIO | Serializable | Record | Model"
 DocumentKind = Literal["model", "operator-set", "tensor", "sequence", "map", "optional"]
@@ -39,18 +40,21 @@ def read(source: Source, kind: DocumentKind | None, limits: Limits | None) -> tu
     """Returns the record and its file, if any.
 
     Raises DecodeError, TextError, JsonError and LimitError for documents that do not decode, OSError for files that
-    cannot be read, ValueError for an object that is not a document, InvalidModel for a record with a value that its
+    cannot be read, TypeError for an object that is not a document, InvalidModel for a record with a value that its
     field cannot hold.
     """
+    if kind is not None:
+        require_choice("kind", kind, list(RECORD_CLASSES))
     if isinstance(source, Record):
         if type(source) not in RECORD_CLASSES.values():
-            raise ValueError(
+            raise TypeError(
                 f"a document must be one of {', '.join(RECORD_CLASSES)}; got a {type(source).__name__}"
             )
         return validate_record(source), None
     if isinstance(source, Model):
         return validate_record(to_proto.model(source)), None
     if isinstance(source, str | os.PathLike):
+        require_path("source", source)
         path = Path(source)
         return read_file(path, kind, limits), path
     if isinstance(source, Serializable):
@@ -60,10 +64,10 @@ def read(source: Source, kind: DocumentKind | None, limits: Limits | None) -> tu
     if isinstance(source, bytes | bytearray | memoryview):
         return decode_as(bytes(source) if isinstance(source, bytearray) else source, kind, limits), None
     if not hasattr(source, "read"):
-        raise ValueError(
-            f"the source must be a path, bytes, a file, a model or a record; got {type(source).__name__}"
+        raise TypeError(
+            f"the source must be a path, bytes, a file, a model or a record; got {type_name(source)}"
         )
-    return decode_as(source.read(), kind, limits), None
+    return decode_as(read_stream(source)[0], kind, limits), None
 
 
 def validate_record(record: Record) -> Record:
@@ -81,7 +85,7 @@ def validate_record(record: Record) -> Record:
     return record
 
 
-def decode_as(data: Payload | Buffer, kind: DocumentKind | None, limits: Limits | None) -> Record:
+def decode_as(data: Payload | FileData, kind: DocumentKind | None, limits: Limits | None) -> Record:
     if kind is None:
         kind = "operator-set" if data[: len(OPERATOR_SET_PREFIX)] == OPERATOR_SET_PREFIX else "model"
     try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast, get_args
 
+from sardonyx._src.arguments import require_choice
 from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.record import Record
 
@@ -131,4 +132,6 @@ class Report:
         return not self.of("error")
 
     def of(self, severity: Severity) -> list[Diagnostic]:
+        """The diagnostics of a severity; raises InputError for another word."""
+        require_choice("severity", severity, get_args(Severity))
         return [d for d in self.diagnostics if d.severity == severity]

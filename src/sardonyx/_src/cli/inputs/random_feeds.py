@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from sardonyx._src.arguments import require_integer
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.dims import Dim, Expr, evaluate
@@ -26,6 +27,7 @@ def random_feeds(
     `sizes` sets the lengths of dimension variables; other variables are 1.  Raises InputError for a variable that no
     input has.
     """
+    require_integer("the seed of random inputs", seed, 0)
     names = variables(ports)
     for name in sizes:
         if name not in names:

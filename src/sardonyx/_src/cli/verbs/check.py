@@ -167,10 +167,7 @@ def refuse_wrong_use(args: argparse.Namespace) -> None:
                     f"a file to fix in place must not be a symbolic link; got {name}; name the file to write by --out",
                     name="--fix",
                 )
-    try:
-        select_codes(split_rules(args.select), split_rules(args.ignore))
-    except ValueError as error:
-        raise InputError(str(error), name="select") from None
+    select_codes(split_rules(args.select), split_rules(args.ignore))
 
 
 def check_file(name: str, args: argparse.Namespace) -> Report:
@@ -227,10 +224,7 @@ def fix_file(name: str, args: argparse.Namespace) -> CheckedFile:
     if target == STANDARD_STREAM:
         write_blocks(sys.stdout.buffer, encode_as(record, "binary"))
         return CheckedFile(name, report, applied_fixes, "standard output")
-    try:
-        carried = write_document(record, Path(target), path, policy)
-    except ValueError as error:  # the suffix of a format that cannot be written
-        raise InputError(str(error), name="--out") from None
+    carried = write_document(record, Path(target), path, policy)
     return CheckedFile(name, report, applied_fixes, target, carried)
 
 

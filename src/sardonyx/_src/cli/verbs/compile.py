@@ -37,8 +37,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(
             "--out must be given for a model from standard input; got none; add -o FILE.sdx", name="--out"
         )
+    model = load_model(args)  # first: a path that names no file has no suffix to replace
     out = Path(args.model).with_suffix(".sdx") if args.out is None else args.out
-    model = load_model(args)
     with progress(1, "compiling", kernels=True):
         save_compiled(model, out)
     sys.stderr.write(f"{out}: {quantity(out.stat().st_size, 'B')}\n")

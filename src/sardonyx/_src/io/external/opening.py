@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 
+from sardonyx._src.arguments import require_choice
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external.entries import brief, components
 from sardonyx._src.io.external.folders import Folder, is_link
@@ -34,6 +35,12 @@ class Policy(enum.StrEnum):
     STRICT = "strict"
     HUB = "hub"
     TRUSTED = "trusted"
+
+
+def policy_of(policy: Policy | str) -> Policy:
+    """The policy of a name; raises InputError for any other argument."""
+    require_choice("policy", policy, [policy.value for policy in Policy])
+    return Policy(policy)
 
 
 def canonical_location(location: str, policy: Policy, where: str) -> str:

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from sardonyx._src.arguments import require_flag, require_path, require_type, type_name
 from sardonyx._src.errors import DecodeError, InvalidModel, SardonyxError
 from sardonyx._src.io import mapped_files
 from sardonyx._src.io.external import ExternalFiles, Policy
+from sardonyx._src.io.external.opening import policy_of
 from sardonyx._src.io.loading.environment import OPERATOR_SETS_VARIABLE
 from sardonyx._src.io.loading.file_formats import FileData, explain_failure, require_model
 from sardonyx._src.io.mapped_files import MappedFile
@@ -67,20 +69,34 @@ def load(
     Repairs made while loading are listed in `Model.notes`.
 
     Raises DecodeError, TextError or JsonError for data in a wrong format, InvalidModel for records that are not a
-    valid model, LimitError for data that exceed `limits`, OSError for files that cannot be read, and TypeError for
-    any other kind of source.
+    valid model, LimitError for data that exceed `limits`, OSError for files that cannot be read, InputError for an option
+    with an unknown value, and TypeError for any other kind of source or argument.
     """
+    require_flag("copy", copy)
+    options = DataOptions(policy_of(policy), copy, check_reading(base, limits, verify_checksums))
     if isinstance(source, Model):
         model = source
     else:
         with pause_gc():
-            options = DataOptions(Policy(policy), copy, verify_checksums)
             model = model_from(source, base, limits, options)
-    if not operator_sets and not os.environ.get(OPERATOR_SETS_VARIABLE):
+    if (
+        isinstance(operator_sets, tuple | list)
+        and not operator_sets
+        and not os.environ.get(OPERATOR_SETS_VARIABLE)
+    ):
         return model
     from sardonyx._src.io.loading.attached_sets import with_operator_sets  # few models need it
 
     return with_operator_sets(model, operator_sets)
+
+
+def check_reading(base: PathSource | None, limits: Limits | None, verify_checksums: bool) -> bool:
+    """`verify_checksums`; raises TypeError or InputError for an argument that is none."""
+    if base is not None:
+        require_path("base", base)
+    require_type("limits", limits, (Limits, type(None)), "sx.Limits or None")
+    require_flag("verify_checksums", verify_checksums)
+    return bool(verify_checksums)
 
 
 class DataOptions(NamedTuple):
@@ -149,7 +165,7 @@ def read(source: ModelSource, *, copy: bool = False) -> tuple[ModelProto | FileD
         return source, None
     if isinstance(source, Model) or not hasattr(source, "read"):
         accepted = "a path, bytes, a binary file object or an object with SerializeToString"
-        raise TypeError(f"a model source must be {accepted}; got {type(source).__name__}")
+        raise TypeError(f"a model source must be {accepted}; got {type_name(source)}")
     return read_stream(source)
 
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from sardonyx._src.arguments import require_path, type_name
 from sardonyx._src.errors import InvalidModel, JsonError
 from sardonyx._src.io.loading.environment import OPERATOR_SETS_VARIABLE
 from sardonyx._src.io.loading.operator_sets import OPSET_MAGIC, OperatorSetSource, load_operator_set
@@ -30,17 +31,28 @@ def environment_folders() -> tuple[Path, ...]:
     return tuple(path for word in words if word and (path := Path(word)).is_dir())
 
 
+def sources_of(sources: object) -> tuple[OperatorSetSource, ...]:
+    """The elements of the argument `operator_sets`; raises TypeError for anything but a list of them."""
+    if isinstance(sources, str | bytes | os.PathLike) or not isinstance(sources, Iterable):
+        raise TypeError(
+            f"operator_sets must be a list of documents and folders, as [path]; got {type_name(sources)}"
+        )
+    return tuple(sources)
+
+
 def split_sources(
     sources: Iterable[OperatorSetSource],
 ) -> tuple[list[OperatorSetSource], list[Path]]:
     """The documents among sources of operator sets, and the folders, those of the environment last."""
     documents: list[OperatorSetSource] = []
     folders: list[Path] = []
-    for source in sources:
-        if isinstance(source, str | os.PathLike) and (path := Path(source)).is_dir():
-            folders.append(path)
-        else:
-            documents.append(source)
+    for source in sources_of(sources):
+        if isinstance(source, str | os.PathLike):
+            require_path("operator_sets", source)
+            if (path := Path(source)).is_dir():
+                folders.append(path)
+                continue
+        documents.append(source)
     return documents, list(dict.fromkeys((*folders, *environment_folders())))
 
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from sardonyx._src.arguments import require_path, type_name
 from sardonyx._src.errors import DecodeError, InvalidModel
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.loading.file_formats import explain_failure
@@ -26,11 +27,13 @@ OperatorSetSource: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO | Oper
 def load_operator_set(source: OperatorSetSource) -> OperatorSet:
     """The operator set of a document: a path (`.onnxtxt` and `.txt` are text, `.json` is JSON), bytes or a binary file.
 
-    Raises DecodeError, TextError or JsonError for other data, InvalidModel for a document without magic or version.
+    Raises DecodeError, TextError or JsonError for other data, InvalidModel for a document without magic or version, and
+    TypeError for any other kind of source.
     """
     if isinstance(source, OperatorSet):
         return source
     if isinstance(source, str | os.PathLike):
+        require_path("source", source)
         path = Path(source)
         if path.suffix in (".onnxtxt", ".txt"):
             from sardonyx._src.proto.text import from_text
@@ -41,8 +44,18 @@ def load_operator_set(source: OperatorSetSource) -> OperatorSet:
 
             return operator_set_from(from_json(read_text(path), OperatorSetProto))
         return operator_set_from(decode_operator_set(read_regular(path), str(path)))
-    data = source if isinstance(source, bytes) else source.read()
-    return operator_set_from(decode_operator_set(data))
+    return operator_set_from(decode_operator_set(read_document(source)))
+
+
+def read_document(source: bytes | BinaryIO) -> bytes:
+    """The bytes of a document; raises TypeError for anything but bytes and binary file objects."""
+    if not isinstance(source, bytes | bytearray | memoryview) and not hasattr(source, "read"):
+        accepted = "a path, bytes, a binary file object or an OperatorSet"
+        raise TypeError(f"the source of an operator set must be {accepted}; got {type_name(source)}")
+    data: object = source.read() if hasattr(source, "read") else source
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(f"the file object must return bytes; got {type_name(data)}; open it in binary mode")
+    return bytes(data)
 
 
 def decode_operator_set(data: bytes, source: str = "") -> OperatorSetProto:

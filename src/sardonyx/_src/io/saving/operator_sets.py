@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sardonyx._src.arguments import require_path, require_type
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.loading.operator_sets import OPSET_MAGIC
 from sardonyx._src.io.saving.save import write_blocks
@@ -53,6 +54,8 @@ def declaration_to(declaration: OperatorDeclaration) -> OperatorProto:
 
 def save_operator_set(operator_set: OperatorSet, target: str | os.PathLike[str]) -> None:
     """Writes an operator set as a document; as text if the path ends in `.onnxtxt` or `.txt`."""
+    require_type("operator_set", operator_set, OperatorSet, "an OperatorSet")
+    require_path("target", target)
     record = operator_set_to(operator_set)
     path = Path(target)
     pieces = chunks(record)

@@ -9,11 +9,18 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
-from sardonyx._src.errors import ExternalDataError
+from sardonyx._src.arguments import (
+    require_choice,
+    require_flag,
+    require_integer,
+    require_path,
+    require_type,
+    type_name,
+)
+from sardonyx._src.errors import ExternalDataError, InputError
 from sardonyx._src.io.external import ExternalStorage, components, verify_checksums, verify_meanwhile
 from sardonyx._src.io.mapped_files import MappedFile, mapped_file_behind
 from sardonyx._src.io.memory_release import iter_releasing
-from sardonyx._src.io.regular_files import require_possible_path
 from sardonyx._src.io.saving.file_writer import BinaryWriter, write_all
 from sardonyx._src.io.saving.layout import DataFileLayout, ExternalDataLayout, pack_tensor
 from sardonyx._src.io.saving.staging import StagedFile, Staging
@@ -70,41 +77,62 @@ def save(
     dropped, since they may refer to the old file.
 
     Raises ExternalDataError for a location that is not allowed and for data that cannot be read or do not have their
-    stated checksum, FileChanged for data in a mapped file that was changed, OSError for system errors, ValueError for
-    contradictory options, JsonError for unknown fields in JSON.
+    stated checksum, FileChanged for data in a mapped file that was changed, OSError for system errors, InputError for
+    contradictory options, JsonError for unknown fields in JSON, and TypeError for arguments of other types.
     """
-    if not isinstance(model, Model | ModelProto):
-        raise TypeError(f"the model must be a Model or a ModelProto record; got {type(model).__name__}")
-    if align < 1 or threshold < 0 or (shard_size is not None and shard_size < 1):
-        raise ValueError(
-            f"align and shard_size must be >= 1, threshold >= 0; got {align}, {shard_size} and {threshold}"
-        )
-    has_data_options = external not in (None, False) or shard_size is not None or bool(checksum)
-    if not isinstance(model, Model) and (has_data_options or external is False):
-        raise ValueError(
-            "data options require a Model; got a record; convert it with sx.load to move its data"
-        )
-    if external is False and has_data_options:
-        raise ValueError("shard_size and checksum require external data; got external=False")
+    require_type("model", model, (Model, ModelProto), "a Model or a ModelProto record")
+    require_flag("drop_unknown", drop_unknown)
+    options = check_data_options(model, external, shard_size, threshold, align, checksum)
+    if format is not None:
+        require_choice("format", format, get_args(Format))
     if isinstance(target, str | os.PathLike):
+        require_path("target", target)
         rule = external_rule(external, threshold)
         path = os.fspath(target)
-        require_possible_path(path)
         location = external if isinstance(external, str) else f"{os.path.basename(path)}.data"
         if isinstance(external, str):
             data_file_components(location, os.path.basename(path))
         layout = ExternalDataLayout(location, rule, align=align, shard_size=shard_size)
         encode = partial(encode_as, format=format_of(path, format), drop_unknown=drop_unknown)
         save_to_path(model, path, layout, encode, checksum=checksum)
-    elif has_data_options:
-        raise ValueError(
-            "external, shard_size and checksum require a path; got a file object; save to a path or omit them"
-        )
+    elif options:
+        what = f"{options[0]} requires a path; got a file object; save to a path or omit the option"
+        raise InputError(what, name=options[0])
+    elif not hasattr(target, "write"):
+        raise TypeError(f"target must be a path or a binary file object; got {type_name(target)}")
     else:
         if isinstance(model, Model):
             verify_checksums(model_tensors(model))
         record = to_proto.model(model) if isinstance(model, Model) else model
         write_blocks(target, encode_as(record, format_of("", format), drop_unknown))
+
+
+def check_data_options(
+    model: Model | ModelProto,
+    external: str | bool | None,
+    shard_size: int | None,
+    threshold: int,
+    align: int,
+    checksum: bool | None,
+) -> list[str]:
+    """The names of the options that write data files; raises TypeError or InputError for options that do not fit."""
+    require_type("external", external, (str, bool, type(None)), "a name, True, False or None")
+    require_integer("shard_size", shard_size, 1, optional=True)
+    require_integer("threshold", threshold, 0)
+    require_integer("align", align, 1)
+    require_type("checksum", checksum, (bool, type(None)), "True, False or None")
+    given = {
+        "external": external not in (None, False),
+        "shard_size": shard_size is not None,
+        "checksum": checksum,
+    }
+    options = [name for name, is_given in given.items() if is_given]
+    if not isinstance(model, Model) and (options or external is False):
+        what = f"{(options or ['external'])[0]} requires a Model; got a record; convert it with sx.load to move its data"
+        raise InputError(what, name=(options or ["external"])[0])
+    if external is False and options:
+        raise InputError(f"{options[0]} requires external data; got external=False", name=options[0])
+    return options
 
 
 def save_to_path(
@@ -147,13 +175,11 @@ def external_rule(external: str | bool | None, threshold: int) -> Callable[[Tens
 def format_of(path: str, format: Format | None) -> Format:
     """The given format, or the one implied by the suffix."""
     if format is not None:
-        if format not in get_args(Format):
-            raise ValueError(f"format must be one of {', '.join(get_args(Format))}; got {format!r}")
         return format
     suffix = os.path.splitext(path)[1]
     if suffix in PROTOBUF_TEXT:
         what = f"the suffix must be that of a supported format; got {suffix}, protobuf's text format"
-        raise ValueError(f"{what}; use .onnxtxt, .json or .onnx, or pass `format`")
+        raise InputError(f"{what}; use .onnxtxt, .json or .onnx, or pass `format`", name="target")
     return SUFFIXES.get(suffix, "binary")
 
 

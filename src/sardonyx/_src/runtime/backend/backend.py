@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
+from sardonyx._src.arguments import require_type
 from sardonyx._src.errors import InputError, UnsupportedOperator
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.loading.load import ModelSource, load
@@ -32,6 +33,7 @@ class BackendRep:
     """A prepared model, as `onnx.backend.base.BackendRep`.  session: what runs it."""
 
     def __init__(self, session: Session) -> None:
+        require_type("session", session, Session, "a sx.Session")
         self.session = session
 
     def run(self, inputs: object, **kwargs: object) -> Outputs:
@@ -122,7 +124,7 @@ class Backend:
     @classmethod
     def supports_device(cls, device: str) -> bool:
         """Whether models can be run on the device: "CPU" can, "CUDA" cannot."""
-        return device in DEVICES
+        return isinstance(device, str) and device in DEVICES
 
 
 def check_options(options: Mapping[str, object], known: Sequence[str]) -> Mapping[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex, overload
 
+from sardonyx._src.arguments import items_of, require_integer, texts_of
 from sardonyx._src.errors import OutputError
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.suggestions import suggest
@@ -16,8 +17,9 @@ class Outputs(tuple[RuntimeValue, ...]):
     names: tuple[str, ...]
 
     def __new__(cls, names: Sequence[str], values: Iterable[RuntimeValue]) -> Outputs:
-        result = super().__new__(cls, values)
-        result.names = tuple(names)
+        items: tuple[Any, ...] = items_of("values", values, object, "values")
+        result = super().__new__(cls, items)
+        result.names = texts_of("names", names)
         return result
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -32,6 +34,8 @@ class Outputs(tuple[RuntimeValue, ...]):
         self, key: str | SupportsIndex | slice[Any, Any, Any]
     ) -> RuntimeValue | tuple[RuntimeValue, ...]:
         if not isinstance(key, str):
+            if not isinstance(key, slice):
+                require_integer("the position of an output", key, -len(self), len(self) - 1)
             return super().__getitem__(key)
         if key not in self.names:
             raise OutputError(

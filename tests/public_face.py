@@ -1,0 +1,491 @@
+"""The public callables, each with valid arguments: functions, constructors and methods of the public modules."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+
+import sardonyx as sx
+import sardonyx.backend as public_backend
+import sardonyx.errors as public_errors
+import sardonyx.ir as public_ir
+from models import parse_model
+from sardonyx import DataType
+from sardonyx._src.ir.tensors import ArrayStorage
+from train.training_texts import PAIR, SWAP, training_text
+
+MODULES: tuple[ModuleType, ...] = (sx, public_ir, public_errors, public_backend)
+NO_CALLS = {"Type", "Storage", "__version__"}  # a union, a protocol, a string
+X = np.array([[1, 2]], np.float32)
+TEXT = "g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 2}> { t = Mul(x, w) y = Relu(t) }"
+RELU = b"\x0a\x01x\x12\x01y\x22\x04Relu"  # a NodeProto
+
+
+class Call(NamedTuple):
+    """A callable with valid arguments by name."""
+
+    function: Callable[..., object]
+    arguments: Mapping[str, object]
+
+
+def model() -> sx.Model:
+    return parse_model(TEXT, opset=21)
+
+
+def saved_model() -> Path:
+    """A model file in the current directory."""
+    path = Path("model.onnx")
+    if not path.exists():
+        sx.save(model(), path)
+    return path
+
+
+def operator_set() -> sx.OperatorSet:
+    return sx.OperatorSet("com.example", 1, 10)
+
+
+def saved_operator_set() -> Path:
+    path = Path("set.onnxops")
+    if not path.exists():
+        sx.save_operator_set(operator_set(), path)
+    return path
+
+
+def session() -> sx.Session:
+    return sx.Session(model(), engine="reference")
+
+
+def training_model() -> sx.Model:
+    return sx.from_text(training_text(PAIR, [SWAP]))
+
+
+def training_session() -> sx.TrainingSession:
+    return sx.TrainingSession(training_model(), engine="reference")
+
+
+def value(name: str = "v") -> public_ir.Value:
+    return public_ir.Value(name, public_ir.TensorType(DataType.FLOAT, (2,)))
+
+
+def initializer(name: str = "w") -> public_ir.Value:
+    return public_ir.Value(name, None, sx.Tensor.of(X))
+
+
+def node(name: str = "") -> public_ir.Node:
+    return public_ir.Node("Abs", [value("a")], [value("b")], name=name)
+
+
+def attribute() -> public_ir.Attribute:
+    return public_ir.Attribute("a", public_ir.AttributeType.INT, 1)
+
+
+def graph() -> public_ir.Graph:
+    """A graph with an input, an initializer and a node."""
+    result = public_ir.Graph("g", [value("i")], [initializer()])
+    result.append(node())
+    return result
+
+
+def with_graph(name: str, **arguments: Callable[[public_ir.Graph], object]) -> Call:
+    """A method of a graph, with arguments that depend on it."""
+    owner = graph()
+    return Call(getattr(owner, name), {key: make(owner) for key, make in arguments.items()})
+
+
+def first(graph: public_ir.Graph) -> public_ir.Node:
+    return next(iter(graph.nodes))
+
+
+def sparse() -> sx.SparseTensor:
+    return sx.SparseTensor(
+        sx.Tensor.of(np.array([1], np.float32)), sx.Tensor.of(np.array([1], np.int64)), (3,)
+    )
+
+
+def node_of(graph: public_ir.Graph) -> Call:
+    other = public_ir.Node("Abs", [value("c")], [value("d")])
+    graph.append(other)
+    return Call(first(graph).take_output, {"slot": 0, "value": other.outputs[0]})
+
+
+def options() -> dict[str, object]:
+    """The keyword arguments of `load`."""
+    return {
+        "policy": "hub",
+        "base": ".",
+        "operator_sets": [saved_operator_set()],
+        "limits": sx.Limits(),
+        "verify_checksums": True,
+    }
+
+
+def session_options() -> dict[str, object]:
+    return {
+        "source": saved_model(),
+        "engine": "reference",
+        "threads": 1,
+        "seed": 1,
+        "limits": sx.RunLimits(),
+        "policy": "hub",
+        "operator_sets": [saved_operator_set()],
+        "verify_checksums": True,
+        "shapes": "inputs",
+    }
+
+
+def optimize_options() -> dict[str, object]:
+    return {
+        "model": model(),
+        "passes": None,
+        "skip": ["fuse-gelu"],
+        "verify": True,
+        "stop_after": 3,
+        "seconds": 5.0,
+        "growth": 100,
+        "debug": False,
+        "dims": {"N": 2},
+        "report": sx.OptimizationReport(),
+        "progress": lambda edits: None,
+    }
+
+
+def save_options() -> dict[str, object]:
+    return {
+        "model": model(),
+        "target": "saved.onnx",
+        "external": "weights.data",
+        "shard_size": 100,
+        "threshold": 1,
+        "align": 1,
+        "format": "binary",
+        "checksum": True,
+        "drop_unknown": False,
+    }
+
+
+def check_options() -> dict[str, object]:
+    return {"source": saved_model(), "kind": "model", "select": ["SX2"], "ignore": ["SX201"], **options()}
+
+
+def backend_options() -> dict[str, object]:
+    """The options that `Backend.prepare` passes on, by way of its keywords."""
+    return {"model": saved_model(), "device": "CPU", "engine": "reference"}
+
+
+FLOAT, INT64 = DataType.FLOAT, DataType.INT64
+WHY = {"why": "a reason"}
+LOCATED = {**WHY, "location": "graph"}
+OPERATOR = {"domain": "", "op_type": "Abs", "version": 13, "location": "graph"}
+
+CALLS: dict[str, Callable[[], Call]] = {
+    "sardonyx.Builder": lambda: Call(sx.Builder, {"opset": 21, "name": "g", "graph": graph()}),
+    "sardonyx.Builder.tensor": lambda: Call(sx.Builder.tensor, {"dtype": FLOAT, "shape": ["N", 2]}),
+    "sardonyx.Builder.input": lambda: Call(
+        sx.Builder(21).input, {"name": "x", "dtype": FLOAT, "shape": ["N", 2]}
+    ),
+    "sardonyx.Builder.constant": lambda: Call(
+        sx.Builder(21).constant, {"name": "w", "values": X, "dtype": FLOAT}
+    ),
+    "sardonyx.Builder.op": lambda: Call(
+        sx.Builder(21).op,
+        {"op_type": "Abs", "*inputs": value(), "outputs": 1, "domain": "", "name": "n", "alpha": 1.0},
+    ),
+    "sardonyx.Builder.node": lambda: Call(
+        sx.Builder(21).node,
+        {"op_type": "Abs", "inputs": [value()], "outputs": ["y"], "domain": "", "name": "n", "alpha": 1.0},
+    ),
+    "sardonyx.Builder.names": lambda: Call(sx.Builder(21).names, {"op_type": "Abs", "count": 2}),
+    "sardonyx.Builder.output": lambda: Call(
+        sx.Builder(21).output,
+        {"value": value(), "name": "y", "type": public_ir.TensorType(FLOAT)},
+    ),
+    "sardonyx.Builder.model": lambda: Call(
+        sx.Builder(21).model, {"ir_version": 10, "producer": "p", "y": value()}
+    ),
+    "sardonyx.DataType": lambda: Call(DataType, {"value": 1}),
+    "sardonyx.DataType.of": lambda: Call(DataType.of, {"dtype": np.dtype(np.float32)}),
+    "sardonyx.DataType.from_number": lambda: Call(DataType.from_number, {"number": 1}),
+    "sardonyx.DataType.parse": lambda: Call(DataType.parse, {"text": "float"}),
+    "sardonyx.Diagnostic": lambda: Call(
+        sx.Diagnostic,
+        {
+            "rule": "SX201",
+            "name": "a",
+            "severity": "error",
+            "location": "graph",
+            "message": "m",
+            "help": "h",
+            "clause": "c",
+        },
+    ),
+    "sardonyx.Limits": lambda: Call(sx.Limits, {"nesting": 5, "records": 5, "size": 5}),
+    "sardonyx.Model": lambda: Call(sx.Model, {"graph": graph(), "ir_version": 10, "opset_imports": {"": 21}}),
+    "sardonyx.OperatorSet": lambda: Call(
+        sx.OperatorSet,
+        {
+            "domain": "com.example",
+            "version": 1,
+            "ir_version": 10,
+            "operators": [public_ir.OperatorDeclaration("A", 1)],
+            "functions": [],
+            "ir_version_prerelease": "",
+            "ir_build_metadata": "",
+            "doc": "",
+            "details": None,
+        },
+    ),
+    "sardonyx.OptimizationReport": lambda: Call(sx.OptimizationReport, {}),
+    "sardonyx.OptimizationReport.of": lambda: Call(sx.OptimizationReport().of, {"name": "fuse-gelu"}),
+    "sardonyx.OptimizationReport.text": lambda: Call(sx.OptimizationReport().text, {}),
+    "sardonyx.OptimizationReport.as_json": lambda: Call(sx.OptimizationReport().as_json, {}),
+    "sardonyx.Report": lambda: Call(sx.Report, {"diagnostics": ()}),
+    "sardonyx.Report.of": lambda: Call(sx.check(model()).of, {"severity": "error"}),
+    "sardonyx.Policy": lambda: Call(sx.Policy, {"value": "hub"}),
+    "sardonyx.RunLimits": lambda: Call(
+        sx.RunLimits, {"bytes": 5, "iterations": 5, "nodes": 5, "run_bytes": 5, "seconds": 5.0}
+    ),
+    "sardonyx.Session": lambda: Call(sx.Session, session_options()),
+    "sardonyx.Session.close": lambda: Call(session().close, {}),
+    "sardonyx.Session.cancel": lambda: Call(session().cancel, {}),
+    "sardonyx.Session.run": lambda: Call(
+        session().run, {"feeds": {"x": X}, "outputs": ["y"], "timeout": 5.0}
+    ),
+    "sardonyx.Session.trace": lambda: Call(session().trace, {"feeds": {"x": X}}),
+    "sardonyx.Session.plan": lambda: Call(
+        sx.Session(saved_model(), engine="native", threads=1).plan, {"lengths": {"N": 2}}
+    ),
+    "sardonyx.SessionStats": lambda: Call(
+        sx.SessionStats,
+        {
+            "runs": 1,
+            "fast_path_runs": 1,
+            "bailouts": {},
+            "fallback_nodes": 1,
+            "compiler_faults": {},
+            "programs": 1,
+            "shape_warnings": 0,
+        },
+    ),
+    "sardonyx.SparseTensor": lambda: Call(
+        sx.SparseTensor,
+        {"values": sx.Tensor.of(X[0]), "indices": sx.Tensor.of(np.array([0, 1], np.int64)), "shape": (3,)},
+    ),
+    "sardonyx.SparseTensor.numpy": lambda: Call(sparse().numpy, {"limit": 100}),
+    "sardonyx.SparseTensor.linear_indices": lambda: Call(sparse().linear_indices, {}),
+    "sardonyx.Tensor": lambda: Call(
+        sx.Tensor, {"dtype": FLOAT, "shape": (1, 2), "storage": ArrayStorage(X), "name": "t"}
+    ),
+    "sardonyx.Tensor.of": lambda: Call(sx.Tensor.of, {"values": X, "dtype": FLOAT, "name": "t"}),
+    "sardonyx.Tensor.numpy": lambda: Call(sx.Tensor.of(X).numpy, {}),
+    "sardonyx.TrainingSession": lambda: Call(
+        sx.TrainingSession,
+        {
+            "source": training_model(),
+            "engine": "reference",
+            "threads": 1,
+            "seed": 1,
+            "limits": sx.RunLimits(),
+        },
+    ),
+    "sardonyx.TrainingSession.initialize": lambda: Call(training_session().initialize, {}),
+    "sardonyx.TrainingSession.step": lambda: Call(training_session().step, {"feeds": {}, "index": 0}),
+    "sardonyx.TrainingSession.infer": lambda: Call(training_session().infer, {"feeds": {}, "outputs": None}),
+    "sardonyx.TrainingSession.save": lambda: Call(training_session().save, {"target": "trained.onnx"}),
+    "sardonyx.TrainingSession.checkpoint": lambda: Call(training_session().checkpoint, {}),
+    "sardonyx.check": lambda: Call(sx.check, check_options()),
+    "sardonyx.convert": lambda: Call(
+        sx.convert, {"model": model(), "opset": 22, "sets": {"": 22}, "ir_version": 11, "errors": []}
+    ),
+    "sardonyx.from_json": lambda: Call(sx.from_json, {"source": sx.to_json(model())}),
+    "sardonyx.from_text": lambda: Call(sx.from_text, {"source": sx.to_text(model())}),
+    "sardonyx.gradient": lambda: Call(sx.gradient, {"model": model(), "of": "y", "wrt": ["x"]}),
+    "sardonyx.infer": lambda: Call(sx.infer, {"model": model(), "errors": [], "observer": None}),
+    "sardonyx.load": lambda: Call(sx.load, {"source": saved_model(), "copy": True, **options()}),
+    "sardonyx.load_operator_set": lambda: Call(sx.load_operator_set, {"source": saved_operator_set()}),
+    "sardonyx.optimize": lambda: Call(sx.optimize, optimize_options()),
+    "sardonyx.save": lambda: Call(sx.save, save_options()),
+    "sardonyx.save_operator_set": lambda: Call(
+        sx.save_operator_set, {"operator_set": operator_set(), "target": "saved.onnxops"}
+    ),
+    "sardonyx.to_json": lambda: Call(sx.to_json, {"model": model(), "indent": 2, "drop_unknown": False}),
+    "sardonyx.to_text": lambda: Call(
+        sx.to_text, {"model": model(), "max_elements": 2, "drop_unknown": False}
+    ),
+    "sardonyx.ir.Attribute": lambda: Call(
+        public_ir.Attribute,
+        {"name": "a", "type": public_ir.AttributeType.INT, "value": 1, "ref": "", "doc": ""},
+    ),
+    "sardonyx.ir.AttributeType": lambda: Call(public_ir.AttributeType, {"value": 2}),
+    "sardonyx.ir.DeviceConfiguration": lambda: Call(
+        public_ir.DeviceConfiguration, {"name": "d", "num_devices": 1, "device": ["a"]}
+    ),
+    "sardonyx.ir.Function": lambda: Call(
+        public_ir.Function, {"domain": "d", "name": "f", "body": graph(), "overload": ""}
+    ),
+    "sardonyx.ir.Graph": lambda: Call(
+        public_ir.Graph, {"name": "g", "inputs": [value()], "initializers": [initializer()]}
+    ),
+    "sardonyx.ir.Graph.add_input": lambda: Call(graph().add_input, {"value": value(), "index": 0}),
+    "sardonyx.ir.Graph.remove_input": lambda: with_graph("remove_input", value=lambda g: g.inputs[0]),
+    "sardonyx.ir.Graph.has_input": lambda: with_graph("has_input", value=lambda g: g.inputs[0]),
+    "sardonyx.ir.Graph.add_initializer": lambda: Call(graph().add_initializer, {"value": initializer("u")}),
+    "sardonyx.ir.Graph.remove_initializer": lambda: with_graph(
+        "remove_initializer", value=lambda g: g.initializers["w"]
+    ),
+    "sardonyx.ir.Graph.append": lambda: Call(graph().append, {"node": node()}),
+    "sardonyx.ir.Graph.insert_before": lambda: with_graph(
+        "insert_before", place=first, node=lambda g: node()
+    ),
+    "sardonyx.ir.Graph.insert_after": lambda: with_graph("insert_after", place=first, node=lambda g: node()),
+    "sardonyx.ir.Graph.remove": lambda: with_graph("remove", node=first),
+    "sardonyx.ir.Graph.position": lambda: with_graph("position", node=first),
+    "sardonyx.ir.Graph.clear": lambda: Call(graph().clear, {}),
+    "sardonyx.ir.Graph.release": lambda: Call(graph().release, {}),
+    "sardonyx.ir.MapType": lambda: Call(
+        public_ir.MapType, {"key": INT64, "value": public_ir.TensorType(FLOAT), "denotation": ""}
+    ),
+    "sardonyx.ir.Node": lambda: Call(
+        public_ir.Node,
+        {
+            "op_type": "Abs",
+            "inputs": [value("a")],
+            "outputs": [value("b")],
+            "attributes": {"a": attribute()},
+            "domain": "",
+            "overload": "",
+            "name": "n",
+        },
+    ),
+    "sardonyx.ir.Node.set_input": lambda: Call(node().set_input, {"slot": 0, "value": value()}),
+    "sardonyx.ir.Node.set_inputs": lambda: Call(node().set_inputs, {"values": [value()]}),
+    "sardonyx.ir.Node.take_output": lambda: node_of(graph()),
+    "sardonyx.ir.Node.drop_outputs": lambda: Call(node().drop_outputs, {"count": 0}),
+    "sardonyx.ir.Node.set_attribute": lambda: Call(node().set_attribute, {"attribute": attribute()}),
+    "sardonyx.ir.NodeDeviceConfiguration": lambda: Call(
+        public_ir.NodeDeviceConfiguration, {"configuration_id": "c", "pipeline_stage": 1}
+    ),
+    "sardonyx.ir.Note": lambda: Call(public_ir.Note, {"location": "graph", "message": "m"}),
+    "sardonyx.ir.OpaqueType": lambda: Call(
+        public_ir.OpaqueType, {"domain": "d", "name": "n", "denotation": ""}
+    ),
+    "sardonyx.ir.OperatorDeclaration": lambda: Call(
+        public_ir.OperatorDeclaration, {"op_type": "A", "since_version": 1}
+    ),
+    "sardonyx.ir.OperatorStatus": lambda: Call(public_ir.OperatorStatus, {"value": 1}),
+    "sardonyx.ir.OptionalType": lambda: Call(
+        public_ir.OptionalType, {"elem": public_ir.TensorType(FLOAT), "denotation": ""}
+    ),
+    "sardonyx.ir.QuantizationAnnotation": lambda: Call(
+        public_ir.QuantizationAnnotation, {"tensor": "x", "parameters": {"SCALE_TENSOR": "s"}}
+    ),
+    "sardonyx.ir.SequenceType": lambda: Call(
+        public_ir.SequenceType, {"elem": public_ir.TensorType(FLOAT), "denotation": ""}
+    ),
+    "sardonyx.ir.ShardedDim": lambda: Call(public_ir.ShardedDim, {"axis": 0}),
+    "sardonyx.ir.ShardingSpec": lambda: Call(public_ir.ShardingSpec, {"tensor": "x", "device": [0]}),
+    "sardonyx.ir.SimpleShardedDim": lambda: Call(public_ir.SimpleShardedDim, {"dim": 2, "num_shards": 2}),
+    "sardonyx.ir.SparseTensorType": lambda: Call(
+        public_ir.SparseTensorType, {"dtype": FLOAT, "shape": (2, None)}
+    ),
+    "sardonyx.ir.TensorType": lambda: Call(public_ir.TensorType, {"dtype": FLOAT, "shape": (2, None)}),
+    "sardonyx.ir.TrainingInfo": lambda: Call(
+        public_ir.TrainingInfo, {"initialization": graph(), "algorithm": graph()}
+    ),
+    "sardonyx.ir.Value": lambda: Call(
+        public_ir.Value,
+        {"name": "v", "type": public_ir.TensorType(FLOAT), "initializer": sx.Tensor.of(X)},
+    ),
+    "sardonyx.ir.Value.replace_by": lambda: Call(first(graph()).outputs[0].replace_by, {"other": value()}),
+    "sardonyx.ir.clone": lambda: Call(public_ir.clone, {"model": model()}),
+    "sardonyx.ir.verify": lambda: Call(public_ir.verify, {"model": model()}),
+    "sardonyx.errors.CompilationError.of": lambda: Call(
+        public_errors.CompilationError.of,
+        {"defect": AssertionError("a"), "stage": "lower", "location": "graph"},
+    ),
+    "sardonyx.backend.Backend": lambda: Call(public_backend.Backend, {}),
+    "sardonyx.backend.BackendRep": lambda: Call(public_backend.BackendRep, {"session": session()}),
+    "sardonyx.backend.BackendRep.run": lambda: Call(
+        public_backend.BackendRep(session()).run, {"inputs": [X]}
+    ),
+    "sardonyx.backend.Outputs": lambda: Call(public_backend.Outputs, {"names": ["y"], "values": [X]}),
+    "sardonyx.backend.Outputs.__getitem__": lambda: Call(
+        public_backend.Outputs(["y"], [X]).__getitem__, {"*key": "y"}
+    ),
+} | {
+    f"sardonyx.backend.{owner}{name}": make
+    for owner in ("", "Backend.")
+    for name, make in {
+        "is_compatible": lambda: Call(public_backend.is_compatible, backend_options()),
+        "prepare": lambda: Call(public_backend.prepare, backend_options()),
+        "run_model": lambda: Call(public_backend.run_model, {"inputs": [X], **backend_options()}),
+        "run_node": lambda: Call(
+            public_backend.run_node,
+            {
+                "node": RELU,
+                "inputs": [X],
+                "device": "CPU",
+                "outputs_info": [(np.dtype(np.float32), (1, 2))],
+                "opset_version": 21,
+                "engine": "reference",
+            },
+        ),
+        "supports_device": lambda: Call(public_backend.supports_device, {"device": "CPU"}),
+    }.items()
+}
+ERRORS: dict[str, Mapping[str, object]] = {
+    "SardonyxError": {},
+    "CancelledError": {},
+    "CompilerWarning": {},
+    "ShapeWarning": {},
+    "DecodeError": {**WHY, "offset": 3, "path": "graph", "source": "m.onnx"},
+    "TextError": {**WHY, "line": 1, "column": 1, "source": "m.onnx"},
+    "JsonError": {**WHY, "path": "graph"},
+    "LimitError": {**WHY, "limit": "limit"},
+    "InvalidModel": LOCATED,
+    "ExternalDataError": LOCATED,
+    "EvaluationError": LOCATED,
+    "Located": LOCATED,
+    "FileChanged": {**WHY, "path": "m.onnx"},
+    "InputError": {**WHY, "name": "x"},
+    "OutputError": {**WHY, "name": "x"},
+    "UnsupportedOperator": {**OPERATOR, "facet": "kernel", "hint": ""},
+    "InferenceError": {**LOCATED, "about": ""},
+    "CompilationError": {**LOCATED, "stage": "lower"},
+    "UnsupportedProcessor": {**WHY, "features": ("avx2",)},
+    "MissingPackage": {**WHY, "package": "llvmlite"},
+    "ConversionError": {**WHY, **OPERATOR, "target": 14},
+    "DifferentiationError": {**WHY, **OPERATOR},
+    "OptimizationError": {**WHY, "edit": 1, "name": "fuse-gelu", "place": "graph"},
+}
+CALLS |= {
+    f"sardonyx.errors.{name}": lambda name=name, arguments=arguments: Call(  # type: ignore[misc]
+        getattr(public_errors, name), arguments
+    )
+    for name, arguments in ERRORS.items()
+}
+
+
+def public_callables() -> Iterator[str]:
+    """The names of all public callables; each once, although some modules export the same."""
+    seen: set[int] = set()
+    for module in (public_errors, sx, public_ir, public_backend):
+        for name in module.__all__:
+            member = getattr(module, name)
+            if name in NO_CALLS or id(member) in seen:
+                continue
+            seen.add(id(member))
+            yield f"{module.__name__}.{name}"
+            if inspect.isclass(member):
+                yield from (f"{module.__name__}.{name}.{method}" for method in methods(member))
+
+
+def methods(owner: type) -> Iterator[str]:
+    for name, member in vars(owner).items():
+        function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+        if (not name.startswith("_") or name == "__getitem__") and inspect.isfunction(function):
+            yield name

@@ -170,6 +170,11 @@ def of_tensor(tensor: Tensor | SparseTensor, where: str) -> Iterator[IrNeed]:
     yield tensor.dtype.ir_version, f"elements of {tensor.dtype.text}", where
 
 
+NUMBERS_AND_STRINGS = frozenset(
+    AttributeType[name] for name in ("FLOAT", "INT", "STRING", "FLOATS", "INTS", "STRINGS")
+)  # lists of which may be long, and need no version
+
+
 def of_node(node: Node) -> Iterator[IrNeed]:
     if node.overload:
         yield 10, "overloads", location(node)
@@ -178,6 +183,8 @@ def of_node(node: Node) -> Iterator[IrNeed]:
     if node.device_configurations:
         yield 11, "device configurations", location(node)
     for attribute in node.attributes.values():
+        if attribute.type in NUMBERS_AND_STRINGS:
+            continue
         listed = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
         for item in listed:
             if isinstance(item, Tensor | SparseTensor):

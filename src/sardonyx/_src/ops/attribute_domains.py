@@ -107,7 +107,9 @@ def attribute_domains(schema: OpSchema) -> Mapping[str, IntegerDomain | EnumValu
 def find_invalid_value(schema: OpSchema, attribute: str, value: object) -> str:
     """The error message for an attribute with a value, as facets take it, that is not allowed; "" if it is allowed."""
     domain = attribute_domains(schema).get(attribute)
-    for entry in (value if isinstance(value, tuple) else (value,)) if domain is not None else ():
+    if domain is None:
+        return ""
+    for entry in dict.fromkeys(value) if isinstance(value, tuple) else (value,):
         if isinstance(domain, IntegerDomain) and isinstance(entry, int) and entry not in domain:
             return f"{attribute} must be {domain}; got {entry}"
         if (

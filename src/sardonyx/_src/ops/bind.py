@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import cast
 
 import numpy as np
@@ -189,5 +189,12 @@ def plain(value: AttributeValue | object) -> object:
     if isinstance(value, Tensor):
         return value.numpy()
     if isinstance(value, tuple):
-        return tuple(plain(v) for v in value)
+        return decode_strings(value) if value and isinstance(value[0], bytes) else tuple(map(plain, value))
     return value
+
+
+@lru_cache(maxsize=16)
+def decode_strings(strings: tuple[bytes, ...]) -> tuple[str, ...]:
+    """A list of strings as facets take it: one tuple for equal lists, each different string decoded once."""
+    decoded = {string: string.decode("utf-8", "surrogateescape") for string in set(strings)}
+    return tuple(map(decoded.__getitem__, strings))

@@ -318,6 +318,34 @@ class RecurrenceTuning:
 
 
 @dataclass(frozen=True, slots=True)
+class TreeTuning:
+    """Decision trees.
+
+    vectors: vectors of float32 with the rows of a block that are evaluated together by bit vectors; 0: never.
+    splits_per_step: splits that are evaluated by bit vectors in the time of a step of a walk, for each row of a block.
+    word_splits: the splits that a word costs as much as, besides its own.
+
+    Shared:
+    chains: trees that a row walks through at a time.
+    unroll: steps between tests for the ends of walks.
+    unroll_splits: splits in an iteration over a word.
+    max_walked_rows: rows up to which a block is walked although bit vectors are faster for a whole one.
+    block_rows: rows of a block that is walked, which share the trees in the cache.
+    step_flops: operations that a step of a walk counts as.
+    """
+
+    vectors: int = 2
+    splits_per_step: float = 14.0
+    word_splits: int = 6
+    chains: ClassVar[int] = 8
+    unroll: ClassVar[int] = 2
+    unroll_splits: ClassVar[int] = 4
+    max_walked_rows: ClassVar[int] = 2
+    block_rows: ClassVar[int] = 32
+    step_flops: ClassVar[int] = 8
+
+
+@dataclass(frozen=True, slots=True)
 class ResizeTuning:
     """Resize.
 
@@ -345,6 +373,7 @@ class Tuning:
     data_movement: DataMovementTuning = DataMovementTuning()
     recurrence: RecurrenceTuning = RecurrenceTuning()
     resize: ResizeTuning = ResizeTuning()
+    trees: TreeTuning = TreeTuning()
 
 
 WIDE_TABLE = Tuning(  # 32 vector registers

@@ -29,6 +29,7 @@ LEAF = len(
 )
 LEQ, LT, GTE, GT, EQ, NEQ, MEMBER = range(LEAF)
 MAX_CHUNK_PAIRS = 1 << 20  # pairs of a row and a tree that are evaluated at once
+MIN_LAYER = 64  # nodes from which on removing them at once is faster than one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,25 +117,55 @@ def compare(mode: int, x: NDArray[np.float64], threshold: NDArray[np.float64]) -
 
 
 def check_acyclic(on_true: Ints, on_false: Ints, mode: Ints) -> None:
-    """Raises EvaluationError if the child relation has a cycle.
+    """Raises EvaluationError if the child relation has a cycle."""
+    topological_order(on_true, on_false, mode)
 
-    Kahn's algorithm: nodes without incoming edges are removed until none is left; cycles remain.
+
+def topological_order(on_true: Ints, on_false: Ints, mode: Ints) -> Ints:
+    """The nodes in an order in which each precedes its children; raises EvaluationError if they have a cycle.
+
+    Kahn's algorithm: nodes without incoming edges are removed until none is left; cycles remain.  Many are removed at
+    once, few one by one, so that a long chain takes linear time, too.
     """
-    inner = mode != LEAF
-    edges = np.concatenate([on_true[inner], on_false[inner]])
-    incoming = np.bincount(edges, minlength=len(mode))
+    inner, own = mode != LEAF, np.arange(len(mode))
+    if ((on_true > own) & (on_false > own))[inner].all():
+        return own
+    incoming = np.bincount(np.concatenate([on_true[inner], on_false[inner]]), minlength=len(mode))
     free = np.flatnonzero(incoming == 0)
-    removed = 0
-    while len(free):
-        removed += len(free)
+    layers = [free]
+    while len(free) >= MIN_LAYER:
         within = free[inner[free]]
         children, counts = np.unique(np.concatenate([on_true[within], on_false[within]]), return_counts=True)
         incoming[children] -= counts
         free = children[incoming[children] == 0]
-    if removed < len(mode):
+        layers.append(free)
+    layers.append(remove_singly(free.tolist(), on_true, on_false, inner, incoming))
+    order = np.concatenate(layers)
+    if len(order) < len(mode):
+        cyclic = np.ones(len(mode), np.bool_)
+        cyclic[order] = False
         raise EvaluationError(
-            f"the trees must be acyclic; node {np.flatnonzero(incoming > 0)[0]} leads back to itself"
+            f"the trees must be acyclic; node {np.flatnonzero(cyclic)[0]} leads back to itself"
         )
+    return order
+
+
+def remove_singly(free: list[int], on_true: Ints, on_false: Ints, inner: Array, incoming: Ints) -> Ints:
+    """The nodes that can be removed after those of `free`, in order."""
+    if not free:
+        return np.zeros(0, np.int64)
+    true, false, is_inner, counts = (a.tolist() for a in (on_true, on_false, inner, incoming))
+    order: list[int] = []
+    while free:
+        node = free.pop()
+        if not is_inner[node]:
+            continue
+        for child in (true[node], false[node]):
+            counts[child] -= 1
+            if not counts[child]:
+                order.append(child)
+                free.append(child)
+    return np.array(order, np.int64)
 
 
 def group_votes(nodes: Ints, count: int) -> tuple[Ints, Ints]:

@@ -57,7 +57,7 @@ def forest_of(attributes: TreeAttributes, targets: int) -> Forest:
     return build_cached(IdentityKey(attributes), targets)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def build_cached(same: IdentityKey[TreeAttributes], targets: int) -> Forest:
     return build_forest(same.attributes, targets)
 
@@ -122,7 +122,7 @@ def either(numbers: tuple[float, ...], tensor: Array | None) -> Numbers:
 def check_forest(inference: Inference, votes: str, targets: int) -> None:
     """Raises InferenceError for invalid trees."""
     try:
-        build_forest(attributes_in(inference.attributes, votes), targets)
+        forest_of(attributes_in(inference.attributes, votes), targets)
     except EvaluationError as error:
         inference.fail(error.why)
 

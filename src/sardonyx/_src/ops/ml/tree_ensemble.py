@@ -119,10 +119,10 @@ def ensemble_forest(attributes: Mapping[str, object]) -> tuple[Forest, int, str,
         name_at(AGGREGATE_FUNCTIONS, function, "aggregate_function"),
         name_at(POST_TRANSFORMS, post, "post_transform"),
     )
-    return build_forest(lists, targets), targets, *words
+    return build_cached(IdentityKey(lists), targets), targets, *words
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def build_cached(same: IdentityKey[EnsembleAttributes], targets: int) -> Forest:
     return build_forest(same.attributes, targets)
 

@@ -6,11 +6,13 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.rewrite.engine.edit import Edit
 
 MAX_COMPARED_ELEMENTS = 1 << 16  # of a tensor
+LISTS_OF_NUMBERS = frozenset({AttributeType.FLOATS, AttributeType.INTS})  # which may be long
 
 
 def are_equivalent(first: Graph, second: Graph, edit: Edit) -> bool:
@@ -76,7 +78,9 @@ def attribute_key(attribute: Attribute) -> Hashable:
     if isinstance(value, Tensor):
         return None if value.size > MAX_COMPARED_ELEMENTS else tensor_key(value)
     if isinstance(value, SparseTensor) or (
-        isinstance(value, tuple) and any(isinstance(v, Tensor) for v in value)
+        isinstance(value, tuple)
+        and attribute.type not in LISTS_OF_NUMBERS
+        and any(isinstance(v, Tensor) for v in value)
     ):
         return None
     if isinstance(value, float):

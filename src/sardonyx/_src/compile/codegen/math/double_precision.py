@@ -1,4 +1,4 @@
-"""log2 and exp2 in double precision, for functions that would magnify the rounding errors of single precision."""
+"""log2, exp2, exp and log in double precision, for functions that would magnify the rounding errors of single precision."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2), the lower bound of the 
 ROUNDER = (
     6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, which is then in the low bits of the sum
 )
+ROUNDER_BITS = 0x4338000000000000
 BIASED = ROUNDER + 1023  # its low bits are the biased exponent of 1
 # log2((1+s) / (1-s)) = s*P(s*s) from sqrt(1/2) to sqrt(2); the error is 2^-45 of it.
 LOG2_COEFFICIENTS = (
@@ -49,3 +50,36 @@ def exp2(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
     """2 to the power x for |x| < 1000, within 2^-29 of it."""
     shifted = x + BIASED
     return builder.horner(x - (shifted - BIASED), EXP2_COEFFICIENTS) * (shifted.bitcast() << 52).bitcast()
+
+
+# --- within a few roundings of float64 ---------------------------------------------------------
+
+LN_2_HIGH, LN_2_LOW = 0.6931471805599453, 2.3190468138462996e-17
+EXP_TERMS = tuple(1 / math.factorial(n) for n in range(14))  # for |r| <= ln(2) / 2; the error is 2^-58
+LOG_TERMS = tuple(2 / (2 * n + 1) for n in range(12))  # ln((1+s) / (1-s)) / s in s*s; the error is 2^-59
+LARGEST_EXPONENT, LEAST_EXPONENT = 710.0, -746.0  # beyond which exp is infinite or 0
+SMALLEST_EXACT, SCALE_BITS = 2.0**-1000, 100  # numbers below are scaled before their exponent is read
+
+
+def exp(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
+    """exp(x) of float64, for all numbers, infinities and NaN."""
+    bounded = x.clamp_max(LARGEST_EXPONENT).clamp_min(LEAST_EXPONENT)
+    shifted = builder.fma(bounded, LOG2_E, ROUNDER)
+    n = shifted - ROUNDER
+    r = builder.fma(n, -LN_2_LOW, builder.fma(n, -LN_2_HIGH, bounded))
+    exponent = shifted.bitcast() - ROUNDER_BITS
+    half = exponent >> 1  # two factors, each of which is a number with an exponent in range
+    low, high = (((part + 1023) << 52).bitcast() for part in (half, exponent - half))
+    return builder.horner(r, EXP_TERMS) * low * high
+
+
+def log(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
+    """The natural logarithm of positive finite float64."""
+    is_small = x < SMALLEST_EXACT
+    bits = builder.select(is_small, x * 2.0**SCALE_BITS, x).bitcast()
+    exponent = (bits - ROOT_HALF) >> 52
+    m = (bits - (exponent << 52)).bitcast()
+    s = (m - 1) / (m + 1)
+    scaled = exponent.convert("sitofp", "double")
+    n = builder.select(is_small, scaled - SCALE_BITS, scaled)
+    return builder.fma(n, LN_2_HIGH, builder.fma(s, builder.horner(s * s, LOG_TERMS), n * LN_2_LOW))

@@ -1,0 +1,75 @@
+"""The kernel of trees: blocks of rows -> trees -> rows or splits.
+
+A block is packed, its rows go through all trees, whose votes are added to totals in scratch, and the totals become
+labels and scores.  A block is a unit of work, so that results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.trees.bits import find_leaves
+from sardonyx._src.compile.kernels.trees.memory import store_at
+from sardonyx._src.compile.kernels.trees.pack import pack_rows
+from sardonyx._src.compile.kernels.trees.scores import finish_rows
+from sardonyx._src.compile.kernels.trees.variant import TreeKernelBuilder, TreeVariant
+from sardonyx._src.compile.kernels.trees.votes import Votes
+from sardonyx._src.compile.kernels.trees.walk import walk_trees
+from sardonyx._src.compile.kernels.tuning import TreeTuning, tuning_for
+from sardonyx._src.compile.kernels.vectors import i64
+
+
+def tree_module(name: str, target: Target, variant: TreeVariant) -> str:
+    """The kernel of a variant."""
+    b = TreeKernelBuilder(target, variant)
+    rows, block_rows = b.integers("rows", "block_rows")
+    with b.loop(b.first_unit, b.end_unit, name="block") as block:
+        first = block * block_rows
+        count = b.min(rows - first, block_rows)
+        if variant.bits == "none":
+            walk_block(b, first, count)
+        else:
+            with b.if_then(count <= TreeTuning.max_walked_rows):
+                walk_block(b, first, count)
+            with b.if_then(count > TreeTuning.max_walked_rows):
+                evaluate_block(b, first, count)
+    return b.build_module(name)
+
+
+def votes_of(b: TreeKernelBuilder) -> Votes:
+    variant = b.variant
+    return Votes(b, variant.votes, variant.combine, variant.weight, b.integer("num_targets"))
+
+
+def walk_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue) -> None:
+    """The rows of a block one by one, each through several trees at a time."""
+    votes, targets, chains = votes_of(b), b.integer("num_targets"), TreeTuning.chains
+    pack_rows(b, b.variant, first, count, None)
+    totals, row_size = b.totals, b.integer("columns") + 1
+    with b.loop(i64(b, 0), count * targets, name="total") as i:
+        store_at(b, totals, i, votes.start(1))
+    all_trees = b.integer("packed_trees")
+    with b.loop(i64(b, 0), all_trees, chains, "tree") as tree, b.loop(i64(b, 0), count, name="row") as row:
+        own = b.gep(totals, row * targets, "double")
+        leaves = walk_trees(b, b.gep(b.scratch, row * row_size), tree, b.variant.column_bits)
+        for chain, leaf in enumerate(leaves):
+            votes.add(leaf, tree + chain, own)
+    with b.loop(i64(b, 0), count, name="row") as row:
+        finish_rows(b, b.gep(totals, row * targets, "double"), first + row, i64(b, 1), 1)
+
+
+def evaluate_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue) -> None:
+    """All rows of a block together, tree by tree, by bit vectors."""
+    lanes, votes = block_lanes(b.target), votes_of(b)
+    pack_rows(b, b.variant, first, count, lanes)
+    totals = b.totals
+    with b.loop(i64(b, 0), b.integer("num_targets"), name="total") as i:
+        store_at(b, totals, i * lanes, votes.start(lanes))
+    with b.loop(i64(b, 0), b.integer("trees"), name="tree") as tree:
+        votes.add(find_leaves(b, b.variant.bits, tree, lanes), tree, totals)
+    finish_rows(b, totals, first, count, lanes)
+
+
+def block_lanes(target: Target) -> int:
+    """The rows of a block that is evaluated by bit vectors."""
+    return target.lanes * tuning_for(target).trees.vectors

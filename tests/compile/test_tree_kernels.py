@@ -16,6 +16,8 @@ from compile.random_trees import FEATURES, MODES, RandomTrees, TreeShape, random
 from sardonyx._src.compile.kernels.trees.ensemble import Ensemble, tables_of, tree_step
 from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -282,6 +284,27 @@ def assert_classifier(attributes: Mapping[str, object], version: int) -> None:
     for dtype in (np.float32, np.int64):
         model = tree_model("TreeEnsembleClassifier", version, dtype, attributes, outputs=2)
         assert_equal_runs(model, *(random_rows(n, n, dtype) for n in ROWS), exact=False)
+
+
+@pytest.mark.parametrize("imports", [{"ai.onnx.ml": 3, "": 21}, {"ai.onnx.ml": 1}])
+def test_labels_that_are_strings_are_looked_up_after_the_kernel(imports: dict[str, int]) -> None:
+    lists = RandomTrees(23, TreeShape(leaves=20, votes=3), 3).attributes("class")
+    attributes = lists | {"classlabels_strings": ["a", "bé", "c"], "post_transform": "SOFTMAX"}
+    model = tree_model("TreeEnsembleClassifier", 3, np.float32, attributes, outputs=2)
+    model.opset_imports.clear()
+    model.opset_imports.update(imports)
+    session, reference = sx.Session(model, engine="native"), Interpreter(model)
+    kinds = [action.node.op_type for action in program_of(model).actions if isinstance(action, FallbackOp)]
+    assert kinds == ["Gather"]
+    for rows in (1, 40):
+        actual, expected = (run({"x": random_rows(rows, rows)}) for run in (session.run, reference.run))
+        assert np.asarray(actual["y0"]).tolist() == np.asarray(expected["y0"]).tolist()
+        scores = [np.asarray(run["y1"], np.float32) for run in (actual, expected)]
+        np.testing.assert_allclose(*scores, 3e-7)
+
+
+def program_of(model: Model) -> Program:
+    return compile_model(model, host_target(), verify=True).program
 
 
 def test_classes_without_votes_win_nothing() -> None:

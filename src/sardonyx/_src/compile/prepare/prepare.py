@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sardonyx._src.compile.prepare.class_numbers import number_classes
 from sardonyx._src.compile.prepare.data_dependent_sizes import DataDependentSizes
 from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equivalent
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
@@ -74,6 +75,7 @@ def prepare_model(
     copy = attempt(lambda: upgrade_opset(copy), "convert", defects) or copy
     fold_seeded_random(copy, MAX_FOLDED_BYTES)
     copy = optimize_tolerantly(copy, defects)
+    number_classes(copy)
     recorder = DataDependentSizes(copy.graph, sizes)
     facts = infer_types(copy, recorder)
     if promotes:

@@ -147,6 +147,7 @@ def optimize_options() -> dict[str, object]:
         "stop_after": 3,
         "seconds": 5.0,
         "growth": 100,
+        "result_growth": 100,
         "debug": False,
         "dims": {"N": 2},
         "report": sx.OptimizationReport(),
@@ -207,6 +208,8 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.Builder.model": lambda: Call(
         sx.Builder(21).model, {"ir_version": 10, "producer": "p", "y": value()}
     ),
+    "sardonyx.CancellationToken": lambda: Call(sx.CancellationToken, {}),
+    "sardonyx.CancellationToken.cancel": lambda: Call(sx.CancellationToken().cancel, {}),
     "sardonyx.DataType": lambda: Call(DataType, {"value": 1}),
     "sardonyx.DataType.of": lambda: Call(DataType.of, {"dtype": np.dtype(np.float32)}),
     "sardonyx.DataType.from_number": lambda: Call(DataType.from_number, {"number": 1}),
@@ -253,7 +256,8 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.Session.close": lambda: Call(session().close, {}),
     "sardonyx.Session.cancel": lambda: Call(session().cancel, {}),
     "sardonyx.Session.run": lambda: Call(
-        session().run, {"feeds": {"x": X}, "outputs": ["y"], "timeout": 5.0}
+        session().run,
+        {"feeds": {"x": X}, "outputs": ["y"], "timeout": 5.0, "cancellation": sx.CancellationToken()},
     ),
     "sardonyx.Session.trace": lambda: Call(session().trace, {"feeds": {"x": X}}),
     "sardonyx.Session.plan": lambda: Call(

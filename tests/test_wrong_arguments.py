@@ -6,6 +6,7 @@ The policy is in docs/errors.md: TypeError for an argument of a wrong Python typ
 from __future__ import annotations
 
 import enum
+import inspect
 import io
 import linecache
 import math
@@ -70,6 +71,17 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_public_callable_has_valid_arguments() -> None:
     assert set(public_callables()) == set(CALLS)
+
+
+def test_every_argument_of_a_function_is_tried() -> None:
+    for name, make in CALLS.items():
+        call = make()
+        if inspect.isclass(call.function):
+            continue  # records of many fields: those that are checked
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        parameters = inspect.signature(call.function).parameters.values()
+        expected = {parameter.name for parameter in parameters if parameter.kind in kinds}
+        assert expected <= {argument.lstrip("*") for argument in call.arguments}, name
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))

@@ -56,7 +56,7 @@ def optimize(
     Raises InputError for a pass that does not exist, and what `infer` raises.
     """
     require_model(model)
-    check_options(verify, stop_after, seconds, growth, debug, dims, report, progress)
+    check_options(verify, stop_after, seconds, growth, result_growth, debug, dims, report, progress)
     model = expand_gradients(model)
     filled_report = OptimizationReport() if report is None else report
     selected = select_passes(passes, skip)
@@ -77,6 +77,7 @@ def check_options(
     stop_after: int | None,
     seconds: float | None,
     growth: int,
+    result_growth: int | None,
     debug: bool,
     dims: Mapping[str, int] | None,
     report: OptimizationReport | None,
@@ -87,6 +88,7 @@ def check_options(
     require_integer("stop_after", stop_after, optional=True)
     require_number("seconds", seconds, optional=True)
     require_integer("growth", growth)
+    require_integer("result_growth", result_growth, optional=True)
     require_flag("debug", debug)
     if dims is not None:
         require_mapping("dims", dims, str, (int, np.integer), "names of dims to lengths")

@@ -373,6 +373,7 @@ class Session:
         self, timeout: float | None = None, token: CancellationToken | None = None
     ) -> RunControl:
         """What ends a run that begins now; raises InputError for a timeout that is no number of seconds."""
+        require_type("cancellation", token, (CancellationToken, type(None)), "a sx.CancellationToken or None")
         if timeout is not None and not is_number(timeout):
             raise InputError(f"timeout must be a number of seconds, or None; got {timeout!r}", name="timeout")
         if timeout is None or timeout >= self._limits.seconds:

@@ -24,7 +24,7 @@ BODY_REFUSALS: dict[str, tuple[str, ...]] = {
     "LinearClassifier": (FEATURES, POST_TRANSFORM),
     "LinearRegressor": (FEATURES, POST_TRANSFORM),
     "Normalizer": (FEATURES,),
-    "OneHotEncoder": ("a body is known for numbers only", "a body is known for zeros=1 only"),
+    "OneHotEncoder": ("a body is known for zeros=1 only",),
     "SVMClassifier": (FEATURES, "a body is known without probabilities only"),
     "SVMRegressor": (FEATURES, POST_TRANSFORM),
     "Scaler": (FEATURES,),

@@ -15,8 +15,8 @@ def case(x: Array, y: list[object], label: object = "", **attributes: object) ->
     return Case("ZipMap", 1, [x], [y], attributes, domain=ML, label=str(label))
 
 
-def f(value: float) -> Array:
-    return np.array(value, F)
+def f(value: float) -> np.float32:
+    return F(value)
 
 
 CASES = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -175,11 +176,14 @@ def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
         return
     function, requested = kernel.function, tuple(bool(v.name) for v in node.outputs)
 
+    def context_of(frame: Frame) -> NodeRunContext:
+        return NodeRunContext(program, frame, schema.since_version, requested, frame.run.limits)
+
     def call(frame: Frame, inputs: list[RuntimeValue]) -> Evaluated:
-        context = NodeRunContext(program, frame, schema.since_version, requested, frame.run.limits)
-        return function(*inputs, **keywords, context=context)
+        return function(*inputs, **keywords, context=context_of(frame))
 
     step.call = call
+    step.bind = lambda frame: partial(function, **keywords, context=context_of(frame))
 
 
 def bind_body(step: NodeStep, op: Operator, schema: OpSchema, program: InterpreterProgram) -> None:

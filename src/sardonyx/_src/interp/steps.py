@@ -24,15 +24,28 @@ StepCall: TypeAlias = Callable[[Frame, list[RuntimeValue]], Evaluated]
 class NodeStep:
     """A node with its kernel or function body bound."""
 
-    __slots__ = ("accepted", "attributes", "call", "dead", "kernel", "node", "reads", "schema", "writes")
+    __slots__ = (
+        "accepted",
+        "attributes",
+        "bind",
+        "call",
+        "dead",
+        "kernel",
+        "node",
+        "reads",
+        "schema",
+        "writes",
+    )
 
     def __init__(self, node: Node) -> None:
         """The caller sets the rest: `kernel`, if it needs nothing but inputs and attributes, else `call`;
+        `bind`, of a kernel with a run context: the kernel with the context of a frame, for many calls;
         `schema` of an operator, against which inputs are checked; `dead`, the values of the frame whose last use is
         this step."""
         self.node = node
         self.kernel: Eval | None = None
         self.call: StepCall | None = None
+        self.bind: Callable[[Frame], Eval] | None = None
         self.attributes: Mapping[str, object] = {}
         self.schema: OpSchema | None = None
         self.accepted: set[tuple[object, ...]] = set()  # what `types_of` gave for inputs that fit the schema

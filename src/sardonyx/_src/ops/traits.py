@@ -130,6 +130,9 @@ class OperatorTraits:
     stash_type_constraint: the type constraint that lists the types of intermediate results; None: any float type.
     equal_dims: pairs of input sizes that are equal in every valid run.
     body_inputs: for an operator with bodies: from the number of its inputs, the number of inputs that it gives to a body.
+
+    Runs
+    returns_copies: whether the results of its kernels, also sequences and maps, share no memory with the inputs.
     """
 
     tolerance: Tolerance = "exact"
@@ -152,6 +155,7 @@ class OperatorTraits:
     stash_type_constraint: str | None = None
     equal_dims: EqualDims | None = None
     body_inputs: Callable[[int], int] | None = None
+    returns_copies: bool = False
 
     @property
     def is_random(self) -> bool:

@@ -97,7 +97,9 @@ class DeclaredDims:
     def check(self, value: RuntimeValue, sizes: DeclaredSizes, place: Place) -> None:
         elements = sizes.elements
         if elements is None:
-            if isinstance(value, np.ndarray | SparseTensor) and not self.is_as_declared(value.shape, sizes):
+            if isinstance(value, np.ndarray | np.generic | SparseTensor) and not self.is_as_declared(
+                value.shape, sizes
+            ):
                 self.check_shape(value.shape, sizes, place)
         elif isinstance(value, list):
             for i, element in enumerate(value):
@@ -105,7 +107,8 @@ class DeclaredDims:
         elif isinstance(value, dict):
             for key, element in value.items():
                 # Files declare the numbers in maps as scalars as well as vectors of one element.
-                if not (elements.is_one_element and np.size(cast(Array, element)) == 1):
+                is_number = isinstance(element, np.generic) or np.size(cast(Array, element)) == 1
+                if not (elements.is_one_element and is_number):
                     self.check(element, elements, place.element(key))
 
     # --- shapes ------------------------------------------------------------------------------

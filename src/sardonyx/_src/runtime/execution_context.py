@@ -10,9 +10,9 @@ is specialized once more, and what was computed so far stays where it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from sardonyx._src.ir.dims import Known, evaluate
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.fallback_calls import python_inputs, shape_of
 from sardonyx._src.runtime.fallback_ops import check_result
 from sardonyx._src.runtime.fast_path import FastPath, build_fast_path
 from sardonyx._src.runtime.interruptible_calls import call_interruptibly
@@ -111,6 +112,9 @@ class ExecutionContext:
         self.reserved_bytes = 0  # of the run
         self.scan_outputs = ScanOutputs()
         self.arena_views: dict[tuple[TensorView, bool], Array] = {}  # by tensor and writeability
+        # Of the inputs and outputs that are no tensors of kernels, in the last run with all checks.
+        self.python_shapes: dict[Value, tuple[int, ...] | None] = {}
+        self.calls_frame: Frame | None = None  # of kernels that are called directly: it has the limits alone
 
     # --- a run -------------------------------------------------------------------------------
 
@@ -158,9 +162,20 @@ class ExecutionContext:
             raise_limit_error(self.status, run.limits)
             raise Bailout(INDEX_OUT_OF_RANGE)
         outputs, self.outputs = self.outputs, {}
+        if native.calls_fallback_ops:
+            self.record_shapes(feeds, frame)
         return {
             v.name: frame[v] if (array := outputs[v]) is None else array for v in program.model.graph.outputs
         }
+
+    def record_shapes(self, feeds: Mapping[str, RuntimeValue], frame: Frame) -> None:
+        """Records the shapes of the inputs and outputs that Python has."""
+        program, run = self.native.program, frame.run
+        self.calls_frame = Frame({}, None, RunState(run.limits, run.random_source))
+        fed = {v: shape_of(feeds[v.name]) for v in python_inputs(program) if v.name in feeds}
+        outputs = {v: shape_of(frame[v]) for v, tensor in program.outputs.items() if tensor is None}
+        if self.python_shapes != fed | outputs:
+            self.fast_path, self.validated_runs, self.python_shapes = None, 0, fed | outputs
 
     def specialize(self, stage: int, max_bytes: int) -> None:
         """Computes all slots for the lengths, and makes room in the arena and in scratch.
@@ -338,6 +353,14 @@ class ExecutionContext:
         for value, tensor in self.native.program.outputs.items():
             if self.native.output_stages[value] == stage:
                 self.outputs[value] = self.allocate_output(tensor)
+
+    def bind_arrays(self, feeds: Mapping[str, object], outputs: Sequence[Array]) -> None:
+        """Makes the feeds and outputs of a run on the fast path visible to views; native code knows their addresses."""
+        program = self.native.program
+        for value, tensor in program.inputs.items():
+            self.caller_arrays[tensor.buffer] = cast(Array, feeds[value.name])
+        tensors = [tensor for tensor in program.outputs.values() if tensor is not None]
+        self.caller_arrays.update(zip((tensor.buffer for tensor in tensors), outputs, strict=True))
 
     def allocate_output(self, tensor: TensorView | None) -> Array | None:
         """A new array for an output that kernels compute."""

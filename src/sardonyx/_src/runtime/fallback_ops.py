@@ -17,6 +17,7 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.walk import captures, location
 from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.registry import find
 from sardonyx._src.runtime.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.native_subgraphs import NativeSubgraphProgram, SubgraphCompiler
 
@@ -59,10 +60,17 @@ class FallbackRunner:
             call_interruptibly(partial(execute_step, step, frame), frame.run.control)
         for value in native_inputs:
             del frame.values[value]
-        for output in step.writes:
-            if native_inputs and output is not None:
-                frame.values[output] = copy_if_shared(frame.values[output], native_inputs)
-                frame.run.memory.add([frame.values[output]])
+        if native_inputs and not returns_copies(node):
+            for output in step.writes:
+                if output is not None:
+                    frame.values[output] = copy_if_shared(frame.values[output], native_inputs)
+                    frame.run.memory.add([frame.values[output]])
+
+
+def returns_copies(node: Node) -> bool:
+    """Whether the results of a node's kernel are known to share no memory with its inputs."""
+    op = find(node.domain, node.op_type)
+    return op is not None and op.returns_copies
 
 
 def frame_inputs(step: NodeStep, frame: Frame) -> list[RuntimeValue]:

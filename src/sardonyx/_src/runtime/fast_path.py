@@ -20,7 +20,10 @@ from sardonyx._src.compile.executor.pool_layout import (
     WAKE_THRESHOLD,
     WEIGHT,
 )
+from sardonyx._src.compile.program.program import Program
+from sardonyx._src.ir.graph import Value
 from sardonyx._src.runtime.arrays import SLOT_BYTES, get_fast_entry, python_address
+from sardonyx._src.runtime.fallback_calls import FallbackCalls, has_direct_calls, python_inputs
 from sardonyx._src.runtime.thread_pool import SCHEDULING_DEFAULTS, tape_runner
 
 if TYPE_CHECKING:
@@ -32,31 +35,52 @@ MIN_GIL_RELEASE = 5_000  # nominal nanoseconds of a tape that is worth releasing
 
 @dataclass(frozen=True, slots=True)
 class FastPath:
-    """`enter` takes the feeds and then a new array for each of `outputs`, by shape and element type."""
+    """`enter` takes the feeds and then a new array for each of `outputs`, by shape and element type.
+
+    inputs: the names of these feeds.  calls: what Python performs besides; None if native code runs alone.
+    """
 
     enter: Callable[..., int]
+    inputs: tuple[str, ...]
     outputs: tuple[tuple[tuple[int, ...], np.dtype[np.generic]], ...]
+    calls: FallbackCalls | None = None
 
 
 def has_fast_path(native: NativeProgram) -> bool:
-    """Whether kernel steps alone compute every output, from the caller's arrays into the caller's arrays."""
-    program = native.program
-    outputs = program.outputs.values()
+    """Whether kernel steps compute every output, from the caller's arrays into the caller's arrays.
+
+    Fallback operations may be among them, whose kernels need nothing but their inputs.
+    """
+    outputs = native.program.outputs.values()
     return (
-        len(program.steps) == len(program.actions)
-        and set(program.model.graph.inputs) == set(program.inputs)
-        and all(tensor is not None and tensor.buffer.role == "output" for tensor in outputs)
+        all(tensor is None or tensor.buffer.role == "output" for tensor in outputs)
         and get_fast_entry() is not None
+        and has_direct_calls(native)
     )
+
+
+def runs_natively(program: Program) -> bool:
+    """Whether kernel steps alone compute every output from every input."""
+    is_native = all(tensor is not None for tensor in program.outputs.values())
+    return is_native and len(program.steps) == len(program.actions) and not python_inputs(program)
 
 
 def build_fast_path(context: ExecutionContext) -> FastPath:
     """The fast path for the input sizes that the context is specialized for."""
     entry = get_fast_entry()
     assert entry is not None, "the layout of arrays is unknown"
-    tensors = context.native.program.outputs.values()
+    program = context.native.program
+    tensors = program.outputs.values()
+    inputs = tuple(value.name for value in native_inputs(program))
     outputs = [(context.shape(tensor), tensor.dtype.numpy) for tensor in tensors if tensor is not None]
-    return FastPath(entry.function(np.array(build_frame(context), np.int64)), tuple(outputs))
+    calls = FallbackCalls(context) if context.native.calls_fallback_ops else None
+    enter = entry.function(np.array(build_frame(context), np.int64))
+    return FastPath(enter, inputs, tuple(outputs), calls)
+
+
+def native_inputs(program: Program) -> list[Value]:
+    """The inputs that kernel steps read, in the model's order."""
+    return [value for value in program.model.graph.inputs if value in program.inputs]
 
 
 def build_frame(context: ExecutionContext) -> list[int]:
@@ -67,7 +91,8 @@ def build_frame(context: ExecutionContext) -> list[int]:
     runs_alone = native.pool.threads == 1 or nanoseconds < SCHEDULING_DEFAULTS[WAKE_THRESHOLD]
     checks, patches = feed_checks(context), pointer_patches(context)
     frame = [0] * fast_entry.FRAME_BODY
-    frame[fast_entry.ARRAY_COUNT] = len(program.inputs) + len(program.outputs)
+    results = [tensor for tensor in program.outputs.values() if tensor is not None]
+    frame[fast_entry.ARRAY_COUNT] = len(program.inputs) + len(results)
     frame[fast_entry.FEED_COUNT], frame[fast_entry.RELOCATION_COUNT] = len(program.inputs), len(patches) // 3
     frame[fast_entry.ARRAY_TYPE] = id(np.ndarray)
     frame[fast_entry.RUN_FUNCTION] = tape_runner().library.addresses["run"] if runs_alone else 0
@@ -91,7 +116,7 @@ def nominal_duration(context: ExecutionContext) -> int:
 def feed_checks(context: ExecutionContext) -> list[int]:
     """What each feed is compared with: address of its element type, rank, dims."""
     checks = []
-    for value in context.native.program.model.graph.inputs:
+    for value in native_inputs(context.native.program):
         tensor = context.native.program.inputs[value]
         shape = context.shape(tensor)
         checks += [id(tensor.dtype.numpy), len(shape), *shape]
@@ -101,7 +126,7 @@ def feed_checks(context: ExecutionContext) -> list[int]:
 def pointer_patches(context: ExecutionContext) -> list[int]:
     """For each slot that points into a caller's array: number of the array, address of the slot, byte offset."""
     program, relocations = context.native.program, context.native.relocations
-    inputs = [program.inputs[value] for value in program.model.graph.inputs]
+    inputs = [program.inputs[value] for value in native_inputs(program)]
     tensors = [*inputs, *(tensor for tensor in program.outputs.values() if tensor is not None)]
     start = context.slots.ctypes.data
     patches: list[int] = []

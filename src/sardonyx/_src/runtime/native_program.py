@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy import empty
 
+from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.fast_entry import DONE, READY
 from sardonyx._src.compile.executor.pool_layout import JUMP, RECORD_SLOTS
 from sardonyx._src.compile.llvm.jit import host_target
@@ -22,11 +23,13 @@ from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.execution_context import ExecutionContext
+from sardonyx._src.runtime.fallback_calls import ChangedResult
 from sardonyx._src.runtime.fallback_ops import FallbackRunner
-from sardonyx._src.runtime.fast_path import has_fast_path
+from sardonyx._src.runtime.fast_path import FastPath, has_fast_path, runs_natively
 from sardonyx._src.runtime.native_subgraphs import SubgraphCompiler
 from sardonyx._src.runtime.relocations import SizeFunctionLoader, find_relocations, process_bases
 from sardonyx._src.runtime.run_limits import Bailout
@@ -62,6 +65,7 @@ class NativeProgram:
         self.relocations = find_relocations(encoding.extra_bases, self.base_indices)
         self.size_function = size_function.load()
         self.has_fast_path = has_fast_path(self)
+        self.calls_fallback_ops = self.has_fast_path and not runs_natively(program)
         constants = (buffer.data for buffer in encoding.extra_bases if isinstance(buffer, Buffer))
         self.map_guard = MapGuard(
             model_tensors(program.model), [data for data in constants if data is not None]
@@ -162,7 +166,10 @@ class NativeProgram:
             if fast_path is None or type(feeds) is not dict or len(feeds) != len(self.input_names):
                 return None
             outputs = [empty(shape, dtype) for shape, dtype in fast_path.outputs]
-            state = fast_path.enter(*map(feeds.get, self.input_names), *outputs)
+            if fast_path.calls is not None:
+                control = control or RunControl(self.cancellation, started_at)
+                return self.try_calls(context, fast_path, feeds, outputs, control)
+            state = fast_path.enter(*map(feeds.get, fast_path.inputs), *outputs)
             if state == READY:
                 control = control or RunControl(self.cancellation, started_at)
                 state = context.finish(control, (*feeds.values(), *outputs))
@@ -174,6 +181,34 @@ class NativeProgram:
             return None
         finally:
             self.idle_contexts.append(context)
+
+    def try_calls(
+        self,
+        context: ExecutionContext,
+        fast_path: FastPath,
+        feeds: Mapping[str, object],
+        outputs: list[Array],
+        control: RunControl,
+    ) -> dict[str, RuntimeValue] | None:
+        """`try_run`, with fallback operations among the kernel steps."""
+        calls = fast_path.calls
+        assert calls is not None, "kernel steps run alone"
+        values = calls.bind_feeds(feeds)
+        if values is None or fast_path.enter(*map(feeds.get, fast_path.inputs), *outputs) not in (
+            DONE,
+            READY,
+        ):
+            return None
+        if calls.reads_callers_arrays:
+            context.bind_arrays(feeds, outputs)
+        try:
+            results = calls.run(values, outputs, control, (*feeds.values(), *outputs))
+        except ChangedResult:
+            return None
+        if context.status[status.FAULT]:
+            return None
+        context.fast_path_runs += 1
+        return dict(zip(self.output_names, results, strict=True))
 
     def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
         """Records that a run with feeds of these sizes, and its outputs, matched the model's declarations."""

@@ -172,7 +172,7 @@ def specialize_subgraph(
     compiled = CompiledSubgraph(native, outlined, max(len(graph.nodes) - len(fallback_ops), 0))
     sizes = bind_sizes(native.program, dict(zip(outlined.inputs, arguments, strict=True)))
     python_actions = len(native.program.actions) - len(native.program.steps)
-    is_quick = native.has_fast_path and not has_growing_state(compiled, graph)
+    is_quick = native.has_fast_path and not python_actions and not has_growing_state(compiled, graph)
     cost = NATIVE_CALL if is_quick else MIXED_CALL + FALLBACK_NODE * python_actions
     return compiled if sizes is not None and is_profitable(compiled, sizes, cost) else None
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from sardonyx._src.compile.layouts.concat_elision import Concat, ConcatElision
 from sardonyx._src.compile.layouts.constants import ConstantPool
+from sardonyx._src.compile.layouts.fallback_order import order_fallback_ops
 from sardonyx._src.compile.layouts.laid_out import (
     LaidOutGraph,
     LaidOutRegion,
@@ -60,7 +61,8 @@ def assign_layouts(graph: RegionGraph) -> LaidOutGraph:
         assignment.place(region)
     outputs = {value: assignment.output_tensor(value) for value in graph.scope.outputs}
     known_inputs = {value: tensor for value, tensor in inputs.items() if tensor is not None}
-    return LaidOutGraph(graph, assignment.items, known_inputs, outputs, assignment.constants)
+    items = order_fallback_ops(assignment.items)
+    return LaidOutGraph(graph, items, known_inputs, outputs, assignment.constants)
 
 
 class LayoutAssignment:

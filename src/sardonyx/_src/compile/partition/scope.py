@@ -124,6 +124,16 @@ class Scope(GraphInfo):
             return True
         return bool(is_equal)
 
+    def guard_required_equal(self, a: Known, b: Known) -> bool:
+        """Whether two dims can be equal, which the operator requires of them; guarded unless proved.
+
+        A run in which they differ is an error, so that no valid run bails out.
+        """
+        is_equal = known_equal(a, b)
+        if is_equal is None:
+            self.guard(a, b)
+        return is_equal is not False
+
     def guard_ge(self, a: Known, b: Known) -> bool:
         """Whether a >= b in every run; guarded where that is not known."""
         is_ge = known_ge(a, b)

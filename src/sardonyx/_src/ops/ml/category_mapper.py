@@ -5,6 +5,8 @@ Spec: ai.onnx.ml CategoryMapper-1.  The type of the input selects the direction;
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
@@ -14,7 +16,7 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.class_labels import count
-from sardonyx._src.ops.ml.lookup import find_positions, string_vector, take_or_default
+from sardonyx._src.ops.ml.lookup import find_positions, map_strings, string_vector, take_or_default
 
 op = Operator("CategoryMapper", "ai.onnx.ml")
 
@@ -43,7 +45,13 @@ def evaluate(
     if len(cats_strings) != len(cats_int64s):
         lengths = f"{len(cats_strings)} and {len(cats_int64s)}"
         raise EvaluationError(f"cats_strings and cats_int64s must be of one length; got {lengths}")
-    strings, integers = string_vector(cats_strings), np.array(cats_int64s, np.int64)
     if X.dtype.kind == "O":
-        return take_or_default(find_positions(X, strings, last=True), integers, default_int64)
+        return map_strings(X, category_integers(cats_strings, cats_int64s), default_int64)
+    strings, integers = string_vector(cats_strings), np.array(cats_int64s, np.int64)
     return take_or_default(find_positions(X, integers, last=True), strings, default_string)
+
+
+@lru_cache(maxsize=256)
+def category_integers(strings: tuple[str, ...], integers: tuple[int, ...]) -> dict[str, int]:
+    """The integer of each string; the last one of several."""
+    return dict(zip(strings, integers, strict=True))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ def find_positions(x: Array, keys: Array, *, last: bool, bitwise: bool = False) 
     when their values are or both are NaN.
     """
     if x.dtype.kind == "O":
-        return find_strings(x, keys.tolist(), last)
+        return find_strings(x, tuple(keys.tolist()), last=last)
     codes, key_codes = (x, keys) if x.dtype.kind in "iu" else (bits(x, bitwise), bits(keys, bitwise))
     order = np.argsort(key_codes, kind="stable")
     ordered = key_codes[order]
@@ -28,10 +30,21 @@ def find_positions(x: Array, keys: Array, *, last: bool, bitwise: bool = False) 
     return np.where(ordered[places] == codes, order[places], -1)
 
 
-def find_strings(x: Array, keys: Sequence[str], last: bool) -> NDArray[np.int64]:
+def find_strings(x: Array, keys: tuple[str, ...], *, last: bool) -> NDArray[np.int64]:
+    return map_strings(x, string_table(keys, last), -1)
+
+
+def map_strings(x: Array, table: Mapping[str, int], default: int) -> NDArray[np.int64]:
+    """The integer of each string; `default` where the table has none."""
+    integers = map(table.get, x.reshape(-1).tolist(), repeat(default))
+    return np.fromiter(integers, np.int64, x.size).reshape(x.shape)
+
+
+@lru_cache(maxsize=256)
+def string_table(keys: tuple[str, ...], last: bool) -> dict[str, int]:
+    """The index of each key; of the last or the first one of several equal keys."""
     places = range(len(keys)) if last else range(len(keys) - 1, -1, -1)
-    table = {keys[i]: i for i in places}
-    return np.array([table.get(s, -1) for s in x.reshape(-1).tolist()], np.int64).reshape(x.shape)
+    return {keys[i]: i for i in places}
 
 
 def bits(x: Array, bitwise: bool) -> Array:

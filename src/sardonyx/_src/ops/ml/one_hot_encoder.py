@@ -63,24 +63,44 @@ def evaluate(
 
 @op.body(1, opset=OPSET)
 def body(inference: Inference) -> str:
-    """The last of several equal categories counts: the others equal nothing."""
-    dtype, categories = element_type(inference), inference.attributes.get("cats_int64s")
-    if dtype is DataType.STRING or not isinstance(categories, tuple):
-        inference.fail("a body is known for numbers only")
+    """From the index of each element, which is -1 for those that are no category."""
+    dtype = element_type(inference)
     if not inference.integer("zeros"):
         inference.fail("a body is known for zeros=1 only: it reports no unknown categories")
-    is_last = [int(c not in categories[i + 1 :]) for i, c in enumerate(categories)]
-    selected = ""
-    if not all(is_last):
-        numbers = ", ".join(map(str, is_last))
-        selected = f"is_last = Constant <value = bool[{len(is_last)}] {{{numbers}}}> ()"
+    is_string = dtype is DataType.STRING
     return f"""(X) => (Y) {{
-      x = {"Identity" if dtype is DataType.INT64 else f"Cast <to = {DataType.INT64.value}>"}(X)
+      {string_text(inference) if is_string else number_text(inference, dtype)}
       last_axis = {vector([-1])}
       column = Unsqueeze(x, last_axis)
-      categories = Constant <value_ints = @cats_int64s> ()
       is_equal = Equal(column, categories)
-      {selected}
-      is_category = {"And(is_equal, is_last)" if selected else "Identity(is_equal)"}
+      {last_text(inference) if not is_string else "is_category = Identity(is_equal)"}
       Y = Cast <to = {DataType.FLOAT.value}> (is_category)
     }}"""
+
+
+def number_text(inference: Inference, dtype: DataType) -> str:
+    """`x` and `categories`: the elements as integers, and the categories."""
+    return f"""x = {"Identity" if dtype is DataType.INT64 else f"Cast <to = {DataType.INT64.value}>"}(X)
+      categories = Constant <value_ints = @cats_int64s> ()"""
+
+
+def string_text(inference: Inference) -> str:
+    """`x` and `categories`: the index of each element, the last one of several equal categories, and all indices."""
+    size = count(inference.attributes, "cats_strings")
+    places = ", ".join(map(str, range(size)))
+    attributes = f"cats_strings = @cats_strings, cats_int64s: ints = [{places}], default_int64 = -1"
+    return f"""x = ai.onnx.ml.CategoryMapper <{attributes}> (X)
+      categories = {vector(range(size))}"""
+
+
+def last_text(inference: Inference) -> str:
+    """`is_category`: `is_equal`, but for categories that come again."""
+    categories = inference.attributes.get("cats_int64s")
+    assert isinstance(categories, tuple), "inference checks the lists"
+    last_places = {category: i for i, category in enumerate(categories)}
+    is_last = [last_places[category] == i for i, category in enumerate(categories)]
+    if all(is_last):
+        return "is_category = Identity(is_equal)"
+    numbers = ", ".join(str(int(flag)) for flag in is_last)
+    return f"""is_last = Constant <value = bool[{len(is_last)}] {{{numbers}}}> ()
+      is_category = And(is_equal, is_last)"""

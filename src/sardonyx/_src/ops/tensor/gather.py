@@ -73,4 +73,8 @@ def gathered_shape(data: Array, indices: Array, axis: int) -> tuple[int, ...]:
 
 
 def take_entries(data: Array, indices: Array, axis: int) -> Array:
-    return data.take(from_front(indices, data.shape[axis]).reshape(-1), axis)
+    """The entries at the flattened indices; raises EvaluationError for an index out of bounds."""
+    try:
+        return data.take(indices.reshape(-1), axis)
+    except IndexError:
+        return data.take(from_front(indices, data.shape[axis]).reshape(-1), axis)

@@ -190,7 +190,7 @@ def matches_signature(node: Node, schema: OpSchema) -> bool:
 
 
 def tensor_of_attribute(attribute: Attribute) -> Tensor | None:
-    """The dense tensor of a Constant with this attribute; None for sparse ones and strings."""
+    """The dense tensor of a Constant with this attribute; None for sparse ones."""
     value, kind = attribute.value, attribute.type
     if isinstance(value, Tensor):
         return value
@@ -198,7 +198,18 @@ def tensor_of_attribute(attribute: Attribute) -> Tensor | None:
         return Tensor.of(np.array(value, np.int64))
     if kind in (AttributeType.FLOAT, AttributeType.FLOATS):
         return Tensor.of(np.array(value, np.float32))
+    if kind is AttributeType.STRING and isinstance(value, bytes):
+        return Tensor.of(np.array(decode_string(value), object))
+    if kind is AttributeType.STRINGS and isinstance(value, tuple):
+        strings = np.empty(len(value), object)
+        strings[:] = [decode_string(v) for v in value if isinstance(v, bytes)]
+        return Tensor.of(strings)
     return None
+
+
+def decode_string(value: bytes) -> str:
+    """A string attribute as an element of a tensor."""
+    return value.decode("utf-8", "surrogateescape")
 
 
 def public_values(model: Model) -> set[Value]:

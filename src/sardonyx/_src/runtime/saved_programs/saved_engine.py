@@ -27,7 +27,7 @@ from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime import arrays, thread_pool
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.fallback_ops import FallbackRunner
-from sardonyx._src.runtime.fast_path import has_fast_path
+from sardonyx._src.runtime.fast_path import has_fast_path, runs_natively
 from sardonyx._src.runtime.inner_declarations import DeclarationObserver
 from sardonyx._src.runtime.native_program import NativeProgram
 from sardonyx._src.runtime.relocations import SizeFunction, bind_size_function, find_relocations
@@ -123,6 +123,7 @@ class SavedProgram(NativeProgram):
         self.relocations = find_relocations(indices, image.base_of)
         self.size_function = image_size_function(image, self.code)
         self.has_fast_path = image.fields == arrays.FIELDS and has_fast_path(self)
+        self.calls_fallback_ops = self.has_fast_path and not runs_natively(image.program)
         self.map_guard = MapGuard(others=[image.code])  # a view of the file, as all sections are
         self.counters.count_program()
 

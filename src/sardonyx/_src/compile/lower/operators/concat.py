@@ -36,7 +36,9 @@ def parts_fill_output(scope: Scope, values: list[Value], shape: Shape, axis: int
     for value in values:
         dims = scope.known_shape(value)
         if len(dims) != len(shape) or any(
-            not scope.guard_equal(a, b) for i, (a, b) in enumerate(zip(dims, shape, strict=True)) if i != axis
+            not scope.guard_required_equal(a, b)
+            for i, (a, b) in enumerate(zip(dims, shape, strict=True))
+            if i != axis
         ):
             return False
         total = total + dims[axis]

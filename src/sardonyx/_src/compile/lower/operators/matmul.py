@@ -71,7 +71,7 @@ def is_matrix_product(op: BoundNode, scope: Scope, a: Value, b: Value) -> bool:
     if not are_native_floats(scope, a, b) or scope.shape(op.output) is None:
         return False
     left, right, result = scope.known_shape(a), scope.known_shape(b), scope.known_shape(op.output)
-    if min(len(left), len(right)) < 2 or not scope.guard_equal(left[-1], right[-2]):
+    if min(len(left), len(right)) < 2 or not scope.guard_required_equal(left[-1], right[-2]):
         return False
     return is_broadcastable_batch(scope, left[:-2], result[:-2]) and is_broadcastable_batch(
         scope, right[:-2], result[:-2]
@@ -96,7 +96,7 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | None:
     alpha, matrix = op.attribute("alpha", float), scope.constant_source(b)
     if matrix is None and alpha != 1.0 and bias is not None:
         return None  # the kernel adds the bias before the epilogue can scale by alpha
-    if not scope.guard_equal(*inner_dims(op, scope, a, b)):
+    if not scope.guard_required_equal(*inner_dims(op, scope, a, b)):
         return None
     if matrix is not None:
         matrix = matrix.T if op.attribute("transB", int) else matrix

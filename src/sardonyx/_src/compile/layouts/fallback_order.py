@@ -1,0 +1,82 @@
+"""Order of fallback operations: those that no kernel has to wait for come first or last.
+
+A run returns to Python for each fallback operation among kernels.  What depends on the caller's strings and maps alone is
+computed before all kernels, and strings, sequences and maps that no kernel reads after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from sardonyx._src.compile.layouts.laid_out import LayoutItem
+from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.registry import find
+
+
+def order_fallback_ops(items: Sequence[LayoutItem]) -> list[LayoutItem]:
+    """The items with fallback operations, and the copies of their results, moved to the beginning or the end.
+
+    Nothing moves where sizes depend on data: they are bound between items.
+    """
+    if any(isinstance(item, BindSizes) for item in items):
+        return list(items)
+    first, last = leading_items(items), trailing_nodes(items)
+    is_last = [isinstance(item, FallbackOp) and item.node in last for item in items]
+    ranks = [0 if i in first else 2 if late else 1 for i, late in enumerate(is_last)]
+    return [items[i] for i in sorted(range(len(items)), key=ranks.__getitem__)]
+
+
+def leading_items(items: Sequence[LayoutItem]) -> set[int]:
+    """The numbers of the items that compute from inputs that are no tensors of numbers, and copy the results."""
+    computed: set[Value] = set()
+    leading: set[int] = set()
+    for i, item in enumerate(items):
+        if isinstance(item, CopyIn) and item.value in computed:
+            leading.add(i)
+        elif isinstance(item, FallbackOp) and is_pure(item.node) and reads_only(item, computed):
+            leading.add(i)
+            computed.update(item.node.outputs)
+    return leading
+
+
+def reads_only(op: FallbackOp, computed: Collection[Value]) -> bool:
+    """Whether an operation reads constants, `computed` values and inputs that are no tensors of numbers; some of these."""
+    values = [value for value in op.node.inputs if value is not None and value.initializer is None]
+    return bool(values) and all(value in computed or is_python_input(value) for value in values)
+
+
+def is_python_input(value: Value) -> bool:
+    return value.producer is None and not is_number_tensor(value)
+
+
+def trailing_nodes(items: Sequence[LayoutItem]) -> set[Node]:
+    """The nodes of fallback operations whose results only others of them read, and are no tensors of numbers."""
+    trailing: set[Node] = set()
+    for item in reversed(items):
+        if isinstance(item, FallbackOp) and is_pure(item.node) and is_unread(item.node, trailing):
+            trailing.add(item.node)
+    return trailing
+
+
+def is_unread(node: Node, trailing: Collection[Node]) -> bool:
+    """Whether all results of a node are no tensors of numbers, and only nodes among `trailing` read them."""
+    return all(
+        not is_number_tensor(value) and all(consumer in trailing for consumer, _ in value.uses)
+        for value in node.outputs
+    )
+
+
+def is_number_tensor(value: Value) -> bool:
+    """Whether a value may be a tensor of numbers."""
+    return value.type is None or (
+        isinstance(value.type, TensorType) and value.type.dtype is not DataType.STRING
+    )
+
+
+def is_pure(node: Node) -> bool:
+    """Whether a node computes the same at any time: it draws no random numbers and has no bodies."""
+    op = find(node.domain, node.op_type)
+    return op is not None and not op.is_random and not node.subgraphs

@@ -1,0 +1,151 @@
+"""Fallback operations on the fast path: strings and maps around kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import parse_model
+from sardonyx._src.errors import EvaluationError, InputError
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.tensors import Array
+
+ML = '"ai.onnx.ml": 1'
+CLASSIFIER = """g (float[N,2] x) => (string[N] label, seq(map(string, float)) maps) {
+    label, scores = ai.onnx.ml.LinearClassifier<
+        classlabels_strings = ["a", "b"], coefficients = [1.0, 0.0, 0.0, 1.0], post_transform = "NONE">(x)
+    maps = ai.onnx.ml.ZipMap<classlabels_strings = ["a", "b"]>(scores)
+}"""
+WORDS = """g (string[N,1] word, float[N,1] x) => (float[N,3] y) {
+    one_hot = ai.onnx.ml.OneHotEncoder<cats_strings = ["p", "q"], zeros = 1>(word)
+    flat = Flatten(one_hot)
+    y = Concat<axis = 1>(flat, x)
+}"""
+
+
+def model_of(text: str) -> Model:
+    return parse_model(text, more=ML)
+
+
+def repeat(session: sx.Session, feeds: dict[str, Array], runs: int = 3) -> None:
+    """Runs until the fast path is there."""
+    for _ in range(runs):
+        session.run(feeds)
+
+
+def test_labels_and_maps_leave_runs_on_the_fast_path() -> None:
+    session = sx.Session(model_of(CLASSIFIER), engine="native", threads=1)
+    repeat(session, {"x": np.float32([[1, 2], [4, 3]])})
+    result = session.run({"x": np.float32([[6, 5], [7, 8]])})
+    assert session.stats.fast_path_runs == 2
+    labels, maps = result.values()
+    assert isinstance(labels, np.ndarray) and labels.tolist() == ["a", "b"]
+    assert maps == [{"a": 6, "b": 5}, {"a": 7, "b": 8}]
+    assert isinstance(maps, list) and isinstance(maps[0], dict) and maps[0]["a"].dtype == np.float32  # type: ignore[union-attr]  # a scalar
+
+
+def test_results_of_runs_are_independent() -> None:
+    session = sx.Session(model_of(CLASSIFIER), engine="native", threads=1)
+    feeds = {"x": np.float32([[1, 2]])}
+    repeat(session, feeds)
+    first = session.run(feeds)
+    second = session.run({"x": np.float32([[9, 2]])})
+    assert first["maps"] == [{"a": 1, "b": 2}] and second["maps"] == [{"a": 9, "b": 2}]
+    assert first["label"] is not second["label"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_fed_strings_take_the_fast_path(threads: int) -> None:
+    session = sx.Session(model_of(WORDS), engine="native", threads=threads)
+    repeat(session, {"word": np.array([["p"], ["q"]], object), "x": np.float32([[1], [2]])})
+    y = session.run({"word": np.array([["?"], ["p"]], object), "x": np.float32([[3], [4]])})["y"]
+    assert session.stats.fast_path_runs == 2
+    np.testing.assert_array_equal(y, np.float32([[0, 0, 3], [1, 0, 4]]))
+    y = session.run({"word": np.array([["q"], ["p"]]), "x": np.float32([[3], [4]])})["y"]
+    assert session.stats.fast_path_runs == 3
+    np.testing.assert_array_equal(y, np.float32([[0, 1, 3], [1, 0, 4]]))
+
+
+def test_feeds_that_are_no_strings_are_refused_as_in_the_first_run() -> None:
+    session = sx.Session(model_of(WORDS), engine="native", threads=1)
+    x = np.float32([[1]])
+    repeat(session, {"word": np.array([["p"]], object), "x": x})
+    with pytest.raises(InputError, match="input 'word' must be strings; got a int 3 as element 0"):
+        session.run({"word": np.array([[3]], object), "x": x})
+    with pytest.raises(InputError, match="input 'word' must be strings; got int64"):
+        session.run({"word": np.array([[3]]), "x": x})
+    with pytest.raises(InputError, match="no value for input 'word'"):
+        session.run({"x": x})
+
+
+def test_other_sizes_and_back() -> None:
+    session = sx.Session(model_of(WORDS), engine="native", threads=1)
+    for rows in (2, 2, 2, 5, 5, 5, 2, 0, 0, 0, 1):
+        words = np.array([["p"], ["q"], ["r"], ["p"], ["q"]], object)[:rows]
+        y = session.run({"word": words, "x": np.ones((rows, 1), np.float32)})["y"]
+        expected = [[w == "p", w == "q", 1] for w in words[:, 0]]
+        np.testing.assert_array_equal(y, np.array(expected, np.float32).reshape(rows, 3))
+
+
+def test_a_different_number_of_rows_in_one_input_is_an_error() -> None:
+    session = sx.Session(model_of(WORDS.replace("float[N,1] x", "float[M,1] x")), engine="native", threads=1)
+    words = np.array([["p"], ["q"]], object)
+    repeat(session, {"word": words, "x": np.ones((2, 1), np.float32)})
+    assert session.stats.fallback_nodes == 1
+    with pytest.raises(EvaluationError, match="Concat"):
+        session.run({"word": words, "x": np.ones((3, 1), np.float32)})
+
+
+def test_an_error_of_a_kernel_is_that_of_the_first_run() -> None:
+    text = """g (string[N] word, float[N] x) => (float[N,2] y, float[N] z) {
+        y = ai.onnx.ml.OneHotEncoder<cats_strings = ["p", "q"], zeros = 0>(word)  z = Neg(x)
+    }"""
+    session = sx.Session(model_of(text), engine="native", threads=1)
+    x = np.float32([1])
+    repeat(session, {"word": np.array(["p"], object), "x": x})
+    assert session.stats.fast_path_runs == 1
+    with pytest.raises(EvaluationError, match="every element must be a category when zeros=0; got 'r'"):
+        session.run({"word": np.array(["r"], object), "x": x})
+
+
+def test_results_whose_size_depends_on_data_are_checked() -> None:
+    text = "g (float[N] x) => (float[N] y, int64[1,K] places) { y = Neg(x)  places = NonZero(y) }"
+    session = sx.Session(model_of(text), engine="native", threads=1)
+    for elements in ([1, 0], [1, 0], [1, 0], [1, 2], [0, 3], [1, 2], [3, 4]):
+        places = session.run({"x": np.float32(elements)})["places"]
+        np.testing.assert_array_equal(places, np.nonzero(elements))
+
+
+def test_strings_that_pass_through_belong_to_the_caller() -> None:
+    text = (
+        "g (string[N] word, float[N] x) => (string[N] copy, float[N] y) { copy = Identity(word)  y = Neg(x) }"
+    )
+    session = sx.Session(model_of(text), engine="native", threads=1)
+    words = np.array(["p", "q"], object)
+    feeds = {"word": words, "x": np.float32([1, 2])}
+    repeat(session, feeds)
+    copy = session.run(feeds)["copy"]
+    assert isinstance(copy, np.ndarray)
+    copy[0] = "changed"
+    assert words.tolist() == ["p", "q"]
+
+
+def test_kernels_run_without_returning_to_python_in_between() -> None:
+    text = """g (string[N,1] word, float[N,2] x) => (string[N] label, float[N,2] scores, float[N,1] sums) {
+        label, raw = ai.onnx.ml.LinearClassifier<
+            classlabels_strings = ["a", "b"], coefficients = [1.0, 0.0, 0.0, 1.0], post_transform = "NONE">(x)
+        one_hot = ai.onnx.ml.OneHotEncoder<cats_strings = ["p", "q"], zeros = 1>(word)
+        flat = Flatten(one_hot)
+        scores = Add(raw, flat)
+        sums = ReduceSum<keepdims = 1>(scores, axes)
+    }"""
+    from sardonyx._src.compile.llvm.jit import host_target
+    from sardonyx._src.compile.pipeline import compile_model
+    from sardonyx._src.compile.program.step import Step
+
+    text = text.replace("sums) {", "sums) <int64[1] axes = {1}> {", 1)
+    actions = compile_model(model_of(text), host_target(), verify=True).program.actions
+    kinds = "".join("s" if isinstance(action, Step) else "p" for action in actions)
+    assert kinds.strip("p") == "s" * kinds.count("s"), kinds
+    assert kinds[0] == kinds[-1] == "p"

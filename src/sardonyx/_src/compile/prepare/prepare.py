@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from sardonyx._src.compile.prepare.class_numbers import number_classes
 from sardonyx._src.compile.prepare.data_dependent_sizes import DataDependentSizes
+from sardonyx._src.compile.prepare.decompose import decompose_nodes
 from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equivalent
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
@@ -75,6 +76,8 @@ def prepare_model(
     copy = attempt(lambda: upgrade_opset(copy), "convert", defects) or copy
     fold_seeded_random(copy, MAX_FOLDED_BYTES)
     copy = optimize_tolerantly(copy, defects)
+    if attempt(lambda: decompose_nodes(copy), "decompose", defects):
+        copy = optimize_tolerantly(copy, defects)
     number_classes(copy)
     recorder = DataDependentSizes(copy.graph, sizes)
     facts = infer_types(copy, recorder)

@@ -1,0 +1,33 @@
+"""Decomposition: operators without kernels of their own as nodes of operators that have kernels.
+
+A decomposition is a module of `decompositions`, with a function `decompose(node, edit)`: it replaces the node, or returns
+False where types or sizes do not allow that, and the node stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.walk import nodes
+from sardonyx._src.rewrite.engine.edit import Edit
+
+PACKAGE = "sardonyx._src.compile.prepare.decompositions"
+DECOMPOSITIONS = {"Einsum": "einsum"}  # the module of each operator
+Decomposition = Callable[[Node, Edit], bool]
+
+
+def decompose_nodes(model: Model) -> bool:
+    """Decomposes the nodes of the main graph and its subgraphs, in place; returns whether any was."""
+    selected = [node for node in nodes(model.graph) if not node.domain and node.op_type in DECOMPOSITIONS]
+    if not selected:
+        return False
+    edit = Edit(model)
+    return sum(decomposition_of(node)(node, edit) for node in selected) > 0
+
+
+def decomposition_of(node: Node) -> Decomposition:
+    decompose: Decomposition = import_module(f"{PACKAGE}.{DECOMPOSITIONS[node.op_type]}").decompose
+    return decompose

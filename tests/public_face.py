@@ -17,11 +17,12 @@ import sardonyx.ir as public_ir
 from models import parse_model
 from sardonyx import DataType
 from sardonyx._src.ir.tensors import ArrayStorage
-from train.training_texts import PAIR, SWAP, training_text
+from train.training_texts import DESCENT, PAIR, REGRESSION, SWAP, training_text
 
 MODULES: tuple[ModuleType, ...] = (sx, public_ir, public_errors, public_backend)
 NO_CALLS = {"Type", "Storage", "__version__"}  # a union, a protocol, a string
 X = np.array([[1, 2]], np.float32)
+X3 = np.ones((2, 3), np.float32)
 TEXT = "g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 2}> { t = Mul(x, w) y = Relu(t) }"
 RELU = b"\x0a\x01x\x12\x01y\x22\x04Relu"  # a NodeProto
 
@@ -66,6 +67,11 @@ def training_model() -> sx.Model:
 
 def training_session() -> sx.TrainingSession:
     return sx.TrainingSession(training_model(), engine="reference")
+
+
+def measured_training_session() -> sx.TrainingSession:
+    """One whose step has a loss."""
+    return sx.TrainingSession(sx.from_text(training_text(REGRESSION, [DESCENT])), engine="reference")
 
 
 def value(name: str = "v") -> public_ir.Value:
@@ -255,6 +261,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.Session": lambda: Call(sx.Session, session_options()),
     "sardonyx.Session.close": lambda: Call(session().close, {}),
     "sardonyx.Session.cancel": lambda: Call(session().cancel, {}),
+    "sardonyx.Session.reseed": lambda: Call(session().reseed, {"seed": 1}),
     "sardonyx.Session.run": lambda: Call(
         session().run,
         {"feeds": {"x": X}, "outputs": ["y"], "timeout": 5.0, "cancellation": sx.CancellationToken()},
@@ -297,7 +304,12 @@ CALLS: dict[str, Callable[[], Call]] = {
         },
     ),
     "sardonyx.TrainingSession.initialize": lambda: Call(training_session().initialize, {}),
-    "sardonyx.TrainingSession.step": lambda: Call(training_session().step, {"feeds": {}, "index": 0}),
+    "sardonyx.TrainingSession.step": lambda: Call(
+        training_session().step, {"feeds": {}, "index": 0, "seed": 1}
+    ),
+    "sardonyx.TrainingSession.evaluate": lambda: Call(
+        measured_training_session().evaluate, {"feeds": {"x": X3, "t": X3[:, :1]}, "index": 0}
+    ),
     "sardonyx.TrainingSession.infer": lambda: Call(training_session().infer, {"feeds": {}, "outputs": None}),
     "sardonyx.TrainingSession.save": lambda: Call(training_session().save, {"target": "trained.onnx"}),
     "sardonyx.TrainingSession.checkpoint": lambda: Call(training_session().checkpoint, {}),
@@ -464,6 +476,7 @@ ERRORS: dict[str, Mapping[str, object]] = {
     "MissingPackage": {**WHY, "package": "llvmlite"},
     "ConversionError": {**WHY, **OPERATOR, "target": 14},
     "DifferentiationError": {**WHY, **OPERATOR},
+    "TrainingDiverged": {**WHY, "epoch": 1, "step": 1},
     "OptimizationError": {**WHY, "edit": 1, "name": "fuse-gelu", "place": "graph"},
 }
 CALLS |= {

@@ -47,6 +47,7 @@ _HOMES = {
     "SparseTensor": "sardonyx._src.ir.tensors",
     "Tensor": "sardonyx._src.ir.tensors",
     "TextError": "sardonyx._src.errors",
+    "TrainingDiverged": "sardonyx._src.errors",
     "TrainingSession": "sardonyx._src.train.training_session",
     "UnsupportedOperator": "sardonyx._src.errors",
     "UnsupportedProcessor": "sardonyx._src.errors",

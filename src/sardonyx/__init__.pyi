@@ -28,6 +28,7 @@ from sardonyx._src.errors import OutputError as OutputError
 from sardonyx._src.errors import SardonyxError as SardonyxError
 from sardonyx._src.errors import ShapeWarning as ShapeWarning
 from sardonyx._src.errors import TextError as TextError
+from sardonyx._src.errors import TrainingDiverged as TrainingDiverged
 from sardonyx._src.errors import UnsupportedOperator as UnsupportedOperator
 from sardonyx._src.errors import UnsupportedProcessor as UnsupportedProcessor
 from sardonyx._src.grad.gradient import gradient as gradient

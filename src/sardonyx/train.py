@@ -4,6 +4,10 @@
 `sardonyx.TrainingSession`.
 """
 
+from sardonyx._src.train.fit.fit import FitResult as FitResult
+from sardonyx._src.train.fit.fit import TrainingStatus as TrainingStatus
+from sardonyx._src.train.fit.fit import fit as fit
+from sardonyx._src.train.fit.progress import EpochRecord as EpochRecord
 from sardonyx._src.train.losses.base import Loss as Loss
 from sardonyx._src.train.losses.bce import BCEWithLogits as BCEWithLogits
 from sardonyx._src.train.losses.cross_entropy import CrossEntropy as CrossEntropy
@@ -26,6 +30,7 @@ from sardonyx._src.train.optimizers.schedules import StepSchedule as StepSchedul
 from sardonyx._src.train.optimizers.schedules import WarmUp as WarmUp
 from sardonyx._src.train.optimizers.sgd import SGD as SGD
 from sardonyx._src.train.prepare.gradients import LossScale as LossScale
+from sardonyx._src.train.prepare.inference_only import without_training as without_training
 from sardonyx._src.train.prepare.prepare import prepare as prepare
 from sardonyx._src.train.prepare.selection import ParameterGroup as ParameterGroup
 
@@ -41,6 +46,8 @@ __all__ = [
     "ConstantSchedule",
     "CosineSchedule",
     "CrossEntropy",
+    "EpochRecord",
+    "FitResult",
     "Huber",
     "Lion",
     "Loss",
@@ -52,6 +59,9 @@ __all__ = [
     "RMSProp",
     "Schedule",
     "StepSchedule",
+    "TrainingStatus",
     "WarmUp",
+    "fit",
     "prepare",
+    "without_training",
 ]

@@ -59,7 +59,7 @@ def adam_second_form(t: int, p: Array, g: Array, state: State) -> Array:
     """The end of section 2 of the paper: epsilon is added to the root of v without bias correction."""
     adam_direction(t, g + 0.02 * p, state, 0)
     rate = RATE * np.sqrt(1 - 0.99**t) / (1 - 0.9**t)
-    return p - rate * state["m"] / (np.sqrt(state["v"]) + 1e-3)
+    return np.asarray(p - rate * state["m"] / (np.sqrt(state["v"]) + 1e-3))
 
 
 def adamw(t: int, p: Array, g: Array, state: State) -> Array:
@@ -95,7 +95,7 @@ def lion(t: int, p: Array, g: Array, state: State) -> Array:
 def cosine(t: int, p: Array, g: Array, state: State) -> Array:
     """A peak of 0.4 and an end of 0.1 after four updates."""
     share = min((t - 1) / 4, 1)
-    return p - (0.1 + 0.3 * (1 + np.cos(np.pi * share)) / 2) * g
+    return np.asarray(p - (0.1 + 0.3 * (1 + np.cos(np.pi * share)) / 2) * g)
 
 
 def stepped(t: int, p: Array, g: Array, state: State) -> Array:
@@ -180,24 +180,24 @@ def test_every_optimizer_has_a_case() -> None:
         (lambda: SGD(rate=-1), r"rate must be a number >= 0; got -1"),
         (
             lambda: SGD(rate="fast"),  # type: ignore[arg-type]
-            r"rate must be a number >= 0; got 'fast'",
+            r"rate must be a number; got str",
         ),
         (lambda: Adam(betas=(0.9, 1.0)), r"betas must be a number >= 0 and <= 0.999999; got 1.0"),
         (
             lambda: Adam(betas=0.9),  # type: ignore[arg-type]
-            r"betas must be two numbers; got 0.9",
+            r"betas must be two numbers; got float",
         ),
         (lambda: Momentum(momentum=2), r"momentum must be a number >= 0 and <= 1; got 2"),
-        (lambda: RMSProp(weight_decay=float("nan")), r"weight_decay must be a number >= 0; got nan"),
-        (lambda: CosineSchedule(0.1, steps=0), r"steps must be an integer >= 1; got 0"),
+        (lambda: RMSProp(weight_decay=float("nan")), r"weight_decay must be a number; got NaN"),
+        (lambda: CosineSchedule(0.1, steps=0), r"steps must be at least 1; got 0"),
         (lambda: StepSchedule(0.1, every=2, factor=0), r"factor must be a number > 0; got 0"),
         (
             lambda: WarmUp(3, "cosine"),  # type: ignore[arg-type]
-            r"rate must be a number >= 0; got 'cosine'",
+            r"rate must be a number; got str",
         ),
     ],
 )
 def test_parameters_out_of_range_are_refused(make: object, message: str) -> None:
     assert callable(make)
-    with pytest.raises(sx.InputError, match=message):
+    with pytest.raises((sx.InputError, TypeError), match=message):
         make()

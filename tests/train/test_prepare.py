@@ -308,21 +308,21 @@ def test_old_operator_sets_are_converted_and_folded_norms_noted() -> None:
         ),
         ({"trainable": "v*"}, r"trainable: no floating-point initializer matches 'v\*'"),
         ({"frozen": "*"}, r"there are none"),
-        ({"trainable": 3}, r"trainable must be names or patterns; got 3"),
+        ({"trainable": 3}, r"trainable must be a list of str; got int"),
         ({"groups": [ParameterGroup("q")]}, r"groups: no floating-point initializer matches 'q'"),
-        ({"groups": ["w"]}, r"groups must be ParameterGroups; got str"),
+        ({"groups": ["w"]}, r"groups must be a list of ParameterGroups; an element is str"),
         ({"target": "x"}, r"target must be a name that the model does not have; got 'x'"),
-        ({"target": 1}, r"target must be a name; got 1"),
+        ({"target": 1}, r"target must be a str; got int"),
         ({"clip_norm": 0}, r"clip_norm must be a number > 0; got 0"),
-        ({"accumulate": 0}, r"accumulate must be an integer >= 1; got 0"),
+        ({"accumulate": 0}, r"accumulate must be at least 1; got 0"),
         ({"loss_scale": -1}, r"loss_scale must be a number > 0; got -1"),
         ({"initialization": "he"}, r"there is no distribution 'he'"),
-        ({"seed": -1, "initialization": "ones"}, r"seed must be an integer from 0 to 16777216; got -1"),
-        ({"optimizer": "adan"}, r"got 'adan'; did you mean 'adam'\?"),
+        ({"seed": -1, "initialization": "ones"}, r"seed must be in 0 to 16777216; got -1"),
+        ({"optimizer": "adan"}, r"there is no optimizer 'adan'; did you mean 'adam'\?"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(arguments: dict[str, str], message: str) -> None:
-    with pytest.raises(sx.InputError, match=message):
+    with pytest.raises((sx.InputError, TypeError), match=message):
         prepare(linear_model(), **{"loss": "mse", **arguments})  # type: ignore[arg-type]
 
 
@@ -330,9 +330,9 @@ def test_the_prediction_must_be_clear() -> None:
     model = parse_text(
         "g (float[N] x) => (float[N] y, float[N] z) <float[2] w = {1, 2}> { y = Add(x, w) z = Mul(x, w) }"
     )
-    with pytest.raises(sx.InputError, match="the floating-point outputs are 'y', 'z'"):
+    with pytest.raises((sx.InputError, TypeError), match="the floating-point outputs are 'y', 'z'"):
         prepare(model, loss="mse")
-    with pytest.raises(sx.InputError, match="model must be a Model; got str"):
+    with pytest.raises((sx.InputError, TypeError), match="model must be a Model; got str"):
         prepare("m.onnx", loss="mse")  # type: ignore[arg-type]
 
 

@@ -113,6 +113,18 @@ def test_a_checkpoint_continues_with_equal_bits(engine: Engine, tmp_path: Path) 
         assert value.tobytes() == resumed.state[name].tobytes(), name
 
 
+def test_a_checkpoint_leaves_the_model_of_the_caller() -> None:
+    source = model(DESCENT)
+    before = sx.to_text(source)
+    session = sx.TrainingSession(source, engine="reference")
+    session.step(FEEDS)
+    checkpoint = session.checkpoint()
+    assert sx.to_text(source) == before
+    assert sx.to_text(checkpoint) != before
+    session.step(FEEDS)
+    assert sx.TrainingSession(checkpoint, engine="reference").state["count"] == 1
+
+
 def test_a_failing_step_leaves_the_state() -> None:
     session = sx.TrainingSession(model(DESCENT), engine="reference")
     before = dict(session.state)

@@ -19,6 +19,7 @@
     ├── MissingPackage       an optional package that is not installed: .package
     ├── ConversionError      the target version cannot express a construct: .domain .op_type .version .target .location
     ├── DifferentiationError a node that has no gradient: .domain .op_type .version .location
+    ├── TrainingDiverged     a training run whose loss or state is no longer finite: .epoch .step
     └── OptimizationError    an optimized model whose results differ: .edit .name .place
 
 Two are warnings of Python's, not errors: `ShapeWarning`, since sizes that a file declares are often stale, and
@@ -256,6 +257,16 @@ class DifferentiationError(Located):
         self.domain, self.op_type, self.version = domain, op_type, version
         subject = f"{op_type}-{version} cannot be differentiated: " if str(op_type) else ""
         super().__init__(f"{subject}{why}", location=location)
+
+
+class TrainingDiverged(SardonyxError):
+    """A training run whose loss or state is no longer finite; its last checkpoint is kept."""
+
+    def __init__(self, why: str, *, epoch: int, step: int) -> None:
+        """epoch, step: counted from 1."""
+        self.why, self.epoch, self.step = why, epoch, step
+        cure = "lower the learning rate, clip gradients (clip_norm), or check the data"
+        super().__init__(f"epoch {epoch}, step {step}: {why}; {cure}")
 
 
 class OptimizationError(SardonyxError):

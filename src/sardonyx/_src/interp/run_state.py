@@ -29,6 +29,11 @@ class RandomSource:
         self._lock = Lock()
         self._state: np.random.RandomState | None = None
 
+    def reseed(self, seed: int) -> None:
+        """Starts the numbers that a source with this seed has."""
+        with self._lock:
+            self._state = seeded_state(seed)
+
     def __call__(self) -> np.random.RandomState:
         if self._state is None:
             with self._lock:  # or two threads would draw the same numbers

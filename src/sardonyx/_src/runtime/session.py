@@ -37,6 +37,7 @@ from sardonyx._src.errors import (
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import CancellationToken, RunControl
+from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.external import verify_checksums as verify_external_data
 from sardonyx._src.io.external.opening import policy_of
@@ -383,6 +384,15 @@ class Session:
             )
         return RunControl(self._counters.cancellation, seconds=float(timeout), limit="timeout", token=token)
 
+    def reseed(self, seed: int) -> None:
+        """Makes random operators without a seed attribute draw as in a new session with this seed.
+
+        Not meant for sessions with runs in progress.  Raises SardonyxError for a closed session, TypeError for a seed that
+        is not an integer.
+        """
+        require_integer("seed", seed)
+        self._runner.random_source.reseed(seed)
+
     def cancel(self) -> None:
         """Ends all runs of the session that are in progress in other threads, each with a CancelledError.
 
@@ -544,6 +554,10 @@ class ClosedSession:
 
     def __init__(self, stats: SessionStats) -> None:
         self.stats = stats
+
+    @property
+    def random_source(self) -> RandomSource:
+        raise SardonyxError("the session was closed; open a new one to run the model")
 
     def run(self, feeds: Mapping[str, RuntimeValue]) -> dict[str, RuntimeValue]:
         raise SardonyxError("the session was closed; open a new one to run the model")

@@ -15,10 +15,11 @@ from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.model import Model, TrainingInfo
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.train.evaluation import evaluation_model
 from sardonyx._src.train.training_models import (
     algorithm_model,
     inference_model,
@@ -60,6 +61,7 @@ class TrainingSession:
         self._values = {value: initial_value(value) for value in self._states}
         self._inference: Session | None = None
         self._algorithms: dict[int, Session] = {}
+        self._evaluations: dict[int, Session] = {}
 
     @property
     def state(self) -> Mapping[str, Array]:
@@ -79,20 +81,40 @@ class TrainingSession:
                 results = self._open(initialization).run()
                 self._assign(step.initialization_binding, results)
 
-    def step(self, feeds: Mapping[str, object] | None = None, index: int = 0) -> dict[str, RuntimeValue]:
+    def step(
+        self, feeds: Mapping[str, object] | None = None, index: int = 0, *, seed: int | None = None
+    ) -> dict[str, RuntimeValue]:
         """Performs training step `index`: evaluates inference graph and algorithm, then assigns all updates at once.
 
-        `feeds`: the inputs of both graphs by name, as `sx.Session.run` takes them.  Returns the outputs of both graphs
+        `feeds`: the inputs of both graphs by name, as `sx.Session.run` takes them.  `seed`: of the random operators of this
+        step that have no seed; without one they continue from the step before.  Returns the outputs of both graphs
         by name, and of the values that updates assign; the state is unchanged if an error is raised.  Raises InputError
         for an index that the model does not have, and what `sx.Session.run` raises.
         """
-        require_integer("index", index, 0, self.steps - 1)
-        step = self.model.training[index]
+        step = self._training_step(index)
         if index not in self._algorithms:
             self._algorithms[index] = self._open(algorithm_model(self.model, step, self._states))
+        if seed is not None:
+            self._algorithms[index].reseed(seed)
         results = self._run(self._algorithms[index], feeds)
         self._assign(step.update_binding, results)
         return results
+
+    def evaluate(self, feeds: Mapping[str, object] | None = None, index: int = 0) -> dict[str, RuntimeValue]:
+        """The loss and other metrics of training step `index` with the present state, which does not change.
+
+        These are the outputs of the algorithm that are floating-point scalars and that no binding assigns.  Dropout does not
+        drop, and BatchNormalization uses its running statistics.  Raises InputError for an index that the model does not
+        have, and for a step without such outputs, and what `sx.Session.run` raises.
+        """
+        step = self._training_step(index)
+        if index not in self._evaluations:
+            self._evaluations[index] = self._open(evaluation_model(self.model, step, self._states))
+        return self._run(self._evaluations[index], feeds)
+
+    def _training_step(self, index: int) -> TrainingInfo:
+        require_integer("index", index, 0, self.steps - 1)
+        return self.model.training[index]
 
     def infer(
         self, feeds: Mapping[str, object] | None = None, outputs: Sequence[str] | None = None
@@ -112,11 +134,11 @@ class TrainingSession:
 
     def checkpoint(self) -> Model:
         """A copy of the model with the present state as its initializers."""
-        for value, name in self._states.items():
-            tensor = value.initializer
-            assert isinstance(tensor, Tensor), f"{value!r} has no tensor"
-            value.initializer = Tensor.of(self._values[value], tensor.dtype, name)
-        return clone(self.model)
+        result = clone(self.model)
+        for copy, value in zip(state_values(result), self._states, strict=True):
+            assert isinstance(copy.initializer, Tensor), f"{copy!r} has no tensor"
+            copy.initializer = Tensor.of(self._values[value], copy.initializer.dtype, copy.name)
+        return result
 
     def _run(
         self, session: Session, feeds: Mapping[str, object] | None, outputs: Sequence[str] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sardonyx._src.arguments import require_choice, require_number, type_name
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.graph import Value
@@ -19,6 +21,7 @@ from sardonyx._src.train.algorithm_builder import AlgorithmBuilder
 
 Reduction = Literal["mean", "sum"]
 REDUCTIONS = ("mean", "sum")
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,10 @@ class LossContext:
 
     def vector(self, numbers: ArrayLike, name: str) -> Value:
         """Numbers of the element type of the prediction; raises InputError unless they are a vector."""
-        array = np.asarray(numbers, np.float64)
+        try:
+            array = np.asarray(numbers, np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} must be a vector of numbers; got {type_name(numbers)}") from None
         if array.ndim != 1 or not np.isfinite(array).all():
             raise InputError(f"{name} must be a vector of finite numbers; got {numbers!r}", name=name)
         return self.b.constant(self.b.fresh_names.fresh(f"train_{name}"), array, self.dtype)
@@ -128,17 +134,15 @@ class Loss(ABC):
 
 
 def check_reduction(reduction: str) -> None:
-    if reduction not in REDUCTIONS:
-        raise InputError(f"reduction must be 'mean' or 'sum'; got {reduction!r}", name="reduction")
+    require_choice("reduction", reduction, REDUCTIONS)
 
 
-def check_number(name: str, number: object, low: float, high: float, *, open_low: bool = False) -> None:
-    """Raises InputError unless a parameter is a real number in a range."""
-    is_real = isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool)
-    if is_real and isinstance(number, int | float | np.integer | np.floating):
-        x = float(number)
-        if low <= x <= high and not (open_low and x == low):
-            return
+def check_number(name: str, number: float, low: float, high: float, *, open_low: bool = False) -> None:
+    """Raises TypeError unless a parameter is a real number, and InputError unless it is in a range, and finite in float32."""
+    require_number(name, number)
+    limit = min(high, MAX_FLOAT32)
+    if low <= number <= limit and not (open_low and number == low):
+        return
     bound = f"> {low:g}" if open_low else f">= {low:g}"
-    limit = "" if high == float("inf") else f" and <= {high:g}"
-    raise InputError(f"{name} must be a number {bound}{limit}; got {number!r}", name=name)
+    also = "" if high == math.inf and number != math.inf else f" and <= {limit:g}"
+    raise InputError(f"{name} must be a number {bound}{also}; got {number!r}", name=name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 
 from sardonyx._src.dtypes import DataType
@@ -66,13 +65,3 @@ def share_of_right(context: LossContext, data: ClassScores, ignored: int | None)
     right = b.ReduceSum(b.Cast(b.And(is_right, mask), to=DataType.FLOAT), keepdims=0)
     count = b.ReduceSum(b.Cast(mask, to=DataType.FLOAT), keepdims=0)
     return b.Div(right, b.Max(count, b.scalar(1)))
-
-
-def check_integer(name: str, number: object) -> None:
-    """Raises InputError for a parameter that is neither an integer nor None."""
-    if number is None:
-        return
-    try:
-        operator.index(number)  # type: ignore[arg-type]  # raises for what has no index
-    except TypeError:
-        raise InputError(f"{name} must be an integer or None; got {number!r}", name=name) from None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sardonyx._src.arguments import require_integer
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.graph import Value
@@ -23,7 +24,6 @@ from sardonyx._src.train.losses.base import (
 )
 from sardonyx._src.train.losses.classification import (
     ClassScores,
-    check_integer,
     class_scores,
     mask_of,
     share_of_right,
@@ -52,8 +52,8 @@ class CrossEntropy(Loss):
     def __post_init__(self) -> None:
         check_reduction(self.reduction)
         check_number("smoothing", self.smoothing, 0, 1)
-        check_integer("ignore_index", self.ignore_index)
-        check_integer("axis", self.axis)
+        require_integer("ignore_index", self.ignore_index, optional=True)
+        require_integer("axis", self.axis)
 
     def build(self, context: LossContext) -> LossValues:
         data = class_scores(context, self.axis, self.ignore_index)

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sardonyx._src.arguments import require_integer
 from sardonyx._src.train.losses.base import Loss, LossContext, LossValues, Reduction, check_reduction
-from sardonyx._src.train.losses.classification import check_integer, class_scores, share_of_right
+from sardonyx._src.train.losses.classification import class_scores, share_of_right
 from sardonyx._src.train.losses.cross_entropy import CrossEntropy
 
 
@@ -26,8 +27,8 @@ class NLL(Loss):
 
     def __post_init__(self) -> None:
         check_reduction(self.reduction)
-        check_integer("ignore_index", self.ignore_index)
-        check_integer("axis", self.axis)
+        require_integer("ignore_index", self.ignore_index, optional=True)
+        require_integer("axis", self.axis)
 
     def build(self, context: LossContext) -> LossValues:
         data = class_scores(context, self.axis, self.ignore_index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sardonyx._src.arguments import require_type
 from sardonyx._src.errors import InputError
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.train.losses.base import Loss
@@ -26,8 +27,7 @@ def loss_of(loss: Loss | str) -> Loss:
     """A loss, or the one of a name with its default parameters; raises InputError for anything else."""
     if isinstance(loss, Loss):
         return loss
-    if not isinstance(loss, str):
-        raise InputError(f"loss must be a Loss, a model, or a name; got {type(loss).__name__}", name="loss")
+    require_type("loss", loss, str, "a Loss, a Model or a name")
     if loss not in LOSSES:
         raise InputError(f"there is no loss {loss!r}{suggest(loss, LOSSES, 'losses')}", name="loss")
     return LOSSES[loss]()

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sardonyx._src.arguments import require_type
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.graph import Value
@@ -108,7 +109,9 @@ def adam_update(
 
 def check_betas(betas: object) -> None:
     """Raises InputError unless betas are two numbers in [0, 1)."""
-    if not isinstance(betas, tuple) or len(betas) != 2:
-        raise InputError(f"betas must be two numbers; got {betas!r}", name="betas")
+    require_type("betas", betas, tuple, "two numbers")
+    assert isinstance(betas, tuple), "the type was checked"
+    if len(betas) != 2:
+        raise InputError(f"betas must be two numbers; got {len(betas)}", name="betas")
     for beta in betas:
         check_number("betas", beta, 0, 1 - 1e-6)

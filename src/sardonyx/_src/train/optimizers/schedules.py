@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from sardonyx._src.errors import InputError
+from sardonyx._src.arguments import require_integer
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.train.algorithm_builder import AlgorithmBuilder
 from sardonyx._src.train.losses.base import check_number
@@ -88,10 +88,10 @@ class WarmUp(Schedule):
 
 
 def schedule_of(rate: Schedule | float) -> Schedule:
-    """A schedule, or the constant one of a number; raises InputError for anything else."""
+    """A schedule, or the constant one of a number; raises TypeError for anything else."""
     return rate if isinstance(rate, Schedule) else ConstantSchedule(rate)
 
 
-def check_steps(name: str, steps: object) -> None:
-    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-        raise InputError(f"{name} must be an integer >= 1; got {steps!r}", name=name)
+def check_steps(name: str, steps: int) -> None:
+    """Raises TypeError unless a number of steps is an integer, and InputError unless it is at least 1."""
+    require_integer(name, steps, 1)

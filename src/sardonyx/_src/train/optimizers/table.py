@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sardonyx._src.arguments import require_type
 from sardonyx._src.errors import InputError
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.train.optimizers.adagrad import Adagrad
@@ -27,10 +28,12 @@ OPTIMIZERS: dict[str, type[Optimizer]] = {
 
 def optimizer_class(name: object) -> type[Optimizer]:
     """The optimizer of a name; raises InputError for another one."""
-    if not isinstance(name, str) or name not in OPTIMIZERS:
-        hint = suggest(name, OPTIMIZERS, "optimizers") if isinstance(name, str) else ""
-        raise InputError(f"optimizer must be an Optimizer or a name; got {name!r}{hint}", name="optimizer")
-    return OPTIMIZERS[name]
+    require_type("optimizer", name, str, "an Optimizer or a name")
+    if name not in OPTIMIZERS:
+        raise InputError(
+            f"there is no optimizer {name!r}{suggest(str(name), OPTIMIZERS, 'optimizers')}", name="optimizer"
+        )
+    return OPTIMIZERS[str(name)]
 
 
 def optimizer_of(optimizer: Optimizer | str) -> Optimizer:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import numpy as np
 
+from sardonyx._src.arguments import require_integer
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.build import Builder
@@ -42,15 +42,10 @@ class InitializationGraph:
     draws: int = 0
 
     @classmethod
-    def new(cls, opset: int, names: FreshNames, seed: object) -> InitializationGraph:
-        """Raises InputError for a seed that is not an integer from 0 to 2**24, which float32 holds exactly."""
-        try:
-            number = operator.index(seed)  # type: ignore[arg-type]  # raises for what has no index
-        except TypeError:
-            number = -1
-        if not 0 <= number <= 1 << 24:
-            raise InputError(f"seed must be an integer from 0 to {1 << 24}; got {seed!r}", name="seed")
-        return cls(opset, names, number, Graph(names.fresh("initialization")), [])
+    def new(cls, opset: int, names: FreshNames, seed: int) -> InitializationGraph:
+        """Raises InputError for a seed that is not in 0 to 2**24: float32 holds these exactly."""
+        require_integer("seed", seed, 0, 1 << 24)
+        return cls(opset, names, int(seed), Graph(names.fresh("initialization")), [])
 
     def reset(self, state: Value) -> None:
         """Resets a state to its stored value."""

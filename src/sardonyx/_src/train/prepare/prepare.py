@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sardonyx._src.arguments import items_of, require_flag, require_text, require_type
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
@@ -49,12 +49,12 @@ from sardonyx._src.train.prepare.selection import (
     select_trainable,
     unwrap_link,
 )
+from sardonyx._src.train.prepare.targets import write_targets
 from sardonyx._src.train.prepare.training_mode import TrainingForward, build_training_forward
 
 MIN_OPSET = 15  # BatchNormalization has separate types for its statistics from there on
 MIN_IR_VERSION = 7  # the first with training information
 HALF = (DataType.FLOAT16, DataType.BFLOAT16)
-TARGETS_KEY = "sardonyx.train.targets"  # metadata: the labels that the targets allow, as JSON
 LOSS, ACCURACY = "loss", "accuracy"
 
 
@@ -97,15 +97,16 @@ def prepare(
     these; None leaves them.  seed: of the first draw.
 
     Models below operator set 15 are converted to it, which `Model.notes` says.  Raises InputError for arguments that do not
-    fit the model, ConversionError, and InferenceError for a model whose types contradict each other.
+    fit the model, TypeError for arguments of other types, ConversionError, and InferenceError for a model whose types contradict each other.
     """
     options = Options.checked(
         optimizer, groups, clip_norm, clip_value, accumulate, loss_scale, initialization, seed
     )
-    if not isinstance(model, Model):
-        raise InputError(f"model must be a Model; got {type(model).__name__}", name="model")
-    if not isinstance(target, str) or not target:
-        raise InputError(f"target must be a name; got {target!r}", name="target")
+    require_type("model", model, Model, "a Model")
+    require_text("target", target)
+    require_flag("training_mode", training_mode)
+    if not target:
+        raise InputError("target must be a name; got an empty text", name="target")
     result = with_training_versions(model)
     types = value_types(result)
     if isinstance(loss, Model):
@@ -155,10 +156,7 @@ class Options:
         if loss_scale is not None and not isinstance(loss_scale, LossScale):
             check_number("loss_scale", loss_scale, 0, math.inf, open_low=True)
         check_initialization(initialization)
-        if not isinstance(groups, Sequence):
-            raise InputError(
-                f"groups must be a sequence of ParameterGroups; got {type(groups).__name__}", name="groups"
-            )
+        groups = items_of("groups", groups, ParameterGroup, "ParameterGroups")
         return cls(
             optimizer_of(optimizer),
             groups,
@@ -221,9 +219,7 @@ class StepBuilder:
         for statistic, new in forward.statistics.items():
             self.control.states[statistic] = new
         self.finish(losses)
-        if context.labels:
-            entries = {name: [k.classes, k.ignored] for name, k in context.labels.items()}
-            self.model.metadata[TARGETS_KEY] = json.dumps(entries)
+        write_targets(self.model, context.labels)
 
     def loss_context(self, target: str, forward: TrainingForward) -> LossContext:
         """What the loss sees: the prediction in training, in float32 or float64."""

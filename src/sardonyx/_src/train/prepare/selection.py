@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
+from sardonyx._src.arguments import texts_of
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import Model
@@ -125,11 +126,8 @@ def is_running_statistic(node: Node, slot: int) -> bool:
 
 
 def patterns_of(patterns: object, name: str) -> list[str]:
-    """Patterns as a list; raises InputError unless they are strings."""
-    listed = [patterns] if isinstance(patterns, str) else patterns
-    if not isinstance(listed, Sequence) or not all(isinstance(p, str) and p for p in listed):
-        raise InputError(f"{name} must be names or patterns; got {patterns!r}", name=name)
-    return list(listed)
+    """Patterns as a list; raises TypeError unless they are texts."""
+    return [patterns] if isinstance(patterns, str) else list(texts_of(name, patterns))
 
 
 def match_names(patterns: Sequence[str], names: Mapping[str, object], what: str) -> set[str]:
@@ -151,8 +149,6 @@ def group_parameters(
     names = {value.name: value for value in values}
     result: list[tuple[ParameterGroup, list[Value]]] = []
     for group in groups:
-        if not isinstance(group, ParameterGroup):
-            raise InputError(f"groups must be ParameterGroups; got {type(group).__name__}", name="groups")
         matches = match_names(patterns_of(group.names, "groups"), {v.name: v for v in values}, "groups")
         members = [names.pop(value.name) for value in values if value.name in matches & names.keys()]
         result.append((group, members))

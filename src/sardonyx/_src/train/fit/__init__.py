@@ -1,0 +1,1 @@
+"""Runs that train a model on data: batches, checkpoints, metrics."""

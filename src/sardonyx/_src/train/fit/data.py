@@ -1,0 +1,170 @@
+"""Training data: arrays with one entry for each example, by the names of the inputs that they feed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.arguments import require_path, require_type
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType, shape_text
+from sardonyx._src.suggestions import suggest
+from sardonyx._src.train.fit.data_files import read_columns
+from sardonyx._src.train.losses.base import Labels
+
+DataSource = Mapping[str, object] | str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The values of one input for all examples: [examples, ...], of a type that converts to `dtype`."""
+
+    values: Array
+    dtype: DataType
+    shape: tuple[int, ...]  # of one example
+
+    def take(self, rows: Array) -> Array:
+        """The values of these examples: [len(rows), ...] of the input's element type."""
+        chosen = np.asarray(self.values[rows]).reshape(len(rows), *self.shape)
+        return chosen.astype(self.dtype.numpy, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Columns by the name of the input, all of one length."""
+
+    columns: Mapping[str, Column]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())).values)
+
+    def take(self, rows: Array) -> dict[str, Array]:
+        """The feeds of these examples."""
+        return {name: column.take(rows) for name, column in self.columns.items()}
+
+    def select(self, rows: Array) -> Dataset:
+        """A dataset of these examples alone."""
+        chosen = {n: Column(c.values[rows], c.dtype, c.shape) for n, c in self.columns.items()}
+        return Dataset(chosen)
+
+    def description(self) -> dict[str, str]:
+        """The type and sizes of each column, by which a resumed run recognizes its data."""
+        return {
+            name: f"{column.values.dtype}{list(column.values.shape)}" for name, column in self.columns.items()
+        }
+
+
+def open_dataset(
+    source: DataSource, inputs: Sequence[Value], labels: Mapping[str, Labels], what: str = "data"
+) -> Dataset:
+    """The examples of a source for the inputs of a training step.
+
+    source: arrays by input name, or a path as `read_columns` takes it; columns of other names are not used.  labels: what
+    integers targets allow.  Raises InputError for a missing column, one of another length, type or size than its input, a
+    label out of range, and for data without examples.
+    """
+    if isinstance(source, str | os.PathLike):
+        require_path(what, source)
+    arrays = (
+        read_columns(os.fspath(source)) if isinstance(source, str | os.PathLike) else arrays_of(source, what)
+    )
+    columns: dict[str, Column] = {}
+    for value in inputs:
+        if value.name not in arrays:
+            if value.initializer is not None:
+                continue
+            hint = suggest(value.name, sorted(arrays), "columns")
+            raise InputError(f"{what} must have a column for input {value.name!r}{hint}", name=value.name)
+        columns[value.name] = column_of(value, arrays[value.name], what)
+    if not columns:
+        raise InputError("the training step must have inputs to feed; it has none", name=what)
+    lengths = {name: len(column.values) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
+        raise InputError(f"{what} must have one length; got {listed}", name=what)
+    result = Dataset(columns)
+    if not len(result):
+        raise InputError(f"{what} must have at least one example; got 0", name=what)
+    for name, known in labels.items():
+        if name in columns:
+            check_labels(name, columns[name].values, known, what)
+    return result
+
+
+def arrays_of(source: object, what: str) -> dict[str, Array]:
+    """The arrays of a mapping; raises TypeError for anything else."""
+    require_type(what, source, Mapping, "arrays by name, or a path")
+    assert isinstance(source, Mapping), "the type was checked"
+    return {str(name): np.asarray(values) for name, values in source.items()}
+
+
+def column_of(value: Value, array: Array, what: str) -> Column:
+    """The column of an input; raises InputError unless its type converts and its sizes are the declared ones."""
+    if not isinstance(value.type, TensorType):
+        raise InputError(f"input {value.name!r} must be a tensor to be trained on", name=value.name)
+    dtype, shape = value.type.dtype, value.type.shape
+    if not converts(array.dtype, dtype):
+        raise InputError(
+            f"column {value.name!r} of {what} must be {dtype.text}; got {array.dtype}", name=value.name
+        )
+    if array.ndim < 1 or (shape is not None and not shape):
+        raise InputError(
+            f"column {value.name!r} of {what} must have an axis of examples; got shape {list(array.shape)}",
+            name=value.name,
+        )
+    own = example_shape(array.shape[1:], None if shape is None else shape[1:])
+    if own is None:
+        assert shape is not None, "an unknown shape allows every other"
+        raise InputError(
+            f"column {value.name!r} of {what} must have the shape {shape_text(shape)}; got {list(array.shape)}",
+            name=value.name,
+        )
+    return Column(array, dtype, own)
+
+
+def converts(source: np.dtype[np.generic], target: DataType) -> bool:
+    """Whether values convert: floats and integers to floats, integers to integers, and what is equal."""
+    if source == target.numpy:
+        return True
+    if target.is_float:
+        return source.kind in "fiub" or DataType.of(source).is_float
+    return source.kind in "iub" and np.dtype(target.numpy).kind in "iu"
+
+
+def example_shape(actual: tuple[int, ...], declared: tuple[Dim, ...] | None) -> tuple[int, ...] | None:
+    """The shape of an example in the column: its own, or the declared one if it has as many elements; None if they differ."""
+    if declared is None:
+        return actual
+    if len(actual) == len(declared):
+        matches = all(not isinstance(d, int) or d == n for n, d in zip(actual, declared, strict=True))
+        if matches:
+            return actual
+    fixed = tuple(d for d in declared if isinstance(d, int))
+    if len(fixed) == len(declared) and np.prod(actual, dtype=np.int64) == np.prod(fixed, dtype=np.int64):
+        return fixed
+    return None
+
+
+def check_labels(name: str, values: Array, known: Labels, what: str) -> None:
+    """Raises InputError for a label that is no class."""
+    if known.classes is None or values.dtype.kind not in "iub":
+        return
+    wrong = (values < 0) | (values >= known.classes)
+    if known.ignored is not None:
+        wrong &= values != known.ignored
+    places = np.argwhere(wrong)
+    if len(places):
+        place = tuple(int(i) for i in places[0])
+        more = "" if known.ignored is None else f", or {known.ignored}"
+        raise InputError(
+            f"labels in {name!r} of {what} must be in 0 to {known.classes - 1}{more}; got {values[place]} in example {place[0]}"
+            + (f" (and {len(places) - 1} more)" if len(places) > 1 else ""),
+            name=name,
+        )

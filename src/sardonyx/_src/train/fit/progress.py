@@ -1,0 +1,77 @@
+"""The position of a run, which its checkpoints contain besides the state of the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from sardonyx._src.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class EpochRecord:
+    """The result of an epoch.
+
+    metrics: means over the examples of the epoch, as the steps computed them.  validation: means over the validation data
+    after it; empty without any.  seconds: the duration of the steps.
+    """
+
+    epoch: int
+    step: int
+    metrics: Mapping[str, float]
+    validation: Mapping[str, float]
+    seconds: float
+
+
+@dataclass(slots=True)
+class RunProgress:
+    """Where a run is.
+
+    epoch, batch: the next batch to train on.  step: steps so far.  sums: of the metrics over the examples of this epoch.
+    best: the monitored metric of the best epoch, and its number.  log_sizes: bytes of the metrics files.  run: what makes
+    the run this one: its data, seed and batch size.
+    """
+
+    run: dict[str, object]
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    examples: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    best: float | None = None
+    best_epoch: int = -1
+    history: list[EpochRecord] = field(default_factory=list)
+    log_sizes: dict[str, int] = field(default_factory=dict)
+
+    def add(self, metrics: Mapping[str, float], examples: int) -> None:
+        """Counts a step."""
+        for name, number in metrics.items():
+            self.sums[name] = self.sums.get(name, 0.0) + number * examples
+        self.examples += examples
+        self.batch += 1
+        self.step += 1
+
+    def means(self) -> dict[str, float]:
+        """The metrics of this epoch so far."""
+        return {name: total / self.examples for name, total in self.sums.items()} if self.examples else {}
+
+    def end_epoch(self, record: EpochRecord) -> None:
+        self.history.append(record)
+        self.epoch += 1
+        self.batch, self.examples, self.seconds = 0, 0, 0.0
+        self.sums = {}
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str, source: str) -> RunProgress:
+        """Raises InputError for a text that `as_json` did not write."""
+        try:
+            fields = json.loads(text)
+            history = [EpochRecord(**entry) for entry in fields.pop("history")]
+            return cls(**fields, history=history)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(f"{source} must have the progress of a run; got {error}", name=source) from None

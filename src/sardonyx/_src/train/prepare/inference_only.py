@@ -1,0 +1,23 @@
+"""`without_training`: the inference model of a training model."""
+
+from __future__ import annotations
+
+from sardonyx._src.arguments import require_type
+from sardonyx._src.grad.detection import DOMAIN
+from sardonyx._src.ir.clone import clone
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.walk import nodes, roots
+
+METADATA_PREFIX = "sardonyx.train."
+
+
+def without_training(model: Model) -> Model:
+    """A copy of a model without training information, metadata of training, and the operator set that only it needed."""
+    require_type("model", model, Model, "a Model")
+    result = clone(model)
+    result.training = []
+    result.metadata = {k: v for k, v in result.metadata.items() if not k.startswith(METADATA_PREFIX)}
+    is_used = any(node.domain == DOMAIN for root in roots(result) for node in nodes(root))
+    if not is_used:
+        result.opset_imports.pop(DOMAIN, None)
+    return result

@@ -62,8 +62,9 @@ def expressions_of(config: object) -> Iterator[tuple[str, str]]:
     """The expressions among the fields of a config."""
     for field in fields(config) if is_dataclass(config) else ():
         value = getattr(config, field.name)
-        if isinstance(value, Apply | Cast | Select):
-            yield field.name, canonical_text([value])
+        values = value if isinstance(value, tuple) else (value,)
+        if values and all(isinstance(part, Apply | Cast | Select) for part in values):
+            yield field.name, canonical_text(values)
 
 
 def format_ports(name: str, ports: Sequence[Read | Write]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.operators.elementwise import Elementwise
 from sardonyx._src.compile.partition import registry
-from sardonyx._src.compile.partition.fusion import MAX_FUSED_NODES, MAX_OPERANDS
+from sardonyx._src.compile.partition.fusion import MAX_FUSED_NODES, MAX_OPERANDS, MAX_RESULTS
 from sardonyx._src.compile.partition.region import Read, Region, Write
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
@@ -24,7 +24,7 @@ def nodes_of(regions: Sequence[Region[object]]) -> list[tuple[str, ...]]:
 
 def expression_of(region: Region[object]) -> str:
     assert isinstance(region.config, Elementwise)
-    return canonical_text([region.config.expression])
+    return canonical_text(region.config.expressions)
 
 
 # --- fusion groups ---------------------------------------------------------------------------
@@ -63,9 +63,32 @@ def test_branches_that_join_again_are_one_group() -> None:
         "g (float[4] x) => (float[4] y, float[4] z) { a = Sin (x)  y = Cos (a)  z = Det (a) }",  # a fallback
     ],
 )
-def test_values_that_escape_end_a_group(text: str) -> None:
-    regions = regions_of(text.replace("(float[4] x)", "(float[4] x, int64 w)"))
-    assert nodes_of(regions)[:2] == [("a",), ("y",)]
+def test_values_that_escape_are_results(text: str) -> None:
+    region = regions_of(text.replace("(float[4] x)", "(float[4] x, int64 w)"))[0]
+    assert region.node_names == ("a", "y")
+    assert [write.value.name for write in region.writes] == ["a", "y"]
+
+
+def test_a_group_has_a_limited_number_of_results() -> None:
+    count = MAX_RESULTS + 2
+    results = ", ".join(f"float[4] t{i + 1}" for i in range(count))
+    chain = "  ".join(f"t{i + 1} = Sin (t{i})" for i in range(count))
+    first, second = regions_of(f"g (float[4] t0) => ({results}) {{ {chain} }}")
+    assert [len(first.writes), len(second.writes)] == [MAX_RESULTS, 2]
+
+
+def test_a_group_absorbs_what_computes_its_operands() -> None:
+    (region,) = regions_of("""g (float[4] a, float[4] b, float[4] c, float[4] d) => (float[4] y) {
+      m = Mul (a, b)  n = Mul (c, d)  s = Sqrt (n)  y = Add (m, s) }""")
+    assert region.node_names == ("m", "n", "s", "y")
+    assert [write.value.name for write in region.writes] == ["y"]
+
+
+def test_a_group_reads_only_what_is_computed_before_its_first_node() -> None:
+    regions = regions_of("""g (float[4,4] a, float[4,4] w) => (float[4,4] y) {
+      m = Sin (a)  p = MatMul (a, w)  q = Transpose (p)  n = Cos (q)  y = Add (m, n) }""")
+    assert nodes_of(regions)[0] == ("m",)
+    assert nodes_of(regions)[-1] == ("n", "y")
 
 
 def test_a_group_of_broadcast_operands_keeps_the_dims_of_its_result() -> None:

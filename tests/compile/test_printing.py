@@ -118,12 +118,20 @@ def test_every_stage_of_every_kind_of_kernel_is_printed(model: str, stage: str) 
 
 
 def test_the_loops_of_a_kernel_are_printed_at_its_first_step() -> None:
-    lines = stage_lines("loops", "g (float[8] x) => (float[8] y, float[8] z) { y = Exp(x)  z = Exp(y) }")
+    lines = stage_lines(
+        "loops", "g (float[8] x, float[9] v) => (float[8] y, float[9] z) { y = Exp(x)  z = Exp(v) }"
+    )
     assert sum(line.lstrip().startswith("for ") for line in lines) == 2
     assert lines[-2:] == ["       z = exp(i0)", "       loops of 0"]
 
 
 # --- regions and layouts ---------------------------------------------------------------------
+
+
+def test_a_region_has_an_expression_for_each_result() -> None:
+    text = "g (float[8] x) => (float[8] y, float[8] z) { [a] y = Exp(x)  [b] z = Sub(y, x) }"
+    (line,) = stage_lines("regions", text)
+    assert line.endswith("; t0 = exp(i0); t0, t0 - i0")
 
 
 def test_a_region_has_its_nodes_layouts_and_epilogue() -> None:

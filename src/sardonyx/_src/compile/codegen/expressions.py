@@ -78,11 +78,11 @@ def operands(value: Scalar) -> tuple[Scalar, ...]:
             return ()
 
 
-def topological_order(value: Scalar) -> Iterator[Scalar]:
-    """The nodes of an expression DAG, each object once, users before their operands."""
+def topological_order(*values: Scalar) -> Iterator[Scalar]:
+    """The nodes of expressions that may share parts, each object once, users before their operands."""
     order: list[Scalar] = []
     seen: set[int] = set()
-    pending: list[tuple[Scalar, bool]] = [(value, False)]
+    pending: list[tuple[Scalar, bool]] = [(value, False) for value in values]
     while pending:
         node, is_expanded = pending.pop()
         if is_expanded:

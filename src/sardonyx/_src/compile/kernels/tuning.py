@@ -305,9 +305,11 @@ class RecurrenceTuning:
     """LSTM, GRU and RNN.
 
     Shared:
-    unit_sequences: least number of sequences of the batch in a unit of work.  max_units: units of a direction, beyond which
-    they have more sequences.  tile_rows: numbers of sequences that share each load of the weights.  max_lanes: of any target,
-    for padding.  projected_rows: of a unit of work of projections in float64.
+    unit_sequences: least number of sequences of the batch in a unit of work.
+    max_units: units of a direction, beyond which they have more sequences.
+    tile_rows: numbers of sequences that share each load of the weights.
+    max_lanes: of any target, for padding.
+    projected_rows: of a unit of work of projections in float64.
     """
 
     unit_sequences: ClassVar[int] = 4

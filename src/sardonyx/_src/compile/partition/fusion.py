@@ -1,12 +1,14 @@
 """Elementwise fusion: groups of elementwise nodes for one kernel, as an epilogue of another kernel or on their own.
 
 A group grows greedily from its first node through consumers in topological order, and is cut back to the largest prefix
-of which only one value is read outside.
+of which few enough values are read outside: one in an epilogue, up to `MAX_RESULTS` in a group on its own.  Such a group
+also absorbs the elementwise nodes that compute operands of its nodes.  It is executed in the place of its first node, where
+all of its operands are computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -19,12 +21,14 @@ from sardonyx._src.compile.kernels.elementwise.operators import scalar_expressio
 from sardonyx._src.compile.partition.batch_norm import folded_statistics
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 
 MAX_FUSED_NODES, MAX_OPERANDS = 24, 8  # of one kernel: more of them are slow to compile and spill registers
+MAX_RESULTS = 4  # of one kernel, whose loop has a pointer for each tensor
 MAX_INPUTS = 16  # of one node, repeated ones included: expressions of more are deep
 QUANTIZATION = ("QuantizeLinear", "DequantizeLinear")
 Shape = tuple[Known, ...]
@@ -33,18 +37,42 @@ Accepts = Callable[[Value, Shape], bool]
 
 @dataclass(slots=True)
 class FusionGroup:
-    """Nodes of which only one value, `result`, is read outside the group.
+    """Nodes of which only the values `results` are read outside the group.
 
-    value: the result as an expression of the operands `Local("i0")`, ... and, for an epilogue, of the kernel's own result.
-    shapes: the dims of each operand as broadcast, of the rank of the result.
+    values: the results as expressions of the operands `Local("i0")`, ... and, for an epilogue, of the kernel's own result.
+    shapes: the dims of each operand as broadcast, of the rank of the results.
     """
 
     shape: Shape
-    result: Value
-    value: Scalar
+    results: tuple[Value, ...]
+    values: tuple[Scalar, ...]
     nodes: list[Node] = field(default_factory=list)
     operands: list[Value] = field(default_factory=list)
     shapes: list[Shape] = field(default_factory=list)
+
+    @property
+    def result(self) -> Value:
+        """The only result."""
+        (result,) = self.results
+        return result
+
+    @property
+    def value(self) -> Scalar:
+        """The only result as an expression."""
+        (value,) = self.values
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContents:
+    """What a group under construction has at one time."""
+
+    values: dict[Value, Scalar]
+    inlined: dict[Value, Scalar]
+    operands: dict[tuple[Value, Shape], Local]
+    nodes: dict[Node, None]
+    queue: list[tuple[int, int, Node]]
+    guards: dict[Guard, None]
 
 
 class GroupBuilder:
@@ -52,6 +80,7 @@ class GroupBuilder:
 
     values: the expression of each value that the group computes.  operands: values from outside, at most `max_operands`,
     each with its broadcast dims.  inlined: expressions of deferred values, which are computed inside the group.
+    absorbs: whether elementwise nodes that compute operands are added.
     """
 
     max_operands = MAX_OPERANDS
@@ -63,9 +92,11 @@ class GroupBuilder:
         accepts: Accepts,
         name: str = "i",
         dtype: DataType | None = None,
+        max_results: int = 1,
     ) -> None:
         """name: prefix of the operands' names.  dtype: the only element type that the kernel supports, if it has one."""
         self.scope, self.shape, self.accepts, self.name, self.dtype = scope, shape, accepts, name, dtype
+        self.max_results, self.absorbs = max_results, max_results > 1
         self.values: dict[Value, Scalar] = {}
         self.inlined: dict[Value, Scalar] = {}
         self.operands: dict[tuple[Value, Shape], Local] = {}
@@ -85,14 +116,30 @@ class GroupBuilder:
             return False
         if self.dtype is not None and not self.is_of_one_type(node):
             return False
-        operands, guards, inlined = dict(self.operands), dict(self.scope.guards), dict(self.inlined)
+        before = self.contents()
         expression = self.scalar(call)
         if expression is None or len(self.operands) > self.max_operands:
-            self.operands, self.scope.guards, self.inlined = operands, guards, inlined
+            self.restore(before)
             return False
         self.nodes[node] = None
         self.define(node.outputs[0], canonicalize_operands(expression))
         return True
+
+    def contents(self) -> GroupContents:
+        """Copies of what `add` changes."""
+        return GroupContents(
+            dict(self.values),
+            dict(self.inlined),
+            dict(self.operands),
+            dict(self.nodes),
+            list(self.queue),
+            dict(self.scope.guards),
+        )
+
+    def restore(self, contents: GroupContents) -> None:
+        """Undoes what was added since `contents` were copied."""
+        self.values, self.inlined, self.operands = contents.values, contents.inlined, contents.operands
+        self.nodes, self.queue, self.scope.guards = contents.nodes, contents.queue, contents.guards
 
     def is_of_one_type(self, node: Node) -> bool:
         """Whether a node has operands and results of `dtype` only, or rounds to half precision inside the group."""
@@ -153,10 +200,19 @@ class GroupBuilder:
             and (inlined := self.inline(value, broadcasts)) is not None
         ):
             return inlined
+        if self.absorbs and self.absorb(value):
+            return self.values[value]
         shape = self.broadcast_shape(node, index, value)
         if shape is None or not self.scope.is_native(value) or not self.accepts(value, shape):
             return None
         return self.operands.setdefault((value, shape), Local(f"{self.name}{len(self.operands)}"))
+
+    def absorb(self, value: Value) -> bool:
+        """Adds the node that computes an operand, if no region has claimed it and it fits."""
+        node = value.producer
+        if node is None or node.graph is not self.scope.graph or node in self.scope.claimed:
+            return False
+        return node not in self.scope.refused and len(self.nodes) < MAX_FUSED_NODES and self.add(node)
 
     def inline(self, value: Value, broadcasts: bool) -> Scalar | None:
         """A deferred value as an expression of its operands; it may be broadcast if it is only a Cast.
@@ -195,14 +251,14 @@ class GroupBuilder:
         shapes = [self.scope.shape(value) for value in node.inputs[1:] if value is not None]
         return all(shape is not None and shape == shapes[0] for shape in shapes)
 
-    def snapshot(self, result: Value) -> FusionGroup:
-        """The group as it is, with the given result."""
+    def snapshot(self, *results: Value) -> FusionGroup:
+        """The group as it is, with the given results."""
         keys = list(self.operands)
         return FusionGroup(
             self.shape,
-            result,
-            self.values[result],
-            list(self.nodes),
+            results,
+            tuple(self.values[result] for result in results),
+            sorted(self.nodes, key=self.scope.order.__getitem__),
             [k[0] for k in keys],
             [k[1] for k in keys],
         )
@@ -223,7 +279,7 @@ class GroupBuilder:
         return any(node not in self.nodes for node in self.scope.consumers(value))
 
     def grow(self) -> FusionGroup | None:
-        """Adds as many nodes as possible; returns the largest group of which one value is read outside, if any."""
+        """Adds as many nodes as possible; returns the largest group of which few enough values are read outside, if any."""
         best = None
         seen: set[Node] = set()
         while self.queue and self.size < MAX_FUSED_NODES:
@@ -231,14 +287,16 @@ class GroupBuilder:
             if node in seen or node in self.scope.claimed:
                 continue
             seen.add(node)
-            if (
-                self.add(node)
-                and len(outside := self.escaping()) == 1
-                and not is_deferred_dequantize(self.scope, outside[0])
-                and self.dtype in (None, self.scope.dtype_of(outside[0]))
-            ):
-                best = self.snapshot(outside[0])
+            if self.add(node) and self.can_have_results(outside := self.escaping()):
+                best = self.snapshot(*outside)
         return best
+
+    def can_have_results(self, values: Sequence[Value]) -> bool:
+        """Whether the kernel can write these values, and is meant to."""
+        return 1 <= len(values) <= self.max_results and not any(
+            is_deferred_dequantize(self.scope, value) or self.dtype not in (None, self.scope.dtype_of(value))
+            for value in values
+        )
 
 
 def fuse_consumers(scope: Scope, value: Value, accepts: Accepts, start: Scalar) -> FusionGroup | None:
@@ -256,7 +314,7 @@ def fuse_from(scope: Scope, node: Node) -> FusionGroup | None:
     shape = scope.shape(node.outputs[0])
     if shape is None:
         return None
-    builder = GroupBuilder(scope, shape, lambda value, shape: True)
+    builder = GroupBuilder(scope, shape, lambda value, shape: True, max_results=MAX_RESULTS)
     if not builder.add(node):
         return None
     first = builder.snapshot(node.outputs[0])

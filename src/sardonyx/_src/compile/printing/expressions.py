@@ -22,10 +22,11 @@ INFIX_OPERATORS = {
 }  # fmt: skip
 
 
-def format_expression(value: Scalar) -> list[str]:
-    """The shared subexpressions `t0 = ...`, `t1 = ...`, in order of evaluation, and then the expression."""
-    nodes = list(reversed(list(topological_order(value))))
+def format_expression(*values: Scalar) -> list[str]:
+    """The shared subexpressions `t0 = ...`, `t1 = ...`, in order of evaluation, and then the expressions in one line."""
+    nodes = list(reversed(list(topological_order(*values))))
     uses = Counter(id(operand) for node in nodes for operand in operands(node))
+    uses.update(map(id, values))
     texts: dict[int, tuple[str, int]] = {}  # of each node, with its precedence
     statements: list[str] = []
     for node in nodes:
@@ -34,7 +35,7 @@ def format_expression(value: Scalar) -> list[str]:
             statements.append(f"t{len(statements)} = {text}")
             text, precedence = f"t{len(statements) - 1}", ATOM
         texts[id(node)] = text, precedence
-    return [*statements, texts[id(value)][0]]
+    return [*statements, ", ".join(texts[id(value)][0] for value in values)]
 
 
 def format_node(node: Scalar, texts: dict[int, tuple[str, int]]) -> tuple[str, int]:

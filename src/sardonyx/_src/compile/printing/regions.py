@@ -78,7 +78,7 @@ def format_epilogue_operands(epilogue: FusedEpilogue) -> list[str]:
 def region_expression(region: Region[object]) -> list[str]:
     """The statements of an elementwise region, or of an epilogue; none where a result is stored unchanged."""
     if isinstance(region.config, Elementwise):
-        return format_expression(region.config.expression)
+        return format_expression(*region.config.expressions)
     if region.epilogue is None:
         return []
     statements = format_expression(region.epilogue.epilogue.expression)

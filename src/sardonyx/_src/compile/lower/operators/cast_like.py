@@ -26,5 +26,5 @@ def match_cast_like(op: BoundNode, scope: Scope) -> Region[object] | None:
     value = scalar_expression("Cast", attributes, [Local("i0")], [source_dtype])
     if value is None:
         return None
-    config = Elementwise(value, shape, (shape,))
+    config = Elementwise((value,), shape, (shape,))
     return Region("Elementwise", (op.node,), config, (Read(x),), (Write(op.output),))

@@ -30,9 +30,9 @@ from sardonyx._src.schema import versions
 
 @dataclass(frozen=True, slots=True)
 class Elementwise:
-    """An expression of the operands `i0`, `i1`, ..., with the dims of each as broadcast to the result's."""
+    """An expression of the operands `i0`, `i1`, ... for each result, with the dims of each operand as broadcast to theirs."""
 
-    expression: Scalar
+    expressions: tuple[Scalar, ...]
     shape: Shape
     operand_shapes: tuple[Shape, ...]
 
@@ -54,20 +54,20 @@ def match_single_node(op: BoundNode, scope: Scope) -> Region[Elementwise] | None
 
 def elementwise_region(scope: Scope, group: FusionGroup) -> Region[Elementwise] | None:
     """The region of a fusion group; None if an element type has no native representation."""
-    if any(scope.dtype_of(value) not in LLVM_ELEMENTS for value in (group.result, *group.operands)):
+    if any(scope.dtype_of(value) not in LLVM_ELEMENTS for value in (*group.results, *group.operands)):
         return None
     operands = zip(group.operands, group.shapes, strict=True)
     return Region(
         "Elementwise",
         tuple(group.nodes),
-        Elementwise(group.value, group.shape, tuple(group.shapes)),
+        Elementwise(group.values, group.shape, tuple(group.shapes)),
         tuple(read_operand(scope, value, shape, group) for value, shape in operands),
-        (Write(group.result, FOLLOW),),
+        tuple(Write(result, FOLLOW) for result in group.results),
     )
 
 
 def read_operand(scope: Scope, value: Value, shape: Shape, group: FusionGroup) -> Read:
-    """An operand in the layout of the result if it has the result's dims (some of which may be 1 at run time)."""
+    """An operand in the layout of the results if it has their dims (some of which may be 1 at run time)."""
     dims = scope.known_shape(value)
     if shape == group.shape and len(dims) == len(shape):
         return Read(
@@ -85,7 +85,7 @@ def lower_elementwise(region: LaidOutRegion[Elementwise], lowering: Lowering) ->
             region.operands, config.operand_shapes, region.region.reads, strict=True
         )
     ]
-    return (elementwise_step(config.expression, operands, region.results[0]),)
+    return (elementwise_step(config.expressions, operands, region.results),)
 
 
 def align_operand(

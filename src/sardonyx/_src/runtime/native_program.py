@@ -31,6 +31,7 @@ from sardonyx._src.runtime.fallback_calls import ChangedResult
 from sardonyx._src.runtime.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fast_path import FastPath, has_fast_path, runs_natively
 from sardonyx._src.runtime.native_subgraphs import SubgraphCompiler
+from sardonyx._src.runtime.output_arrays import OutputArrays, place_outputs
 from sardonyx._src.runtime.relocations import SizeFunctionLoader, find_relocations, process_bases
 from sardonyx._src.runtime.run_limits import Bailout
 from sardonyx._src.runtime.stats import RunCounters
@@ -149,10 +150,12 @@ class NativeProgram:
         self.record_validated(feeds)
         return outputs
 
-    def try_run(self, feeds: object, control: RunControl | None = None) -> dict[str, RuntimeValue] | None:
+    def try_run(
+        self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
+    ) -> dict[str, RuntimeValue] | None:
         """The outputs, on the fast path; None for feeds unlike those of the validated runs before.
 
-        control: whether the run must end; None: if it is cancelled from now on.
+        control: whether the run must end; None: if it is cancelled from now on.  out: arrays for outputs.
         """
         if self.map_guard:
             self.map_guard.require_unchanged()
@@ -165,7 +168,12 @@ class NativeProgram:
             fast_path = context.fast_path
             if fast_path is None or type(feeds) is not dict or len(feeds) != len(self.input_names):
                 return None
-            outputs = [empty(shape, dtype) for shape, dtype in fast_path.outputs]
+            if out is None:
+                outputs = [empty(shape, dtype) for shape, dtype in fast_path.outputs]
+            elif fast_path.calls is None:
+                outputs = place_outputs(fast_path.outputs, self.output_names, out)
+            else:
+                return None
             if fast_path.calls is not None:
                 control = control or RunControl(self.cancellation, started_at)
                 return self.try_calls(context, fast_path, feeds, outputs, control)

@@ -61,6 +61,7 @@ from sardonyx._src.runtime.inner_declarations import (
 )
 from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.memory_limits import limits_of_process
+from sardonyx._src.runtime.output_arrays import OutputArrays, check_output_arrays, copy_outputs
 from sardonyx._src.runtime.result_types import describe_value, matches_type
 from sardonyx._src.runtime.run_limits import INNER_SIZES, INPUT_SIZES
 from sardonyx._src.runtime.saved_programs.disk_cache import make_native_engine, open_cached_engine
@@ -319,6 +320,7 @@ class Session:
         *,
         timeout: float | None = None,
         cancellation: CancellationToken | None = None,
+        out: OutputArrays | None = None,
     ) -> dict[str, RuntimeValue]:
         """The outputs by name, or those of them that `outputs` names: arrays, lists, dicts, None.
 
@@ -333,6 +335,9 @@ class Session:
 
         cancellation: a token that ends this run, and others that are given it, while `cancel` ends all runs of the session.
 
+        out: arrays by output name that receive outputs: writeable, contiguous in C order, of the output's element type and
+        shape, and apart from feeds.  The results contain them; a run that fails may have written to them.
+
         Raises InputError before anything runs, EvaluationError from an operator, OutputError when a result is not
         what the model declares of it, CancelledError, and LimitError.
         """
@@ -340,14 +345,17 @@ class Session:
         if timeout is not None or cancellation is not None or self._is_timed:
             control = self._make_control(timeout, cancellation)
             control.check()
+        if out is not None:
+            check_output_arrays(out, self._output_names(outputs), feeds)
         if (
             outputs is None
             and self._try_run is not None
-            and (results := self._try_run(feeds, control)) is not None
+            and (results := self._try_run(feeds, control, out)) is not None
         ):
             return results
         with typed_memory_errors("run the model"):
-            return self._run_checked(feeds, outputs, control or RunControl(self._counters.cancellation))
+            results = self._run_checked(feeds, outputs, control or RunControl(self._counters.cancellation))
+            return results if out is None else copy_outputs(results, out)
 
     def _run_checked(
         self,

@@ -20,6 +20,7 @@ from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.session import Engine, Session
 from sardonyx._src.train.evaluation import evaluation_model
+from sardonyx._src.train.state_buffers import StateBuffers
 from sardonyx._src.train.training_models import (
     algorithm_model,
     inference_model,
@@ -59,6 +60,7 @@ class TrainingSession:
         self._open = partial(Session, engine=engine, threads=threads, seed=seed, limits=limits)
         self._states = {value: value.name for value in state_values(self.model)}
         self._values = {value: initial_value(value) for value in self._states}
+        self._buffers = StateBuffers()
         self._inference: Session | None = None
         self._algorithms: dict[int, Session] = {}
         self._evaluations: dict[int, Session] = {}
@@ -96,8 +98,10 @@ class TrainingSession:
             self._algorithms[index] = self._open(algorithm_model(self.model, step, self._states))
         if seed is not None:
             self._algorithms[index].reseed(seed)
-        results = self._run(self._algorithms[index], feeds)
+        sources = dict.fromkeys(source.name for _, source in step.update_binding)
+        results = self._run(self._algorithms[index], feeds, out=self._buffers.take(sources))
         self._assign(step.update_binding, results)
+        self._buffers.keep(sources, results)
         return results
 
     def evaluate(self, feeds: Mapping[str, object] | None = None, index: int = 0) -> dict[str, RuntimeValue]:
@@ -141,9 +145,13 @@ class TrainingSession:
         return result
 
     def _run(
-        self, session: Session, feeds: Mapping[str, object] | None, outputs: Sequence[str] | None = None
+        self,
+        session: Session,
+        feeds: Mapping[str, object] | None,
+        outputs: Sequence[str] | None = None,
+        out: Mapping[str, Array] | None = None,
     ) -> dict[str, RuntimeValue]:
-        """A run with the present state."""
+        """A run with the present state; out: arrays for outputs."""
         if feeds is not None:
             require_mapping("feeds", feeds, str, object, "names of inputs to values")
         given = dict(feeds or {})
@@ -152,7 +160,7 @@ class TrainingSession:
                 raise InputError(f"{name!r} is a state variable, which cannot be fed", name=name)
         expected = {value.name for value in session.inputs}
         given.update((name, array) for name, array in self.state.items() if name in expected)
-        return session.run(given, outputs)
+        return session.run(given, outputs, out=out)
 
     def _assign(self, bindings: Sequence[Binding], results: Mapping[str, RuntimeValue]) -> None:
         """Assigns results to the state, all or none."""

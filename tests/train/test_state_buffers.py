@@ -1,0 +1,60 @@
+"""Memory of training steps: states reuse the memory of earlier ones, unless a caller holds them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from sardonyx._src.runtime.session import Engine
+
+ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])
+X = np.ones((2, 3), np.float32)
+
+
+def make_model() -> sx.Model:
+    builder = sx.Builder(21)
+    x = builder.input("x", sx.DataType.FLOAT, ["N", 3])
+    w = builder.constant("w", np.arange(6, dtype=np.float32).reshape(3, 2))
+    builder.output(builder.MatMul(x, w), "y", sx.Builder.tensor(sx.DataType.FLOAT, ["N", 2]))
+    return sx.train.prepare(builder.model(), loss="mse", optimizer="sgd")
+
+
+def open_session(engine: Engine) -> sx.TrainingSession:
+    return sx.TrainingSession(make_model(), engine=engine)
+
+
+FEEDS = {"x": X, "target": np.zeros((2, 2), np.float32)}
+
+
+@ENGINES
+def test_states_that_a_caller_holds_do_not_change(engine: Engine) -> None:
+    session = open_session(engine)
+    held = []
+    for _ in range(6):
+        session.step(FEEDS)
+        held.append((session.state["w"], session.state["w"].copy()))
+    for view, copy in held:
+        np.testing.assert_array_equal(view, copy)
+
+
+def test_states_alternate_between_two_arrays() -> None:
+    session = open_session("native")
+    addresses = []
+    for _ in range(8):
+        session.step(FEEDS)
+        addresses.append(session.state["w"].ctypes.data)
+    assert len(set(addresses[2:])) == 2
+
+
+@ENGINES
+def test_a_step_that_fails_leaves_the_state(engine: Engine) -> None:
+    session = open_session(engine)
+    for _ in range(4):
+        session.step(FEEDS)
+    before = session.state["w"].copy()
+    with pytest.raises(sx.InputError):
+        session.step({"x": X})
+    np.testing.assert_array_equal(session.state["w"], before)
+    session.step(FEEDS)
+    assert not np.array_equal(session.state["w"], before)

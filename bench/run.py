@@ -18,6 +18,7 @@ import optimizing
 import products
 import shared_models
 import starts
+import trees
 from measure import Row, stamp
 
 TARGET = Path(__file__).resolve().parent.parent / "docs/generated/benchmarks.md"
@@ -60,6 +61,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "Models that others have made": (shared_models, shared_models.section),
     "New lengths": (lengths, lengths.section),
     "Starts": (starts, starts.section),
+    "Trees": (trees, trees.section),
 }
 
 

@@ -21,8 +21,8 @@ def similarity_text(inference: Inference, vectors: int) -> str:
     if kernel == "RBF":
         return f"""{support}
           {distance_text(inference)}
-          factor = {scalar(-gamma, DataType.FLOAT)}
-          exponents = Mul(distances, factor)
+          minus_gamma = {scalar(-gamma, DataType.FLOAT)}
+          exponents = Mul(distances, minus_gamma)
           similar = Exp(exponents)"""
     products = f"""{support}
       wide_products = Gemm <transB = 1> (rows, support)

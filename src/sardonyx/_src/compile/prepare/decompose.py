@@ -15,7 +15,7 @@ from sardonyx._src.ir.walk import nodes
 from sardonyx._src.rewrite.engine.edit import Edit
 
 PACKAGE = "sardonyx._src.compile.prepare.decompositions"
-DECOMPOSITIONS = {"Einsum": "einsum"}  # the module of each operator
+DECOMPOSITIONS = {"Einsum": "einsum", "GridSample": "grid_sample"}  # the module of each operator
 Decomposition = Callable[[Node, Edit], bool]
 
 

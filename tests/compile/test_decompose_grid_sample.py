@@ -21,7 +21,7 @@ def sample_text(spatial: int, sizes: str, attributes: str) -> str:
 
 def assert_samples(text: str, sizes: tuple[int, ...], *, atol: float = 1e-5) -> None:
     model = parse_model(text, opset=22)
-    native, reference = (sx.Session(model, engine=engine, threads=1) for engine in ("native", "reference"))  # type: ignore[arg-type]
+    native, reference = (sx.Session(model, engine=engine, threads=1) for engine in ("native", "reference"))
     assert native.stats.fallback_nodes == 0
     draw = np.random.default_rng(9)
     for batch, channels, points in ((1, 1, 1), (2, 3, 4), (1, 17, 3)):

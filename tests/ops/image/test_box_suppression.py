@@ -47,7 +47,7 @@ def test_the_selection_is_that_of_one_box_at_a_time(
     corners = random_corners(count, size, count)
     order = np.random.default_rng(1).permutation(count)[: count - count // 10]
     expected = suppress_one_by_one(corners, order, max_boxes, F(limit))
-    assert suppress_overlaps(corners, order, max_boxes, F(limit)) == expected
+    assert suppress_overlaps(Boxes.of(corners), order, max_boxes, F(limit)).tolist() == expected
 
 
 def test_sweeps_compare_few_pairs() -> None:
@@ -63,4 +63,4 @@ def test_sweeps_compare_pairs_in_parts(monkeypatch: pytest.MonkeyPatch, pairs: i
     corners = random_corners(1200, 0.005, 7)
     expected = suppress_one_by_one(corners, np.arange(1200), 1200, F(0.2))
     monkeypatch.setattr(box_suppression, "PAIRS", pairs)
-    assert suppress_overlaps(corners, np.arange(1200), 1200, F(0.2)) == expected
+    assert suppress_overlaps(Boxes.of(corners), np.arange(1200), 1200, F(0.2)).tolist() == expected

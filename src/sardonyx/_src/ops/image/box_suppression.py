@@ -48,20 +48,16 @@ class Boxes:
         return Boxes(*(part[:, None] for part in self.parts))
 
 
-def suppress_overlaps(corners: Array, order: Array, max_boxes: int, iou_limit: np.float32) -> list[int]:
-    """The boxes selected from `order`, the candidates by descending score.
+def suppress_overlaps(boxes: Boxes, order: Array, max_boxes: int, iou_limit: np.float32) -> Array:
+    """The boxes selected from `order`, the candidates by descending score: their numbers.
 
-    corners: [n, 2, 2] of all boxes.  A box is dropped if its intersection over union with a selected one exceeds
-    `iou_limit`, which is not negative.
+    A box is dropped if its intersection over union with a selected one exceeds `iou_limit`, which is not negative.
     """
-    boxes = Boxes.of(corners[order])
-    excluding = find_excluding_pairs(boxes, iou_limit) if max_boxes >= len(order) // 4 else None
-    if excluding is not None:
-        selected = select_by_pairs(len(order), *excluding)
-    else:
-        selected = select_by_blocks(boxes, max_boxes, iou_limit)
-    result: list[int] = order[selected[:max_boxes]].tolist()
-    return result
+    is_sweep = len(order) >= MIN_SWEEP_BOXES and max_boxes >= len(order) // 4
+    excluding = find_excluding_pairs(boxes[order], iou_limit) if is_sweep else None
+    if excluding is None:
+        return select_by_blocks(boxes, order, max_boxes, iou_limit)[:max_boxes]
+    return order[select_by_pairs(len(order), *excluding)[:max_boxes]]
 
 
 # --- sweep
@@ -70,8 +66,6 @@ def suppress_overlaps(corners: Array, order: Array, max_boxes: int, iou_limit: n
 def find_excluding_pairs(boxes: Boxes, iou_limit: np.float32) -> tuple[Array, Array] | None:
     """The pairs of boxes that exclude one another, as two arrays of numbers; None if a sweep would compare too many."""
     count = len(boxes.area)
-    if count < MIN_SWEEP_BOXES:
-        return None
     spans = [
         count_overlaps(low, high) for low, high in ((boxes.y_low, boxes.y_high), (boxes.x_low, boxes.x_high))
     ]
@@ -117,19 +111,19 @@ def select_by_pairs(count: int, left: Array, right: Array) -> Array:
 # --- blocks
 
 
-def select_by_blocks(boxes: Boxes, max_boxes: int, iou_limit: np.float32) -> Array:
-    """The first `max_boxes` boxes, or a few more, that no selected one before them excludes, in order."""
-    selected, count = np.empty(0, np.int64), len(boxes.area)
-    first, size = 0, FIRST_BLOCK
-    while first < count and len(selected) < max_boxes:
-        block = np.arange(first, min(first + size, count))
+def select_by_blocks(boxes: Boxes, order: Array, max_boxes: int, iou_limit: np.float32) -> Array:
+    """The first `max_boxes` boxes of `order`, or a few more, that no selected one before them excludes."""
+    selected, first, size = np.empty(0, np.int64), 0, FIRST_BLOCK
+    while first < len(order) and len(selected) < max_boxes:
+        block = order[first : first + size]
         first, size = first + size, min(2 * size, BLOCK)
         for start in range(0, len(selected), SELECTED_BLOCK):
             earlier = boxes[selected[start : start + SELECTED_BLOCK]]
             block = block[~exceeds(earlier, boxes[block], iou_limit).any(0)]
             if not len(block):
                 break
-        survivors = select_one_by_one(exceeds(boxes[block], boxes[block], iou_limit))
+        candidates = boxes[block]
+        survivors = select_one_by_one(exceeds(candidates, candidates, iou_limit))
         selected = np.concatenate([selected, block[survivors]])
     return selected
 

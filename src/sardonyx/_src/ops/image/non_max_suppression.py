@@ -13,7 +13,7 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.image.box_suppression import suppress_overlaps
+from sardonyx._src.ops.image.box_suppression import Boxes, suppress_overlaps
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.shapes import check_one_element, merge_dims
 
@@ -64,12 +64,12 @@ def evaluate(
     score_limit = np.float32(read_scalar(score_threshold, "score_threshold", -np.inf))
     selected = [np.empty((0, 3), np.int64)]
     for batch, box_corners in enumerate(corners(boxes, bool(center_point_box))):
+        edges = Boxes.of(box_corners)
         for class_index, row in enumerate(scores[batch]):
             order = by_descending_score(row, score_limit)
-            boxes_of_class = suppress_overlaps(box_corners, order, max_boxes, iou_limit)
-            selected.append(
-                np.array([(batch, class_index, box) for box in boxes_of_class], np.int64).reshape(-1, 3)
-            )
+            numbers = suppress_overlaps(edges, order, max_boxes, iou_limit)
+            prefix = np.broadcast_to(np.array([batch, class_index]), (len(numbers), 2))
+            selected.append(np.concatenate([prefix, numbers[:, None]], 1))
     return np.concatenate(selected)
 
 

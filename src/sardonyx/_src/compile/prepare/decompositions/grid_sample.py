@@ -77,10 +77,10 @@ def function_lines(sizes: Sequence[Dim], mode: str, padding: str, *, corners: bo
         else:
             yield f"q{axis} = Identity(p{axis})"
         if mode == "cubic":
-            yield from cubic_lines(axis, Padding(axis, padding, corners=corners, is_single=size == 1))
+            yield from cubic_lines(axis, AxisPadding(axis, padding, corners=corners, is_single=size == 1))
             taps.append(4)
         else:
-            yield from Padding(axis, padding, corners=corners, is_single=size == 1).lines(
+            yield from AxisPadding(axis, padding, corners=corners, is_single=size == 1).lines(
                 f"q{axis}", f"r{axis}"
             )
             yield from nearest_lines(axis) if mode == "nearest" else linear_lines(axis)
@@ -105,7 +105,7 @@ def position_lines(axis: int, *, corners: bool) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Padding:
+class AxisPadding:
     """The padding mode of an axis; is_single: whether it has one pixel."""
 
     axis: int
@@ -158,7 +158,7 @@ def linear_lines(axis: int) -> Iterator[str]:
     yield from index_lines(axis, 1, f"after{axis}")
 
 
-def cubic_lines(axis: int, padding: Padding) -> Iterator[str]:
+def cubic_lines(axis: int, padding: AxisPadding) -> Iterator[str]:
     """The four pixels around each position; their weights are those of the cubic convolution kernel, 0 for NaN."""
     a = CUBIC_COEFFICIENT
     yield f"floor{axis} = Floor(q{axis})  share{axis}_c = Sub(q{axis}, floor{axis})"

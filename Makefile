@@ -32,7 +32,7 @@ $(STAMP): $(INSTALLED)
 	$(PIP) install --quiet --constraint $(LOCK) --group dev
 	@touch $@
 
-demo: $(INSTALLED)  ## install, then classify handwritten digits
+demo: $(INSTALLED)  ## install, then train a classifier of handwritten digits and run it
 	@$(BIN)/python examples/digits/demo.py
 
 test: all  ## everything that CI runs

@@ -133,7 +133,7 @@ def draw_of(initialization: Initialization | None, value: Value) -> Draw | None:
     return initialization if len(tensor.shape) > 1 else "stored"
 
 
-def check_initialization(initialization: object) -> None:
+def check_initialization(initialization: Initialization | None) -> None:
     """Raises InputError unless it is None, a distribution, a standard deviation, or a mapping of patterns to these."""
     if initialization is None:
         return
